@@ -6,8 +6,8 @@ from typing import NamedTuple
 from dsl.compile.concentrators import CONCENTRATOR_NAMES
 from dsl.model.plan import Plan, Team
 from dsl.model.steps import ORCHESTRATING, AgentStep, Step
+from dsl.model.traversal.callable_tools import step_of_tool, tools_of
 from dsl.model.traversal.step_walk import walk
-from dsl.model.traversal.tool_calls import step_of_tool, tools_of
 from dsl.source.nodes import Node
 from dsl.values import NodePath
 

@@ -26,8 +26,8 @@ from dsl.model.steps import (
     TryStep,
 )
 from dsl.model.tools.tool_contract import Tool
+from dsl.model.traversal.callable_tools import tools_of
 from dsl.model.traversal.step_lists import step_lists
-from dsl.model.traversal.tool_calls import tools_of
 from dsl.source.nodes import Mark, Node
 from dsl.templates.template import plain_path
 from dsl.values import JsonValue, NodePath

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from dsl.model.plan import Plan, Team
 from dsl.model.steps import Step
 from dsl.model.terms import DecisionTerms, consent
+from dsl.model.traversal.callable_tools import tools_of
 from dsl.model.traversal.step_lists import followed_plans
 from dsl.model.traversal.step_walk import asks, walk
-from dsl.model.traversal.tool_calls import tools_of
 
 
 class TimeoutRoute(NamedTuple):

@@ -36,8 +36,8 @@ from dsl.model.steps import (
 )
 from dsl.model.terms import Approval, DecisionTerms, consent
 from dsl.model.tools.tool_contract import Tool
+from dsl.model.traversal.callable_tools import step_of_tool, tools_of
 from dsl.model.traversal.step_lists import step_lists
-from dsl.model.traversal.tool_calls import step_of_tool, tools_of
 from dsl.values import NodePath
 
 

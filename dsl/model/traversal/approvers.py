@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dsl.model.plan import Plan, Team
 from dsl.model.steps import AgentStep, Step, TeamStep
 from dsl.model.terms import DecisionTerms, consent
+from dsl.model.traversal.callable_tools import tools_of
 from dsl.model.traversal.step_paths import inside, without_rounds
 from dsl.model.traversal.step_walk import asks, walk
-from dsl.model.traversal.tool_calls import tools_of
 from dsl.person_names import each_once
 
 

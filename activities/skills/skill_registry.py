@@ -12,6 +12,8 @@ from activities.skills.files.file_listing import LIST
 from activities.skills.files.file_reading import READ
 from activities.skills.files.file_search import SEARCH
 from activities.skills.files.file_writing import WRITE
+from activities.skills.knowledge.long_term_memory import SEARCH_MEMORY, STORE_MEMORY
+from activities.skills.knowledge.retriever import RETRIEVE
 from activities.skills.repository.git_commit import COMMIT
 from activities.skills.repository.git_diff import DIFF
 from activities.skills.repository.git_log import LOG
@@ -43,7 +45,10 @@ SKILLS: dict[str, AnySkill] = {
     "Git.diff": DIFF,
     "Git.log": LOG,
     "Git.status": STATUS,
+    "Memory.search": SEARCH_MEMORY,
+    "Memory.store": STORE_MEMORY,
     "Python.run": RUN_PYTHON,
+    "Retriever.search": RETRIEVE,
     "SemanticIterator.initialize": INITIALIZE,
     "Web.fetch": FETCH,
     "Web.search": SEARCH_WEB,

@@ -146,6 +146,10 @@ VERBS: Mapping[str, Verb] = {
         "wait for the end of a run and show how it ended",
         "coterie.commands.runs.result",
     ),
+    "index": Verb(
+        "index texts for `Retriever.search`, again only what changed",
+        "coterie.commands.operations.index",
+    ),
     "storage": Verb(
         "show where large values are kept, and delete old ones",
         "coterie.commands.operations.storage",

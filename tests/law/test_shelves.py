@@ -19,6 +19,8 @@ LOADERS = {
     ("activities.providers.provider_registry", "activities.providers.openai"),
     ("activities.providers.provider_registry", "activities.providers.openai_responses"),
     ("activities.providers.provider_registry", "activities.providers.scripted"),
+    ("activities.skills.knowledge.stores", "activities.skills.knowledge.chunk_store"),
+    ("activities.skills.knowledge.stores", "activities.skills.knowledge.embedding"),
     ("activities.skills.web.web_fetch", "activities.skills.web.page_download"),
     ("activities.skills.web.web_fetch", "activities.skills.web.page_text"),
     ("coterie.inspection.recorded_requests", "coterie.replay.rebuilt_run"),

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
-from activities.skills.web.missing_packages import needing
+from activities.skills.missing_packages import needing
 from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, SkillRefusal
 from dsl.values import Documented
 

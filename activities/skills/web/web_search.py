@@ -9,7 +9,7 @@ import asyncio
 from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
-from activities.skills.web.missing_packages import needing
+from activities.skills.missing_packages import needing
 from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, SkillRefusal
 from dsl.safety.blocked_places import blocked_url
 from dsl.values import Documented

@@ -100,7 +100,10 @@ def test_every_skill_has_a_contract_under_its_own_name() -> None:
         "Git.diff": "read",
         "Git.log": "read",
         "Git.status": "read",
+        "Memory.search": "read",
+        "Memory.store": "idempotent",
         "Python.run": "read",
+        "Retriever.search": "read",
         "SemanticIterator.initialize": "read",
         "Web.fetch": "read",
         "Web.search": "read",
@@ -119,6 +122,8 @@ def test_skills_that_show_files_or_output_are_private() -> None:
         "Git.diff",
         "Git.log",
         "Git.status",
+        "Memory.search",
+        "Retriever.search",
     }
 
 

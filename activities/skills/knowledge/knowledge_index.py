@@ -1,0 +1,96 @@
+"""Index the texts of a folder for `Retriever.search`, again only what changed since."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from activities.skills.knowledge.chunks import Chunk, chunks_of
+from activities.workspace.file_walk import walk
+from activities.workspace.globs import Globs
+from activities.workspace.project_files import read_file
+from activities.workspace.text_files import decoded
+
+MAX_FILE_BYTES = 2_000_000
+"""Larger files are data, not text that somebody wrote."""
+
+
+class DocumentStore(Protocol):
+    """What an update needs of the index."""
+
+    def digests(self, source: str) -> dict[str, str]:
+        """Return `{path: digest}` of the documents of a source."""
+        ...
+
+    def put(
+        self, source: str, path: str, digest: str, added: float, chunks: Sequence[Chunk]
+    ) -> None:
+        """Store a document in place of its former version."""
+        ...
+
+    def remove(self, source: str, path: str) -> bool:
+        """Delete a document; return whether it existed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """What an update of the index did."""
+
+    added: int
+    """Files that are new or changed."""
+    unchanged: int
+    removed: int
+    """Files that are gone or no longer selected."""
+    skipped: int
+    """Files without readable text."""
+
+
+def update_index(
+    store: DocumentStore,
+    folder: Path,
+    source: str,
+    globs: Globs,
+    state: Path,
+    now: float,
+    seen: Callable[[str], None],
+) -> Indexed:
+    """Bring the index of a folder up to date.
+
+    Args:
+        store: The open index.
+        folder: A folder, or one file.
+        source: The name of its texts in results.
+        globs: Which files.
+        state: The worker's own folder, which is never indexed.
+        now: Seconds since 1970.
+        seen: Called with each path before it is embedded.
+    """
+    root = folder.resolve()
+    top = root if root.is_dir() else root.parent
+    known = store.digests(source)
+    added = unchanged = skipped = 0
+    selected: set[str] = set()
+    for entry in walk(top, root, globs, never=state):
+        if entry.why_not or entry.bytes > MAX_FILE_BYTES:
+            skipped += 1
+            continue
+        content = read_file(top, entry.path, MAX_FILE_BYTES)
+        text = decoded(content)
+        chunks = list(chunks_of(text)) if text is not None else []
+        if not chunks:
+            skipped += 1
+            continue
+        selected.add(entry.path)
+        digest = hashlib.sha256(content).hexdigest()
+        if known.get(entry.path) == digest:
+            unchanged += 1
+            continue
+        seen(entry.path)
+        store.put(source, entry.path, digest, now, chunks)
+        added += 1
+    gone = known.keys() - selected
+    for path in gone:
+        store.remove(source, path)
+    return Indexed(added, unchanged, len(gone), skipped)

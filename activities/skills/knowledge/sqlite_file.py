@@ -1,0 +1,69 @@
+"""One open SQLite file with vectors: the few calls that a store needs, with types."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol, cast
+
+import apsw
+import sqlite_vec  # pyright: ignore[reportMissingTypeStubs]  # the library carries no types
+
+from activities.workspace.project_files import private_folder
+
+SqlValue = int | float | str | bytes | None
+
+_BUSY_TIMEOUT = 30_000
+"""Milliseconds to wait while another process writes."""
+
+
+class _Rows(Protocol):
+    def fetchall(self) -> list[tuple[SqlValue, ...]]: ...
+
+
+class _Connection(Protocol):
+    """What is used of `apsw.Connection`, whose own types are incomplete."""
+
+    def execute(self, statements: str, bindings: Sequence[SqlValue] = ()) -> _Rows: ...
+    def last_insert_rowid(self) -> int: ...
+    def __enter__(self) -> object: ...
+    def __exit__(self, kind: object, error: object, trace: object) -> object: ...
+
+
+class SqliteFile:
+    """An open file."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = cast("_Connection", connection)
+
+    def rows(self, statement: str, *values: SqlValue) -> list[tuple[SqlValue, ...]]:
+        """Run a statement; return all its rows."""
+        return self._connection.execute(statement, values).fetchall()
+
+    def insert(self, statement: str, *values: SqlValue) -> int:
+        """Insert a row; return its id."""
+        self._connection.execute(statement, values)
+        return self._connection.last_insert_rowid()
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Make the statements of the block all or nothing; blocks may be nested."""
+        with self._connection:
+            yield
+
+
+@contextmanager
+def open_sqlite(file: Path) -> Generator[SqliteFile]:
+    """Open a file that only this user can read; create it if missing."""
+    private_folder(file.parent)
+    connection = apsw.Connection(str(file))
+    try:
+        file.chmod(0o600)
+        connection.set_busy_timeout(_BUSY_TIMEOUT)
+        connection.enable_load_extension(True)
+        connection.load_extension(sqlite_vec.loadable_path())
+        connection.enable_load_extension(False)
+        made = SqliteFile(connection)
+        made.rows("pragma journal_mode = wal")
+        yield made
+    finally:
+        connection.close()

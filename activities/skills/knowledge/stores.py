@@ -1,0 +1,35 @@
+"""Open a store of chunks, with the packages that it needs."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from activities.skills.missing_packages import needing
+
+if TYPE_CHECKING:
+    from activities.skills.knowledge.chunk_store import ChunkStore
+
+INDEX_FILE = Path("knowledge") / "index.db"
+"""The index of texts, below the worker's state."""
+
+MEMORY_FILE = Path("knowledge") / "memory.db"
+"""What agents remember, below the worker's state."""
+
+
+@contextmanager
+def opened(file: Path, user: str) -> "Generator[ChunkStore]":
+    """Open a store; create it if missing. Blocking: SQLite, and once the model.
+
+    Args:
+        file: Its file.
+        user: The skill or command that needs it, for the message.
+
+    Raises:
+        SkillFailure: Packages are missing.
+    """
+    with needing("retrieval", user):
+        from activities.skills.knowledge.chunk_store import open_store
+        from activities.skills.knowledge.embedding import embedder
+    with open_store(file, embedder().embed) as store:
+        yield store

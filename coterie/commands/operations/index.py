@@ -1,0 +1,69 @@
+"""`coterie index PATH`: index texts for `Retriever.search`, again only what changed."""
+
+import time
+from argparse import ArgumentParser, Namespace
+
+from activities.skills.knowledge.knowledge_index import Indexed, update_index
+from activities.skills.knowledge.stores import INDEX_FILE, opened
+from activities.workspace.globs import Globs
+from activities.workspace.skill_base import SkillFailure, SkillRefusal
+from coterie.documents.catalog import Catalog
+from coterie.documents.trusted_catalog import trusted_catalog
+from coterie.failures import CommandError, ExitCode
+from coterie.settings import Settings, state_folder
+from coterie.terminal import note, say
+from coterie.worker.surroundings import workspace_of
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("path", metavar="PATH", help="a folder or file, anywhere")
+    parser.add_argument(
+        "--source", metavar="NAME", help="the name of these texts in results (default: PATH's own)"
+    )
+    parser.add_argument(
+        "--include",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="index only files that match, as in a .gitignore; repeatable",
+    )
+    parser.add_argument(
+        "--exclude", metavar="GLOB", action="append", default=[], help="leave files out; repeatable"
+    )
+    parser.add_argument("--workspace", metavar="DIR", help="the workspace whose index it is")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Index the folder; remove what is gone from it."""
+    path = settings.cwd / args.path
+    if not path.exists():
+        raise CommandError(f"nothing exists at {args.path}; name a folder or a file")
+    trusted = trusted_catalog(settings, Catalog(settings), args.workspace)
+    workspace = workspace_of(trusted, settings)
+    if workspace.state_dir == settings.state:
+        state_folder(settings)  # with its .gitignore
+    source = args.source or path.resolve().name
+    try:
+        globs = Globs.of(tuple(args.include), tuple(args.exclude))
+        with opened(workspace.state_dir / INDEX_FILE, "coterie index") as store:
+            done = update_index(
+                store, path, source, globs, workspace.state_dir, time.time(), _announce
+            )
+            documents, passages = store.count()
+    except (SkillFailure, SkillRefusal) as error:
+        raise CommandError(str(error)) from None
+    say(f"{source}: {_words(done)}")
+    say(f"the index has {passages} passages of {documents} files")
+    return ExitCode.DONE
+
+
+def _announce(path: str) -> None:
+    note(f"indexing {path}")
+
+
+def _words(done: Indexed) -> str:
+    return (
+        f"{done.added} indexed, {done.unchanged} unchanged, {done.removed} removed, "
+        f"{done.skipped} without readable text"
+    )

@@ -1,0 +1,171 @@
+"""Indexing texts and finding their passages: by meaning, by name, again only what changed."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import cast
+
+import pytest
+from pydantic import JsonValue
+
+from activities.contracts import FailureType
+from activities.skills.knowledge.chunk_store import fused
+from activities.skills.knowledge.chunks import MAX_CHARS, chunks_of
+from activities.skills.knowledge.embedding import embedder
+from activities.skills.knowledge.knowledge_index import Indexed, update_index
+from activities.skills.knowledge.stores import INDEX_FILE, opened
+from activities.workspace.globs import Globs
+from activities.workspace.skill_base import Workspace
+from dsl.values import Json
+from tests.support.skills import call, refusal
+
+TEXTS = {
+    "shipping.md": "# Shipping\n\nParcels arrive after two working days.\n",
+    "refunds.md": "# Refunds\n\nWe return the money if a customer sends goods back in time.\n",
+    "cart.py": "def total_price(items):\n    return sum(item.price for item in items)\n",
+    "staff/holidays.md": "# Holidays\n\nEverybody has thirty days of vacation in a year.\n",
+    "logo.bin": "\0",
+    "empty.md": "\n\n",
+    ".env": "KEY=1\n",
+}
+
+
+def write(folder: Path, texts: Mapping[str, str]) -> None:
+    for path, text in texts.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+
+
+def index(
+    root: Path, folder: Path, source: str = "shop", include: tuple[str, ...] = ()
+) -> tuple[Indexed, list[str]]:
+    embedded: list[str] = []
+    workspace = Workspace(root)
+    with opened(workspace.state_dir / INDEX_FILE, "test") as store:
+        done = update_index(
+            *(store, folder, source, Globs.of(include, ())),
+            *(workspace.state_dir, 1000.0, embedded.append),
+        )
+    return done, embedded
+
+
+async def found(root: Path, query: str, **more: JsonValue) -> list[Json]:
+    data = await call(Workspace(root), "Retriever.search", {"query": query, **more})
+    return cast("list[Json]", cast("Json", data)["passages"])
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    write(tmp_path / "texts", TEXTS)
+    index(tmp_path, tmp_path / "texts")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ("How long does delivery take?", "shipping.md"),
+        ("Can I get my cash back?", "refunds.md"),
+        ("How many vacation days do employees get?", "staff/holidays.md"),
+        ("total_price", "cart.py"),
+    ],
+)
+async def test_the_passage_that_means_the_same_comes_first(
+    corpus: Path, query: str, path: str
+) -> None:
+    passages = await found(corpus, query, top_k=3)
+    scores = [cast("float", one["score"]) for one in passages]
+    assert passages[0]["path"] == path
+    assert len(passages) == 3
+    assert all(0 <= score <= 1 for score in scores)
+
+
+async def test_a_passage_has_its_place_heading_and_text(corpus: Path) -> None:
+    (passage,) = await found(corpus, "When do parcels arrive?", top_k=1)
+    assert cast("float", passage.pop("score")) > 0.5
+    assert passage == {
+        "source": "shop",
+        "path": "shipping.md",
+        "start_line": 1,
+        "end_line": 3,
+        "title": "Shipping",
+        "text": "# Shipping\n\nParcels arrive after two working days.",
+    }
+
+
+async def test_results_are_bounded_by_score_and_source(corpus: Path) -> None:
+    write(corpus / "other", {"a.md": "Parcels arrive late.\n"})
+    index(corpus, corpus / "other", "other")
+    passages = await found(corpus, "When do parcels arrive?", sources=["other"])
+    assert [one["source"] for one in passages] == ["other"]
+    assert await found(corpus, "When do parcels arrive?", min_score=0.999) == []
+
+
+@pytest.mark.parametrize("query", ['a"b', "foo AND", "*", "x:y", "(", "NEAR(", "-", "'; drop"])
+async def test_any_text_is_a_query(corpus: Path, query: str) -> None:
+    assert len(await found(corpus, query)) > 0
+
+
+def test_only_files_that_changed_are_embedded_again(tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    write(folder, TEXTS)
+    done, embedded = index(tmp_path, folder)
+    assert (done.added, done.unchanged, done.removed, done.skipped) == (4, 0, 0, 3)
+    assert embedded == ["cart.py", "refunds.md", "shipping.md", "staff/holidays.md"]
+    write(folder, {"shipping.md": "# Shipping\n\nParcels arrive tomorrow.\n"})
+    (folder / "refunds.md").unlink()
+    done, embedded = index(tmp_path, folder)
+    assert (done.added, done.unchanged, done.removed) == (1, 2, 1)
+    assert embedded == ["shipping.md"]
+    done, embedded = index(tmp_path, folder, include=("*.py",))
+    assert (done.unchanged, done.removed, embedded) == (1, 2, [])
+
+
+async def test_a_changed_text_replaces_its_passages(corpus: Path) -> None:
+    write(corpus / "texts", {"shipping.md": "# Shipping\n\nParcels arrive tomorrow.\n"})
+    (corpus / "texts/refunds.md").unlink()
+    index(corpus, corpus / "texts")
+    texts = [str(one["text"]) for one in await found(corpus, "parcels refunds money", top_k=20)]
+    assert sum("Parcels" in text for text in texts) == 1
+    assert not any("money" in text for text in texts)
+
+
+async def test_nothing_indexed_names_the_command(tmp_path: Path) -> None:
+    error = await refusal(Workspace(tmp_path), "Retriever.search", {"query": "x"})
+    assert (error.type, error.non_retryable) == (FailureType.SKILL_FAILED, True)
+    assert error.message == "nothing is indexed here; run `coterie index PATH` first"
+
+
+def test_the_same_text_always_has_the_same_vector() -> None:
+    first, second = embedder().embed("two words"), embedder().embed("two words")
+    assert (first, len(first)) == (second, 384 * 4)
+
+
+def test_rankings_are_joined_by_weight_and_ties_are_stable() -> None:
+    assert fused([1, 2, 3], [3, 4], (3.0, 1.0)) == [3, 1, 2, 4]
+    assert fused([1, 2], [9], (1.0, 3.0)) == [9, 1, 2]
+    assert fused([2], [1], (1.0, 1.0)) == [1, 2]
+
+
+def test_chunks_are_whole_lines_and_keep_every_word() -> None:
+    lines = [f"word{number} " + "x" * 90 for number in range(100)]
+    text = "# First\n\n" + "\n".join(lines[:60]) + "\n\nSecond\n------\n" + "\n".join(lines[60:])
+    chunks = list(chunks_of(text))
+    assert all(len(one.text) <= MAX_CHARS + 200 for one in chunks)
+    assert {one.title for one in chunks} == {"First", "Second"}
+    joined = "\n".join(one.text for one in chunks)
+    assert all(line in joined for line in lines)
+    for before, after in pairwise(chunks):
+        assert before.start_line <= before.end_line < after.start_line
+    for one in chunks:
+        assert one.text == "\n".join(text.splitlines()[one.start_line - 1 : one.end_line])
+
+
+def test_a_comment_in_a_code_block_is_no_heading() -> None:
+    text = "# Title\n\n```sh\n# a comment\nrun\n```\n\n## Next\n\nText\n"
+    assert [one.title for one in chunks_of(text)] == ["Title", "Next"]
+
+
+def test_a_line_longer_than_a_chunk_is_cut() -> None:
+    assert [len(one.text) for one in chunks_of("y" * 4500)] == [2000, 2000, 500]
+    assert list(chunks_of(" \n\n")) == []

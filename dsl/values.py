@@ -53,6 +53,7 @@ Form = Literal[
     "package",
     "program",
     "folder",
+    "parameter",
     "channel",
     "answer",
     "decision",

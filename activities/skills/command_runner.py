@@ -1,19 +1,22 @@
 """`CommandRunner`: run the project's tests and other commands, by the names in the worker's config.
 
-A document names a command and cannot define or extend one. The command sees few environment
-variables, so that no key of the worker can reach its output and from there a model. A lost worker
-makes Temporal retry `run`; `run_once` is never retried, for effects that must not happen twice.
+A document names a command and fills its parameters; it cannot define or extend one. The command
+sees few environment variables, so that no key of the worker can reach its output and from there a
+model. A lost worker makes Temporal retry `run`; `run_once` is never retried, for effects that must
+not happen twice.
 """
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, JsonValue, TypeAdapter
 
 from activities.contracts import FailureType
 from activities.processes.bounded_output import BoundedOutput
 from activities.processes.process_group import CommandEnd, Limit, NotStarted, run_group
 from activities.workspace.command_lock import alone
+from activities.workspace.command_parameters import ParameterProblem, checked_values, filled
 from activities.workspace.command_start import prepare, why_not_started
 from activities.workspace.skill_base import (
     Command,
@@ -27,15 +30,21 @@ from activities.workspace.skill_base import (
 from dsl.errors import listed, nearest
 from dsl.values import MAX_COMMAND_TIMEOUT, Documented
 
+Values = Mapping[str, tuple[str, ...]]
+"""The arguments for each parameter of a command."""
+
 CALL = "COTERIE_CALL"
 """The environment variable that identifies the call to the command."""
 
 
 class CommandInput(Documented):
-    """Which command to run; it takes no arguments."""
+    """Which command to run, and the values of its parameters."""
 
     command: str = Field(min_length=1)
     """The name of a command from the worker's configuration (`worker.commands`)."""
+    arguments: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    """The values of the command's parameters, as its configuration declares them. Each becomes an
+    argument as it is; there is no shell."""
     key: str | None = Field(default=None, pattern=r"^[\w.:/@+-]{1,200}$")
     """What the command works on, for example an order number. The command reads `RUN/KEY` from its
     environment as `COTERIE_CALL`. Calls with the same key share this name and never overlap on one
@@ -48,7 +57,7 @@ class CommandResult(Documented):
     command: str
     """Its name."""
     argv: list[str]
-    """Program and arguments, as configured."""
+    """Program and arguments."""
     exit_code: int | None
     """128 + N if signal N ended the command; null if the worker killed it."""
     passed: bool
@@ -81,9 +90,10 @@ async def run(value: CommandInput, context: SkillContext) -> CommandResult:
             f"command {command.name!r} may run only once, and CommandRunner.run is retried "
             "when its worker is lost; use CommandRunner.run_once"
         )
+    values = _values(command, value.arguments, context.workspace)
     if value.key is None:
-        return await _run(command, context, context.key)
-    return await _run_alone(command, context, value.key)
+        return await _run(command, values, context, context.key)
+    return await _run_alone(command, values, context, value.key)
 
 
 async def run_once(value: CommandInput, context: SkillContext) -> CommandResult:
@@ -95,7 +105,8 @@ async def run_once(value: CommandInput, context: SkillContext) -> CommandResult:
         OutcomeLost: It was killed, or exceeded a limit.
     """
     command = _command(context.workspace, value.command)
-    result = await _run_alone(command, context, value.key)
+    values = _values(command, value.arguments, context.workspace)
+    result = await _run_alone(command, values, context, value.key)
     if result.timed_out:
         raise OutcomeLost(
             f"command {command.name!r} did not end within {command.timeout:g} s and was stopped"
@@ -107,21 +118,27 @@ async def run_once(value: CommandInput, context: SkillContext) -> CommandResult:
     return result
 
 
-async def _run_alone(command: Command, context: SkillContext, key: str | None) -> CommandResult:
+async def _run_alone(
+    command: Command, values: Values, context: SkillContext, key: str | None
+) -> CommandResult:
     """Run it after all commands with the same key have ended."""
     call = context.key if key is None else f"{context.run}/{key}"
     async with alone(context.workspace.state_dir / "calls", call) as lock:
-        return await _run(command, context, call, (lock,))
+        return await _run(command, values, context, call, (lock,))
 
 
 async def _run(
-    command: Command, context: SkillContext, call: str, keeping: tuple[int, ...] = ()
+    command: Command,
+    values: Values,
+    context: SkillContext,
+    call: str,
+    keeping: tuple[int, ...] = (),
 ) -> CommandResult:
     output = BoundedOutput()
     workspace = context.workspace
     cwd = _folder(command, workspace)
     try:
-        prepared = await asyncio.to_thread(prepare, command, workspace, cwd)
+        prepared = await asyncio.to_thread(prepare, command, workspace, cwd, values)
         ended = await run_group(
             prepared.argv,
             cwd=cwd,
@@ -139,13 +156,43 @@ async def _run(
     why = why_not_started(command, prepared, ended, output.text())
     if why is not None:
         raise SkillFailure(f"could not start command {command.name!r}: {why}")
-    return _result(command, ended, output)
+    return _result(command, values, ended, output)
 
 
-def _result(command: Command, ended: CommandEnd, output: BoundedOutput) -> CommandResult:
+def _values(command: Command, given: dict[str, JsonValue], workspace: Workspace) -> Values:
+    """Check the arguments, before anything starts."""
+    try:
+        for name, parameter in command.parameters.items():
+            if parameter.type == "path":
+                _refuse_outside(given.get(name), workspace)
+        values = checked_values(
+            command.parameters, given, workspace.root, _folder(command, workspace)
+        )
+        filled(command.run, values)
+    except ParameterProblem as problem:
+        raise SkillRefusal(f"command {command.name!r} cannot run so: {problem}") from None
+    return values
+
+
+def _refuse_outside(value: JsonValue, workspace: Workspace) -> None:
+    """Refuse paths outside the project; what is not a path is refused by its type."""
+    match value:
+        case str():
+            workspace.inside(value)
+        case list():
+            for one in value:
+                _refuse_outside(one, workspace)
+        case _:
+            return
+
+
+def _result(
+    command: Command, values: Values, ended: CommandEnd, output: BoundedOutput
+) -> CommandResult:
+    run = tuple(part.replace("{python}", "python") for part in command.run)
     return CommandResult(
         command=command.name,
-        argv=[part.replace("{python}", "python") for part in command.run],
+        argv=list(filled(run, values)),
         exit_code=ended.exit_code,
         passed=ended.exit_code == 0 and not ended.timed_out and ended.limit is None,
         seconds=ended.seconds,
@@ -189,7 +236,8 @@ RUN = Skill[CommandInput, CommandResult](
     timeout=MAX_COMMAND_TIMEOUT + 60,
     labels=("private",),
     errors={
-        FailureType.SKILL_REFUSED: "the worker has no such command, or it is marked `once: true`",
+        FailureType.SKILL_REFUSED: "the worker has no such command, it is marked `once: true`, or "
+        "an argument does not fit its parameter",
         FailureType.SKILL_FAILED: _NOT_STARTED,
     },
 )
@@ -206,7 +254,8 @@ RUN_ONCE = Skill[CommandInput, CommandResult](
     labels=("private",),
     retries=0,
     errors={
-        FailureType.SKILL_REFUSED: "the worker has no such command",
+        FailureType.SKILL_REFUSED: "the worker has no such command, or an argument does not fit "
+        "its parameter",
         FailureType.SKILL_FAILED: _NOT_STARTED,
         FailureType.OUTCOME_UNKNOWN: "the attempt was lost, or the command was killed after its "
         "timeout or at a limit; what it did is unknown",

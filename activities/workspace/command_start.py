@@ -18,6 +18,7 @@ from activities.processes.python_interpreter import (
     folders_of,
     project_interpreter,
 )
+from activities.workspace.command_parameters import filled
 from activities.workspace.protected_files import why_protected
 from activities.workspace.skill_base import Command, Workspace
 
@@ -41,8 +42,10 @@ class Prepared:
     """Whether it runs in a sandbox."""
 
 
-def prepare(command: Command, workspace: Workspace, cwd: Path) -> Prepared:
-    """Prepare a command; blocking.
+def prepare(
+    command: Command, workspace: Workspace, cwd: Path, values: Mapping[str, tuple[str, ...]]
+) -> Prepared:
+    """Prepare a command with the values of its parameters; blocking.
 
     Raises:
         NotStarted: The program does not exist.
@@ -50,7 +53,7 @@ def prepare(command: Command, workspace: Workspace, cwd: Path) -> Prepared:
     seen = environment_of(command.env, workspace.environment)
     python = _python(command, workspace, cwd)
     name = str(python.program) if python else None
-    argv = tuple(part.replace(PYTHON, name or PYTHON) for part in command.run)
+    argv = filled(tuple(part.replace(PYTHON, name or PYTHON) for part in command.run), values)
     if workspace.sandbox is None:
         return Prepared(argv, seen, name, apart=False)
     home = Path(seen["HOME"]) if seen.get("HOME") else None

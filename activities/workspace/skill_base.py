@@ -17,6 +17,7 @@ from pydantic_core import core_schema
 
 from activities.processes.bubblewrap import Bubblewrap
 from activities.processes.process_group import ProcessLimits
+from activities.workspace.command_parameters import Parameter
 from activities.workspace.protected_files import protected_place, why_protected
 from activities.workspace.web_access import WebAccess
 from dsl.model.capabilities import Effect, Label, SkillContract
@@ -67,6 +68,8 @@ class Command:
     """Whether it may run only once: never through a skill that is retried."""
     network: bool = False
     """Whether it may use the network; outside a sandbox every command may."""
+    parameters: Mapping[str, Parameter] = field(default_factory=dict[str, Parameter])
+    """Its parameters by name; `{name}` in `run` is where the value stands."""
 
     def __post_init__(self) -> None:
         if not self.run or not self.run[0]:

@@ -12,6 +12,7 @@ from activities.processes.bubblewrap import Bubblewrap
 from activities.processes.process_group import ProcessLimits
 from activities.providers.provider import ProviderSettings
 from activities.user_code.child_pool import UserCode
+from activities.workspace.command_parameters import Parameter
 from activities.workspace.command_start import PASSED_ON
 from activities.workspace.skill_base import Command, Workspace
 from activities.workspace.web_access import WebAccess
@@ -19,7 +20,7 @@ from coterie.documents.worker_trust import TrustedConfig, key_name
 from coterie.settings import Settings
 from coterie.worker.protected_paths import hidden_paths, protected_paths
 from dsl.model.sections.provider_document import provider_kind
-from dsl.model.sections.worker_document import ChannelSection
+from dsl.model.sections.worker_document import ChannelSection, CommandSection
 
 
 def provider_settings(trusted: TrustedConfig, settings: Settings) -> dict[str, ProviderSettings]:
@@ -71,10 +72,7 @@ def workspace_of(
     limits, web = trusted.sandbox, trusted.web
     return Workspace(
         root=Path(trusted.workspace),
-        commands={
-            name: Command(name, one.run, one.timeout, one.cwd, one.env, one.once, one.network)
-            for name, one in trusted.commands.items()
-        },
+        commands={name: _command(name, one) for name, one in trusted.commands.items()},
         environment=settings.environment,
         protected=protected_paths(trusted, settings),
         sandbox=sandbox,
@@ -94,6 +92,21 @@ def workspace_of(
             private_hosts=web.private_hosts,
             engines=web.engines,
         ),
+    )
+
+
+def _command(name: str, section: CommandSection) -> Command:
+    return Command(
+        name=name,
+        run=section.run,
+        timeout=section.timeout,
+        cwd=section.cwd,
+        env=section.env,
+        once=section.once,
+        network=section.network,
+        parameters={
+            key: Parameter(name=key, **one.model_dump()) for key, one in section.parameters.items()
+        },
     )
 
 

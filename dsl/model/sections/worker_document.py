@@ -3,8 +3,17 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Discriminator,
+    Field,
+    JsonValue,
+    Tag,
+    field_validator,
+    model_validator,
+)
 
+from dsl.regular_expressions import pattern
 from dsl.values import MAX_COMMAND_TIMEOUT, Frozen, Timeout, misfit
 
 
@@ -45,6 +54,44 @@ PackageName = Annotated[
 ]
 
 
+ParameterType = Literal["text", "path", "url", "code", "command", "integer", "number", "choice"]
+
+
+class ParameterSection(Frozen):
+    """A typed parameter of a command."""
+
+    type: ParameterType = "text"
+    """`path`: a file or folder of the workspace; `url`: an address of the web; `code` and
+    `command`: a text without dangerous parts; `choice`: one of `values`."""
+    values: tuple[str, ...] = ()
+    """What a `choice` allows."""
+    pattern: str | None = Field(default=None, max_length=500)
+    """What a text must match as a whole, in RE2 syntax."""
+    max_length: int = Field(default=200, ge=1, le=100_000)
+    """Characters of a text."""
+    minimum: float | None = None
+    """Of a number."""
+    maximum: float | None = None
+    """Of a number."""
+    many: bool = False
+    """Take a list of at most 100 values; each becomes an argument of its own."""
+    default: JsonValue = None
+    """The value if the caller gives none; without it the parameter is required."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "ParameterSection":
+        if (self.type == "choice") != bool(self.values):
+            raise misfit("parameter", "a parameter of type `choice` has `values`, and only that")
+        try:
+            pattern(self.pattern or "")
+        except ValueError:
+            raise misfit("parameter", "the `pattern` of a parameter has RE2 syntax") from None
+        return self
+
+
+ParameterName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,49}$")]
+
+
 class CommandSection(Frozen):
     """A named command that the skills `CommandRunner.run` and `run_once` may run."""
 
@@ -64,6 +111,30 @@ class CommandSection(Frozen):
     """Whether it may use the network, including services on this machine; without a sandbox every
     command may.
     """
+
+    parameters: dict[ParameterName, ParameterSection] = Field(
+        default_factory=dict[ParameterName, ParameterSection]
+    )
+    """`{name: its type}`; `{name}` in an argument of `run` is where the value stands."""
+
+    @model_validator(mode="after")
+    def _places(self) -> "CommandSection":
+        for name, parameter in self.parameters.items():
+            place = f"{{{name}}}"
+            if (
+                name == "python"
+                or place in self.run[0]
+                or not any(
+                    (part == place if parameter.many else place in part) for part in self.run[1:]
+                )
+            ):
+                raise misfit(
+                    "parameter",
+                    "an argument of `run` has each parameter as `{place}`, alone if it is "
+                    "`many`; the program has none, and `python` is no parameter",
+                    place=place,
+                )
+        return self
 
     @field_validator("run")
     @classmethod

@@ -12,6 +12,7 @@ from activities.skills.files.file_listing import LIST
 from activities.skills.files.file_reading import READ
 from activities.skills.files.file_search import SEARCH
 from activities.skills.files.file_writing import WRITE
+from activities.skills.functions.function_skills import FunctionSkill
 from activities.skills.knowledge.long_term_memory import SEARCH_MEMORY, STORE_MEMORY
 from activities.skills.knowledge.retriever import RETRIEVE
 from activities.skills.repository.git_commit import COMMIT
@@ -26,8 +27,8 @@ from activities.workspace.skill_base import Skill, SkillRefusal
 from dsl.errors import listed, nearest
 from dsl.model.capabilities import SkillContract
 
-AnySkill = Skill[Any, Any]
-"""A skill with any input and output types: callers pass JSON."""
+AnySkill = Skill[Any, Any] | FunctionSkill
+"""A skill with any input and output types, or a user's function: callers pass JSON."""
 
 SKILLS: dict[str, AnySkill] = {
     "Arxiv.search": SEARCH_PAPERS,

@@ -1,78 +1,23 @@
-"""The child process: runs a user's code for its worker, one call at a time.
+"""Run a user's agent classes in a child process.
 
-    python -P -c "import json, sys; sys.path[:] = json.loads(sys.argv[1]); ..." '["/path", ...]'
-
-Standard input is a socket: a call arrives as one line of JSON, and so does its reply
-(`child_messages.py`). Output of the code goes to standard output and standard error, which the
-worker reads separately. This module imports only the standard library and
-`activities.user_code.plain_values`, so that a child starts quickly and the code finds its own
-versions of libraries.
+python -P -c "import json, sys; sys.path[:] = json.loads(sys.argv[1]); ..." '["/path", ...]'
 """
 
 import asyncio
 import importlib
 import inspect
-import json
-import os
-import sys
 from collections.abc import Mapping
-from contextlib import suppress
-from pathlib import Path
 from typing import Any, cast
 
+from activities.user_code.child_loop import not_imported, reason_for, serve
 from activities.user_code.plain_values import NotJson, as_json
 
 _MAX_REASON_LENGTH = 500
 
 
 def main() -> None:
-    """Serve calls until the worker closes the socket."""
-    own = os.getpid()
-    channel = os.dup(0)  # the code's own children do not inherit it
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    with os.fdopen(channel, "r+b", buffering=0) as raw:
-        while line := _line(raw.fileno()):
-            outcome = run_agent(json.loads(line))
-            if os.getpid() != own:
-                os._exit(0)  # a fork made by the code, which ends here
-            for stream in (sys.stdout, sys.stderr):
-                _flush(stream)
-            reply = {"outcome": outcome, "processes": _children()}
-            _write(raw.fileno(), f"{json.dumps(reply)}\n".encode())
-
-
-def _line(descriptor: int) -> bytes:
-    """Read the next line; empty at the end."""
-    parts: list[bytes] = []
-    while chunk := os.read(descriptor, 65_536):
-        parts.append(chunk)
-        if chunk.endswith(b"\n"):  # calls never overlap
-            return b"".join(parts)
-    return b""
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(descriptor, left) :]
-
-
-def _flush(stream: Any) -> None:
-    with suppress(AttributeError, OSError, ValueError):  # closed or replaced by the code
-        stream.flush()
-
-
-def _children() -> int:
-    """Count processes that the code started and left behind, where /proc shows them."""
-    try:
-        tasks = [
-            task.joinpath("children").read_text() for task in Path("/proc/self/task").iterdir()
-        ]
-    except OSError:
-        return 0
-    return len(" ".join(tasks).split())
+    """Serve turns of agent classes."""
+    serve(run_agent)
 
 
 def run_agent(call: dict[str, Any]) -> dict[str, object]:
@@ -80,7 +25,7 @@ def run_agent(call: dict[str, Any]) -> dict[str, object]:
     try:
         return _turn(call)
     except BaseException as error:
-        return {"kind": "raised", "reason": _reason(error)}
+        return {"kind": "raised", "reason": reason_for(error)}
 
 
 def _turn(call: dict[str, Any]) -> dict[str, object]:
@@ -88,8 +33,7 @@ def _turn(call: dict[str, Any]) -> dict[str, object]:
     try:
         module = importlib.import_module(module_name)
     except BaseException as error:  # importing a module may do anything
-        missing = error.name if isinstance(error, ImportError) else None
-        return {"kind": "not_imported", "reason": _reason(error), "missing": missing or ""}
+        return not_imported(error)
     found: Any = getattr(module, class_name, None)
     if not isinstance(found, type) or not callable(getattr(found, "process", None)):
         names = [name for name, value in vars(module).items() if isinstance(value, type)]
@@ -149,11 +93,3 @@ def _field(answer: object, name: str) -> object:
     if isinstance(answer, Mapping):
         return cast("Mapping[str, object]", answer).get(name)
     return getattr(answer, name, None)
-
-
-def _reason(error: BaseException) -> str:
-    try:
-        text = " ".join(str(error).split())[:_MAX_REASON_LENGTH]
-    except Exception:  # an exception whose `__str__` fails
-        text = ""
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,9 +1,10 @@
 """Messages between a worker and a child process that runs user code: JSON, one line each."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import Field, JsonValue, TypeAdapter
 
+from dsl.model.capabilities import Effect, Label
 from dsl.values import Frozen, Json
 
 
@@ -93,12 +94,111 @@ Outcome = Annotated[
 ]
 
 
-class Reply(Frozen):
+class ToolsQuestion(Frozen):
+    """Which tools do these packages have?"""
+
+    modules: tuple[str, ...]
+
+
+class CallContext(Frozen):
+    """What a tool may know of its call."""
+
+    run: str = ""
+    call: str = ""
+    secrets: dict[str, str] = Field(default_factory=dict[str, str], repr=False)
+
+
+class ToolFunctionCall(Frozen):
+    """One call of a tool."""
+
+    tool: str
+    """`package.module:name`."""
+    arguments: JsonValue
+    context: CallContext
+
+
+class FoundTool(Frozen):
+    """The contract of a function that is a tool."""
+
+    name: str
+    description: str
+    effect: Effect
+    timeout: float
+    retries: int
+    labels: tuple[Label, ...]
+    secrets: tuple[str, ...]
+    input_schema: Json
+    output_schema: Json
+
+
+class FoundTools(Frozen):
+    """The tools of some packages."""
+
+    kind: Literal["found"]
+    tools: tuple[FoundTool, ...]
+    faults: tuple[str, ...]
+    """What cannot be imported, or cannot be a tool: a sentence each."""
+
+
+class NoTool(Frozen):
+    """The module has no such tool."""
+
+    kind: Literal["no_tool"]
+    names: tuple[str, ...]
+    """The tools that the module has."""
+
+
+class InvalidArguments(Frozen):
+    """The arguments do not match the types of the parameters."""
+
+    kind: Literal["invalid_arguments"]
+    reason: str
+
+
+class ToolFailed(Frozen):
+    """The function raised a ToolError."""
+
+    kind: Literal["failed"]
+    reason: str
+    retry: bool
+
+
+class WrongResult(Frozen):
+    """The function returned something else than it declares."""
+
+    kind: Literal["wrong_result"]
+    reason: str
+
+
+class Returned(Frozen):
+    """The result of the function."""
+
+    kind: Literal["returned"]
+    data: JsonValue
+
+
+ToolOutcome = Annotated[
+    NotImported
+    | NoTool
+    | InvalidArguments
+    | ToolFailed
+    | Raised
+    | WrongResult
+    | Returned
+    | FoundTools,
+    Field(discriminator="kind"),
+]
+
+AnyOutcome = TypeVar("AnyOutcome")
+
+
+class Reply(Frozen, Generic[AnyOutcome]):
     """A child's reply to one call."""
 
-    outcome: Outcome
+    outcome: AnyOutcome
     processes: int = 0
     """Processes that the code started and left behind."""
 
 
-REPLY: TypeAdapter[Reply] = TypeAdapter(Reply)
+AGENT_REPLY: TypeAdapter[Reply[Outcome]] = TypeAdapter(Reply[Outcome])
+TOOL_REPLY: TypeAdapter[Reply[ToolOutcome]] = TypeAdapter(Reply[ToolOutcome])

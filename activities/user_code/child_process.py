@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 from activities.processes import supervisor
 from activities.processes.bounded_output import BoundedOutput
@@ -22,9 +23,12 @@ MAX_REPLY_BYTES = 8_000_000
 """Of one line; the limit for a run's history is lower and checked later."""
 
 _DRAIN_TIMEOUT = 1.0
+Entry = Literal["child", "tool_child"]
+"""The module of this package that a child runs: for turns of agents, or for tools."""
+
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from activities.user_code.child import main; main()"
+    "from activities.user_code.{entry} import main; main()"
 )
 
 
@@ -54,11 +58,16 @@ class ChildProcess:
 
     @classmethod
     async def start(
-        cls, import_path: Sequence[str], environment: Mapping[str, str], folder: Path
+        cls,
+        entry: Entry,
+        import_path: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path,
     ) -> "ChildProcess":
         """Start a child.
 
         Args:
+            entry: What it runs.
             import_path: Its `sys.path`.
             environment: Its complete environment.
             folder: Its working directory.
@@ -69,7 +78,8 @@ class ChildProcess:
         ours, theirs = socket.socketpair()
         reader, writer = os.pipe()
         try:
-            command = (sys.executable, "-P", "-c", _BOOT, json.dumps(import_path))
+            boot = _BOOT.format(entry=entry)
+            command = (sys.executable, "-P", "-c", boot, json.dumps(import_path))
             process = await start_supervised(
                 (str(writer), str(theirs.fileno()), supervisor.UNLIMITED, *command),
                 cwd=folder,

@@ -37,7 +37,7 @@ class Catalog:
     """The documents that the project and Coterie itself offer by name."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+        self.settings = settings
         self.roots = (*settings.config_roots, shipped_root())
         """In search order."""
 
@@ -49,7 +49,7 @@ class Catalog:
         """List the documents of the project's own roots, without the shipped ones."""
         return tuple(
             Located(file.stem, file, root)
-            for root in self._settings.config_roots
+            for root in self.settings.config_roots
             for file in _teams(root)
         )
 
@@ -72,7 +72,7 @@ class Catalog:
         Raises:
             InvalidDocument: Neither exists, or it is a test file.
         """
-        path = self._settings.cwd / target
+        path = self.settings.cwd / target
         if path.is_file():
             if is_test(path):
                 fix = f"run it with: coterie test {target}"
@@ -91,7 +91,7 @@ class Catalog:
 
     def is_folder(self, target: str) -> bool:
         """Return whether the target is a folder and not the name of a team."""
-        return (self._settings.cwd / target).is_dir() and self.named(target) is None
+        return (self.settings.cwd / target).is_dir() and self.named(target) is None
 
     def below(self, target: str) -> tuple[list[Located], int]:
         """List the documents in a folder and its subfolders, by path.
@@ -103,7 +103,7 @@ class Catalog:
         Raises:
             InvalidDocument: There is no document.
         """
-        files = sorted(_yaml_files(self._settings.cwd / target))
+        files = sorted(_yaml_files(self.settings.cwd / target))
         documents = _without_parts(
             [file for file in files if not is_test(file) and _is_document(file)]
         )
@@ -145,7 +145,7 @@ class Catalog:
 
     def override(self) -> Iterator[SourceText]:
         """Yield the project's `coterie.yml`, if it exists and is not empty."""
-        file = self._settings.project / OVERRIDE_FILE
+        file = self.settings.project / OVERRIDE_FILE
         if file.is_file():
             source = self._source(file)
             lines = (line.strip() for line in source.text.splitlines())
@@ -162,7 +162,7 @@ class Catalog:
 
     def shown(self, file: Path) -> str:
         """Return a path as problems show it."""
-        return shown(file, self._settings)
+        return shown(file, self.settings)
 
     def _with_includes(self, file: Path) -> list[SourceText]:
         return with_includes(self._source(file), file, self.shown)
@@ -173,9 +173,9 @@ class Catalog:
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise _unreadable(
-                shown(file, self._settings), f"could not be read: {reason}", ""
+                shown(file, self.settings), f"could not be read: {reason}", ""
             ) from None
-        return SourceText(file=shown(file, self._settings), text=text, persona=persona)
+        return SourceText(file=shown(file, self.settings), text=text, persona=persona)
 
 
 def shipped_root() -> Path:

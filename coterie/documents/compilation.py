@@ -6,6 +6,7 @@ from typing import NamedTuple
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.price_lists import has_price
 from coterie.documents.product_capabilities import capabilities
+from coterie.documents.tool_packages import known_skills, packages_in
 from coterie.documents.worker_trust import TrustedConfig, resolved
 from coterie.failures import CommandError
 from coterie.settings import Settings
@@ -44,12 +45,16 @@ def compile_located(
 
     Raises:
         InvalidDocument: With every problem.
+        CommandError: A package of tools cannot be used.
     """
-    known = capabilities(agent_packages=())  # the project's own files declare them
-    if skills:
-        known = known.model_copy(update={"skills": {**known.skills, **skills}})
+    sources = catalog.sources(located)
+    offered = known_skills(catalog.settings, packages_in(sources))
+    known = capabilities(
+        agent_packages=(),  # the project's own files declare them
+        skills={**offered, **(skills or {})},
+    )
     return compile_sources(
-        catalog.sources(located),
+        sources,
         known,
         name=located.name,
         model=model,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from activities.skills.skill_contracts import known_contracts
-from dsl.model.capabilities import Capabilities
+from dsl.model.capabilities import Capabilities, SkillContract
 from dsl.model.sections.provider_document import ProviderSection
 from dsl.model.sections.worker_document import CommandSection
 from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
@@ -29,6 +29,7 @@ def capabilities(
     commands: Mapping[str, CommandSection] | None = None,
     channels: Iterable[str] | None = None,
     agent_packages: Iterable[str] | None = None,
+    skills: Mapping[str, SkillContract] | None = None,
 ) -> Capabilities:
     """List agent types, skills and built-in providers, with a worker's additions.
 
@@ -38,11 +39,12 @@ def capabilities(
         channels: Names of its notification channels; None if unknown.
         agent_packages: Packages of agent classes that it allows, besides those in the document;
             None if unknown.
+        skills: Every skill by name. Default: Coterie's own.
     """
     return Capabilities(
         agent_types=AGENT_TYPES,
         tool_kinds=TOOL_KINDS,
-        skills=known_contracts(),
+        skills=known_contracts() if skills is None else dict(skills),
         providers=tuple(dict.fromkeys((*BUILT_IN_PROVIDERS, *providers))),
         commands=None if commands is None else tuple(commands),
         channels=None if channels is None else tuple(channels),

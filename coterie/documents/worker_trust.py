@@ -39,6 +39,8 @@ class TrustedConfig(Frozen):
     """Paths are absolute."""
     agent_packages: tuple[str, ...] = ()
     agent_env: tuple[str, ...] = ()
+    tool_packages: tuple[str, ...] = ()
+    tool_env: tuple[str, ...] = ()
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
     web: WebSection = WebSection()
     accept_plans: bool = True
@@ -93,6 +95,8 @@ def resolved(
         sandbox=_sandbox(worker.sandbox, tree, settings),
         agent_packages=worker.agent_packages,
         agent_env=worker.agent_env,
+        tool_packages=worker.tool_packages,
+        tool_env=worker.tool_env,
         notify=worker.notify,
         web=worker.web or WebSection(),
         accept_plans=settings.address is None

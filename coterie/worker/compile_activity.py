@@ -12,6 +12,7 @@ from temporalio import activity
 from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, Marks, OwnQueue
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.product_capabilities import capabilities
+from coterie.documents.tool_packages import known_skills
 from coterie.documents.trusted_catalog import scope_providers
 from coterie.documents.worker_trust import TrustedConfig, absolute_providers
 from coterie.settings import Settings
@@ -42,7 +43,11 @@ class CompileActivities:
         self._queues = dict(queues or {})
         self._catalog = Catalog(settings)
         self._capabilities = capabilities(
-            trusted.providers, trusted.commands, trusted.notify, trusted.agent_packages
+            trusted.providers,
+            trusted.commands,
+            trusted.notify,
+            trusted.agent_packages,
+            known_skills(settings, trusted.tool_packages),
         )
 
     @activity.defn(name=COMPILE_TEAM)

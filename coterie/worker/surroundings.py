@@ -11,11 +11,13 @@ from activities.notifications import Channel, NotificationCommand, Webhook
 from activities.processes.bubblewrap import Bubblewrap
 from activities.processes.process_group import ProcessLimits
 from activities.providers.provider import ProviderSettings
+from activities.skills.functions.function_skills import FunctionSkill
 from activities.user_code.child_pool import UserCode
 from activities.workspace.command_parameters import Parameter
 from activities.workspace.command_start import PASSED_ON
 from activities.workspace.skill_base import Command, Workspace
 from activities.workspace.web_access import WebAccess
+from coterie.documents.tool_packages import found_tools
 from coterie.documents.worker_trust import TrustedConfig, key_name
 from coterie.settings import Settings
 from coterie.worker.protected_paths import hidden_paths, protected_paths
@@ -108,6 +110,22 @@ def _command(name: str, section: CommandSection) -> Command:
             key: Parameter(name=key, **one.model_dump()) for key, one in section.parameters.items()
         },
     )
+
+
+def function_skills(
+    trusted: TrustedConfig, settings: Settings, user_code: UserCode
+) -> dict[str, FunctionSkill]:
+    """Return the functions that are tools, with the secrets that the worker lets them read.
+
+    Raises:
+        CommandError: A package of tools cannot be used.
+    """
+    values = {name: settings.secret(name) for name in trusted.tool_env}
+    secrets = {name: value for name, value in values.items() if value is not None}
+    return {
+        found.name: FunctionSkill(found, user_code, secrets)
+        for found in found_tools(settings, trusted.tool_packages)
+    }
 
 
 def user_code_of(trusted: TrustedConfig, settings: Settings) -> UserCode:

@@ -19,8 +19,9 @@ from activities.notifications import NotificationActivities, Webhook
 from activities.processes.bubblewrap import Bubblewrap
 from activities.providers.provider_registry import Providers
 from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import SKILLS
+from activities.skills.skill_registry import SKILLS, AnySkill
 from activities.user_code.child_pool import UserCode
+from coterie.documents.tool_packages import tool_code
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.logs import hide
 from coterie.runtime.task_board import TaskBoard
@@ -36,7 +37,13 @@ from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy
 from coterie.worker.process_privacy import keep_to_itself
 from coterie.worker.provider_queues import ProviderQueue, hold, provider_queues, queue_worker
-from coterie.worker.surroundings import channels_of, provider_settings, user_code_of, workspace_of
+from coterie.worker.surroundings import (
+    channels_of,
+    function_skills,
+    provider_settings,
+    user_code_of,
+    workspace_of,
+)
 from coterie.worker.visibility import visibility_settings
 from coterie.worker.watchdog_process import watched
 from dsl.known_secrets import KnownSecrets, secrets_of
@@ -84,6 +91,7 @@ async def working(
     if warning is not None:
         note(warning)
     user_code = user_code_of(trusted, settings)
+    tools = tool_code(settings)
     reached = provider_settings(trusted, settings)
     providers = Providers(reached)
     queues = provider_queues(trusted, task_queue)
@@ -99,6 +107,7 @@ async def working(
             queues,
             Pricing(reached),
             user_code,
+            tools,
             marks,
             sandbox,
             board,
@@ -115,6 +124,7 @@ async def working(
         board.close()
         await blocked.close()
         await user_code.close()
+        await tools.close()
         await providers.close()
 
 
@@ -170,6 +180,7 @@ def build_workers(
     queues: Mapping[str, ProviderQueue],
     pricing: Pricing,
     user_code: UserCode,
+    tools: UserCode,
     marks: Marks | None = None,
     commands_in: Bubblewrap | None = None,
     board: TaskBoard | None = None,
@@ -181,10 +192,13 @@ def build_workers(
 ) -> tuple[Worker, ...]:
     """Build the SDK's workers: one with our workflow and activities, one per provider queue."""
     workspace = workspace_of(trusted, settings, commands_in)
-    skills = SkillActivities(workspace, blobs=storage_of(settings).blobs)
+    offered: dict[str, AnySkill] = {**SKILLS, **function_skills(trusted, settings, tools)}
+    skills = SkillActivities(workspace, offered, blobs=storage_of(settings).blobs)
     known = KnownSecrets(_secret_values(trusted, settings))
     hide(known)  # in logs
-    agents = _agents(settings, trusted, providers, queues, pricing, user_code, skills, known)
+    agents = _agents(
+        settings, trusted, providers, queues, pricing, user_code, skills, tuple(offered), known
+    )
     compiler = CompileActivities(settings, trusted, queues, marks)
     forks = ForkActivities(client, accept_plans=accept_plans)
     notices = _notices(settings, trusted)
@@ -215,13 +229,14 @@ def _agents(
     pricing: Pricing,
     user_code: UserCode,
     skills: SkillActivities,
+    offered: tuple[str, ...],
     known: KnownSecrets,
 ) -> AgentActivities:
     return AgentActivities(
         providers,
         agent_packages=trusted.agent_packages,
         call_skill=skills.call_skill,
-        skills=tuple(SKILLS),
+        skills=offered,
         blobs=storage_of(settings).blobs,
         queues={name: queue.own_queue for name, queue in queues.items()},
         pricing=pricing,
@@ -265,6 +280,8 @@ def _serving_worker(
 def _secret_values(trusted: TrustedConfig, settings: Settings) -> Iterator[str]:
     """Yield every secret that this worker knows."""
     yield from secrets_of(settings.environment)
+    for name in trusted.tool_env:
+        yield settings.secret(name) or ""
     for provider in provider_settings(trusted, settings).values():
         yield provider.api_key or ""
     for channel in channels_of(trusted, settings).values():

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from coterie.arguments import add_model
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
-from coterie.documents.product_capabilities import capabilities
+from coterie.documents.tool_packages import known_skills
 from coterie.explaining.code_pages import code_page, is_code, known_codes
 from coterie.explaining.effective_values import explained
 from coterie.explaining.values_text import context_text, found, overview, parts, values_text
@@ -43,7 +43,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     catalog = Catalog(settings)
     located = catalog.locate(args.target)
     compiled = compile_located(catalog, located, args.model)
-    values = explained(compiled, capabilities().skills, args.model)
+    values = explained(compiled, known_skills(settings, compiled.worker.tool_packages), args.model)
     chosen = values if path is None else tuple(found(values, path))
     if path is not None and not chosen:
         known = {part for value in values for part in parts(value.dotted)}

@@ -15,9 +15,9 @@ from temporalio.worker import FixedSizeSlotSupplier, UnsandboxedWorkflowRunner, 
 from activities.agent_activity import AgentActivities
 from activities.call_prices import Pricing
 from activities.os_errors import reason_of
-from activities.skills.skill_registry import SKILLS
 from activities.storage.blobs import MemoryBlobs
 from activities.user_code.child_pool import UserCode
+from coterie.documents.tool_packages import tool_code
 from coterie.failures import CommandError
 from coterie.runtime.workflow_runner import ContextFreeRunner
 from coterie.settings import STATE_FOLDER
@@ -28,7 +28,12 @@ from coterie.testing.simulation.stub_notifications import StubNotifications
 from coterie.testing.simulation.stub_skills import StubSkills
 from coterie.version import own_version
 from coterie.worker.command_sandbox import command_sandbox
-from coterie.worker.surroundings import provider_settings, user_code_of, workspace_of
+from coterie.worker.surroundings import (
+    function_skills,
+    provider_settings,
+    user_code_of,
+    workspace_of,
+)
 from coterie.worker.workers import MAX_ACTIVITIES
 from workflows.team import TeamWorkflow
 
@@ -73,7 +78,7 @@ class Stage:
             self.model,
             agent_packages=self.file.team.trusted.agent_packages,
             call_skill=self.skills.call_skill,
-            skills=tuple(SKILLS),
+            skills=self.skills.names,
             blobs=self.blobs,
             pricing=Pricing(provider_settings(self.file.team.trusted, self.file.settings)),
             user_code=self.user_code,
@@ -105,6 +110,7 @@ async def staged(client: Client, file: TestFile, case: Case, queue: str) -> Asyn
         furnish(folder, file.workspace, case.files)
         trusted = file.team.trusted.model_copy(update={"workspace": str(folder)})
         sandbox, _ = command_sandbox(trusted, file.settings)
+        tools = tool_code(file.settings)
         stage = Stage(
             client=client,
             file=file,
@@ -112,7 +118,10 @@ async def staged(client: Client, file: TestFile, case: Case, queue: str) -> Asyn
             queue=queue,
             model=StubModel(case.answers),
             skills=StubSkills(
-                workspace_of(trusted, file.settings, sandbox), case.skills, case.stand_ins
+                workspace_of(trusted, file.settings, sandbox),
+                case.skills,
+                case.stand_ins,
+                function_skills(trusted, file.settings, tools),
             ),
             user_code=user_code_of(trusted, file.settings),
         )
@@ -121,6 +130,7 @@ async def staged(client: Client, file: TestFile, case: Case, queue: str) -> Asyn
         finally:
             await stage.close()
             await stage.user_code.close()
+            await tools.close()
 
 
 def furnish(folder: Path, source: Path | None, files: Mapping[str, str]) -> None:

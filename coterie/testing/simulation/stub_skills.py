@@ -11,7 +11,9 @@ from temporalio.exceptions import ApplicationError
 
 from activities.answer_schema import schema_errors
 from activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
+from activities.skills.functions.function_skills import FunctionSkill
 from activities.skills.skill_activity import SkillActivities
+from activities.skills.skill_registry import SKILLS, AnySkill
 from activities.storage.blobs import Blobs
 from activities.workspace.skill_base import Workspace
 from coterie.testing.files.stand_ins import StandInDocument
@@ -28,9 +30,13 @@ class StubSkills:
         workspace: Workspace,
         played: Sequence[SkillResultDocument],
         stand_ins: Mapping[str, StandInDocument],
+        functions: Mapping[str, FunctionSkill],
         blobs: Blobs | None = None,
     ) -> None:
-        self._real = SkillActivities(workspace, blobs=blobs)
+        offered: dict[str, AnySkill] = {**SKILLS, **functions}
+        self._real = SkillActivities(workspace, offered, blobs=blobs)
+        self.names = tuple(offered)
+        """Every skill that exists."""
         self._played = played
         self._stand_ins = stand_ins
         self.unanswered: dict[str, str] = {}

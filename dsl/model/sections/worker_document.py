@@ -251,6 +251,10 @@ class WorkerSection(Frozen):
     """The packages that `agent_class` may be imported from."""
     agent_env: tuple[VariableName, ...] = ()
     """Names of further environment variables that classes of these packages may see."""
+    tool_packages: tuple[PackageName, ...] = ()
+    """The packages whose functions with `@tool` are tools."""
+    tool_env: tuple[VariableName, ...] = ()
+    """Names of the environment variables that tools may name as secrets."""
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
     """`{channel: how it reaches people}`; a document can only name channels."""
     web: WebSection | None = None

@@ -1,0 +1,150 @@
+"""Call a user's functions as skills: each call runs in a child process."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from pydantic import JsonValue
+
+from activities.user_code.child_messages import (
+    CallContext,
+    FoundTool,
+    FoundTools,
+    InvalidArguments,
+    NotImported,
+    NoTool,
+    Raised,
+    Returned,
+    ToolFailed,
+    ToolFunctionCall,
+    ToolOutcome,
+    ToolsQuestion,
+    WrongResult,
+)
+from activities.user_code.child_pool import UserCode, UserCodeFailed, UserCodeTimeout
+from activities.workspace.skill_base import SkillContext, SkillFailure, SkillRefusal
+from dsl.errors import listed, nearest
+from dsl.model.capabilities import Effect, SkillContract
+
+_IMPORT_SECONDS = 60.0
+
+
+class ToolsUnusable(Exception):
+    """Packages of tools cannot be used; each line of the message is one sentence about one part."""
+
+
+@dataclass(frozen=True)
+class FunctionSkill:
+    """A tool that is a function of a user's package, as a skill."""
+
+    found: FoundTool
+    user_code: UserCode = field(repr=False)
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """The values of the variables that the worker lets tools read."""
+
+    @property
+    def name(self) -> str:
+        """`package.module:name`."""
+        return self.found.name
+
+    @property
+    def effect(self) -> Effect:
+        """What a repeated call does."""
+        return self.found.effect
+
+    def contract(self) -> SkillContract:
+        """Return the contract as data."""
+        return contract_of(self.found)
+
+    async def call(self, value: JsonValue, context: SkillContext) -> JsonValue:
+        """Call the function with checked arguments; cancellation kills its process.
+
+        Raises:
+            SkillRefusal: The arguments are invalid, a secret is missing, or there is no function.
+            SkillFailure: The function failed, took too long, or returned something else than it
+                declares.
+        """
+        message = ToolFunctionCall(
+            tool=self.name,
+            arguments=value,
+            context=CallContext(run=context.run, call=context.key, secrets=self._secrets()),
+        )
+        try:
+            outcome = await self.user_code.ask_tools(message, self.found.timeout)
+        except UserCodeTimeout as late:
+            raise SkillFailure(f"{self.name} {late}", may_pass=True) from None
+        except UserCodeFailed as failure:
+            raise SkillFailure(f"{self.name}: {failure}", may_pass=True) from None
+        return self._data(outcome)
+
+    def _secrets(self) -> dict[str, str]:
+        missing = [name for name in self.found.secrets if name not in self.secrets]
+        if missing:
+            raise SkillRefusal(
+                f"{self.name} needs the secrets {listed(missing)}; name them in `worker.tool_env` "
+                "of the worker's configuration and set them in its environment"
+            )
+        return {name: self.secrets[name] for name in self.found.secrets}
+
+    def _data(self, outcome: ToolOutcome) -> JsonValue:
+        match outcome:
+            case Returned(data=data):
+                return data
+            case InvalidArguments(reason=reason):
+                raise SkillRefusal(f"invalid input for {self.name}: {reason}")
+            case NotImported(reason=reason):
+                raise SkillRefusal(f"{self.name} cannot be imported: {reason}")
+            case NoTool(names=names):
+                hint = nearest(self.name, names)
+                raise SkillRefusal(
+                    f"{self.name} is not a function with `@tool`" + (f"; {hint}" if hint else "")
+                )
+            case ToolFailed(reason=reason, retry=retry):
+                raise SkillFailure(reason or f"{self.name} failed", may_pass=retry)
+            case Raised(reason=reason):
+                raise SkillFailure(f"{self.name} raised {reason}", may_pass=True)
+            case WrongResult(reason=reason):
+                raise SkillFailure(
+                    f"{self.name} returned a result that violates its contract: {reason}"
+                )
+            case FoundTools():
+                raise SkillFailure(f"{self.name} answered a question that was not asked")
+            case _:
+                assert_never(outcome)
+
+
+def contract_of(found: FoundTool) -> SkillContract:
+    """Return the contract of a function."""
+    return SkillContract(
+        name=found.name,
+        description=found.description,
+        effect=found.effect,
+        input_schema=found.input_schema,
+        output_schema=found.output_schema,
+        timeout=found.timeout,
+        retries=found.retries,
+        labels=found.labels,
+    )
+
+
+async def find_tools(user_code: UserCode, packages: Sequence[str]) -> tuple[FoundTool, ...]:
+    """Find the functions with `@tool` in packages, which a child process imports.
+
+    Raises:
+        ToolsUnusable: A module cannot be imported, or a function cannot be a tool.
+    """
+    if not packages:
+        return ()
+    try:
+        outcome = await user_code.ask_tools(ToolsQuestion(modules=tuple(packages)), _IMPORT_SECONDS)
+    except (UserCodeFailed, UserCodeTimeout) as error:
+        raise ToolsUnusable(f"importing {listed(packages)}: {error}") from None
+    match outcome:
+        case FoundTools(tools=tools, faults=()):
+            return tools
+        case FoundTools(faults=faults):
+            raise ToolsUnusable("\n".join(faults))
+        case Raised(reason=reason):
+            raise ToolsUnusable(f"importing {listed(packages)} raised {reason}")
+        case _:
+            raise ToolsUnusable(f"importing {listed(packages)} gave no list of tools")

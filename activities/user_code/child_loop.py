@@ -1,0 +1,82 @@
+"""Serve the calls of a worker in a child process, one call at a time.
+
+Standard input is a socket: a call arrives as one line of JSON, and so does its reply
+(`child_messages.py`). Output of the code goes to standard output and standard error, which the
+worker reads separately. This module imports only the standard library, so that a child starts
+quickly and the code finds its own versions of libraries.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+_MAX_REASON_LENGTH = 500
+
+
+def serve(answer: Callable[[dict[str, Any]], dict[str, object]]) -> None:
+    """Answer calls until the worker closes the socket."""
+    own = os.getpid()
+    channel = os.dup(0)  # the code's own children do not inherit it
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    with os.fdopen(channel, "r+b", buffering=0) as raw:
+        while line := _line(raw.fileno()):
+            outcome = answer(json.loads(line))
+            if os.getpid() != own:
+                os._exit(0)  # a fork made by the code, which ends here
+            for stream in (sys.stdout, sys.stderr):
+                _flush(stream)
+            reply = {"outcome": outcome, "processes": _children()}
+            _write(raw.fileno(), f"{json.dumps(reply)}\n".encode())
+
+
+def reason_for(error: BaseException) -> str:
+    """Return the type and the message of an exception, on one line."""
+    try:
+        text = " ".join(str(error).split())[:_MAX_REASON_LENGTH]
+    except Exception:  # an exception whose `__str__` fails
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def not_imported(error: BaseException) -> dict[str, object]:
+    """Return the outcome of a failed import."""
+    missing = error.name if isinstance(error, ImportError) else None
+    return {"kind": "not_imported", "reason": reason_for(error), "missing": missing or ""}
+
+
+def _line(descriptor: int) -> bytes:
+    """Read the next line; empty at the end."""
+    parts: list[bytes] = []
+    while chunk := os.read(descriptor, 65_536):
+        parts.append(chunk)
+        if chunk.endswith(b"\n"):  # calls never overlap
+            return b"".join(parts)
+    return b""
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+def _flush(stream: Any) -> None:
+    with suppress(AttributeError, OSError, ValueError):  # closed or replaced by the code
+        stream.flush()
+
+
+def _children() -> int:
+    """Count processes that the code started and left behind, where /proc shows them."""
+    try:
+        tasks = [
+            task.joinpath("children").read_text() for task in Path("/proc/self/task").iterdir()
+        ]
+    except OSError:
+        return 0
+    return len(" ".join(tasks).split())

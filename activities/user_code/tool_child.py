@@ -1,0 +1,123 @@
+"""Find and call a user's tools in a child process."""
+
+import asyncio
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+from pydantic import ValidationError
+
+from activities.user_code.child_loop import not_imported, reason_for, serve
+from activities.user_code.plain_values import NotJson, as_json
+from activities.user_code.tool_functions import ToolContext, ToolError, terms_of
+from activities.user_code.tool_schemas import TypedFunction, UnfitFunction, contract, typed
+
+
+def main() -> None:
+    """Serve questions for tools, and calls of them."""
+    serve(answer)
+
+
+def answer(asked: dict[str, Any]) -> dict[str, object]:
+    """Answer one message; any exception becomes an outcome."""
+    try:
+        return _found(asked["modules"]) if "modules" in asked else _called(asked)
+    except BaseException as error:
+        return {"kind": "raised", "reason": reason_for(error)}
+
+
+def _found(packages: list[str]) -> dict[str, object]:
+    """Return the contracts of all tools in the packages, and what is wrong with the others."""
+    tools: list[dict[str, object]] = []
+    faults: list[str] = []
+    for package in packages:
+        for name in _modules(package, faults):
+            try:
+                module = importlib.import_module(name)
+            except BaseException as error:  # importing a module may do anything
+                faults.append(f"the module {name!r} cannot be imported: {reason_for(error)}")
+                continue
+            for path, function in _marked(module):
+                terms = terms_of(function)
+                try:
+                    if terms is not None:
+                        tools.append(contract(path, typed(function), terms))
+                except UnfitFunction as error:
+                    faults.append(f"the function {path!r} cannot be a tool: it {error}")
+    return {"kind": "found", "tools": tools, "faults": faults}
+
+
+def _modules(package: str, faults: list[str]) -> Iterator[str]:
+    """Yield the name of a module, and those below it if it is a package."""
+    yield package
+    try:
+        paths = getattr(importlib.import_module(package), "__path__", None)
+    except BaseException:  # reported where the module itself is imported
+        return
+    if paths is not None:
+        prefix = f"{package}."
+        broken = faults.append
+        for found in pkgutil.walk_packages(
+            paths, prefix, onerror=lambda name: broken(f"the package {name!r} cannot be imported")
+        ):
+            yield found.name
+
+
+def _marked(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the tools that a module defines itself, not those that it imports."""
+    for name, value in sorted(vars(module).items()):
+        if terms_of(value) is not None and value.__module__ == module.__name__:
+            yield f"{module.__name__}:{name}", value
+
+
+def _called(asked: dict[str, Any]) -> dict[str, object]:
+    module_name, _, name = str(asked["tool"]).partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except BaseException as error:  # importing a module may do anything
+        return not_imported(error)
+    function = getattr(module, name, None)
+    if function is None or terms_of(function) is None:
+        return {"kind": "no_tool", "names": [path for path, _ in _marked(module)]}
+    try:
+        return _result(typed(function), asked)
+    except UnfitFunction as error:
+        return {"kind": "raised", "reason": f"it {error}"}
+    except ToolError as error:
+        return {"kind": "failed", "reason": str(error), "retry": error.retry}
+
+
+def _result(function: TypedFunction, asked: dict[str, Any]) -> dict[str, object]:
+    try:
+        checked = function.arguments.model_validate(asked["arguments"])
+    except ValidationError as error:
+        return {"kind": "invalid_arguments", "reason": _faults(error)}
+    fields = type(checked).model_fields.items()
+    given = {field.alias or name: getattr(checked, name) for name, field in fields}
+    if function.context is not None:
+        given[function.context] = ToolContext(**asked["context"])
+    result: Any = function.call(**given)
+    if inspect.isawaitable(result):
+        result = asyncio.run(_awaited(result))
+    try:
+        plain = function.result.dump_python(function.result.validate_python(result), mode="json")
+        return {"kind": "returned", "data": as_json(plain, "the result")}
+    except (ValidationError, NotJson) as error:
+        reason = _faults(error) if isinstance(error, ValidationError) else str(error)
+        return {"kind": "wrong_result", "reason": reason}
+
+
+async def _awaited(result: Any) -> object:
+    return await result
+
+
+def _faults(error: ValidationError) -> str:
+    """List the first faults of a value with their places, without the value."""
+    found = [
+        f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" if fault["loc"] else fault["msg"]
+        for fault in error.errors(include_url=False, include_input=False, include_context=False)
+    ]
+    return "; ".join(found[:5])

@@ -1,0 +1,126 @@
+"""Make a typed Python function a tool: `@tool`, and what a call may ask for.
+
+    from coterie import ToolContext, tool
+
+    @tool(effect="read", timeout=5, secrets=["WEATHER_KEY"])
+    def weather(city: str, context: ToolContext) -> Weather:
+        "Tell the current weather in a city."
+        return look_up(city, key=context.secret("WEATHER_KEY"))
+
+The decorator only marks the function, which stays as it is: nothing is registered, and a test calls
+it directly. Coterie finds marked functions in the packages that a worker allows. This module
+imports only the standard library, so that importing a tool costs nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, ParamSpec, TypeVar, overload
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_MARK = "__coterie_tool__"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTerms:
+    """What a function's author says about calls of it."""
+
+    description: str | None = None
+    effect: Literal["read", "idempotent", "once"] = "once"
+    timeout: float = 60.0
+    retries: int = 2
+    labels: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+
+
+class ToolError(Exception):
+    """The call failed, and the message says why, for the model and for people.
+
+    Attributes:
+        retry: The same call may succeed later.
+    """
+
+    def __init__(self, message: str, *, retry: bool = False) -> None:
+        self.retry = retry
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """The call that a tool serves; a parameter of this type receives it.
+
+    A call that is cancelled, or exceeds its time limit, ends with its process. Heartbeats are sent
+    for it.
+    """
+
+    run: str = ""
+    """The id of the calling run."""
+    call: str = ""
+    """Identifies this call permanently, also across retries: a key for idempotent requests."""
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """The values of the secrets that the tool names."""
+
+    def secret(self, name: str) -> str:
+        """Return the value of a secret.
+
+        Raises:
+            ToolError: The tool does not name it.
+        """
+        if name not in self.secrets:
+            raise ToolError(f"the tool reads the secret {name!r} without naming it in `secrets`")
+        return self.secrets[name]
+
+
+@overload
+def tool(function: Callable[P, R], /) -> Callable[P, R]: ...
+
+
+@overload
+def tool(
+    *,
+    description: str | None = None,
+    effect: Literal["read", "idempotent", "once"] = "once",
+    timeout: float = 60.0,
+    retries: int = 2,
+    labels: Sequence[Literal["private", "untrusted", "egress"]] = (),
+    secrets: Sequence[str] = (),
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+def tool(
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    description: str | None = None,
+    effect: Literal["read", "idempotent", "once"] = "once",
+    timeout: float = 60.0,
+    retries: int = 2,
+    labels: Sequence[Literal["private", "untrusted", "egress"]] = (),
+    secrets: Sequence[str] = (),
+) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
+    """Mark a function as a tool; its types and its docstring become the tool's contract.
+
+    Args:
+        function: A function at the top of a module, sync or async, with typed parameters.
+        description: What the model reads. Default: the first paragraph of the docstring.
+        effect: What a repeated call does: `read` nothing, `idempotent` the same again, `once` harm.
+        timeout: Seconds for one attempt.
+        retries: Additional attempts after a failure; none for `once`.
+        labels: `private` (returns confidential data), `untrusted` (returns text that others wrote),
+            `egress` (sends data out).
+        secrets: Names of the environment variables whose values a call may read.
+    """
+    terms = ToolTerms(description, effect, timeout, retries, tuple(labels), tuple(secrets))
+
+    def mark(marked: Callable[P, R]) -> Callable[P, R]:
+        setattr(marked, _MARK, terms)
+        return marked
+
+    return mark if function is None else mark(function)
+
+
+def terms_of(value: object) -> ToolTerms | None:
+    """Return the terms of a marked function; None for anything else."""
+    found = getattr(value, _MARK, None) if callable(value) else None
+    return found if isinstance(found, ToolTerms) else None

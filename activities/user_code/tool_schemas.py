@@ -1,0 +1,95 @@
+"""Derive the contract of a tool from its function: a model of its arguments, and its result.
+
+Only a child process imports this, beside the user's code.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
+
+from activities.user_code.tool_functions import ToolContext, ToolTerms
+
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class UnfitFunction(Exception):
+    """A function cannot be a tool; the message says why, and what to write."""
+
+
+class TypedFunction(NamedTuple):
+    """A function with the types of its arguments and its result."""
+
+    call: Callable[..., Any]
+    arguments: type[BaseModel]
+    result: TypeAdapter[Any]
+    context: str | None
+    """The parameter that takes the ToolContext."""
+
+
+def typed(function: Callable[..., Any]) -> TypedFunction:
+    """Read the signature of a function.
+
+    Raises:
+        UnfitFunction: A parameter has no type, is positional only or variadic, or a type is
+            unknown to pydantic.
+    """
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise UnfitFunction(f"names a type that its module does not have: {error}") from None
+    fields: dict[str, Any] = {}
+    context: str | None = None
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind in _VARIADIC or parameter.kind is parameter.POSITIONAL_ONLY:
+            raise UnfitFunction(
+                f"has the parameter {name!r}, which a call cannot give by its name; write plain "
+                "parameters"
+            )
+        if name not in hints:
+            raise UnfitFunction(f"has the parameter {name!r} without a type; add one")
+        if hints[name] is ToolContext:
+            context = name
+            continue
+        default = ... if parameter.default is parameter.empty else parameter.default
+        fields[f"field_{len(fields)}"] = (hints[name], Field(default=default, alias=name))
+    try:
+        arguments = create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
+        result: TypeAdapter[Any] = TypeAdapter(hints.get("return", Any))
+        arguments.model_json_schema()
+        result.json_schema(mode="serialization")
+    except Exception as error:  # pydantic refuses types by several exceptions
+        first = str(error).strip().splitlines()[0]
+        raise UnfitFunction(f"has a type that cannot be JSON: {first}") from None
+    return TypedFunction(function, arguments, result, context)
+
+
+def contract(name: str, function: TypedFunction, terms: ToolTerms) -> dict[str, object]:
+    """Return the contract of a tool as data."""
+    return {
+        "name": name,
+        "description": terms.description or _first_paragraph(function.call),
+        "effect": terms.effect,
+        "timeout": terms.timeout,
+        "retries": terms.retries,
+        "labels": list(terms.labels),
+        "secrets": list(terms.secrets),
+        "input_schema": _untitled(function.arguments.model_json_schema()),
+        "output_schema": function.result.json_schema(mode="serialization"),
+    }
+
+
+def _first_paragraph(function: Callable[..., Any]) -> str:
+    return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
+
+
+def _untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop the generated titles of the arguments, which tell a model nothing."""
+    properties = schema.get("properties", {})
+    plain = {
+        name: {key: value for key, value in one.items() if key != "title"}
+        for name, one in properties.items()
+    }
+    made = {key: value for key, value in schema.items() if key not in ("title", "description")}
+    return {**made, "properties": plain}

@@ -1,0 +1,235 @@
+"""Typed Python functions with `@tool` are skills, and run in processes of their own."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from temporalio.exceptions import ApplicationError
+
+from activities.skills.functions.function_skills import FunctionSkill, ToolsUnusable, find_tools
+from activities.user_code.child_pool import UserCode
+from activities.workspace.skill_base import Workspace
+from coterie import ToolContext, ToolError, tool
+from dsl.values import JsonValue
+from tests.support.skills import call, refusal, said
+
+TOOLS = '''
+import asyncio, os, time
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from coterie import ToolContext, ToolError, tool
+
+
+class Weather(BaseModel):
+    city: str
+    degrees: float
+
+
+@tool(effect="read", timeout=5, retries=1, labels=["untrusted"])
+def weather(city: Annotated[str, Field(min_length=2)], unit: Literal["c", "f"] = "c") -> Weather:
+    """Tell the weather
+    in a city.
+
+    A second paragraph.
+    """
+    return Weather(city=city, degrees=21 if unit == "c" else 70)
+
+
+@tool
+async def days(since: date, until: date) -> int:
+    await asyncio.sleep(0)
+    return (until - since).days
+
+
+@tool(secrets=["KEY"], effect="idempotent")
+def call_id(context: ToolContext) -> list[str]:
+    return [context.run, context.call, context.secret("KEY"), str("KEY" in os.environ)]
+
+
+@tool(effect="read")
+def refuses(retry: bool) -> None:
+    raise ToolError("the archive is closed", retry=retry)
+
+
+@tool(effect="read")
+def breaks() -> int:
+    raise RuntimeError("cannot\\nsay")
+
+
+@tool(effect="read")
+def lies() -> int:
+    return "many"
+
+
+@tool(effect="read")
+def dies() -> int:
+    os._exit(3)
+
+
+@tool(effect="read", timeout=3)
+def sleeps(fifo: str) -> None:
+    with open(fifo, "w") as held:  # open until the process ends
+        print("began", file=held, flush=True)
+        time.sleep(600)
+
+
+def plain(a: int) -> int:
+    return a
+'''
+
+Found = Callable[[str], Coroutine[None, None, dict[str, FunctionSkill]]]
+
+
+@pytest_asyncio.fixture
+async def found(tmp_path: Path) -> AsyncGenerator[Found]:
+    user_code = UserCode(tmp_path, {}, (str(tmp_path),))
+
+    async def find(source: str) -> dict[str, FunctionSkill]:
+        (tmp_path / "demo_tools.py").write_text(source)
+        tools = await find_tools(user_code, ["demo_tools"])
+        return {one.name: FunctionSkill(one, user_code, {"KEY": "s3cret"}) for one in tools}
+
+    yield find
+    await user_code.close()
+
+
+async def test_types_and_docstring_are_the_contract(found: Found) -> None:
+    skills = await found(TOOLS)
+    assert "demo_tools:plain" not in skills
+    contract = skills["demo_tools:weather"].contract()
+    assert contract.description == "Tell the weather in a city."
+    assert (contract.effect, contract.timeout, contract.retries) == ("read", 5.0, 1)
+    assert contract.labels == ("untrusted",)
+    assert contract.input_schema == {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "city": {"type": "string", "minLength": 2},
+            "unit": {"type": "string", "enum": ["c", "f"], "default": "c"},
+        },
+        "required": ["city"],
+    }
+    assert contract.output_schema["required"] == ["city", "degrees"]
+    assert skills["demo_tools:days"].contract().effect == "once"
+    assert skills["demo_tools:call_id"].contract().input_schema["properties"] == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "result"),
+    [
+        ("weather", {"city": "Rome", "unit": "f"}, {"city": "Rome", "degrees": 70.0}),
+        ("days", {"since": "2026-01-01", "until": "2026-01-31"}, 30),
+        ("call_id", {}, ["test", "run-1/coder#1/apply", "s3cret", "False"]),
+    ],
+)
+async def test_a_call_converts_arguments_and_result(
+    found: Found, tmp_path: Path, name: str, given: JsonValue, result: JsonValue
+) -> None:
+    skills = await found(TOOLS)
+    assert await call(Workspace(tmp_path), f"demo_tools:{name}", given, skills=skills) == result
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "type", "message", "final"),
+    [
+        ("weather", {"city": "R"}, "SkillRefused", "city: String should have at least", True),
+        ("weather", {"town": "Rome"}, "SkillRefused", "town: Extra inputs are not", True),
+        ("refuses", {"retry": False}, "SkillFailed", "the archive is closed", True),
+        ("refuses", {"retry": True}, "SkillFailed", "the archive is closed", False),
+        ("breaks", {}, "SkillFailed", "demo_tools:breaks raised RuntimeError: cannot say", False),
+        ("lies", {}, "SkillFailed", "violates its contract: Input should be a valid int", True),
+        ("dies", {}, "SkillFailed", "its process ended with exit code 3", False),
+    ],
+)
+async def test_a_failed_call_says_why_and_whether_it_may_pass(
+    found: Found,
+    tmp_path: Path,
+    name: str,
+    given: JsonValue,
+    type: str,
+    message: str,
+    final: bool,
+) -> None:
+    skills = await found(TOOLS)
+    with pytest.raises(ApplicationError) as caught:
+        await call(Workspace(tmp_path), f"demo_tools:{name}", given, skills=skills)
+    assert (caught.value.type, caught.value.non_retryable) == (type, final)
+    assert message in str(caught.value)
+
+
+async def test_a_call_that_takes_too_long_is_killed(found: Found, tmp_path: Path) -> None:
+    skills = await found(TOOLS)
+    os.mkfifo(tmp_path / "fifo")
+    reading = asyncio.create_task(said(tmp_path / "fifo"))
+    given: JsonValue = {"fifo": str(tmp_path / "fifo")}
+    with pytest.raises(ApplicationError, match=r"did not end within 3 s and was stopped"):
+        await call(Workspace(tmp_path), "demo_tools:sleeps", given, skills=skills)
+    assert await reading == "began\n"
+
+
+async def test_a_secret_that_the_worker_does_not_grant_is_named(
+    found: Found, tmp_path: Path
+) -> None:
+    [one] = [one for one in (await found(TOOLS)).values() if one.found.secrets]
+    skills = {one.name: FunctionSkill(one.found, one.user_code)}
+    with pytest.raises(ApplicationError, match=r"needs the secrets KEY; name them in `worker"):
+        await call(Workspace(tmp_path), one.name, {}, skills=skills)
+
+
+@pytest.mark.parametrize(
+    ("source", "fault"),
+    [
+        ("import nowhere", "the module 'demo_tools' cannot be imported: ModuleNotFoundError"),
+        (
+            "from coterie import tool\n@tool\ndef f(a): ...",
+            "'demo_tools:f' cannot be a tool: it has the parameter 'a' without a type; add one",
+        ),
+        (
+            "from coterie import tool\n@tool\ndef f(*a: int): ...",
+            "it has the parameter 'a', which a call cannot give by its name",
+        ),
+        (
+            "from coterie import tool\nclass A: ...\n@tool\ndef f(a: A): ...",
+            "it has a type that cannot be JSON",
+        ),
+        (
+            "from coterie import tool\n@tool\ndef f(a: 'Later'): ...",
+            "it names a type that its module does not have: name 'Later' is not defined",
+        ),
+        ("import os; os._exit(4)", "its process ended with exit code 4"),
+    ],
+)
+async def test_a_function_that_cannot_be_a_tool_is_named_with_its_fix(
+    found: Found, source: str, fault: str
+) -> None:
+    with pytest.raises(ToolsUnusable) as caught:
+        await found(source)
+    assert fault in str(caught.value)
+
+
+def test_a_marked_function_is_still_the_function() -> None:
+    @tool
+    def double(a: int) -> int:
+        return 2 * a
+
+    @tool(effect="read")
+    def secret(context: ToolContext) -> str:
+        return context.secret("KEY")
+
+    assert double(2) == 4
+    assert secret(ToolContext(secrets={"KEY": "x"})) == "x"
+    with pytest.raises(ToolError, match="without naming it in `secrets`"):
+        secret(ToolContext())
+
+
+async def test_the_wrong_name_of_a_function_gets_the_nearest(found: Found, tmp_path: Path) -> None:
+    await found(TOOLS)
+    assert "unknown skill 'demo_tools:wether'" in str(
+        await refusal(Workspace(tmp_path), "demo_tools:wether")
+    )

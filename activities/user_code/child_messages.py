@@ -170,7 +170,7 @@ class WrongResult(Frozen):
     reason: str
 
 
-class Returned(Frozen):
+class FunctionReturned(Frozen):
     """The result of the function."""
 
     kind: Literal["returned"]
@@ -184,7 +184,7 @@ ToolOutcome = Annotated[
     | ToolFailed
     | Raised
     | WrongResult
-    | Returned
+    | FunctionReturned
     | FoundTools,
     Field(discriminator="kind"),
 ]

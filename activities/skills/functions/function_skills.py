@@ -10,11 +10,11 @@ from activities.user_code.child_messages import (
     CallContext,
     FoundTool,
     FoundTools,
+    FunctionReturned,
     InvalidArguments,
     NotImported,
     NoTool,
     Raised,
-    Returned,
     ToolFailed,
     ToolFunctionCall,
     ToolOutcome,
@@ -88,7 +88,7 @@ class FunctionSkill:
 
     def _data(self, outcome: ToolOutcome) -> JsonValue:
         match outcome:
-            case Returned(data=data):
+            case FunctionReturned(data=data):
                 return data
             case InvalidArguments(reason=reason):
                 raise SkillRefusal(f"invalid input for {self.name}: {reason}")

@@ -140,6 +140,9 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             temperature=persona.temperature,
             top_p=persona.top_p,
             output_schema=persona.output_schema,
+            effort=persona.effort,
+            thinking=persona.thinking,
+            prompt_cache=persona.prompt_cache,
             tools=tuple(
                 ToolSpec(tool.name, tool.description, tool.input_schema) for tool in opening.tools
             ),

@@ -293,6 +293,8 @@ class ForkRequest(Frozen):
     """One part of it, or an earlier run with the same id. Default: the latest."""
     at: str | None = None
     """The start of a visit, such as `review#2`. Default: where the run failed."""
+    message: int | None = None
+    """Instead of a visit: the number of a session's message."""
 
 
 class ForkResult(Frozen):

@@ -59,6 +59,11 @@ class WorkerProcess:
         self._process.stdin.close()
         await self._ended
 
+    async def kill(self) -> None:
+        """End it with SIGKILL, in the middle of what it does."""
+        self._process.kill()
+        await self._ended
+
     async def alive_for(self, work: Awaitable[T]) -> T:
         """What the work comes to.
 

@@ -97,6 +97,8 @@ Code = Literal[
     "W519",
     "W520",
     "W521",
+    "W522",
+    "W523",
 ]
 """Stable codes; `docs/errors.md` has one heading for each."""
 

@@ -27,6 +27,9 @@ from workflows.core.state import RunState
 ACCEPTS_PLANS = "coterie_accepts_plans"
 """The function by which a worker tells a run whether it accepts plans that it did not compile."""
 
+FORKED_FROM = "forked_from"
+"""In the memo of a fork: the run and the point that it continues from."""
+
 REFUSED = "raw-plan-refused"
 """The marker in the history of a refused run: a replay refuses it too, on any worker."""
 
@@ -93,14 +96,21 @@ async def _forked(given: TeamInput, fork: ForkInput, state: RunState) -> Plan:
         raise RunRefused(
             "a fork takes over the context of the other run; change it with `fork.updates`"
         )
-    result = await _find(ForkRequest(run=fork.run, run_id=fork.run_id, at=fork.at))
+    if fork.at is not None and fork.message is not None:
+        raise RunRefused("a fork starts at a visit or at a message: give `at` or `message`")
+    point = ForkRequest(run=fork.run, run_id=fork.run_id, at=fork.at, message=fork.message)
+    result = await _find(point)
     if result.plan is None or result.carried is None:
         raise RunRefused(result.refused or "the other run has no state to go on from")
     other = RunState.resumed(result.carried)
     fork_off(other, fork, result.at, workflow.now(), result.plan.context)
     state.become(other)
-    workflow.upsert_memo({"forked_from": f"{fork.run} at {result.at}"})
+    workflow.upsert_memo({FORKED_FROM: f"{fork.run} at {result.at}"})
     return result.plan
+
+
+def _named(point: ForkRequest) -> str:
+    return point.at or ("the failure" if point.message is None else f"message {point.message}")
 
 
 async def _find(point: ForkRequest) -> ForkResult:
@@ -109,7 +119,7 @@ async def _find(point: ForkRequest) -> ForkResult:
             FORK_RUN,
             point,
             result_type=ForkResult,
-            summary=f"find {point.at or 'the failure'} in {point.run}",
+            summary=f"find {_named(point)} in {point.run}",
             start_to_close_timeout=timedelta(minutes=10),
             heartbeat_timeout=HEARTBEAT_TIMEOUT,
             retry_policy=RetryPolicy(

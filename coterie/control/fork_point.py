@@ -6,18 +6,15 @@ part by part, the latest first.
 """
 
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
-from pydantic import ValidationError
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHistory
 
-from activities.contracts import ForkResult
 from coterie.failures import CommandError
 from coterie.replay.observer import ReplayObserver, observed
+from coterie.runs.previous_histories import PreviousHistory, begun_with, previous_history
 from coterie.runs.run_client import Run
-from coterie.storage.wire import data_converter
 from dsl.errors import listed
 from dsl.evaluate.routing import failed_task
 from dsl.model.outcomes import Failure, Outcome
@@ -25,10 +22,10 @@ from dsl.model.plan import Plan
 from dsl.model.traversal.step_paths import within_rounds, without_rounds
 from dsl.values import Json
 from workflows.core.memory import TrailRecord
-from workflows.core.messages import TeamInput
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN, StepKey
 from workflows.core.trail_causes import Failed
+from workflows.sessions.message_queue import next_number
 from workflows.team import TeamWorkflow
 
 _MAX_FAILURES = 50
@@ -67,13 +64,44 @@ async def point_at(client: Client, run: str, part: str | None, visit: str) -> Fo
                 f"step; fork at the visit around it: {points.elsewhere[visit]}"
             )
         known = [*own, *known]
-        before = await _before(client, line)
+        before = await previous_history(client, line)
         if before is None:
             known_visits = listed(set(known))  # a fork's first visit belongs to both runs
             raise CommandError(f"run {run!r} has no visit {visit!r}; it has: {known_visits}")
-        line, forked_at = before
+        line = before.history
         if last is None or last in points.visits:
-            last = forked_at or None  # else the visit is further back
+            last = _forked_at(before)  # else the visit is further back
+
+
+async def point_at_message(client: Client, run: str, part: str | None, number: int) -> ForkPoint:
+    """Find where a session waited for a message, open or finished; the next one counts too.
+
+    Raises:
+        CommandError: The session never waited for this message.
+    """
+    line = await Run(client, run).history(part)
+    while True:
+        points = await _replayed(line, None, number)
+        if points.found is not None:
+            return points.point(points.found, points.message_place)
+        awaited = points.awaited
+        earlier = not awaited or number < awaited[0]
+        before = await previous_history(client, line) if earlier else None
+        if before is None:
+            if not awaited:
+                raise CommandError(f"run {run!r} never waited for message {number}")
+            raise CommandError(
+                f"run {run!r} never waited for message {number}; it has waited for messages 1 to "
+                f"{awaited[-1]}"
+            )
+        line = before.history
+
+
+def _forked_at(before: PreviousHistory) -> str | None:
+    """Return the latest visit of another run that leads to its fork; None within one run."""
+    if not before.is_other_run or before.point is None:
+        return None
+    return StepKey(before.point.at).team or None
 
 
 def _up_to(last: str | None, visits: list[str]) -> list[str]:
@@ -83,43 +111,12 @@ def _up_to(last: str | None, visits: list[str]) -> list[str]:
     return visits[: visits.index(last) + 1] if last in visits else []
 
 
-async def _before(
-    client: Client, history: WorkflowHistory
-) -> tuple[WorkflowHistory, str | None] | None:
-    """Return the previous history: the part before continue-as-new, or the run it was forked from.
-
-    Returns:
-        The history, and the latest of its visits that leads here; None when all of them do.
-    """
-    started = history.events[0].workflow_execution_started_event_attributes
-    if started.continued_execution_run_id:
-        run = Run(client, history.workflow_id)
-        return await run.history(started.continued_execution_run_id), None
-    given = data_converter.payload_converter.from_payload(started.input.payloads[0], TeamInput)
-    if given.fork is None:
-        return None
-    found = next((found.at for found in _forks(history)), "")
-    origin = await Run(client, given.fork.run).history(given.fork.run_id)
-    return origin, StepKey(found).team
-
-
 async def began_with_a_plan(client: Client, run: str, part: str | None) -> bool:
     """Return whether a run, or the first of those it was forked from, started with a plan."""
     line = await Run(client, run).history(part)
-    while (before := await _before(client, line)) is not None:
-        line, _ = before
-    started = line.events[0].workflow_execution_started_event_attributes
-    given = data_converter.payload_converter.from_payload(started.input.payloads[0], TeamInput)
-    return given.plan is not None
-
-
-def _forks(history: WorkflowHistory) -> Iterator[ForkResult]:
-    for event in history.events:
-        for payload in event.activity_task_completed_event_attributes.result.payloads:
-            try:
-                yield data_converter.payload_converter.from_payload(payload, ForkResult)
-            except (ValidationError, ValueError, RuntimeError):
-                continue
+    while (before := await previous_history(client, line)) is not None:
+        line = before.history
+    return begun_with(line).plan is not None
 
 
 async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPoint:
@@ -167,6 +164,8 @@ class _Points:
     """The points that a replay passes."""
 
     wanted: str | None
+    wanted_message: int | None = None
+    """The number of a message, instead of a visit."""
     plan: Plan | None = None
     state: RunState | None = None
     found: Json | None = None
@@ -175,14 +174,27 @@ class _Points:
     """`{visit: the main visit before it}`, for visits in concurrent branches."""
     latest: tuple[str, Json] | None = None
     """The latest visit outside concurrent branches, and the state at its start."""
+    awaited: list[int] = field(default_factory=list[int])
+    """The numbers of the messages that the session waited for."""
+    message_place: str = ""
+    """`listen#2/next`: where it waited for the wanted one."""
     failures: deque[_Failure] = field(default_factory=lambda: deque(maxlen=_MAX_FAILURES))
 
     def pass_by(self, state: RunState, entry: TrailRecord) -> None:
         """Inspect an entry that is about to be recorded, before the state includes it."""
+        if self.wanted_message is not None:
+            return
         if entry.kind == "team":
             self._visit(state, entry)
         elif entry.kind == "step" and entry.status == "failure" and self.wanted is None:
             self.failures.append(_Failure(entry, _carried(state)))
+
+    def wait_at(self, state: RunState, place: str) -> None:
+        """Inspect a wait for a message; the state has not taken it yet."""
+        number = next_number(state.session)
+        self.awaited.append(number)
+        if number == self.wanted_message:
+            self.found, self.message_place = _carried(state), place
 
     def _visit(self, state: RunState, entry: TrailRecord) -> None:
         name = f"{entry.team}#{entry.visit}"
@@ -243,7 +255,11 @@ def _failure(one: _Failure) -> Failure | None:
 
 
 def _carried(state: RunState) -> Json:
-    return RunState(**{one.name: getattr(state, one.name) for one in fields(RunState)}).carried()
+    """Return the state without the messages that nobody has taken: they stay with their run."""
+    kept = {one.name: getattr(state, one.name) for one in fields(RunState)}
+    received = next_number(state.session) - 1
+    kept["session"] = replace(state.session, queue=[], received=received)
+    return RunState(**kept).carried()
 
 
 @dataclass(slots=True)
@@ -257,6 +273,10 @@ class _PassedState(RunState):
         self.points.pass_by(self, entry)
         RunState.note(self, entry, fingerprint)
 
+    def await_message(self, place: str) -> None:
+        """Report the wait."""
+        self.points.wait_at(self, place)
+
 
 class _Passing(ReplayObserver):
     def __init__(self, points: _Points) -> None:
@@ -269,8 +289,10 @@ class _Passing(ReplayObserver):
         run.state = self.points.state = _PassedState(**known, points=self.points)
 
 
-async def _replayed(history: WorkflowHistory, wanted: str | None) -> _Points:
-    points = _Points(wanted)
+async def _replayed(
+    history: WorkflowHistory, wanted: str | None, message: int | None = None
+) -> _Points:
+    points = _Points(wanted, message)
     observer = _Passing(points)
     failure = await observed(history, observer)
     points.plan = observer.run.plan if observer.run is not None else None

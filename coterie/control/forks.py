@@ -15,6 +15,7 @@ from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.values import Json
 from workflows.core.messages import AmendInput, ForkInput, RetryInput, TeamInput
+from workflows.plan_source import FORKED_FROM
 
 _LOOKS = 60
 _BETWEEN = 0.3
@@ -73,6 +74,8 @@ async def _begun(
         with kept(settings, record):
             run = await start_run(connection.client, id, given, task_queue=queue, summary=id)
         serve = f"coterie run --resume {id}"
+        if asked.message is not None:
+            serve = f"coterie chat --session {id}"
     say(id)
     ui = connection.ui_of(id)
     if ui:
@@ -87,7 +90,7 @@ async def _print_point(run: Run, serve: str) -> None:
         described = await run.describe()
         if described.status == WorkflowExecutionStatus.FAILED and not await described.memo():
             raise CommandError((await run.end()).message, ExitCode.RUN_FAILED)
-        original = (await described.memo()).get("forked_from")
+        original = (await described.memo()).get(FORKED_FROM)
         if original is not None:
             note(f"{run.id} continues from {original}")
             return

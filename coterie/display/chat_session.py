@@ -1,31 +1,40 @@
 """Talk to a session at the terminal: its own worker, messages in, replies out."""
 
-import json
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 from pydantic import JsonValue
+from temporalio.client import Client, WorkflowExecutionStatus
 
-from coterie.display.keyboard import ask
+from coterie.display.keyboard import ask_text
+from coterie.display.reply_text import shown
+from coterie.display.reply_wait import awaited
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
-from coterie.runs.exchanges import exchanges
+from coterie.runs.exchanges import all_exchanges
+from coterie.runs.previous_histories import begun_with
 from coterie.runs.records import RunRecord, kept
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import MessageRefusedError, open_session, send_message
 from coterie.server.connection import Connection, open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
+from coterie.text.problems import counted
 from coterie.worker.workers import working
 from dsl.model.plan import Plan
 from dsl.values import Json
 from workflows.core.messages import SessionInput, TeamInput
+from workflows.plan_source import FORKED_FROM
 
 _GRACE = timedelta(seconds=10)
 _STICKY = timedelta(seconds=2)
-_CONTINUES = "\\"
-"""At the end of a line: the message continues in the next one."""
+_CONTINUE = "a new one can continue it: coterie fork {} --message N"
+_LOOKS, _BETWEEN = 200, 0.3
+"""How often to look whether a fork has begun, and the seconds between."""
 
 
 async def chat(
@@ -34,6 +43,7 @@ async def chat(
     begin: tuple[Plan, Json] | None,
     by: str,
     script: Sequence[JsonValue] | None,
+    shown_messages: int,
 ) -> ExitCode:
     """Serve a session, and send it messages until there are no more.
 
@@ -44,6 +54,7 @@ async def chat(
             return to one.
         by: Who writes.
         script: The messages; None to ask the person at the terminal.
+        shown_messages: How many earlier messages to print.
 
     Raises:
         MessageRefusedError: The session refuses a message of the script, or ends without a reply.
@@ -58,29 +69,86 @@ async def chat(
         grace=_GRACE,
         sticky=_STICKY,
     ):
-        run = Run(connection.client, record.id)
+        talk = _Talk(Run(connection.client, record.id), by, script)
         if begin is None:
-            await run.describe()
-            await _show_earlier(run)
+            await _found_its_point(talk.run)
+            await talk.catch_up(connection.client, shown_messages)
+            if await talk.has_ended() and script is None:
+                note(f"the session {record.id} has ended; {_CONTINUE.format(record.id)}")
+                return ExitCode.DONE
         async for message in _messages(script):
             asked = SessionInput(message=message, by=by)
-            try:
-                if begin is None:
-                    reply = await send_message(run, asked, str(uuid4()))
-                else:
-                    reply = await _opened(settings, connection, record, begin, asked)
-                    begin = None
-            except MessageRefusedError as error:
-                if script is not None or error.code == "RunHasEnded":
-                    raise
-                note(f"{error.code}: {error}")
+            if begin is None:
+                await talk.exchange(send_message(talk.run, asked, str(uuid4())))
             else:
-                say(shown(reply))
-    if begin is None:
-        note(
-            f"the session {record.id} stays open; return to it: coterie chat --session {record.id}"
-        )
+                await talk.exchange(_opened(settings, connection, record, begin, asked))
+                begin = None
+            if script is None and await talk.has_ended():
+                break
+        if begin is None:
+            ended = await talk.has_ended()
+            note(f"the session {record.id} has ended" if ended else stays_open(record.id))
     return ExitCode.DONE
+
+
+def stays_open(session: str) -> str:
+    """Say how to return to a session."""
+    return f"the session {session} stays open; return to it: coterie chat --session {session}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """One person's side of a session."""
+
+    run: Run
+    by: str
+    script: Sequence[JsonValue] | None
+
+    async def exchange(self, sending: Coroutine[Any, Any, JsonValue]) -> None:
+        """Send a message, and print its reply.
+
+        Raises:
+            MessageRefusedError: The session refuses a message of a script, or has ended.
+        """
+        try:
+            reply, text = await awaited(self.run, sending, interactive=self.script is None)
+        except MessageRefusedError as error:
+            if self.script is not None or error.code == "RunHasEnded":
+                raise
+            note(f"{error.code}: {error}")
+        else:
+            text.end(reply)
+
+    async def has_ended(self) -> bool:
+        """Return whether the session takes no more messages."""
+        described = await self.run.describe()
+        return described.status != WorkflowExecutionStatus.RUNNING
+
+    async def catch_up(self, client: Client, most: int) -> None:
+        """Print the latest messages and replies, and wait for the replies that are missing."""
+        known = await all_exchanges(client, self.run.id)
+        older = len(known) - most
+        if older > 0:
+            note(f"{counted(older, 'earlier message')}; to print more: --history {len(known)}")
+        for one in known[max(older, 0) :]:
+            say(f"> {shown(one.message)}")
+            if one.answered:
+                say(f"! {one.error}" if one.error else shown(one.reply))
+            else:
+                asked = SessionInput(message=one.message, by=one.by)
+                await self.exchange(send_message(self.run, asked, one.id))
+
+
+async def _found_its_point(run: Run) -> None:
+    """Wait until a session that was forked has what came before it."""
+    if begun_with(await run.history()).fork is None:
+        return
+    for _ in range(_LOOKS):
+        described = await run.describe()
+        running = described.status == WorkflowExecutionStatus.RUNNING
+        if not running or FORKED_FROM in await described.memo():
+            return
+        await asyncio.sleep(_BETWEEN)
 
 
 async def _opened(
@@ -105,13 +173,6 @@ async def _opened(
         )
 
 
-async def _show_earlier(run: Run) -> None:
-    """Print the messages and replies of the session's latest history."""
-    for one in exchanges(await run.history()):
-        say(f"> {shown(one.message)}")
-        say(f"! {one.error}" if one.error else shown(one.reply))
-
-
 async def _messages(script: Sequence[JsonValue] | None) -> AsyncIterator[JsonValue]:
     """Yield the messages of the script, or those that the person types."""
     if script is not None:
@@ -120,20 +181,11 @@ async def _messages(script: Sequence[JsonValue] | None) -> AsyncIterator[JsonVal
         return
     note("end a line with \\ to continue in the next one; Ctrl-D leaves the session")
     while True:
-        lines: list[str] = []
-        while not lines or lines[-1].endswith(_CONTINUES):
-            line = await ask("> " if not lines else ". ")
-            if line is None:
-                return
-            lines.append(line)
-        text = "\n".join(line.removesuffix(_CONTINUES) for line in lines).strip()
+        text = await ask_text("> ", ". ")
+        if text is None:
+            return
         if text:
             yield text
-
-
-def shown(value: JsonValue) -> str:
-    """Return a message or reply for the terminal: a text as it is, other values as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def read_script(text: str, name: str) -> list[JsonValue]:

@@ -6,6 +6,11 @@ from collections.abc import Sequence
 
 from coterie.terminal import note, prompt
 
+_PASTE_SECONDS = 0.05
+"""Lines that come within this time of each other were not typed."""
+_CONTINUES = "\\"
+"""At the end of a line: the text continues in the next one."""
+
 
 async def ask(question: str) -> str | None:
     """Read a line; return None when the person closes the input (Ctrl-D).
@@ -13,18 +18,56 @@ async def ask(question: str) -> str | None:
     The wait can be cancelled, unlike `input()`, which would block a thread forever.
     """
     prompt(question)
+    await _line_ready(None)
+    line = _line()
+    return None if line is None else line.strip()
+
+
+async def ask_text(question: str, continued: str) -> str | None:
+    """Read a text of one or several lines; return None when the person closes the input.
+
+    A backslash at the end of a line continues the text in the next one. Lines that are pasted at
+    once belong together.
+
+    Args:
+        question: Stands before the first line.
+        continued: Stands before each line after a backslash.
+    """
+    prompt(question)
+    lines: list[str] = []
+    while not lines or lines[-1].endswith(_CONTINUES) or await _line_ready(_PASTE_SECONDS):
+        if lines and lines[-1].endswith(_CONTINUES):
+            lines[-1] = lines[-1].removesuffix(_CONTINUES)
+            prompt(continued)
+        await _line_ready(None)
+        line = _line()
+        if line is None:
+            return None
+        lines.append(line.rstrip())
+    return "\n".join(lines).strip()
+
+
+async def _line_ready(seconds: float | None) -> bool:
+    """Wait until a line can be read, at most this long; return whether it can."""
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
     loop.add_reader(sys.stdin, ready.set)
     try:
-        await ready.wait()
+        async with asyncio.timeout(seconds):
+            await ready.wait()
+    except TimeoutError:
+        return False
     finally:
         loop.remove_reader(sys.stdin)
+    return True
+
+
+def _line() -> str | None:
     line = sys.stdin.readline()
     if not line:
         note("")
         return None
-    return line.strip()
+    return line
 
 
 async def ask_yes_no(question: str) -> bool | None:

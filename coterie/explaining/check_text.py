@@ -10,6 +10,7 @@ from dsl.analysis.dataflow import Input
 from dsl.analysis.loads import LEGACY, Unbounded
 from dsl.analysis.worst_case import Figures, WorstCase, bounded
 from dsl.model.budgets import Budget
+from dsl.model.plan import Limits
 
 _HEAD = ("", "visits", "model calls", "skill calls", "approvals", "output tokens", "USD")
 _INDENT = "  "
@@ -64,19 +65,23 @@ def _how_needed(one: Input, needs: Collection[str]) -> str:
     return "needed" if one.needed else "optional"
 
 
-def worst_text(worst: WorstCase, limit: int) -> str:
-    """Format the table of the worst case.
-
-    Args:
-        worst: The figures.
-        limit: The run's `max_total_teams`.
-    """
+def worst_text(worst: WorstCase, limits: Limits) -> str:
+    """Format the table of the worst case."""
     rows = [_HEAD, *(_row(team, figures) for team, figures in worst.teams.items())]
-    rows.append(_row("the whole run", worst.total))
-    lines = [f"worst case under the limits, at most {counted(limit, 'team visit')}"]
+    visits = counted(limits.max_total_teams, "team visit")
+    together, line = worst.total, "the last line"
+    if worst.message is None:
+        lines = [f"worst case under the limits, at most {visits}"]
+        rows.append(_row("the whole run", worst.total))
+    else:
+        together, line = worst.message, "the line of a message"
+        messages = counted(limits.max_messages, "message")
+        lines = [f"worst case of a session, at most {visits} for each message, and {messages}"]
+        rows.append(_row("each message", worst.message))
+        rows.append(_row("the whole session", worst.total))
     lines += _table(rows, numbers=True)
-    if sum(figures.visits for figures in worst.teams.values()) > worst.total.visits:
-        lines.append(f"{_INDENT}(each team by itself; together they stay within the last line)")
+    if sum(figures.visits for figures in worst.teams.values()) > together.visits:
+        lines.append(f"{_INDENT}(each team by itself; together they stay within {line})")
     return text_of(lines)
 
 

@@ -1,7 +1,7 @@
 """Find the fork point of another run on the worker, without trusting the caller.
 
-The caller names only a run and a visit. Plan and state come from that run's own history (decision
-0010).
+The caller names only a run and a visit, or a message. Plan and state come from that run's own
+history (decision 0010).
 """
 
 from temporalio import activity
@@ -9,7 +9,13 @@ from temporalio.client import Client
 
 from activities.contracts import FORK_RUN, ForkRequest, ForkResult
 from activities.heartbeats import heartbeating
-from coterie.control.fork_point import began_with_a_plan, point_at, point_of_failure
+from coterie.control.fork_point import (
+    ForkPoint,
+    began_with_a_plan,
+    point_at,
+    point_at_message,
+    point_of_failure,
+)
 from coterie.failures import CommandError
 from coterie.runs.call_errors import Unanswered
 from workflows.plan_source import ADVICE
@@ -22,6 +28,14 @@ class ForkActivities:
         self._client = client
         self._accept_plans = accept_plans
 
+    async def _point(self, request: ForkRequest) -> ForkPoint:
+        client, run, part = self._client, request.run, request.run_id
+        if request.message is not None:
+            return await point_at_message(client, run, part, request.message)
+        if request.at is not None:
+            return await point_at(client, run, part, request.at)
+        return await point_of_failure(client, run, part)
+
     @activity.defn(name=FORK_RUN)
     async def fork_run(self, request: ForkRequest) -> ForkResult:
         """Return the point, or why there is none; raise only if a retry may help."""
@@ -31,10 +45,7 @@ class ForkActivities:
                     self._client, request.run, request.run_id
                 ):
                     return ForkResult(refused=ADVICE)
-                if request.at is None:
-                    point = await point_of_failure(self._client, request.run, request.run_id)
-                else:
-                    point = await point_at(self._client, request.run, request.run_id, request.at)
+                point = await self._point(request)
         except Unanswered:
             raise
         except CommandError as error:

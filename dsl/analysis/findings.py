@@ -16,6 +16,8 @@ from dsl.analysis.loops import check_loops, check_reach
 from dsl.analysis.model_settings import check_settings
 from dsl.analysis.needs import Needs
 from dsl.analysis.reader import Reader
+from dsl.analysis.sessions.reply_paths import check_replies
+from dsl.analysis.sessions.stray_replies import check_stray_replies
 from dsl.analysis.teams import Teams, team_graph
 from dsl.analysis.unhandled_failures import check_failures
 from dsl.analysis.variables import check_variables
@@ -52,6 +54,8 @@ def analysed(compiled: Compiled) -> Analysis:
     Choices(graph, tree, problems, effort).check(parts)
     check_loops(graph, parts, tree, problems)
     check_failures(graph, tree, problems, effort)
+    check_replies(graph, parts, tree, problems, effort)
+    check_stray_replies(graph, parts, tree, problems, effort)
     flow = Flow(graph, parts)
     inputs = check_context(graph, parts, reader, flow, tree, problems)
     if plan.context:

@@ -85,6 +85,11 @@ class Loads:
         asking: list[Load] = [{APPROVALS: 1}] if self.plan.limits.no_progress == "ask" else []
         return added([*aggregating, *asking, self._all(body.steps, body.path)])
 
+    def part(self, body: Body, first: int, end: int | None = None) -> Load:
+        """Return the load of some of a team's own tasks, from one index to before another."""
+        chosen = list(enumerate(body.steps))[first:end]
+        return added(self._attempts(step, (*body.path, index)) for index, step in chosen)
+
     def _all(self, steps: Sequence[Step], path: NodePath) -> Load:
         return added(self._attempts(step, (*path, index)) for index, step in enumerate(steps))
 

@@ -22,8 +22,10 @@ from dsl.analysis.loads import (
     Loads,
     Terms,
     Unbounded,
+    added,
     times,
 )
+from dsl.analysis.sessions.message_costs import MessageBounds, message_bounds
 from dsl.analysis.visits import RoutesBound
 from dsl.compile.compiler import Compiled
 
@@ -55,6 +57,9 @@ class WorstCase:
     """`{"provider/model": the most calls}`."""
     unbounded: tuple[Unbounded, ...]
     terms: Terms
+    message: Figures | None = None
+    """In a session: from one message to the next. `teams` are then of one message too, and the
+    total is that of as many messages as the session may have."""
 
 
 def worst_case(compiled: Compiled, analysis: Analysis, terms: Terms) -> WorstCase:
@@ -76,6 +81,9 @@ def worst_case(compiled: Compiled, analysis: Analysis, terms: Terms) -> WorstCas
         team: {key[1]: number for key, number in load.items() if len(key) > 1 and key[0] == "team"}
         for team, load in teams.items()
     }
+    session = message_bounds(graph, analysis.bodies, loads)
+    if session is not None:
+        return _of_session(session, loads, terms)
     routes = RoutesBound(graph, calls)
 
     def most(key: Key) -> float:
@@ -94,6 +102,20 @@ def worst_case(compiled: Compiled, analysis: Analysis, terms: Terms) -> WorstCas
         models={model: total[("model", model)] for model in models},
         unbounded=tuple(loads.unbounded.values()),
         terms=terms,
+    )
+
+
+def _of_session(session: MessageBounds, loads: Loads, terms: Terms) -> WorstCase:
+    """Compute the worst case of a session: of one message, and of all that it may have."""
+    each, first, messages = session.each, session.first, session.messages
+    total = added((first.load, times(each.load, messages)))
+    return WorstCase(
+        total=_figures(first.visits + messages * each.visits, total, terms),
+        teams={team: _figures(visits, load, terms) for team, (visits, load) in each.teams.items()},
+        models={model: total[("model", model)] for model in _models((total,))},
+        unbounded=tuple(loads.unbounded.values()),
+        terms=terms,
+        message=_figures(each.visits, each.load, terms),
     )
 
 

@@ -12,6 +12,7 @@ from dsl.checks.budget_checks import BudgetCompiler, HasPrice
 from dsl.checks.context_declarations import declared_context
 from dsl.checks.document_checks import check_document
 from dsl.checks.steps.outputs import DeclaredOutputs
+from dsl.checks.steps.streaming_checks import check_streamed_replies
 from dsl.checks.tools.agent_cycles import check_cycles
 from dsl.compile.concentrators import task_names
 from dsl.compile.document_capabilities import with_declarations
@@ -82,6 +83,8 @@ def compile_sources(
     compiler = _PlanCompiler(document, orchestration, tree, problems, capabilities, model)
     priced = None if pricing is None else partial(pricing, document.llm_config.providers)
     plan = compiler.plan(name, priced)
+    if plan is not None:
+        check_streamed_replies(plan, tree, problems)
     if plan is None or problems.errors:
         raise InvalidDocument(problems.errors)
     worker = document.worker or WorkerSection()

@@ -167,6 +167,15 @@ def streamed_before_approval(step: str) -> ProblemText:
 
 
 @statement
+def streamed_before_decision(step: str, approval: str) -> ProblemText:
+    return ProblemText(
+        f"{approval!r} lets a person reject the answer of {called(step, 'the task')}, which "
+        "`stream` has already shown to the person who wrote to the session",
+        fix="set `stream: false` in the task's `config`, or ask before the task starts",
+    )
+
+
+@statement
 def streamed_before_check(step: str) -> ProblemText:
     return ProblemText(
         f"`stream` would show an answer of {called(step, 'the task')} that its `fail_when` may "

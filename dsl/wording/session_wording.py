@@ -1,6 +1,7 @@
 """Problems of sessions: of messages that nothing can answer, and of answers to no message."""
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 from dsl.problem_details import ProblemText, statement
 from dsl.wording.step_names import called
@@ -76,4 +77,51 @@ def window_without_persona(key: str) -> ProblemText:
     return ProblemText(
         f"`{key}` limits what the persona of the section `chat` remembers, and it names none",
         fix=f"add `persona_key:`, or move `{key}:` to the task whose agent answers",
+    )
+
+
+class Hop(NamedTuple):
+    """One team on a path of a session, and how the path leaves it."""
+
+    team: str
+    rule: int | None = None
+    """The number of the rule that leads on, from 1; None for the default and the end."""
+    skipped: tuple[str, ...] = ()
+    """The steps that would reply, and do not run on this path."""
+    empty: tuple[str, ...] = ()
+    """The loops that would reply, and have no round on this path."""
+    again: str = ""
+    """The loop whose next round takes the next message."""
+
+
+END = Hop("")
+"""Stands for the end of the run, at the end of a path."""
+
+
+@statement
+def unanswered_message(wait: str, path: Sequence[Hop]) -> ProblemText:
+    shown = " -> ".join(map(_hop, path))
+    then = "ends the run" if path[-1] == END else "comes to the next message"
+    return ProblemText(
+        f"a message that {wait!r} takes may get no reply: the path {shown} {then}",
+        fix="reply on this path, also when a step is skipped",
+    )
+
+
+def _hop(hop: Hop) -> str:
+    if hop == END:
+        return "the end"
+    left = [f"rule {hop.rule}"] if hop.rule is not None else []
+    left += [f"without {name!r}" for name in hop.skipped]
+    left += [f"no round of {name!r}" for name in hop.empty]
+    left += [f"next round of {hop.again!r}"] if hop.again else []
+    return f"{hop.team} ({', '.join(left)})" if left else hop.team
+
+
+@statement
+def reply_to_nobody(step: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step)} replies, and no message is open there on any path: it fails with "
+        "`NoMessage`",
+        fix="move it after a step with `type: wait, message: true`, or remove it",
     )

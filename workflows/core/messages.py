@@ -26,6 +26,8 @@ class ForkInput(Frozen):
     """The id of an earlier execution of that run. Default: the latest."""
     at: str | None = None
     """The start of a visit, `review#2`. Default: where the run failed."""
+    message: int | None = Field(default=None, ge=1)
+    """Instead of a visit: the message of a session that this run waits for again."""
     updates: Json = Field(default_factory=dict[str, JsonValue])
     """`{dotted path: value}`: changes to the context."""
     by: By = "unknown"

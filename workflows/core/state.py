@@ -123,6 +123,12 @@ class RunState:
             covered += cause_facts(entry.cause)
         self.trail_digest = sha256(covered, usedforsecurity=False).hexdigest()[:16]
 
+    def await_message(self, place: str) -> None:
+        """Stand at a place where the run waits for its next message.
+
+        It changes nothing: an observer of a replay finds here the point of a fork.
+        """
+
     def carried(self) -> Json:
         """Return what a run takes along as it continues as new; of the trail, the latest."""
         kept = replace(self, trail=self.trail[-_TRAIL_CARRIED:])

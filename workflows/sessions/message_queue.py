@@ -20,7 +20,7 @@ from workflows.control.steering_refusals import (
     TooManyMessages,
 )
 from workflows.core.extract import MAX_ANSWER_SIZE
-from workflows.core.memory import Session, SessionMessage, SessionReply
+from workflows.core.memory import Routed, Session, SessionMessage, SessionReply
 from workflows.core.messages import SessionInput
 from workflows.core.state import RunState
 
@@ -100,6 +100,11 @@ def receive(session: Session, id: str, asked: SessionInput) -> None:
     session.queue.append(SessionMessage(id, asked.message, asked.by))
 
 
+def next_number(session: Session) -> int:
+    """Return the number of the message that a step takes next, from 1."""
+    return session.received - len(session.queue) + 1
+
+
 def take(state: RunState, message: SessionMessage) -> None:
     """Begin to work on a message: what bounds the work counts from here."""
     session = state.session
@@ -122,10 +127,17 @@ def answer(session: Session, id: str, reply: SessionReply) -> None:
         size -= json_size(session.replies.pop(oldest).value)
 
 
-def pass_over(session: Session) -> None:
-    """Fail the message that the run worked on, if it has no reply yet."""
+def pass_over(session: Session, routed: Routed) -> None:
+    """Fail the message that the run worked on, if it has no reply yet.
+
+    Args:
+        session: The session.
+        routed: Why the run came to its next wait, perhaps because a task has failed.
+    """
     if session.open is not None:
         text = "the run went on to the next message without a reply to this one"
+        if routed.error is not None and routed.failed_task is not None:
+            text += f": task {routed.failed_task!r} failed with {routed.error.type}"
         answer(session, session.open.id, SessionReply(error=Failure(NO_REPLY, text)))
 
 

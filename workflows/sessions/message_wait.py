@@ -19,7 +19,7 @@ async def wait_for_message(step: WaitStep, place: Location, scope: Scope) -> Out
         RunRefused: the run was started with a message that it refused.
     """
     session = scope.state.session
-    pass_over(session)
+    pass_over(session, scope.state.tracks[place.track].routed)
     if not session.queue and session.received >= scope.plan.limits.max_messages:
         return Outcome.failed("SessionFull", "the session has had all its messages")
     while await _came(step, place, scope):
@@ -41,6 +41,7 @@ async def _came(step: WaitStep, place: Location, scope: Scope) -> bool:
     """Wait until a message is in the queue; False when the time is up."""
     session, skips, own = scope.state.session, scope.state.skips, place.step
     waits, key = scope.state.progress.relative_waits, place.key
+    scope.state.await_message(f"{place.team}#{place.visit}/{place.path}")
     try:
         await scope.wait_until(
             lambda: bool(session.queue or session.refused) or own in skips,

@@ -1,6 +1,6 @@
 """`coterie fork`: start another run from a point of an old one."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from coterie.arguments import add_fork, add_run, add_who_and_why, login_name, read_updates
 from coterie.control.forks import fork
@@ -13,11 +13,17 @@ from workflows.core.messages import ForkInput
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_run(parser)
-    parser.add_argument(
+    point = parser.add_mutually_exclusive_group(required=True)
+    point.add_argument(
         "--at",
-        required=True,
         metavar="TEAM#VISIT",
         help="the visit where it starts, as in `coterie why` and in the trail, such as review#2",
+    )
+    point.add_argument(
+        "--message",
+        type=_number,
+        metavar="N",
+        help="in a session, the message that the new run waits for again: it has those before it",
     )
     add_fork(parser)
     add_who_and_why(parser)
@@ -28,8 +34,15 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     asked = ForkInput(
         run=args.run,
         at=args.at,
+        message=args.message,
         updates=read_updates(args.settings),
         by=args.by or login_name(),
         why=args.why,
     )
     return run_async(fork(settings, asked, args.id))
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is not the number of a message, from 1")
+    return int(text)

@@ -86,7 +86,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 def _text(compiled: Compiled, analysis: Analysis, worst: WorstCase, priced: Priced) -> str:
     parts = [
         inputs_text(analysis.inputs, analysis.needs),
-        worst_text(worst, compiled.plan.limits.max_total_teams),
+        worst_text(worst, compiled.plan.limits),
         basis_text(worst, priced, compiled.plan.budgets),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -124,6 +124,7 @@ def _report(
         ],
         "worst_case": {
             "total": _figures(worst.total),
+            **({} if worst.message is None else {"message": _figures(worst.message)}),
             "teams": {team: _figures(figures) for team, figures in worst.teams.items()},
             "models": {
                 model: {"calls": _bound(calls), "price": _price(worst.terms.prices.get(model))}

@@ -69,11 +69,12 @@ def _write(args: Namespace, settings: Settings, file: Path, seen: "RecordedRun")
     head = f"Recorded from the run {args.run} of {seen.plan.name}; {played}."
     write_output(settings.cwd, args.output, yaml_of(document, head))
     tests = read_tests(settings, file)
-    decisions = tests.cases[0].document.decisions
+    case = tests.cases[0].document
+    sent = f", {counted(len(case.messages), 'message')}" if case.messages else ""
     say(
         f"{args.output}: {counted(len(document.answers), 'answer')}, "
         f"{counted(len(document.skills), 'result')} of skills, "
-        f"{counted(len(decisions), 'decision')}"
+        f"{counted(len(case.decisions), 'decision')}{sent}"
     )
     note(f"run it with: coterie test {args.output}")
 

@@ -1,13 +1,13 @@
 """`coterie chat`: talk to a session at the terminal."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 
 from pydantic import JsonValue
 
 from coterie.arguments import add_context, add_model, login_name, print_warnings, read_context, who
 from coterie.display.asked_inputs import ask_inputs
-from coterie.display.chat_session import chat, read_script
+from coterie.display.chat_session import chat, read_script, stays_open
 from coterie.documents.compilation import compile_target, startable
 from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.failures import CommandError, ExitCode
@@ -19,6 +19,9 @@ from dsl.model.plan import Plan
 from dsl.model.traversal.step_walk import message_waits
 from dsl.values import Json
 
+_SHOWN = 50
+"""Earlier messages that are printed on return to a session."""
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
@@ -27,6 +30,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--session", metavar="RUN", help="return to a session of this project")
     parser.add_argument("--script", metavar="FILE", help="send these messages, one per line")
+    parser.add_argument(
+        "--history",
+        type=_messages,
+        default=_SHOWN,
+        metavar="N",
+        help=f"with --session: print the latest N messages and replies; default: {_SHOWN}",
+    )
     parser.add_argument("--by", type=who, help="who writes; default: your login name")
     add_context(parser)
     add_model(parser)
@@ -41,10 +51,11 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     if (args.target is None) is (args.session is None):
         raise CommandError("name a team or a file, or return to a session with --session RUN")
     record, begin = _session(args, settings)
+    by = args.by or login_name()
     try:
-        return run_async(chat(settings, record, begin, args.by or login_name(), script))
+        return run_async(chat(settings, record, begin, by, script, args.history))
     except KeyboardInterrupt:
-        note(f"\nthe session stays open; return to it: coterie chat --session {record.id}")
+        note(f"\n{stays_open(record.id)}")
         return ExitCode.INTERRUPTED
 
 
@@ -84,3 +95,9 @@ def _session(args: Namespace, settings: Settings) -> tuple[RunRecord, tuple[Plan
 def _refuse_without(missing: Sequence[str]) -> None:
     if missing:
         raise CommandError("; ".join(missing))
+
+
+def _messages(text: str) -> int:
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"{text!r} is not a number of messages")
+    return int(text)

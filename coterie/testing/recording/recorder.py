@@ -40,6 +40,7 @@ from coterie.testing.recording.recorded_events import (
     json_of,
     messages,
 )
+from coterie.testing.recording.recorded_messages import session_messages
 from dsl.model.outcomes import Failure
 from dsl.model.plan import Plan
 from dsl.values import Json
@@ -213,6 +214,7 @@ def _happened(run: RecordedRun) -> dict[str, object]:
     came = list(messages(run.parts))
     found: dict[str, Sequence[object]] = {
         "decisions": [*_decisions(run.received)],
+        "messages": [*session_messages(run.parts)],
         "signals": [*_signals(came, start)],
         "pauses": [*_pauses(came, start)],
         "amendments": [*_amendments(came, start)],

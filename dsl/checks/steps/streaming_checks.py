@@ -1,13 +1,20 @@
 """Where an answer may not be shown while it is written: what may still reject it."""
 
-from dsl.model.plan import Persona
-from dsl.model.steps import ORCHESTRATING, AgentStep
+from collections.abc import Iterator
+from typing import cast
+
+from dsl.model.plan import Persona, Plan
+from dsl.model.steps import ORCHESTRATING, AgentStep, ApprovalStep
 from dsl.model.terms import consent
+from dsl.model.traversal.step_walk import message_waits, templated, walk
+from dsl.paths import Path
 from dsl.source.nodes import Node, Problems
+from dsl.templates.template import is_template, parse
 from dsl.values import Json, NodePath
 from dsl.wording.agent_wording import (
     streamed_before_approval,
     streamed_before_check,
+    streamed_before_decision,
     streamed_before_reask,
 )
 
@@ -42,3 +49,57 @@ def check_reasks(
     """Note a schema that a streamed answer may violate, so that the model is asked again."""
     if schema is not None and reasks and not problems.has("E506", place):
         problems.note("E506", tree.find(place).at, place, streamed_before_reask(reasks))
+
+
+def check_streamed_replies(plan: Plan, tree: Node, problems: Problems) -> None:
+    """Note the approvals of a session that show an answer which the session has streamed already.
+
+    In a session, the sender of the message sees the answer while it is written; in other runs the
+    people who watch it are those who approve.
+    """
+    if not message_waits(plan):
+        return
+    streamed = {
+        (team.id, step.name)
+        for team in plan.teams.values()
+        for step, _ in walk(team.steps, ())
+        if isinstance(step, AgentStep) and _streams(step, plan)
+    }
+    for team in plan.teams.values():
+        for step, path in walk(team.steps, ("orchestration", "teams", team.id, "tasks")):
+            if not isinstance(step, ApprovalStep):
+                continue
+            for value in templated(step, path):
+                for read in _paths(value.value):
+                    agent = _task(team.id, read)
+                    if agent in streamed and not problems.has("E506", value.path):
+                        details = streamed_before_decision(agent[1], step.name)
+                        problems.note("E506", tree.find(value.path).at, value.path, details)
+
+
+def _streams(step: AgentStep, plan: Plan) -> bool:
+    persona = plan.personas.get(step.persona_key or "")
+    return persona is not None and persona.stream and step.agent_type != ORCHESTRATING
+
+
+def _task(team: str, read: Path) -> tuple[str, str]:
+    """Return the team and the name of the task that a path reads; empty names for others."""
+    match read:
+        case ("tasks", str() as task, *_):
+            return team, task
+        case ("teams", str() as other, "tasks", str() as task, *_):
+            return other, task
+        case _:
+            return "", ""
+
+
+def _paths(value: object) -> Iterator[Path]:
+    """Yield the paths of the facts that the templates in a value read."""
+    if isinstance(value, str) and is_template(value):
+        yield from parse(value).paths
+    elif isinstance(value, dict):
+        for item in cast("dict[str, object]", value).values():
+            yield from _paths(item)
+    elif isinstance(value, list):
+        for item in cast("list[object]", value):
+            yield from _paths(item)

@@ -1,5 +1,7 @@
 """A session at the terminal: replies, the way back to it, and a refusal that ends it."""
 
+import yaml
+
 from tests.support.project import Project
 
 ECHO = r"""
@@ -30,9 +32,46 @@ def test_a_session_is_left_open_and_returned_to(desk: Project) -> None:
         "you said \\u001b[31mred",
         "you said again",
     ]
+    forked = desk.coterie("fork", "talk", "--message", "2", "--id", "fork")
+    assert forked.stdout == "fork\n", forked.stderr
+    other = desk.coterie("chat", "--session", "fork", "--script", "second.txt")
+    assert other.stdout.splitlines() == ["> hello", "you said hello", "you said again"]
+    latest = desk.coterie("chat", "--session", "talk", "--history", "1", "--script", "second.txt")
+    assert latest.stdout.splitlines() == ["> again", "you said again", "you said again"]
+    assert "2 earlier messages; to print more: --history 3" in latest.stderr
     refused = desk.coterie("chat", "--session", "talk", "--script", "long.txt")
     assert refused.returncode == 1
     assert "the message has 21 characters" in refused.stderr
     ended = desk.coterie("chat", "echo.yml", "--id", "never", "--script", "long.txt")
     assert ended.returncode == 1
     assert "its first message was refused" in desk.coterie("status", "never").stdout
+
+
+ONCE = r"""
+orchestration:
+  entry_team: talk
+  teams:
+    talk:
+      type: chat
+      chat: {reply: "you said {{ tasks.message.data }}", until: "{{ tasks.message.data == 'bye' }}"}
+"""
+
+
+def test_a_session_that_has_ended_is_recorded_as_a_test(desk: Project) -> None:
+    (desk.folder / "once.yml").write_text(ONCE)
+    (desk.folder / "script.txt").write_text("hello\nbye\n")
+    done = desk.coterie("chat", "once.yml", "--id", "once", "--script", "script.txt")
+    assert (done.returncode, done.stdout) == (0, "you said hello\nyou said bye\n"), done.stderr
+    assert "the session once has ended" in done.stderr
+    told = desk.coterie("record", "once", "-o", "once.test.yml", "--team", "once.yml")
+    assert told.returncode == 0, told.stderr
+    assert "2 messages" in told.stdout
+    case = yaml.safe_load((desk.folder / "once.test.yml").read_text())["cases"][0]
+    assert [(one["message"], one["reply"]) for one in case["messages"]] == [
+        ("hello", "you said hello"),
+        ("bye", "you said bye"),
+    ]
+    assert desk.coterie("test", "once.test.yml").returncode == 0
+    (desk.folder / "once.yml").write_text(ONCE.replace("you said", "I heard"))
+    changed = desk.coterie("test", "once.test.yml")
+    assert 'the reply to "hello" is "I heard hello", and not' in changed.stdout

@@ -1,0 +1,88 @@
+"""Wait for the reply to a message: show its text in progress, and decide what waits for a person.
+
+A reply may take any time: an agent works, a person has to approve. The session itself needs none of
+this: the reply is there later as well.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Generator, Sequence
+from contextlib import contextmanager, suppress
+from time import monotonic
+from typing import Any
+
+from pydantic import JsonValue
+
+from coterie.display.decider import Decider
+from coterie.display.plain_view import PlainView, RunNews
+from coterie.display.reply_text import ReplyText
+from coterie.failures import CommandError
+from coterie.runs.live_texts import POLL_SECONDS, LiveAnswer, live_answers, streams
+from coterie.runs.run_client import Run
+from workflows.core.requests import Pending
+
+_IDLE_SECONDS = 0.3
+_STATUS_SECONDS = 0.8
+
+
+class _ChatView(PlainView):
+    """Shows requests as lines between the replies."""
+
+    def __init__(self, text: ReplyText) -> None:
+        super().__init__()
+        self._reply = text
+
+    def progress(self, news: RunNews) -> None:
+        """Show nothing: a chat has messages and replies."""
+
+    def writing(self, answers: Sequence[LiveAnswer]) -> None:
+        """Print what is new of the reply."""
+        self._reply.writing(answers)
+
+    @contextmanager
+    def suspended(self) -> Generator[None]:
+        """Ask on a line of its own."""
+        self._reply.interrupt()
+        yield
+
+
+async def awaited(
+    run: Run, sending: Coroutine[Any, Any, JsonValue], *, interactive: bool
+) -> tuple[JsonValue, ReplyText]:
+    """Return the reply, and the text that already stands on the terminal.
+
+    Args:
+        run: The session.
+        sending: Sends the message, and returns its reply.
+        interactive: A person can read the text in progress, and decide requests.
+
+    Raises:
+        MessageRefusedError: The session refuses the message, or ends without a reply.
+    """
+    text = ReplyText()
+    view = _ChatView(text)
+    decider = Decider(run, view, (), interactive=interactive)
+    sent = asyncio.create_task(sending)
+    try:
+        looked = monotonic()
+        while not sent.done():
+            pause = _IDLE_SECONDS
+            with suppress(CommandError):  # not begun yet, or nobody serves it for a moment
+                described = await run.describe()
+                if interactive and streams(described):
+                    view.writing(await live_answers(described))
+                    pause = POLL_SECONDS
+                if monotonic() - looked > _STATUS_SECONDS:
+                    looked = monotonic()
+                    await decider.consider(await _pending(run))
+            await asyncio.wait([sent], timeout=pause)
+        return await sent, text
+    finally:
+        await decider.close()
+        if not sent.done():
+            sent.cancel()
+            await asyncio.wait([sent])
+
+
+async def _pending(run: Run) -> Sequence[Pending]:
+    status = await run.status()
+    return await run.pending() if status.waiting_for else ()

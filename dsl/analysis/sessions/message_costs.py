@@ -1,0 +1,257 @@
+"""What one message of a session may cost at most, and what precedes the first one.
+
+The limits of a session count from the latest message. So the worst case of a message is that of the
+path from the step that takes it to the next message, or to the end of the run.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dsl.analysis.bodies import Bodies, Body
+from dsl.analysis.exits import Exit
+from dsl.analysis.loads import Key, Load, Loads, most, times
+from dsl.analysis.sessions.silent_ways import takes_message
+from dsl.analysis.teams import Teams
+from dsl.analysis.visits import RoutesBound
+from dsl.evaluate.limits import depth_allowed
+from dsl.logic.formulas import Formula
+from dsl.logic.solver import SUCCESS, Effort, Statuses, can_hold
+from dsl.logic.translation import formula
+from dsl.model.plan import Plan, Routing
+from dsl.model.steps import Step
+
+_WAITING = "\0"
+"""Begins the name of a team in the part of its visit before its message; no document has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The most that happens between two messages."""
+
+    visits: int
+    load: Load
+    teams: Mapping[str, tuple[int, Load]]
+    """`{team: its visits, and all that they do}`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageBounds:
+    """The worst case of a session in its parts."""
+
+    messages: int
+    """The most messages of one session."""
+    first: Segment
+    """Before the first message."""
+    each: Segment
+    """From one message to the next."""
+
+
+def message_bounds(graph: Teams, bodies: Bodies, loads: Loads) -> MessageBounds | None:
+    """Return the worst case of each message; None for a run without messages."""
+    takers = [
+        team
+        for team, body in bodies.teams.items()
+        if team in graph.reached and any(takes_message(step) for step, _ in body.walked())
+    ]
+    if not takers:
+        return None
+    parts = _Parts(graph, bodies, loads, frozenset(takers))
+    if not graph.own_way.issuperset(takers):
+        within = parts.within_limits()
+        return MessageBounds(graph.plan.limits.max_messages, within, within)
+    each = [parts.after_message(team) for team in takers]
+    return MessageBounds(graph.plan.limits.max_messages, parts.at_start(), _largest(each))
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    graph: Teams
+    bodies: Bodies
+    loads: Loads
+    takers: frozenset[str]
+    """The teams that take messages."""
+
+    def after_message(self, team: str) -> Segment:
+        """Return what follows a message that this team takes."""
+        index = _only_wait(self.bodies.teams[team])
+        body = self.bodies.teams[team]
+        rest = self.loads.team(body) if index is None else self.loads.part(body, index + 1)
+        found = self._segment(team, {team: rest}, {team: self._exits(team, taken=True)})
+        return replace(found, visits=found.visits - 1)  # this visit began before the message
+
+    def at_start(self) -> Segment:
+        """Return what precedes the first message."""
+        entry = self.graph.plan.entry_team
+        return self._segment(_WAITING + entry if entry in self.takers else entry, {}, {})
+
+    def _segment(
+        self, entry: str, rest: Mapping[str, Load], left: Mapping[str, tuple[Exit, ...]]
+    ) -> Segment:
+        """Bound the paths from a team on which no further message is taken."""
+        graph = self.graph
+        loads: dict[str, Load] = {
+            team: self.loads.team(body)
+            for team, body in self.bodies.teams.items()
+            if team not in self.takers
+        }
+        exits = {team: self._aside(graph.exits[team]) for team in loads}
+        for team in self.takers:
+            loads[_WAITING + team] = self._before_message(team)
+            exits[_WAITING + team] = self._aside(self._exits(team, taken=False))
+            loads[team] = rest.get(team, {})
+            exits[team] = self._aside(left.get(team, ()))
+        part = Teams(self._plan(entry), _calls(self.graph.calls, exits), exits, {})
+        reached = {team: load for team, load in loads.items() if team in part.reached}
+        routes = RoutesBound(part, {team: _called(load) for team, load in reached.items()})
+        return _bounded(routes, reached)
+
+    def _plan(self, entry: str) -> Plan:
+        """Return a plan with a second team for each that takes messages: before it takes one.
+
+        The limits count from the message, so the rest of its visit comes on top of them. A
+        `max_visits` per such a team no longer bounds anything, since both may be visited.
+        """
+        plan = self.graph.plan
+        teams = {
+            id: team.model_copy(update={"max_visits": None})
+            if team.max_visits is not None and self._passed(team.max_visits.per)
+            else team
+            for id, team in plan.teams.items()
+        }
+        teams |= {_WAITING + id: teams[id] for id in self.takers}
+        limits = plan.limits.model_copy(update={"max_total_teams": plan.limits.max_total_teams + 1})
+        update = {"entry_team": entry, "teams": teams, "limits": limits}
+        return plan.model_copy(update=update)
+
+    def _passed(self, team: str) -> bool:
+        """Return whether a run may leave a team that takes messages without a message."""
+        return team in self.takers and any(
+            exit.usable and exit.targets for exit in self._exits(team, taken=False)
+        )
+
+    def _before_message(self, team: str) -> Load:
+        """Return the load of a visit that takes no message."""
+        body = self.bodies.teams[team]
+        index = _only_wait(body)
+        if index is None or body.team is None or not body.team.stop_on_failure:
+            return self.loads.team(body)
+        wait = body.steps[index]
+        may_continue = wait.when is not None or wait.on_failure is not None
+        return self.loads.team(body) if may_continue else self.loads.part(body, 0, index)
+
+    def _aside(self, exits: Sequence[Exit]) -> tuple[Exit, ...]:
+        """Lead exits to a team that takes messages to the part before its message."""
+
+        def named(team: str) -> str:
+            return _WAITING + team if team in self.takers else team
+
+        return tuple(
+            exit._replace(targets=tuple(named(team) for team in exit.targets)) for exit in exits
+        )
+
+    def _exits(self, team_id: str, *, taken: bool) -> tuple[Exit, ...]:
+        """Return the exits of a team that took a message, or that took none."""
+        body, ways = self.bodies.teams[team_id], self.graph.exits[team_id]
+        index = _only_wait(body)
+        if index is None:
+            return ways
+        wait, effort = body.steps[index].name, Effort()
+        worlds = [
+            Statuses({**world.of, wait: mask}, world.counted)
+            for world in self.graph.worlds[team_id]
+            if (mask := world.of[wait] & (SUCCESS if taken else ~SUCCESS))
+        ]
+        routing = self.graph.plan.teams[team_id].routing or Routing()
+
+        def usable(exit: Exit) -> bool:
+            asked = _asked(routing, exit)
+            return exit.usable and (asked is None or can_hold(asked, worlds, effort))
+
+        return tuple(exit._replace(usable=usable(exit)) for exit in ways)
+
+    def within_limits(self) -> Segment:
+        """Return what the limits alone allow, where a called team takes messages."""
+        plan = self.graph.plan
+        loads = {team: self.loads.team(self.bodies.teams[team]) for team in self.graph.reached}
+        allowed = {
+            team: min(plan.limits.max_total_teams, depth_allowed(plan.limits, plan.teams[team])) + 1
+            for team in loads
+        }
+
+        def filled(key: Key) -> float:
+            left, total = plan.limits.max_total_teams + 1, 0.0
+            for team in sorted(loads, key=lambda team: -loads[team].get(key, 0.0)):
+                number = min(left, allowed[team])
+                load = loads[team].get(key, 0.0)
+                total += number * load if number and load else 0.0
+                left -= number
+            return total
+
+        visits = min(plan.limits.max_total_teams, sum(allowed.values()))
+        each = {team: (allowed[team], times(load, allowed[team])) for team, load in loads.items()}
+        return Segment(visits, {key: filled(key) for key in _keys(loads.values())}, each)
+
+
+def _asked(routing: Routing, exit: Exit) -> tuple[Formula, ...] | None:
+    """Return what holds when a run takes an exit; None where routing does not decide it."""
+    default = () if routing.default is None else (routing.default,)
+    if exit.rule is None and exit.targets != default:
+        return None
+    rules = routing.rules if exit.rule is None else routing.rules[: exit.rule]
+    found = [False if one.condition is None else formula(one.condition, False) for one in rules]
+    if exit.rule is not None:
+        condition = routing.rules[exit.rule].condition
+        found.append(True if condition is None else formula(condition))
+    return tuple(found)
+
+
+def _only_wait(body: Body) -> int | None:
+    """Return the index of the team's only wait for a message; None where one is nested."""
+    waits = [step for step, _ in body.walked() if takes_message(step)]
+    found = [index for index, step in enumerate(body.steps) if step is _one(waits)]
+    return found[0] if found else None
+
+
+def _one(steps: Sequence[Step]) -> Step | None:
+    return steps[0] if len(steps) == 1 else None
+
+
+def _calls(calls: Mapping[str, Iterable[str]], teams: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the called teams of each team, also of those before their message."""
+    return {team: tuple(calls[team.removeprefix(_WAITING)]) for team in teams}
+
+
+def _called(load: Load) -> dict[str, float]:
+    return {key[1]: number for key, number in load.items() if len(key) > 1 and key[0] == "team"}
+
+
+def _keys(loads: Iterable[Load]) -> list[Key]:
+    return list(dict.fromkeys(key for load in loads for key in load))
+
+
+def _bounded(routes: RoutesBound, loads: Mapping[str, Load]) -> Segment:
+    def bound(key: Key) -> Callable[[str], float]:
+        return lambda team: loads[team].get(key, 0.0)
+
+    teams: dict[str, tuple[int, Load]] = {}
+    for name, load in loads.items():
+        team, visits = name.removeprefix(_WAITING), routes.visits[name]
+        known = teams.get(team, (0, {}))
+        both = {key: known[1].get(key, 0.0) + value for key, value in times(load, visits).items()}
+        teams[team] = max(known[0], visits), {**known[1], **both}
+    load = {key: routes.bound(bound(key)) for key in _keys(loads.values())}
+    return Segment(routes.total, load, teams)
+
+
+def _largest(segments: Sequence[Segment]) -> Segment:
+    """Return the larger of each figure."""
+    teams: dict[str, tuple[int, Load]] = {}
+    for segment in segments:
+        for team, (visits, load) in segment.teams.items():
+            known = teams.get(team, (0, {}))
+            teams[team] = max(known[0], visits), most((known[1], load))
+    return Segment(
+        max(segment.visits for segment in segments),
+        most(segment.load for segment in segments),
+        teams,
+    )

@@ -1,0 +1,184 @@
+"""Paths of a session that leave a message without its reply, although no task fails.
+
+A path begins where a step takes a message. It ends without a reply at the next wait for a message,
+or at the end of the run. Failures are left out: the sender then receives an error by its name.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dsl.analysis.bodies import Bodies, Body
+from dsl.analysis.exits import Exit
+from dsl.analysis.sessions.silent_ways import (
+    SilentWays,
+    Way,
+    Ways,
+    continued,
+    replying_teams,
+    takes_message,
+)
+from dsl.analysis.teams import TeamNode, Teams
+from dsl.logic.formulas import Formula
+from dsl.logic.possible_statuses import after_success
+from dsl.logic.solver import ABSENT, ANY_STATUS, SKIPPED, SUCCESS, Effort, Statuses, can_hold
+from dsl.logic.translation import formula
+from dsl.model.plan import Routing
+from dsl.model.steps import ReplyStep, Step
+from dsl.model.traversal.step_lists import EachRound, step_lists
+from dsl.model.traversal.step_walk import walk
+from dsl.source.nodes import Node, Problems
+from dsl.wording.session_wording import END, Hop, unanswered_message
+
+
+def check_replies(
+    graph: Teams, bodies: Bodies, tree: Node, problems: Problems, effort: Effort
+) -> None:
+    """Report each wait for a message with the shortest path on which nothing replies."""
+    paths = _Paths(graph, bodies, SilentWays(_calling(graph)), effort)
+    for team, body in bodies.teams.items():
+        if team not in graph.own_way:
+            continue
+        for step, place in body.walked():
+            hops = paths.shortest(body, step) if takes_message(step) else None
+            if hops is not None:
+                details = unanswered_message(step.name, hops)
+                problems.note("W522", tree.find(place).at, place, details)
+
+
+def _calling(graph: Teams) -> frozenset[str]:
+    """Return the teams that a `team` step may run and that may reply."""
+    called = {team for calls in graph.calls.values() for team in calls}
+    return replying_teams(graph.plan) & called
+
+
+_Reached = tuple[str, Ways, Step | None, tuple[Hop, ...]]
+"""A team, the ways through it, the step that took the message there, and the path so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Paths:
+    graph: Teams
+    bodies: Bodies
+    silent: SilentWays
+    effort: Effort
+
+    def shortest(self, body: Body, wait: Step) -> tuple[Hop, ...] | None:
+        """Return the shortest path from a wait on which nothing replies; None without one."""
+        rounds: list[str] = []
+        ways = self._after(body.steps, wait, rounds)
+        if rounds:
+            return (Hop(body.key, again=rounds[0]),)
+        ahead: list[_Reached] = [(body.key, ways, wait, ())]
+        seen = {body.key}
+        for team, some, taken, before in ahead:
+            for hop, target in self._left(team, some or (), taken):
+                path = (*before, hop)
+                if target is None:
+                    return (*path, END)
+                if self._waits_again(target):
+                    return (*path, Hop(target))
+                if target not in seen:
+                    seen.add(target)
+                    through = self.silent.through(self.bodies.teams[target].steps)
+                    ahead.append((target, through, None, path))
+        return None
+
+    def _after(self, steps: Sequence[Step], wait: Step, rounds: list[str]) -> Ways:
+        """Return the ways from a wait to the end of the list that holds it, at any depth.
+
+        Args:
+            steps: The list.
+            wait: The step that takes the message.
+            rounds: Receives the loops that come back to the wait without a reply.
+        """
+        for index, step in enumerate(steps):
+            rest = self.silent.through(steps[index + 1 :])
+            if step is wait:
+                return rest
+            for inner in step_lists(step):
+                if not _holds(inner.steps, wait):
+                    continue
+                ways = self._after(inner.steps, wait, rounds)
+                if isinstance(inner.role, EachRound):
+                    self._rounds(step, inner.steps, wait, ways, rounds)
+                return None if ways is None or rest is None else continued(ways, rest)
+        return ()
+
+    def _rounds(
+        self, loop: Step, body: Sequence[Step], wait: Step, ways: Ways, rounds: list[str]
+    ) -> None:
+        """Note a loop whose next round comes to the wait without a reply."""
+        before = self._before(body, wait)
+        again = [way for way in ways or () if not way.returned]
+        if any(self._possible(body, wait, way, ()) for way in again) and before:
+            rounds.append(loop.name)
+
+    def _before(self, steps: Sequence[Step], wait: Step) -> Ways:
+        """Return the ways from the beginning of a list to the step that is or holds the wait."""
+        before: list[Step] = []
+        for step in steps:
+            if step is wait:
+                return self.silent.through(before)
+            inner = next((one for one in step_lists(step) if _holds(one.steps, wait)), None)
+            if inner is not None:
+                first, then = self.silent.through(before), self._before(inner.steps, wait)
+                return None if first is None or then is None else continued(first, then)
+            before.append(step)
+        return ()
+
+    def _waits_again(self, team: str) -> bool:
+        """Return whether a visit of the team comes to a wait for a message without a reply."""
+        steps = self.bodies.teams[team].steps
+        waits = [step for step, _ in walk(steps, ()) if takes_message(step)]
+        return any(bool(self._before(steps, wait)) for wait in waits)
+
+    def _left(
+        self, team: str, ways: tuple[Way, ...], wait: Step | None
+    ) -> Iterator[tuple[Hop, str | None]]:
+        """Yield where the run goes from a team on ways without a reply: a team, or its end."""
+        steps, node = self.bodies.teams[team].steps, TeamNode(team)
+        for way in ways:
+            for exit in self.graph.success_exits(team):
+                asked = self._asked(team, exit)
+                if not self._possible(steps, wait, way, asked):
+                    continue
+                after = self.graph.following(node, exit)
+                yield (
+                    Hop(team, None if exit.rule is None else exit.rule + 1, way.skipped, way.empty),
+                    None if after is None else after.team,
+                )
+
+    def _asked(self, team: str, exit: Exit) -> tuple[Formula, ...]:
+        """Return what holds when the run takes this exit."""
+        routing = self.graph.plan.teams[team].routing or Routing()
+        earlier = routing.rules if exit.rule is None else routing.rules[: exit.rule]
+        found = [
+            False if rule.condition is None else formula(rule.condition, False) for rule in earlier
+        ]
+        if exit.rule is not None:
+            condition = routing.rules[exit.rule].condition
+            found.append(True if condition is None else formula(condition))
+        return tuple(found)
+
+    def _possible(
+        self, steps: Sequence[Step], wait: Step | None, way: Way, asked: tuple[Formula, ...]
+    ) -> bool:
+        """Return whether a run can go this way, and then meet these conditions."""
+        ended = after_success(steps)
+        statuses = dict(ended.of)
+        passed = wait is None
+        for step, _ in walk(steps, ()):
+            if step is wait:
+                passed, statuses[step.name] = True, SUCCESS
+            elif passed and isinstance(step, ReplyStep):
+                statuses[step.name] &= SKIPPED | ABSENT
+        for name in way.skipped:
+            statuses[name] = statuses.get(name, ANY_STATUS) & (SKIPPED | ABSENT)
+        if not all(statuses.values()):
+            return False
+        world = Statuses(statuses, ended.counted)
+        return can_hold((*way.holds, *asked), (world,), self.effort)
+
+
+def _holds(steps: Sequence[Step], wait: Step) -> bool:
+    return any(step is wait for step, _ in walk(steps, ()))

@@ -1,0 +1,180 @@
+"""Ways through lists of steps on which no step replies, although no step fails.
+
+A way is what must hold for it: the conditions, and the steps that are then skipped. The ways of a
+list are all of them, or None where there are too many to tell.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dsl.logic.formulas import Formula
+from dsl.logic.translation import formula
+from dsl.model.conditions import Condition
+from dsl.model.plan import Plan
+from dsl.model.steps import (
+    BlockStep,
+    BranchStep,
+    FailStep,
+    LoopStep,
+    ReplyStep,
+    ReturnStep,
+    Step,
+    TeamStep,
+    TryStep,
+    WaitStep,
+)
+from dsl.model.traversal.step_walk import walk
+
+_MAX_WAYS = 64
+
+
+class Way(NamedTuple):
+    """One way through some steps without a reply."""
+
+    holds: tuple[Formula, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """The steps that would reply on another way, and do not run on this one."""
+    empty: tuple[str, ...] = ()
+    """The loops that would reply, and have no round on this one."""
+    returned: bool = False
+    """Whether it leaves the team's tasks by a `return`."""
+
+    def then(self, other: "Way") -> "Way":
+        """Return this way, continued by another one."""
+        return Way(
+            (*self.holds, *other.holds),
+            (*self.skipped, *other.skipped),
+            (*self.empty, *other.empty),
+            other.returned,
+        )
+
+
+Ways = tuple[Way, ...] | None
+"""None: too many; then nothing is reported."""
+
+STRAIGHT = Way()
+
+
+@dataclass(frozen=True, slots=True)
+class SilentWays:
+    """The ways without a reply through the steps of one plan."""
+
+    replying: Collection[str]
+    """The teams that may reply, themselves or by a team that they call."""
+
+    def through(self, steps: Sequence[Step]) -> Ways:
+        """Return the ways through a list of steps without a reply."""
+        ways: tuple[Way, ...] = (STRAIGHT,)
+        for step in steps:
+            own = self._step(step)
+            if own is None:
+                return None
+            joined = continued(ways, own)
+            if joined is None or not joined:
+                return joined
+            ways = joined
+        return ways
+
+    def _step(self, step: Step) -> Ways:
+        own = self._runs(step)
+        if step.when is None or own is None or own == (STRAIGHT,):
+            return own
+        return (*own, Way((formula(step.when, False),), (step.name,)))
+
+    def _runs(self, step: Step) -> Ways:
+        match step:
+            case ReplyStep() | FailStep():
+                return ()
+            case ReturnStep():
+                return (Way(returned=True),)
+            case TeamStep(team=team):
+                return () if team in self.replying else (STRAIGHT,)
+            case BlockStep(steps=steps) | TryStep(steps=steps):
+                return self.through(steps)
+            case BranchStep():
+                return self._branches(step)
+            case LoopStep(body=body):
+                return self.through(body) if _has_a_round(step) else self._maybe(step)
+            case _:
+                return (STRAIGHT,)
+
+    def _branches(self, step: BranchStep) -> Ways:
+        found: list[Way] = []
+        earlier: list[Formula] = []
+        cases: list[tuple[Condition | None, Sequence[Step]]] = [
+            *((one.condition, one.steps) for one in step.branches),
+            (None, step.otherwise),
+        ]
+        for condition, steps in cases:
+            inner = self.through(steps)
+            if inner is None:
+                return None
+            asked = earlier if condition is None else [*earlier, formula(condition)]
+            found += (way._replace(holds=(*asked, *way.holds)) for way in inner)
+            if condition is not None:
+                earlier.append(formula(condition, False))
+        if all(way == STRAIGHT._replace(holds=way.holds) for way in found) and not _replies(step):
+            return (STRAIGHT,)
+        return tuple(found) if len(found) <= _MAX_WAYS else None
+
+    def _maybe(self, step: LoopStep) -> Ways:
+        """Return the ways through a loop that may have no round."""
+        return (Way(empty=(step.name,)),) if _replies(step) else (STRAIGHT,)
+
+
+def continued(ways: tuple[Way, ...], after: tuple[Way, ...]) -> Ways:
+    """Return each way continued by each of the others; a `return` ends a way."""
+    if after == (STRAIGHT,):
+        return ways
+    found = [
+        *(way for way in ways if way.returned),
+        *(way.then(other) for way in ways if not way.returned for other in after),
+    ]
+    return tuple(found) if len(found) <= _MAX_WAYS else None
+
+
+def _has_a_round(step: LoopStep) -> bool:
+    """Return whether the loop has a round, whatever its facts."""
+    if isinstance(step.iterate_on, list):
+        return bool(step.iterate_on)
+    return step.iterate_on is None and step.while_ is None
+
+
+def _replies(step: Step) -> bool:
+    return any(isinstance(inner, ReplyStep) for inner, _ in walk([step], ()))
+
+
+def takes_message(step: Step) -> bool:
+    """Return whether a step waits for a message."""
+    return isinstance(step, WaitStep) and step.message is not None
+
+
+def replying_teams(plan: Plan) -> frozenset[str]:
+    """Return the teams that reply or take messages, and those that lead or call there."""
+    found = {
+        team.id
+        for team in plan.teams.values()
+        if any(isinstance(one, ReplyStep) or takes_message(one) for one in _all(team.steps))
+    }
+    grown = True
+    while grown:
+        more = {team for team in plan.teams if team not in found and found & _next(plan, team)}
+        found |= more
+        grown = bool(more)
+    return frozenset(found)
+
+
+def _all(steps: Sequence[Step]) -> Iterator[Step]:
+    return (step for step, _ in walk(steps, ()))
+
+
+def _next(plan: Plan, team_id: str) -> set[str]:
+    team = plan.teams[team_id]
+    found = {step.team for step in _all(team.steps) if isinstance(step, TeamStep)}
+    if team.routing is None:
+        return found
+    for rule in team.routing.rules:
+        named = rule.next_team if isinstance(rule.next_team, tuple) else (rule.next_team,)
+        found |= {name for name in named if name is not None}
+    return found | ({team.routing.default} if team.routing.default is not None else set())

@@ -5,6 +5,7 @@ TeamError
 + InvalidPlan            a plan that no compiler of ours made, or not for this language
 + TemplateFailed         a template could not be filled from the facts
   + EvaluationLimitExceeded  an evaluation needs more steps or bytes than its budget has
++ InvalidBound           the template of a bound gives nothing that the bound may be
 + OutputFailed           the declared output of a run or a team cannot be rendered
 + ContextConflict        two writers of one context key and no merge policy
 + ContextUpdateFailed    an operation of `context_updates` meets a value of the wrong type
@@ -185,6 +186,10 @@ class EvaluationLimitExceeded(TemplateFailed):
     ) -> None:
         self.bound: Literal["steps", "bytes", "integer", "depth", "format"] = bound
         super().__init__(message)
+
+
+class InvalidBound(TeamError):
+    """The template of a bound gives no number or duration that the bound may be."""
 
 
 class OutputFailed(TeamError):

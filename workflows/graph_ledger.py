@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from dsl.model.outcomes import Failure, Outcome
+from dsl.model.sections.template_bound import number_of
 from dsl.model.steps import TaskGraphStep
 from dsl.sizes import json_size
 from dsl.task_graph.graph_data import GraphTotals, graph_outcome
@@ -55,7 +56,7 @@ class GraphLedger:
     def is_used_up(self, more: int = 0) -> bool:
         """Return whether no attempt may start, when some others are about to."""
         most = self._step.max_iterations
-        return most is not None and self.progress.iterations + more >= most
+        return most is not None and self.progress.iterations + more >= number_of(most)
 
     def start(self, cause: GraphTaskStarted) -> int:
         """Start a task; return its number."""
@@ -99,7 +100,7 @@ class GraphLedger:
             items,
             self.schedule.index,
             progress.notes,
-            room=(self._step.max_tasks or MAX_TASKS) - len(progress.tasks),
+            room=most_tasks(self._step) - len(progress.tasks),
             size_left=MAX_TASKS_SIZE - progress.tasks_size,
         )
         progress.tasks_size += sum(json_size(task.value) for task in added)
@@ -139,9 +140,14 @@ def open_graph(items: list[JsonValue], step: TaskGraphStep, scope: Scope) -> Tas
     """Return the graph of a list of tasks before its first task."""
     scope.weigh(len(items) // _TASKS_A_STEP)
     progress = TaskGraphProgress()
-    progress.tasks = read_tasks(items, (), progress.notes, room=step.max_tasks or MAX_TASKS)
+    progress.tasks = read_tasks(items, (), progress.notes, room=most_tasks(step))
     progress.tasks_size = sum(json_size(task.value) for task in progress.tasks)
     return progress
+
+
+def most_tasks(step: TaskGraphStep) -> int:
+    """Return how many tasks the graph may have, with those that it adds."""
+    return MAX_TASKS if step.max_tasks is None else number_of(step.max_tasks)
 
 
 def _short(error: Failure | None) -> Failure | None:

@@ -22,7 +22,7 @@ from dsl.model.terms import AskTerms
 from workflows.approvals.approval_wait import ask
 from workflows.context_drafts import write_to_track
 from workflows.control.pause_and_amend import amend, give_up, sent_on
-from workflows.core.location import Location, Redirected, Returned, RunLeft
+from workflows.core.location import Location, Redirected, Returned, RunLeft, facts_at_end
 from workflows.core.memory import Fork, Frame, Routed, Track
 from workflows.core.messages import RedirectInput
 from workflows.core.results import RunFailed, declared_output, failed_result, result
@@ -177,7 +177,9 @@ class TeamInterpreter:
         """Return whether another team runs instead, because of the team's `max_visits`."""
         if team.max_visits is None:
             return False
-        instead = visits_reached(self.scope.plan.teams, team, self.scope.state.bounded_visits)
+        counted = self.scope.state.bounded_visits
+        facts = facts_at_end(self.scope, track, {})
+        instead = visits_reached(self.scope.plan.teams, team, counted, facts)
         if instead is None:
             return False
         track.team, cause = instead

@@ -4,13 +4,16 @@ from functools import partial
 
 from dsl.errors import (
     ContextUpdateFailed,
+    InvalidBound,
     InvalidContext,
     LimitExceeded,
     TemplateFailed,
     ValueTooLarge,
 )
+from dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers
 from dsl.model.outcomes import Outcome
 from dsl.model.retryability import can_pass, holds_steps
+from dsl.model.sections.template_bound import TemplateBound, number_of, seconds_of
 from dsl.model.step_kinds.step_base import Retry
 from dsl.model.steps import (
     ORCHESTRATING,
@@ -21,6 +24,7 @@ from dsl.model.steps import (
     Step,
     ToolStep,
 )
+from dsl.model.traversal.step_bounds import RETRIES, bound_templates
 from dsl.model.traversal.step_lists import step_lists
 from dsl.values import MAX_DURATION
 from workflows.agents.time_limits import within_time
@@ -77,6 +81,11 @@ async def _attempts(
     """Run the step, and repeat it by its `retry` while another attempt can end differently."""
     retries, key = scope.state.progress.retries, place.key
     progress = retries.setdefault(key, RetryProgress())
+    try:
+        most = _retries(retry, progress, step, place, scope)
+    except (InvalidBound, TemplateFailed) as error:
+        del retries[key]
+        return Outcome.failed(type(error).__name__, str(error))
     if progress.wait is not None:
         await _until_again(progress, progress.wait, place, scope)
     holds_others = holds_steps(step)
@@ -90,7 +99,7 @@ async def _attempts(
         error = outcome.error
         again = (
             error is not None
-            and progress.retries < retry.retries
+            and progress.retries < most
             and can_pass(error.type, data_can_differ=holds_others and called)
             and (not retry.errors or error.type in retry.errors)
             and may_repeat(step, error.type, scope)
@@ -106,6 +115,19 @@ async def _attempts(
         progress.retries += 1
         if seconds > 0:
             await _until_again(progress, seconds, place, scope)
+
+
+def _retries(
+    retry: Retry, progress: RetryProgress, step: Step, place: Location, scope: Scope
+) -> int:
+    """Return how many more attempts the step may have; a template decides before the first one."""
+    bound = retry.retries
+    if not isinstance(bound, TemplateBound):
+        return number_of(bound)
+    if progress.most is None:
+        names = place.facts(scope).names()
+        progress.most = int(rendered_bound(RETRIES, bound, names, repr(step.name)))
+    return progress.most
 
 
 async def _until_again(
@@ -127,29 +149,50 @@ async def _judged(
 ) -> Outcome:
     """Run one attempt, and hold its result against `fail_when`."""
     if step.fail_when is None:
-        return await _attempt(step, place, scope, interpreter)
+        return await _attempt(step, started, place, scope, interpreter)
     if started.attempt_at is None:
         started.attempt_at = scope.time()
-    outcome = await _attempt(step, place, scope, interpreter)
+    outcome = await _attempt(step, started, place, scope, interpreter)
     seconds = scope.time() - started.attempt_at
     started.attempt_at = None
     return check_result(step, outcome, seconds, place, scope)
 
 
-async def _attempt(step: Step, place: Location, scope: Scope, interpreter: Interpreter) -> Outcome:
+async def _attempt(
+    step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
+) -> Outcome:
     """Run one attempt; a failed template or write, or a too large value fails the step."""
     try:
-        if step.timeout is None or _is_call(step):
-            return await execute(step, place, scope, interpreter)  # a call has its own timeout
-        return await _within(step.timeout, step, place, scope, interpreter)
-    except (TemplateFailed, ValueTooLarge, ContextUpdateFailed, InvalidContext) as error:
+        bounded = _bounded(step, started, place, scope)
+        outcome = await _limited(bounded, place, scope, interpreter)
+    except _FAILURES as error:
         scope.state.forget(place.key)
-        return Outcome.failed(type(error).__name__, str(error))
+        outcome = Outcome.failed(type(error).__name__, str(error))
     except LimitExceeded as error:
         if scope.state.stop_by is None:
             raise
         scope.state.forget(place.key)  # a cancelled run ends as cancelled, whatever it reaches
-        return Outcome.failed(type(error).__name__, str(error))
+        outcome = Outcome.failed(type(error).__name__, str(error))
+    started.bounds = None
+    return outcome
+
+
+_FAILURES = (TemplateFailed, ValueTooLarge, ContextUpdateFailed, InvalidContext, InvalidBound)
+
+
+def _bounded(step: Step, started: StartedStep, place: Location, scope: Scope) -> Step:
+    """Return the step with the numbers that its bounds' templates give for this attempt."""
+    if not bound_templates(step):
+        return step
+    if started.bounds is None:
+        started.bounds = rendered_bounds(step, place.facts(scope).names())
+    return with_numbers(step, started.bounds)
+
+
+async def _limited(step: Step, place: Location, scope: Scope, interpreter: Interpreter) -> Outcome:
+    if step.timeout is None or _is_call(step):
+        return await execute(step, place, scope, interpreter)  # a call has its own timeout
+    return await _within(seconds_of(step.timeout), step, place, scope, interpreter)
 
 
 def _is_call(step: Step) -> bool:

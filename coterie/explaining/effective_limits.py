@@ -26,9 +26,19 @@ _BOUNDS = {
     "Retry.retries": "more attempts of the step after a failure",
     "Retry.interval": "before the next attempt",
     "LoopStep.max_iterations": "rounds",
-    "TemplateBound.value": "rounds, as the run decides",
-    "TemplateBound.maximum": "the most that its template may allow",
+    "TaskGraphStep.max_iterations": "attempts of all tasks together",
+    "TaskGraphStep.max_tasks": "tasks, with those that the graph adds",
+    "TaskGraphStep.task_retries": "more attempts of each task",
+    **{
+        f"{model}.{key}": bounds
+        for model in ("TemplateBound", "TemplateDuration")
+        for key, bounds in (
+            ("value", "as the run decides"),
+            ("maximum", "the most that its template may allow"),
+        )
+    },
     "LoopStep.concurrency": "rounds at once",
+    "TaskGraphStep.concurrency": "tasks at once",
     **{
         f"{model}.{key}": bounds
         for model in ("ApprovalStep", "Consent", "AskTerms")
@@ -73,7 +83,7 @@ _BUDGETS = {
 _UNBOUNDED = {"max_iterations": "as long as the list", "deadline": "none"}
 
 
-_OWNERS = ("TemplateBound", "Collect", "MaxVisits", "Consent", "Retry", "Persona", "SkillContract")
+_OWNERS = ("Collect", "MaxVisits", "Consent", "Retry", "Persona", "SkillContract")
 """Show their fields with the key above: `agent.timeout`."""
 
 
@@ -108,7 +118,7 @@ class Limit:
     @property
     def text(self) -> str:
         """The value as text."""
-        last = self.name.rpartition(".")[2]
+        last = self.name.removesuffix(".maximum").rpartition(".")[2]
         if self.value is None:
             return _UNBOUNDED.get(last, "none")
         if (last in _SECONDS or self.name == "budgets.working_time") and isinstance(
@@ -160,6 +170,8 @@ def _first(value: Effective) -> int:
         return len(path) - (4 if path[-4] == "requires_approval" else 3)
     if "budgets" in path[-3:]:
         return len(path) - 3
+    if value.field.startswith(("TemplateBound", "TemplateDuration")):
+        return len(path) - (3 if path[-3] in ("retry", "max_visits", "requires_approval") else 2)
     return len(path) - (2 if value.field.startswith(_OWNERS) else 1)
 
 

@@ -23,10 +23,12 @@ from dsl.model.capabilities import SkillContract
 from dsl.model.document import SystemDocument, TeamDocument
 from dsl.model.plan import Team
 from dsl.model.sections.provider_document import LlmConfig
+from dsl.model.sections.template_bound import BoundTemplate, TemplateBound, TemplateDuration
 from dsl.model.step_kinds.step_base import StepBase
 from dsl.model.steps import ORCHESTRATING, AgentStep, LoopStep, PersonaDocument, SkillStep, WaitStep
 from dsl.model.terms import DecisionTerms
 from dsl.source.yaml_reader import Node, Problems
+from dsl.templates.template import plain_path
 from dsl.values import Json, NodePath, Segment
 
 _Mapping = dict[str, object]
@@ -133,8 +135,18 @@ class _Explainer:
                     yield from self._value(item, replace(below, step=_within(here.step, key, item)))
             case tuple() if _holds_models((cast("object", value),)):
                 yield from self._items(cast("Sequence[BaseModel]", value), here)
+            case str() if isinstance(here.compiled, TemplateBound | TemplateDuration):
+                yield from self._bound(value, here.compiled, here)
             case _:
                 yield from _leaves(_plain(value), here)
+
+    def _bound(self, text: str, bound: BoundTemplate, here: _Here) -> Iterator[Effective]:
+        """Yield the template of a context path, and the maximum that its declaration gives."""
+        yield here.value(text, from_node(here.node))
+        named = ".".join((plain_path(text) or ())[1:])
+        node = self.tree.find(("orchestration", "context", named, "maximum"))
+        origin = from_node(node, f"context.{named}")
+        yield here.below(bound.maximum, origin, ("maximum",), type(bound).__name__)
 
     def _items(self, items: Sequence[BaseModel], here: _Here) -> Iterator[Effective]:
         """Yield the values of a list: steps by name, rules by index."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coterie.graph.condition_labels import condition_words
-from coterie.graph.tasks import TaskLine, called_teams, task_lines
+from coterie.graph.tasks import TaskLine, called_teams, task_lines, value_words
+from coterie.text.bound_words import counted_bound, number_bound
 from coterie.text.durations import duration
 from coterie.text.problems import counted
 from dsl.analysis.context_use import ContextUsers, users_of_plan
@@ -111,7 +112,8 @@ def _box(team: Team, plan: Plan, users: Mapping[str, ContextUsers]) -> TeamBox:
     if own not in (None, plan.limits.max_recursion_depth):
         limits.append(f"at most {counted(depth, 'visit')}")
     if team.max_visits is not None:
-        limits.append(f"at most {team.max_visits.limit} per visit of {team.max_visits.per}")
+        most = number_bound(team.max_visits.limit, value_words)
+        limits.append(f"at most {most} per visit of {team.max_visits.per}")
     if team.collects is not None:
         limits += _collecting(team.collects)
     if not team.stop_on_failure:
@@ -198,7 +200,8 @@ def _routes(team: Team, plan: Plan) -> Iterator[RouteArrow]:
     yield from _timeouts(team, plan)
     if team.max_visits is not None:
         bound = team.max_visits
-        words = (f"instead, after {counted(bound.limit, 'visit')} per visit of {bound.per}",)
+        most = counted_bound(bound.limit, "visit", value_words)
+        words = (f"instead, after {most} per visit of {bound.per}",)
         yield RouteArrow(team.id, None, "bound", (bound.then,), words)
     for called in called_teams(team.steps):
         yield RouteArrow(team.id, None, "call", (called,), ("runs as a step",))

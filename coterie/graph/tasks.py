@@ -16,9 +16,15 @@ from dsl.model.steps import AgentStep, ApprovalStep, Step, TeamStep
 from dsl.model.traversal.step_lists import Concurrent, followed_plans, step_lists
 from dsl.model.traversal.step_walk import walk
 
+
+def value_words(value: object) -> str:
+    """Return a value of a plan, without the braces of a template."""
+    return expression_words(value_text(value))
+
+
 _WORDS = StepWording(
     condition=lambda condition: " and ".join(condition_words(condition)),
-    value=lambda value: expression_words(value_text(value)),
+    value=value_words,
     agent_class=lambda path: path.rpartition(".")[2],
 )
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from coterie.rendering.steps_text import step_lines
+from coterie.text.bound_words import number_bound
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
-from dsl.evaluate.condition_text import condition_text
+from dsl.evaluate.condition_text import condition_text, value_text
 from dsl.evaluate.limits import depth_allowed
 from dsl.model.plan import Plan, Routing, Team
 
@@ -35,7 +36,8 @@ def _team(team: Team, plan: Plan) -> Iterator[str]:
     limit = "" if depth == common else f"  (at most {depth} visits)"
     if team.max_visits is not None:
         bound = team.max_visits
-        limit += f"  (at most {bound.limit} per visit of {bound.per}, then {bound.then})"
+        most = number_bound(bound.limit, value_text)
+        limit += f"  (at most {most} per visit of {bound.per}, then {bound.then})"
     yield ""
     yield f"{team.id}{name}{limit}"
     yield from step_lines(team.steps, plan, 1)

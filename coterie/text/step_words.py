@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
+from coterie.text.bound_words import counted_bound, duration_bound, number_bound
 from coterie.text.durations import duration
 from coterie.text.problems import counted
 from dsl.model.conditions import Condition
 from dsl.model.plan import Plan
-from dsl.model.sections.template_bound import TemplateBound
 from dsl.model.steps import (
     ORCHESTRATING,
     SINGLE_SHOT,
@@ -114,7 +114,7 @@ def details(step: Step, plan: Plan, words: StepWording) -> tuple[str, ...]:  # n
         case SetStep(values=values):
             return (f"sets {', '.join(values)}",) if values else ()
         case ApprovalStep():
-            return _asking(step)
+            return _asking(step, words)
         case WaitStep():
             return tuple(_waiting(step, words))
         case ReplyStep(value=value):
@@ -132,9 +132,9 @@ def details(step: Step, plan: Plan, words: StepWording) -> tuple[str, ...]:  # n
 def bounds(step: Step, words: StepWording) -> Iterator[str]:
     """Yield the limits of a step, when and whether it may fail, and what it updates."""
     if step.timeout is not None:
-        yield f"within {duration(step.timeout)}"
+        yield f"within {duration_bound(step.timeout, words.value)}"
     if step.retry is not None and step.retry.retries:
-        yield counted(step.retry.retries, "more attempt")
+        yield counted_bound(step.retry.retries, "more attempt", words.value)
     if step.fail_when is not None:
         yield f"fails when {words.condition(step.fail_when)}"
     if step.on_failure == "continue":
@@ -155,7 +155,7 @@ def approval(step: Step, words: StepWording) -> str:
     if terms.when is not None:
         timing += f" if {words.condition(terms.when)}"
     said = isinstance(step.requires_approval, Consent)
-    return ", ".join((timing, *_asking(terms))) if said else timing
+    return ", ".join((timing, *_asking(terms, words))) if said else timing
 
 
 def _agent(step: AgentStep, plan: Plan, words: StepWording) -> Iterator[str]:
@@ -194,34 +194,25 @@ def _loop(step: LoopStep, words: StepWording) -> Iterator[str]:
         if condition is not None:
             yield f"{word} {words.condition(condition)}"
     if step.max_iterations is not None:
-        yield _rounds(step.max_iterations, words)
-    if step.concurrency > 1:
-        yield f"{step.concurrency} at once"
-
-
-def _rounds(bound: int | TemplateBound | str, words: StepWording) -> str:
-    match bound:
-        case int():
-            return f"at most {counted(bound, 'round')}"
-        case TemplateBound(value=text, maximum=maximum):
-            return f"at most {words.value(text)} rounds, never more than {maximum:,}"
-        case str():
-            return f"at most {words.value(bound)} rounds"
+        yield f"at most {counted_bound(step.max_iterations, 'round', words.value)}"
+    if step.concurrency != 1:
+        yield f"{number_bound(step.concurrency, words.value)} at once"
 
 
 def _graph(step: TaskGraphStep, words: StepWording) -> Iterator[str]:
     given = step.tasks
     yield f"over {counted(len(given), 'task') if isinstance(given, list) else words.value(given)}"
     if step.max_tasks is not None:
-        yield f"at most {counted(step.max_tasks, 'task')}"
+        yield f"at most {counted_bound(step.max_tasks, 'task', words.value)}"
     if step.max_iterations is not None:
-        yield f"at most {counted(step.max_iterations, 'attempt')}"
-    if step.concurrency > 1:
-        yield f"{step.concurrency} at once"
+        yield f"at most {counted_bound(step.max_iterations, 'attempt', words.value)}"
+    if step.concurrency != 1:
+        yield f"{number_bound(step.concurrency, words.value)} at once"
     if step.order == "critical_path":
         yield "critical path first"
     if step.task_retries:
-        yield f"{counted(step.task_retries, 'more attempt')} of each task"
+        more, of_each = "more attempt of each task", "more attempts of each task"
+        yield counted_bound(step.task_retries, more, words.value, of_each)
     if isinstance(step.on_failed_task, str) and step.on_failed_task != "block":
         yield f"after a failed task: {step.on_failed_task}"
 
@@ -248,18 +239,19 @@ def _scored(score: object, words: StepWording) -> str:
     return "" if score is None else f", scored {words.value(score)}"
 
 
-def _asking(terms: DecisionTerms) -> tuple[str, ...]:
+def _asking(terms: DecisionTerms, words: StepWording) -> tuple[str, ...]:
     who = f"by {', '.join(terms.approvers)}" if terms.approvers else "by anyone"
     if terms.deadline is None:
         return who, "no deadline"
-    return who, f"within {duration(terms.deadline)}, else {terms.on_timeout}"
+    allowed = duration_bound(terms.deadline, words.value)
+    return who, f"within {allowed}, else {terms.on_timeout}"
 
 
 def _waiting(step: WaitStep, words: StepWording) -> Iterator[str]:
     if step.message is not None or step.signal is not None:
         yield "for a message" if step.signal is None else f"for the signal {step.signal}"
         if step.deadline is not None:
-            yield f"within {duration(step.deadline)}"
+            yield f"within {duration_bound(step.deadline, words.value)}"
     elif step.time is not None:
         yield f"until {_text(step.time, words)}"
     elif isinstance(step.duration, str):

@@ -98,7 +98,7 @@ class Loads:
         once = self._once(step, path)
         if step.retry is None or isinstance(step, ApprovalStep):
             return once
-        return times(once, 1 + step.retry.retries)
+        return times(once, 1 + most_of(step.retry.retries))
 
     def _once(self, step: Step, path: NodePath) -> Load:  # noqa: C901  # one case a kind
         inside = [self._all(inner.steps, inner.path) for inner in step_lists(step, path)]
@@ -138,12 +138,12 @@ class Loads:
     def _graph(self, step: TaskGraphStep, path: NodePath, inside: Sequence[Load]) -> Load:
         """Count a choice and a body for every attempt, and the recovery of every task."""
         select, body, recovery = inside
-        most_tasks = math.inf if step.max_tasks is None else step.max_tasks
+        most_tasks = math.inf if step.max_tasks is None else most_of(step.max_tasks)
         if isinstance(step.tasks, list) and step.add is None:
             most_tasks = min(most_tasks, len(step.tasks))
-        attempts = most_tasks * (1 + step.task_retries)
+        attempts = most_tasks * (1 + most_of(step.task_retries))
         if step.max_iterations is not None:
-            attempts = min(attempts, step.max_iterations)
+            attempts = min(attempts, most_of(step.max_iterations))
         failing = min(most_tasks, attempts)
         asked: Load = {APPROVALS: failing} if step.on_failed_task == "ask" else {}
         return added((times(added((select, body)), attempts), times(recovery, failing), asked))

@@ -9,6 +9,7 @@ from dsl.evaluate.prompt_choice import SYSTEM, asked_prompt
 from dsl.model.conditions import Condition
 from dsl.model.facts import OWN_RESULT
 from dsl.model.plan import Plan, Team
+from dsl.model.sections.template_bound import TemplateBound
 from dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep
 from dsl.model.traversal.step_lists import step_lists
 from dsl.model.traversal.step_walk import (
@@ -156,6 +157,10 @@ class Reader:
 
     def team(self, bodies: Bodies, team: Team, path: NodePath) -> Iterator[Read]:
         """Return all reads of a visit of a team, including its agents' plans and prompts."""
+        if team.max_visits is not None:
+            limit, place = team.max_visits.limit, (*path, "max_visits", "limit")
+            text = limit.value if isinstance(limit, TemplateBound) else limit
+            yield from value_reads(text, place)
         for body in bodies.within(bodies.teams[team.id]):
             yield from self.body(body)
         yield from self.routing(team, (*path, "routing"))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dsl.model.plan import Plan, Team
+from dsl.model.sections.template_bound import most_of
 from dsl.model.steps import Step
 from dsl.model.terms import DecisionTerms, consent
 from dsl.model.traversal.callable_tools import tools_of
@@ -17,7 +18,7 @@ class TimeoutRoute(NamedTuple):
     step: str
     """The step that asks."""
     after: float
-    """Seconds that people have to decide."""
+    """Seconds that people have to decide, at most."""
     target: str
     """The team that comes next."""
 
@@ -32,7 +33,7 @@ def _of(steps: Sequence[Step], plan: Plan, seen: set[str]) -> Iterator[TimeoutRo
     for step, _ in walk(steps, ()):
         for terms in _terms(step, plan):
             if terms.deadline is not None and terms.on_timeout in plan.teams:
-                yield TimeoutRoute(step.name, terms.deadline, terms.on_timeout)
+                yield TimeoutRoute(step.name, most_of(terms.deadline), terms.on_timeout)
         for agent, followed in followed_plans(step, plan.personas):
             if agent.persona_key not in seen:
                 seen.add(agent.persona_key or "")

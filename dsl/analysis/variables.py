@@ -113,12 +113,11 @@ class _Check:
     def _loop(self, step: LoopStep, path: NodePath, known: Names, guards: Sequence[Read]) -> Names:
         gains = _gains(step.body)
         item: Names = frozenset(((step.loop_variable,),) if step.loop_variable else ())
-        apart = step.concurrency > 1 and step.iterate_on is not None
-        again = frozenset[Path]() if apart or _once(step) else gains
+        again = frozenset[Path]() if step.is_concurrent or _once(step) else gains
         self.steps(step.body, (*path, "body"), known | item | again, guards)
         self.order = self.places[path]
         self.reads(guarded(self.reader.between(step, path), guards), known | item | gains)
-        if apart:
+        if step.is_concurrent:
             return known
         stays = known | gains
         return stays if step.timeout is not None or item <= known else stays - item

@@ -5,6 +5,7 @@ from itertools import islice, product
 
 from dsl.analysis.exits import Exit
 from dsl.model.plan import Plan
+from dsl.model.sections.template_bound import most_of
 
 _MAX_COMBINATIONS = 256
 """Of the branches of one fan-out that start elsewhere."""
@@ -74,7 +75,7 @@ def visits_allowed(plan: Plan, calls: Calls, exits: Exits, most: Mapping[str, in
             early = entry != bound.per and (
                 team == entry or team in reached_without(entry, bound.per, calls, exits)
             )
-            found[team] = bound.limit * (most.get(bound.per, 0) + early)
+            found[team] = int(most_of(bound.limit)) * (most.get(bound.per, 0) + early)
     return found
 
 

@@ -11,6 +11,7 @@ from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.budgets import written
 from dsl.model.document import Orchestration, SystemDocument
+from dsl.model.sections.template_bound import most_of
 from dsl.model.steps import AgentStep, ApprovalStep, SkillStep
 from dsl.model.terms import ApprovalTerms, Asking, AskTerms, Consent, DecisionTerms, channels
 from dsl.person_names import each_once
@@ -193,9 +194,10 @@ class _Checks:
             self._note("E106", asked, "escalate", escalations_out_of_order(asked.name))
         if terms.deadline is None:
             return
-        if after and max(after) >= terms.deadline:
+        longest = most_of(terms.deadline)
+        if after and max(after) >= longest:
             self._note("E106", asked, "escalate", escalation_after_deadline(asked.name))
-        if terms.remind_every is not None and terms.remind_every >= terms.deadline:
+        if terms.remind_every is not None and terms.remind_every >= longest:
             self._note("E106", asked, "remind_every", reminder_after_deadline(asked.name))
 
     def change(self, asked: _Asked) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from dsl.checks.document_steps import every_step
 from dsl.model.document import Orchestration, SystemDocument, TeamDocument
+from dsl.model.sections.template_bound import most_of
 from dsl.model.steps import LoopStep, ReplyStep, Step, TaskGraphStep, WaitStep
 from dsl.model.traversal.step_lists import AtTheEnd, Concurrent, step_lists
 from dsl.problem_details import Details
@@ -83,7 +84,7 @@ def _placed(
                 place = "branch"
             elif isinstance(inner.role, AtTheEnd):
                 place = "finally"
-            elif isinstance(step, LoopStep | TaskGraphStep) and step.concurrency > 1:
+            elif isinstance(step, LoopStep | TaskGraphStep) and most_of(step.concurrency) > 1:
                 place = "round"
             yield from _placed(inner.steps, inner.path, place)
 

@@ -15,12 +15,14 @@ from dsl.model.document import (
     SystemDocument,
     TeamDocument,
 )
+from dsl.model.plan import MaxVisits
 from dsl.model.sections.provider_document import LlmConfig
-from dsl.model.sections.template_bound import TemplateBound
-from dsl.model.step_kinds.step_base import StepBase
+from dsl.model.sections.template_bound import TemplateBound, TemplateDuration
+from dsl.model.step_kinds.step_base import Retry, StepBase
 from dsl.model.steps import STEP_MODELS, AgentStep, ParallelBranch, PersonaDocument
-from dsl.model.terms import ApprovalTerms, Consent
+from dsl.model.terms import ApprovalTerms, AskTerms, Consent
 from dsl.model.tools.tool_section import ToolSection
+from dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
 from dsl.model.traversal.step_walk import FILLED_OF_CONSENTS, FILLED_OF_STEPS
 from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template
@@ -30,6 +32,12 @@ from dsl.wording.document_wording import control_character, unfilled_template
 _KEY = "\0key"
 """Ends the path of a text that is a key."""
 
+
+def _bounds_of(kind: str) -> tuple[str, ...]:
+    """Return the keys of a kind of step that a bound's template may give."""
+    return tuple(key.path[0] for key in BOUNDS_OF_STEPS[kind] if len(key.path) == 1)
+
+
 _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
     PersonaDocument: ("prompts",),
     RuleDocument: ("context_updates",),
@@ -37,10 +45,16 @@ _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
     Expression: ("expression",),
     Orchestration: ("output",),
     TeamDocument: ("output",),
-    Consent: FILLED_OF_CONSENTS,
+    Consent: (*FILLED_OF_CONSENTS, "deadline"),
+    MaxVisits: ("limit",),
+    Retry: ("retries",),
     ParallelBranch: ("score",),
     TemplateBound: ("value",),
-    **{model: (*FILLED_OF_STEPS[kind], "context_updates") for kind, model in STEP_MODELS.items()},
+    TemplateDuration: ("value",),
+    **{
+        model: (*FILLED_OF_STEPS[kind], *_bounds_of(kind), "context_updates")
+        for kind, model in STEP_MODELS.items()
+    },
 }
 """The fields that are rendered when used; docs/language.md, "Templates"."""
 
@@ -126,11 +140,17 @@ def _of_model(value: BaseModel, path: NodePath) -> Iterator[tuple[NodePath, str,
         below = getattr(value, name)
         if isinstance(value, ToolSection) and isinstance(below, Consent):
             # a tool has callers everywhere, so nothing could fill its question
-            for word in FILLED_OF_CONSENTS:
-                yield from _texts(getattr(below, word), (*path, key, word), word)
+            for word in (*FILLED_OF_CONSENTS, "deadline"):
+                yield from _texts(_text_of(getattr(below, word)), (*path, key, word), word)
         compared = name == "value" and isinstance(value, TaskField | ContextField)
         if isinstance(value, AgentStep) and name == "persona_key":
             filled = isinstance(below, str) and is_template(below)  # else it is a name
         if filled or (compared and isinstance(below, str)):  # E402 reports it
             continue
+        below = _text_of(below) if isinstance(value, AskTerms) else below
         yield from _texts(below, (*path, key), key)
+
+
+def _text_of(value: object) -> object:
+    """Return the template of a duration that nothing could fill, or any other value itself."""
+    return {"value": value.value} if isinstance(value, TemplateDuration) else value

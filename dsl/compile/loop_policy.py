@@ -1,9 +1,7 @@
-"""What the compiler decides of a loop: its bound, and what it does about repeated calls."""
+"""What the compiler decides of a loop: what it does about repeated calls."""
 
 from typing import Literal, assert_never
 
-from dsl.checks.steps.bound_checks import with_maximum
-from dsl.model.context.declarations import Declarations
 from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
@@ -25,12 +23,9 @@ from dsl.model.steps import (
 )
 
 
-def compiled_loop(step: LoopStep, declared: Declarations) -> LoopStep:
-    """Return a loop with its policy for repeated calls and the maximum of its bound."""
-    bound = step.max_iterations
-    resolved = None if bound is None else with_maximum(bound, declared)
-    update = {"repeated_calls": repeated_calls_of(step), "max_iterations": resolved}
-    return step.model_copy(update=update)
+def compiled_loop(step: LoopStep) -> LoopStep:
+    """Return a loop with its policy for repeated calls."""
+    return step.model_copy(update={"repeated_calls": repeated_calls_of(step)})
 
 
 def repeated_calls_of(step: LoopStep) -> Literal["stop", "allow"] | None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from dsl.checks.format_checks import check_answer_schema
 from dsl.checks.steps.agent_checks import check_agent_keys, check_legacy
+from dsl.checks.steps.bound_checks import with_maxima
 from dsl.checks.steps.consent_checks import checked_by, of_contract
 from dsl.checks.steps.outputs import DeclaredOutputs
 from dsl.checks.steps.plan_checks import plan_fits
@@ -97,15 +98,16 @@ class AgentResolver:
             return self._steps(below, where, checker, place, reads, in_plan=in_plan)
 
         resolved: list[Step] = []
-        for index, step in enumerate(steps):
+        for index, written in enumerate(steps):
             here = (*path, index)
+            step = with_maxima(written, self.outputs.context)
             match step:
                 case AgentStep():
                     resolved.append(self._agent(step, here, checker, place, reads))
                 case SkillStep():
                     resolved.append(self._skill(step, here, in_plan))
                 case LoopStep():
-                    loop = compiled_loop(step, self.outputs.context)
+                    loop = compiled_loop(step)
                     resolved.append(rebuilt(loop, here, inner))
                 case _:
                     resolved.append(rebuilt(step, here, inner))
@@ -120,7 +122,7 @@ class AgentResolver:
             return step
         terms = SkillTerms(
             effect=contract.effect,
-            timeout=step.timeout or contract.timeout,
+            timeout=step.timeout if isinstance(step.timeout, int | float) else contract.timeout,
             retries=contract.retries,
             labels=contract.labels,
         )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
+from dsl.checks.steps.bound_checks import check_bound, with_maximum
 from dsl.checks.steps.context_paths import check_resets
 from dsl.checks.steps.outputs import DeclaredOutputs
 from dsl.checks.steps.reference_checks import EARLIER, Checker
@@ -16,10 +17,13 @@ from dsl.compile.personas import AgentResolver
 from dsl.compile.routes import RouteCompiler
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument, TeamDocument
-from dsl.model.plan import Team
+from dsl.model.plan import MaxVisits, Team
+from dsl.model.sections.template_bound import TemplateBound
 from dsl.model.steps import Step
+from dsl.model.traversal.step_bounds import VISITS
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
+from dsl.wording.step_names import called
 
 
 class TeamCompiler:
@@ -84,7 +88,7 @@ class TeamCompiler:
             routing=routing,
             max_recursion_depth=team.max_recursion_depth,
             event=team.event,
-            max_visits=team.max_visits,
+            max_visits=self._max_visits(team_id, team.max_visits, (*path, "max_visits")),
             stop_on_failure=team.stop_on_failure,
             collects=collect,
             on_cancel=team.on_cancel,
@@ -98,9 +102,31 @@ class TeamCompiler:
         """Note what is wrong with the output of the run."""
         self._check_output(self.orchestration.output, ("orchestration", "output"), ())
 
+    def _max_visits(
+        self, team_id: str, bound: MaxVisits | None, path: NodePath
+    ) -> MaxVisits | None:
+        """Check the limit of a team's `max_visits`, and give it the maximum of its context path."""
+        if bound is None:
+            return None
+        limit, place = bound.limit, (*path, "limit")
+        checker = self._outside_of_visits((), place)
+        if isinstance(limit, TemplateBound):
+            checker.value(limit.value, (*place, "value"))
+        else:
+            checker.value(limit, place)
+        check_bound(checker, called(team_id, "the team"), VISITS, limit, place)
+        if not isinstance(limit, str):
+            return bound
+        known = with_maximum(VISITS, limit, self.outputs.context)
+        return bound.model_copy(update={"limit": known})
+
     def _check_output(self, output: JsonValue, path: NodePath, tasks: Sequence[Step]) -> None:
-        """Note what an output names and cannot have: variables end with their visit."""
-        Checker(
+        """Note what an output names and cannot have."""
+        self._outside_of_visits(tasks, path).value(output, path)
+
+    def _outside_of_visits(self, tasks: Sequence[Step], path: NodePath) -> Checker:
+        """Return the checker of a template that is filled outside of visits, with no variables."""
+        return Checker(
             self.tree,
             self.problems,
             self.capabilities,
@@ -111,7 +137,7 @@ class TeamCompiler:
             outputs=self.outputs.of(tasks)._replace(variables={}),
             settings=self.orchestration.settings,
             _variables={},
-        ).value(output, path)
+        )
 
     def _watched(self, reads: dict[str, None]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the context paths and the earlier teams whose change counts as progress."""

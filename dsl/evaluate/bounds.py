@@ -1,30 +1,98 @@
-"""Bounds that a template gives, rendered once for each execution of their step."""
+"""Bounds that a template gives, rendered once for each attempt of their step."""
 
 from collections.abc import Mapping
 
+from dsl.errors import InvalidBound
 from dsl.evaluate.because import brief
-from dsl.model.outcomes import Outcome
-from dsl.model.sections.template_bound import TemplateBound
+from dsl.model.facts import Facts
+from dsl.model.sections.template_bound import BoundTemplate, TemplateBound, number_of
+from dsl.model.steps import Step
+from dsl.model.traversal.step_bounds import RETRIES, VISITS, BoundKey, bound_templates, with_bound
 from dsl.templates.template_filling import fill
+from dsl.values import JsonValue, seconds
+
+_LOWEST = {"count": 1, "retries": 0, "timeout": 0, "deadline": 0}
 
 
-def rendered_bound(bound: TemplateBound, names: Mapping[str, object], what: str) -> int | Outcome:
-    """Return the whole number that the template gives, at most the maximum of the bound.
+def rendered_bound(
+    key: BoundKey, bound: BoundTemplate, names: Mapping[str, object], owner: str
+) -> float:
+    """Return what the template of a bound gives: a whole number, or seconds.
 
     Args:
+        key: The key that is bounded.
         bound: The template, and its maximum.
         names: What the template reads.
-        what: The bound, as the failure calls it: `max_iterations of 'work'`.
-
-    Returns:
-        The failure `InvalidBound` for anything else than a whole number of 1 or more.
+        owner: What has the bound, for the failure: `'work'`.
 
     Raises:
+        InvalidBound: it is no number or duration that the bound may have, or above the maximum.
         TemplateFailed: as `fill`.
     """
     found = fill(bound.value, names)
-    number = int(found) if isinstance(found, float) and found.is_integer() else found
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        wanted = "a whole number of 1 or more"
-        return Outcome.failed("InvalidBound", f"{what} gives {brief(found)}: it must be {wanted}")
-    return min(number, bound.maximum)
+    number = _number(key, found)
+    lowest = _LOWEST[key.unit]
+    too_low = number is None or number < lowest or (key.unit == "timeout" and number == 0)
+    if number is None or too_low or number > bound.maximum:
+        what = f"{key.name} of {owner} gives {brief(found)}"
+        raise InvalidBound(f"{what}: it must be {_wanted(key, bound.maximum)}")
+    return number
+
+
+def rendered_bounds(step: Step, names: Mapping[str, object]) -> dict[str, float]:
+    """Return what the templates of a step's bounds give, except for `retry`, which is around it.
+
+    Raises:
+        InvalidBound, TemplateFailed: as `rendered_bound`.
+    """
+    return {
+        key.name: rendered_bound(key, bound, names, repr(step.name))
+        for key, bound in bound_templates(step)
+        if key is not RETRIES
+    }
+
+
+def with_numbers(step: Step, numbers: Mapping[str, float]) -> Step:
+    """Return the step with these numbers as its bounds, as they were rendered."""
+    for key, bound in bound_templates(step):
+        if key.name in numbers:
+            given = numbers[key.name]
+            number = int(given) if isinstance(bound, TemplateBound) else given
+            step = with_bound(step, key, bound.model_copy(update={"maximum": number}))
+    return step
+
+
+def visits_allowed(team: str, limit: int | TemplateBound | str, facts: Facts) -> int:
+    """Return how many visits a team's `max_visits` allows, as its template gives them now.
+
+    Raises:
+        InvalidBound, TemplateFailed: as `rendered_bound`.
+    """
+    if isinstance(limit, TemplateBound):
+        return int(rendered_bound(VISITS, limit, facts.names(), f"the team {team!r}"))
+    return number_of(limit)
+
+
+def _number(key: BoundKey, found: JsonValue) -> float | None:
+    """Return the number or the seconds of a rendered bound; None for anything else."""
+    if key.unit in ("timeout", "deadline"):
+        try:
+            length = seconds(found)
+        except ValueError:
+            return None
+        if isinstance(length, bool) or not isinstance(length, int | float):
+            return None
+        return float(length)
+    if isinstance(found, float) and found.is_integer():
+        return int(found)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def _wanted(key: BoundKey, maximum: float) -> str:
+    match key.unit:
+        case "count" | "retries":
+            return f"a whole number from {_LOWEST[key.unit]} to {maximum:g}"
+        case "timeout":
+            return f"a duration above 0 and at most {maximum:g} s, like 90 or 5m"
+        case "deadline":
+            return f"a duration of at most {maximum:g} s, like 90 or 5m"

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 
 from dsl.errors import InvalidPlan, LimitExceeded
+from dsl.evaluate.bounds import visits_allowed
 from dsl.model.causes import VisitsReached
 from dsl.model.facts import Facts, Outcomes
 from dsl.model.plan import Limits, Team
@@ -50,7 +51,7 @@ def depth_allowed(limits: Limits, team: Team) -> int:
 
 
 def visits_reached(
-    teams: Mapping[str, Team], team: Team, counted: Mapping[str, int]
+    teams: Mapping[str, Team], team: Team, counted: Mapping[str, int], facts: Facts
 ) -> tuple[str, VisitsReached] | None:
     """Return the team that runs instead of one that has reached its `max_visits`, and why.
 
@@ -58,19 +59,24 @@ def visits_reached(
         teams: The teams of the plan.
         team: The team that would be next.
         counted: `{team: visits since the latest visit of its "per"}`.
+        facts: What the template of a limit reads.
 
     Returns:
         None while the team may run.
 
     Raises:
         InvalidPlan: the teams send the run to each other, or to a team that does not exist.
+        InvalidBound, TemplateFailed: the template of a limit gives no number that it may be.
     """
     instead: tuple[str, VisitsReached] | None = None
     for _ in teams:
         bound = team.max_visits
-        if bound is None or counted.get(team.id, 0) < bound.limit:
+        if bound is None:
             return instead
-        instead = bound.then, VisitsReached("max_visits", team.id, bound.limit, bound.per)
+        limit = visits_allowed(team.id, bound.limit, facts)
+        if counted.get(team.id, 0) < limit:
+            return instead
+        instead = bound.then, VisitsReached("max_visits", team.id, limit, bound.per)
         if bound.then not in teams:
             break
         team = teams[bound.then]

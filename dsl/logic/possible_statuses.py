@@ -17,6 +17,7 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
+from dsl.model.traversal.step_bounds import bound_templates
 from dsl.model.traversal.step_lists import step_lists
 from dsl.model.traversal.step_walk import conditions, leaves, templated, walk
 from dsl.templates.template import is_template
@@ -129,6 +130,8 @@ def _ran(step: Step) -> int:
 def can_fail(step: Step) -> bool:
     """Return whether the step may fail; false only when it certainly does not."""
     if step.timeout is not None or step.fail_when is not None or _asks_expressions(step):
+        return True
+    if bound_templates(step):
         return True
     match step:
         case ParallelStep(join=join) if join != "all" and _may_not_run(step):

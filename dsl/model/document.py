@@ -17,7 +17,7 @@ from dsl.model.plan import (
     MaxVisits,
 )
 from dsl.model.sections.provider_document import LlmConfig
-from dsl.model.sections.template_bound import Bound
+from dsl.model.sections.template_bound import Bound, ConcurrencyBound
 from dsl.model.sections.worker_document import WorkerSection
 from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.model.steps import Step
@@ -58,7 +58,7 @@ class LoopSection(Frozen):
     loop_variable: str | None = None
     max_iterations: Bound | None = None
     break_when: Condition | None = None
-    concurrency: int = Field(default=1, ge=1, le=1000)
+    concurrency: ConcurrencyBound = 1
     repeated_calls: Literal["stop", "allow"] | None = None
 
 

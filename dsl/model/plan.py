@@ -16,6 +16,7 @@ from dsl.model.conditions import Condition
 from dsl.model.context.declarations import DeclaredPath
 from dsl.model.evaluation_budget import EvaluationBudget
 from dsl.model.model_options import Effort, PromptCache, Thinking
+from dsl.model.sections.template_bound import Bound
 from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.model.steps import Step
 from dsl.model.terms import AskTerms
@@ -154,8 +155,9 @@ class MaxVisits(Frozen):
 
     per: str
     """The team whose visits start the count anew."""
-    limit: int = Field(ge=1, le=1_000_000)
-    """The maximum number of visits for each visit of `per`, over all branches."""
+    limit: Bound
+    """The maximum number of visits for each visit of `per`, over all branches. A number, `{value:
+    template, maximum}`, or a context path with a maximum."""
     then: str
     """The team that runs instead once the limit is reached."""
 

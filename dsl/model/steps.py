@@ -12,7 +12,12 @@ from pydantic import Discriminator, Field, JsonValue, Tag
 from dsl.model.budgets import Budgets
 from dsl.model.conditions import Condition
 from dsl.model.model_options import Effort, PromptCache, Thinking
-from dsl.model.sections.template_bound import Bound
+from dsl.model.sections.template_bound import (
+    Bound,
+    ConcurrencyBound,
+    RetriesBound,
+    TasksBound,
+)
 from dsl.model.step_kinds.call_steps import SkillStep, TeamStep, ToolStep
 from dsl.model.step_kinds.join_policies import JoinWord, MergePolicy
 from dsl.model.step_kinds.plain_steps import FailStep, ReturnStep, SetStep
@@ -102,12 +107,17 @@ class LoopStep(StepBase):
     or a context path with a maximum."""
     break_when: Condition | None = None
     """Ends the loop after the round in which this holds."""
-    concurrency: int = Field(default=1, ge=1, le=1000)
+    concurrency: ConcurrencyBound = 1
     """The number of concurrent rounds of a list; each then has its own variables."""
     repeated_calls: Literal["stop", "allow"] | None = None
     """Repeated calls with the same arguments and the same result: `stop` fails the fifth one;
     `allow` accepts them."""
     body: tuple["Step", ...] = Field(min_length=1)
+
+    @property
+    def is_concurrent(self) -> bool:
+        """Whether each round has its own variables; also where a template decides how many."""
+        return self.iterate_on is not None and self.concurrency != 1
 
 
 class Branch(Frozen):
@@ -180,15 +190,16 @@ class TaskGraphStep(StepBase):
     """A list of tasks, each a mapping with `id` and `dependencies`; or a template for one."""
     task_variable: str
     """The name of the current task in its steps."""
-    concurrency: int = Field(default=1, ge=1, le=1000)
-    """The number of concurrent tasks."""
+    concurrency: ConcurrencyBound = 1
+    """The number of concurrent tasks. Like all bounds of a task graph: a number, `{value: template,
+    maximum}`, or a context path with a maximum."""
     order: TaskOrder = "written"
     """Which available task comes first: `written`, or on the `critical_path`."""
-    task_retries: int = Field(default=0, ge=0, le=100)
+    task_retries: RetriesBound = 0
     """Additional attempts of a failed task."""
-    max_iterations: int | None = Field(default=None, ge=1, le=1_000_000)
+    max_iterations: Bound | None = None
     """Maximum attempts of all tasks together."""
-    max_tasks: int | None = Field(default=None, ge=1, le=10_000)
+    max_tasks: TasksBound | None = None
     """Maximum tasks, with those that `add` adds."""
     select: tuple["Step", ...] = ()
     """Steps that run before `chosen` when several tasks are available."""

@@ -11,7 +11,8 @@ from pydantic import Discriminator, Field, JsonValue, Tag
 from pydantic.json_schema import SkipJsonSchema
 
 from dsl.model.conditions import Condition
-from dsl.values import Frozen, Json, Seconds, Timeout
+from dsl.model.sections.template_bound import DeadlineBound
+from dsl.values import Frozen, Json, Timeout
 
 
 class Escalation(Frozen):
@@ -41,8 +42,9 @@ class DecisionTerms(Frozen):
     """Who may decide: names, and groups of `orchestration.groups`; anyone when empty."""
     quorum: int = Field(default=1, ge=1, le=100)
     """How many different people of `approvers` must approve; one rejection is enough to reject."""
-    deadline: Seconds | None = None
-    """How long to wait. Default: no deadline."""
+    deadline: DeadlineBound | None = None
+    """How long to wait. Default: no deadline. In a step a template may give it: `{value: template,
+    maximum}`, or a context path with a maximum."""
     remind_every: Timeout | None = None
     """The interval of reminders while nobody decides."""
     escalate: tuple[Escalation, ...] = ()

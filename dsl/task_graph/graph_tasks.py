@@ -5,13 +5,14 @@ from typing import Literal, cast, get_args
 
 from pydantic import JsonValue
 
+from dsl.model.sections.template_bound import MAX_GRAPH_TASKS
 from dsl.task_graph.task_causes import GraphTaskCause
 from dsl.values import Json
 
 GraphTaskStatus = Literal["pending", "in_progress", "completed", "failed", "blocked", "skipped"]
 GRAPH_TASK_STATUSES: tuple[GraphTaskStatus, ...] = get_args(GraphTaskStatus)
 
-MAX_TASKS = 10_000
+MAX_TASKS = MAX_GRAPH_TASKS
 """Tasks of one graph, whatever its `max_tasks`."""
 
 MAX_TASKS_SIZE = 1_000_000

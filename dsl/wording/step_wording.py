@@ -66,21 +66,24 @@ def loop_variable_missing(step: str) -> ProblemText:
 
 
 @statement
-def not_a_bound(found: str) -> ProblemText:
+def not_a_bound(found: str, *, is_length: bool) -> ProblemText:
+    what = "a duration or a template" if is_length else "a whole number or one template"
+    number, most = ("90s", "10m") if is_length else ("5", "10")
     return ProblemText(
-        f"a bound is a whole number or one template for it, not {found}",
-        fix='write `5`, or `{value: "{{ ... }}", maximum: 10}`',
+        f"a bound is {what} for it, not {found}",
+        fix=f'write `{number}`, or `{{value: "{{{{ ... }}}}", maximum: {most}}}`',
     )
 
 
 @statement
 def bound_without_maximum(
-    step: str, key: str, template: str, path: tuple[str, ...] | None
+    owner: str, key: str, template: str, path: tuple[str, ...] | None, *, is_length: bool
 ) -> ProblemText:
-    declared = "" if path is None else f", or declare {'.'.join(path)!r} with `maximum: 10`"
+    most, seconds = ("10m", "maximum: 600") if is_length else ("10", "maximum: 10")
+    declared = "" if path is None else f", or declare {'.'.join(path)!r} with `{seconds}`"
     return ProblemText(
-        f"`{key}` of {called(step)} is a template without a maximum, so nothing bounds a run",
-        fix=f'write `{key}: {{value: "{template}", maximum: 10}}`{declared}',
+        f"`{key}` of {owner} is a template without a maximum, so nothing bounds a run",
+        fix=f'write `{key}: {{value: "{template}", maximum: {most}}}`{declared}',
     )
 
 

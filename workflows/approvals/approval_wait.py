@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from dsl.model.causes import NotDecided
 from dsl.model.outcomes import Outcome
+from dsl.model.sections.template_bound import optional_seconds, seconds_of
 from dsl.model.terms import ApprovalTerms, DecisionTerms
 from dsl.model.traversal.approvers import people
 from dsl.person_names import each_once
@@ -143,7 +144,7 @@ def _next(terms: DecisionTerms, request: Pending) -> _Due | None:
     if terms.remind_every is not None:
         moments.append(_Due((request.reminders + 1) * terms.remind_every, "remind"))
     if terms.deadline is not None:
-        moments.append(_Due(terms.deadline, "deadline"))
+        moments.append(_Due(seconds_of(terms.deadline), "deadline"))
     return min(moments, key=lambda due: due.seconds, default=None)
 
 
@@ -190,7 +191,8 @@ def _request(
         state.decide(earlier.model_copy(update=update))
         return request_id
     shown = terms if isinstance(terms, ApprovalTerms) else ApprovalTerms()
-    until = None if terms.deadline is None else now + timedelta(seconds=terms.deadline)
+    allowed = optional_seconds(terms.deadline)
+    until = None if allowed is None else now + timedelta(seconds=allowed)
     state.pending[request_id] = Pending(
         id=request_id,
         prompt=prompt,

@@ -45,6 +45,8 @@ class StartedStep:
     """Unix time at which the attempt in progress started, where the step has `fail_when`."""
     writes: tuple[ContextWrite, ...] = ()
     """What its `context_updates` did, once it has succeeded."""
+    bounds: dict[str, float] | None = None
+    """`{key: what its template gave}`, for the attempt in progress."""
 
 
 @dataclass(slots=True)
@@ -77,8 +79,6 @@ class LoopProgress:
     """The result of each finished round, except for those dropped."""
     dropped: int = 0
     """Number of the earliest results, dropped because there was no room."""
-    most: int | None = None
-    """The maximum rounds, where a template gave it."""
 
 
 @dataclass(slots=True)
@@ -90,8 +90,6 @@ class ConcurrentLoopProgress:
     """`{index of the round: its outcome}`."""
     writes: dict[str, list[ContextWrite]] = field(default_factory=dict[str, list[ContextWrite]])
     """`{index of a round that succeeded: what it wrote to the context}`."""
-    most: int | None = None
-    """The maximum rounds, where a template gave it."""
 
 
 @dataclass(slots=True)
@@ -189,6 +187,8 @@ class RetryProgress:
     """Calls of the run when the current attempt started; None between attempts."""
     wait: float | None = None
     """Seconds left of the wait for the next attempt when the run continued as new."""
+    most: int | None = None
+    """Additional attempts, where a template gave them."""
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from dsl.evaluate.context import lacking_context
 from dsl.evaluate.declared_values import started
 from dsl.model.plan import Plan
 from dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep, TeamStep
+from dsl.model.traversal.step_bounds import bounds_of
 from dsl.model.traversal.step_lists import lists_of_plan, step_lists
 from dsl.model.traversal.step_walk import walk
 from workflows.core.state import RunState
@@ -30,6 +31,9 @@ def begin(plan: Plan, state: RunState) -> None:
     for team_id in (plan.entry_team, *_next_teams(plan)):
         if team_id not in plan.teams:
             raise InvalidPlan(f"the plan has no team {team_id!r}")
+    for team in plan.teams.values():
+        if team.max_visits is not None and isinstance(team.max_visits.limit, str):
+            raise InvalidPlan(f"`max_visits` of the team {team.id!r} has no maximum")
     for steps in lists_of_plan(plan):
         if _depth(steps) > _MAX_DEPTH:
             raise InvalidPlan(f"the plan has blocks nested more than {_MAX_DEPTH} deep")
@@ -56,6 +60,9 @@ def _start_context(plan: Plan, state: RunState) -> None:
 
 
 def _check(step: Step, plan: Plan) -> None:
+    for key, bound in bounds_of(step):
+        if isinstance(bound, str):
+            raise InvalidPlan(f"`{key.name}` of {step.name!r} has no maximum")
     match step:
         case AgentStep() if not {one.persona_key for one in step.choices} <= {
             None,
@@ -66,8 +73,6 @@ def _check(step: Step, plan: Plan) -> None:
             raise InvalidPlan(f"step {step.name!r} names a team that the plan has not")
         case LoopStep(iterate_on=None, max_iterations=None):
             raise InvalidPlan(f"the loop {step.name!r} has no bound: it needs `max_iterations`")
-        case LoopStep(max_iterations=str()):
-            raise InvalidPlan(f"`max_iterations` of the loop {step.name!r} has no maximum")
         case TaskGraphStep(max_iterations=None, max_tasks=None) if (
             step.add is not None or not isinstance(step.tasks, list)
         ):

@@ -2,6 +2,7 @@
 
 from dsl.errors import RunRefused
 from dsl.model.outcomes import Failure, Outcome
+from dsl.model.sections.template_bound import optional_seconds
 from dsl.model.steps import WaitStep
 from workflows.control.refusal_texts import refusal_text
 from workflows.core.location import Location, Skipped
@@ -45,7 +46,7 @@ async def _came(step: WaitStep, place: Location, scope: Scope) -> bool:
     try:
         await scope.wait_until(
             lambda: bool(session.queue or session.refused) or own in skips,
-            waits.get(key, step.deadline),
+            waits.get(key, optional_seconds(step.deadline)),
             f"message for {place.path}",
         )
     except Interrupted as interrupted:

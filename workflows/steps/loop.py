@@ -6,11 +6,10 @@ from functools import partial
 from pydantic import JsonValue
 
 from dsl.errors import TemplateFailed
-from dsl.evaluate.bounds import rendered_bound
 from dsl.evaluate.branch_writes import joined
 from dsl.evaluate.condition_evaluation import holds
 from dsl.model.outcomes import Outcome
-from dsl.model.sections.template_bound import TemplateBound
+from dsl.model.sections.template_bound import number_of
 from dsl.model.steps import LoopStep
 from dsl.sizes import check_size, json_size
 from dsl.templates.template_filling import fill
@@ -36,8 +35,8 @@ async def execute(
     step: LoopStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run the body round by round; `results` holds the data of each round's last step."""
-    if step.concurrency > 1 and step.iterate_on is not None:
-        return await _concurrent(step, step.iterate_on, place, scope, interpreter)
+    if step.is_concurrent:
+        return await _concurrent(step, place, scope, interpreter)
     progress = _open(step, place, scope)
     if isinstance(progress, Outcome):
         return progress
@@ -76,27 +75,17 @@ def _open(step: LoopStep, place: Location, scope: Scope) -> LoopProgress | Outco
     loops, key = scope.state.progress.loops, place.key
     progress = loops.get(key)
     if progress is None:
-        items, most = None, _rendered(step, place, scope)
-        if isinstance(most, Outcome):
-            return most
+        items = None
         if step.iterate_on is not None:
             items = _items(step, step.iterate_on, place, scope)
             if isinstance(items, Outcome):
                 return items
-        progress = loops[key] = LoopProgress(items, most=most)
+        progress = loops[key] = LoopProgress(items)
     return progress
 
 
-def _rendered(step: LoopStep, place: Location, scope: Scope) -> int | Outcome | None:
-    """Return the maximum rounds that a template gives; None if it is written, or there is none."""
-    bound = step.max_iterations
-    if not isinstance(bound, TemplateBound):
-        return None
-    return rendered_bound(bound, place.facts(scope).names(), f"max_iterations of {step.name!r}")
-
-
-def _most(step: LoopStep, progress: LoopProgress | ConcurrentLoopProgress) -> int | None:
-    return step.max_iterations if isinstance(step.max_iterations, int) else progress.most
+def _most(step: LoopStep) -> int | None:
+    return None if step.max_iterations is None else number_of(step.max_iterations)
 
 
 def _ended(data: Json, failure: Outcome | None) -> Outcome:
@@ -142,21 +131,18 @@ def _keep(progress: LoopProgress, result: JsonValue) -> None:
 
 
 async def _concurrent(
-    step: LoopStep, iterate_on: JsonValue, place: Location, scope: Scope, interpreter: Interpreter
+    step: LoopStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run rounds concurrently, each with its own variables; results keep the list's order."""
     loops, key = scope.state.progress.concurrent_loops, place.key
     progress = loops.get(key)
     if progress is None:
-        found = _items(step, iterate_on, place, scope)
+        found = _items(step, step.iterate_on, place, scope)
         if isinstance(found, Outcome):
             return found
-        most = _rendered(step, place, scope)
-        if isinstance(most, Outcome):
-            return most
-        progress = loops[key] = ConcurrentLoopProgress(found, most=most)
+        progress = loops[key] = ConcurrentLoopProgress(found)
     inside = _watching_calls(step, place)
-    items = progress.items[: _most(step, progress)]
+    items = progress.items[: _most(step)]
     outcomes = progress.ended
     failed = any(outcome.status == "failure" for outcome in outcomes.values())
 
@@ -177,7 +163,7 @@ async def _concurrent(
         return failed or len(outcomes) == len(items)
 
     rounds = _Rounds(items, outcomes, one)
-    await scope.together(rounds, enough=enough, at_once=step.concurrency)
+    await scope.together(rounds, enough=enough, at_once=number_of(step.concurrency))
     names = [str(number) for number in range(len(items))]
     results: list[JsonValue] = [outcomes[name].data if name in outcomes else None for name in names]
     if len(outcomes) < len(names):
@@ -238,7 +224,7 @@ def _watching_calls(step: LoopStep, place: Location) -> Location:
 
 
 def _goes_on(step: LoopStep, progress: LoopProgress, place: Location, scope: Scope) -> bool:
-    most = _most(step, progress)
+    most = _most(step)
     if most is not None and progress.round >= most:
         return False
     if progress.items is not None and progress.round >= len(progress.items):

@@ -3,6 +3,7 @@
 from pydantic import JsonValue
 
 from dsl.model.outcomes import Outcome
+from dsl.model.sections.template_bound import optional_seconds
 from dsl.model.steps import SkillStep
 from dsl.model.terms import consent
 from dsl.templates.template_filling import fill
@@ -14,12 +15,13 @@ from workflows.core.scope import Scope
 
 async def execute(step: SkillStep, place: Location, scope: Scope) -> Outcome:
     """Call the skill with its filled input, with an approval if the step requires one."""
+    limit = optional_seconds(step.timeout)
     given = fill(step.input, place.facts(scope).names())
     if step.requires_approval is False:
-        return await call_skill(step.skill, given, step.terms, place, scope, step.timeout)
+        return await call_skill(step.skill, given, step.terms, place, scope, limit)
 
     async def work(allowed: JsonValue) -> Outcome:
-        return await call_skill(step.skill, allowed, step.terms, place, scope, step.timeout)
+        return await call_skill(step.skill, allowed, step.terms, place, scope, limit)
 
     terms = consent(step.requires_approval)
     subject = ApprovalSubject(

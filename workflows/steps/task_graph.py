@@ -11,10 +11,11 @@ from dsl.evaluate.graph_reads import graph_fields
 from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.retryability import can_pass
+from dsl.model.sections.template_bound import number_of
 from dsl.model.steps import TaskGraphStep
 from dsl.sizes import check_size
 from dsl.task_graph.graph_data import graph_view
-from dsl.task_graph.graph_tasks import MAX_TASKS, MAX_TASKS_SIZE, GraphTask
+from dsl.task_graph.graph_tasks import MAX_TASKS_SIZE, GraphTask
 from dsl.task_graph.task_causes import GraphTaskStarted
 from dsl.templates.template_filling import fill
 from workflows.approvals.failed_steps import accepted
@@ -24,7 +25,7 @@ from workflows.core.scope import Job, Scope
 from workflows.core.step_progress import TaskAttempts, TaskGraphProgress
 from workflows.core.trail import note_step
 from workflows.core.trail_causes import Failed
-from workflows.graph_ledger import GraphLedger, open_graph
+from workflows.graph_ledger import GraphLedger, most_tasks, open_graph
 from workflows.skipped_steps import skip_steps
 
 
@@ -40,11 +41,12 @@ async def execute(
         graphs[key] = progress
         skip_steps(step.select, place, scope)
     graph = _Graph(step, place, scope, interpreter, graphs[key])
-    if step.concurrency == 1:
+    at_once = number_of(step.concurrency)
+    if at_once == 1:
         while (name := graph.take()) is not None:
             await graph[name]()
     else:
-        await scope.together(graph, enough=lambda _: graph.has_stopped, at_once=step.concurrency)
+        await scope.together(graph, enough=lambda _: graph.has_stopped, at_once=at_once)
     outcome = graph.close()
     del graphs[key]
     place.frame(scope).variables.pop(GRAPH_VARIABLE, None)
@@ -58,7 +60,7 @@ def _opened(step: TaskGraphStep, place: Location, scope: Scope) -> TaskGraphProg
         kind = type(items).__name__
         return Outcome.failed("NotAList", f"tasks of {step.name!r} gives a {kind}")
     check_size(items, f"the tasks of {step.name!r}", MAX_TASKS_SIZE)
-    allowed = step.max_tasks or MAX_TASKS
+    allowed = most_tasks(step)
     if len(items) > allowed:
         message = f"{step.name!r} has {len(items):,} tasks, and {allowed:,} are allowed"
         return Outcome.failed("TooManyTasks", message)
@@ -245,7 +247,7 @@ class _Graph(Mapping[str, Job]):
 
     def _may_retry(self, error: Failure, running: TaskAttempts) -> bool:
         return (
-            running.retries < self._step.task_retries
+            running.retries < number_of(self._step.task_retries)
             and can_pass(error.type, data_can_differ=True)
             and not self._ledger.is_used_up()
         )

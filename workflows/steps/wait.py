@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 
 from dsl.model.outcomes import Outcome
+from dsl.model.sections.template_bound import optional_seconds
 from dsl.model.steps import WaitStep
 from dsl.templates.template_filling import fill
 from dsl.values import MAX_DURATION, seconds
@@ -94,7 +95,7 @@ def _length(written: JsonValue) -> float | Outcome:
 async def _signal(step: WaitStep, name: str, place: Location, scope: Scope) -> Outcome:
     signals, skips = scope.state.signals, scope.state.skips
     step_key, waits, key = place.step, scope.state.progress.signal_waits, place.key
-    left = waits.get(key, step.deadline)
+    left = waits.get(key, optional_seconds(step.deadline))
     try:
         came = await scope.wait_until(
             lambda: bool(signals.get(name)) or step_key in skips,

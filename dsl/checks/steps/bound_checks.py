@@ -1,16 +1,26 @@
 """Bounds that a template gives: each has a maximum, its own or that of a declared path."""
 
 import math
+from collections.abc import Iterator
 from typing import Protocol
 
 from dsl.checks.steps.outputs import Outputs
 from dsl.evaluate.because import brief
 from dsl.model.context.declarations import Declarations, declared_at
-from dsl.model.sections.template_bound import MAX_BOUND, TemplateBound
+from dsl.model.sections.template_bound import (
+    AnyBound,
+    BoundTemplate,
+    TemplateBound,
+    TemplateDuration,
+)
+from dsl.model.steps import Step
+from dsl.model.traversal.step_bounds import BoundKey, bounds_of, with_bound
+from dsl.problem_details import Found, OutOfBounds, WrongValue
 from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template, parse, plain_path
 from dsl.templates.template_rules import BadTemplate
 from dsl.values import NodePath
+from dsl.wording.step_names import called
 from dsl.wording.step_wording import bound_without_maximum, not_a_bound
 
 
@@ -22,39 +32,68 @@ class BoundUser(Protocol):
     outputs: Outputs
 
 
+def check_bounds(here: BoundUser, step: Step, path: NodePath) -> None:
+    """Note every bound of a step whose template has no maximum, or is none."""
+    for key, bound in bounds_of(step):
+        check_bound(here, called(step.name), key, bound, (*path, *key.path))
+
+
 def check_bound(
-    here: BoundUser, step: str, bound: int | TemplateBound | str | None, path: NodePath
+    here: BoundUser, owner: str, key: BoundKey, bound: AnyBound, path: NodePath
 ) -> None:
-    """Note a template without a maximum, and a `value` that is not one template."""
+    """Note a template without a maximum, one with too large a maximum, and a text that is none."""
     mark = here.tree.find(path).at
+    length = _is_length(key)
     match bound:
-        case TemplateBound(value=text) if not _gives_a_number(text):
-            place = (*path, "value")
-            at = here.tree.find(place).mark
-            here.problems.note("E103", at, place, not_a_bound(brief(text)))
-        case str() if not _gives_a_number(bound):
-            here.problems.note("E103", mark, path, not_a_bound(brief(bound)))
-        case str() if isinstance(with_maximum(bound, here.outputs.context), str):
+        case TemplateBound(value=text) | TemplateDuration(value=text):
+            if not _gives_a_bound(text, key):
+                place = (*path, "value")
+                details = not_a_bound(brief(text), is_length=length)
+                here.problems.note("E103", here.tree.find(place).mark, place, details)
+            if bound.maximum > key.high:
+                place = (*path, "maximum")
+                found = Found("scalar", bound.maximum)
+                details = OutOfBounds(WrongValue("maximum"), found, "at most", key.high)
+                here.problems.note("E106", here.tree.find(place).mark, place, details)
+        case str() if not _gives_a_bound(bound, key):
+            here.problems.note("E103", mark, path, not_a_bound(brief(bound), is_length=length))
+        case str() if isinstance(with_maximum(key, bound, here.outputs.context), str):
             if not here.problems.has("E301", path) and not here.problems.has("E302", path):
-                key = str(path[-1])
-                details = bound_without_maximum(step, key, bound, _context_path(bound))
+                details = bound_without_maximum(
+                    owner, str(path[-1]), bound, _context_path(bound), is_length=length
+                )
                 here.problems.note("E102", mark, path, details)
         case _:
             pass
 
 
-def with_maximum(
-    bound: int | TemplateBound | str, declared: Declarations
-) -> int | TemplateBound | str:
+def with_maxima(step: Step, declared: Declarations) -> Step:
+    """Return the step with the maximum of each bound that is the template of a context path."""
+    for key, bound in _context_templates(step):
+        step = with_bound(step, key, with_maximum(key, bound, declared))
+    return step
+
+
+def with_maximum(key: BoundKey, bound: str, declared: Declarations) -> str | BoundTemplate:
     """Return the bound with the maximum that the schema of its context path has, if it has one."""
-    path = None if not isinstance(bound, str) else _context_path(bound)
-    if not isinstance(bound, str) or path is None:
-        return bound
-    name = declared_at(path, declared)
+    path = _context_path(bound)
+    name = None if path is None else declared_at(path, declared)
     maximum = None if name is None else declared[name].schema_.get("maximum")
-    if not isinstance(maximum, int | float) or maximum < 1:
+    if not isinstance(maximum, int | float):
         return bound
-    return TemplateBound(value=bound, maximum=min(math.floor(maximum), MAX_BOUND))
+    most = min(maximum, key.high)
+    if _is_length(key):
+        return TemplateDuration(value=bound, maximum=most) if most > 0 else bound
+    return TemplateBound(value=bound, maximum=math.floor(most)) if most >= 1 else bound
+
+
+def _context_templates(step: Step) -> Iterator[tuple[BoundKey, str]]:
+    return ((key, bound) for key, bound in bounds_of(step) if isinstance(bound, str))
+
+
+def _is_length(key: BoundKey) -> bool:
+    """Whether the bound is a duration, and not a number."""
+    return key.unit in ("timeout", "deadline")
 
 
 def _context_path(text: str) -> tuple[str, ...] | None:
@@ -63,8 +102,9 @@ def _context_path(text: str) -> tuple[str, ...] | None:
     return path[1:] if path is not None and path[0] == "context" and len(path) > 1 else None
 
 
-def _gives_a_number(text: str) -> bool:
+def _gives_a_bound(text: str, key: BoundKey) -> bool:
+    """Whether the text is a template for a number; of a duration, a part of it may be one."""
     try:
-        return is_template(text) and parse(text).single
+        return is_template(text) and (_is_length(key) or parse(text).single)
     except BadTemplate:
         return True  # reported with all other templates

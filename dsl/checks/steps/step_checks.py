@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from dsl.checks.format_checks import warn_of_formats
-from dsl.checks.steps.bound_checks import check_bound
+from dsl.checks.steps.bound_checks import check_bounds
 from dsl.checks.steps.command_checks import check_command
 from dsl.checks.steps.context_paths import check_team_input
 from dsl.checks.steps.contract_checks import check_input
@@ -19,6 +19,7 @@ from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.capabilities import Capabilities, SkillContract
 from dsl.model.retryability import can_pass, holds_steps
+from dsl.model.sections.template_bound import most_of
 from dsl.model.steps import (
     ORCHESTRATING,
     AgentStep,
@@ -101,6 +102,7 @@ class Surroundings(Protocol):
 def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
     """Check what is specific to this kind of step, and the types in its `retry`."""
     _attempted(here, step, path)
+    check_bounds(here, step, path)
     match step:
         case AgentStep() | SkillStep():
             _called(here, step, path)
@@ -218,8 +220,7 @@ def _loop(here: Surroundings, step: LoopStep, path: NodePath) -> None:
     if step.iterate_on is None and any(ways) and step.max_iterations is None:
         mark = here.tree.find(path).at
         here.problems.note("E102", mark, (*path, "max_iterations"), unbounded_loop(name))
-    check_bound(here, name, step.max_iterations, (*path, "max_iterations"))
-    if step.concurrency > 1:
+    if most_of(step.concurrency) > 1:
         _concurrent(here, step, (*path, "concurrency"))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import Protocol
 
 from dsl.errors import Code
+from dsl.model.sections.template_bound import most_of
 from dsl.model.steps import TaskGraphStep
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
@@ -63,8 +64,8 @@ def _written(
     """Note what the validation would change in the tasks of the document."""
     place = (*path, "tasks")
     mark = here.tree.find(place).at
-    if step.max_tasks is not None and len(items) > step.max_tasks:
-        details = more_tasks_than_allowed(step.name, len(items), step.max_tasks)
+    if step.max_tasks is not None and len(items) > most_of(step.max_tasks):
+        details = more_tasks_than_allowed(step.name, len(items), int(most_of(step.max_tasks)))
         here.problems.note("E106", here.tree.find((*path, "max_tasks")).at, place, details)
     if any(map(_has_template, items)):
         return

@@ -6,6 +6,7 @@ from pydantic import Field, JsonValue
 
 from dsl.model.capabilities import Effect, Label
 from dsl.model.conditions import Condition
+from dsl.model.sections.template_bound import RetriesBound, TimeoutBound
 from dsl.values import Frozen, Json, Seconds, Timeout
 
 StepKind = Literal[
@@ -36,8 +37,9 @@ class Retry(Frozen):
     retries what a person rejected, or what may have happened already.
     """
 
-    retries: int = Field(ge=0, le=100)
-    """Additional attempts: 0 means one attempt in all."""
+    retries: RetriesBound
+    """Additional attempts: 0 means one attempt in all; a number, `{value: template, maximum}`, or a
+    context path with a maximum."""
     interval: Seconds = 0.0
     """The wait before the first additional attempt."""
     backoff: float = Field(default=2.0, ge=1, le=100)
@@ -63,8 +65,9 @@ class StepBase(Frozen):
     on_failure: Literal["stop", "continue", "ask"] | None = None
     """`stop`: later steps are skipped; `continue`: later steps run; `ask`: a person retries, skips
     or rejects."""
-    timeout: Timeout | None = None
-    """For one attempt; a step with nested steps stops as a whole."""
+    timeout: TimeoutBound | None = None
+    """For one attempt; a step with nested steps stops as a whole. A duration, `{value: template,
+    maximum}`, or a context path with a maximum."""
     retry: Retry | None = None
     context_updates: Json = Field(default_factory=dict[str, JsonValue])
     """Applied when the step has succeeded: `{path of the context: a value that replaces, or an

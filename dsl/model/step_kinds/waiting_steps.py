@@ -4,9 +4,10 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
+from dsl.model.sections.template_bound import DeadlineBound
 from dsl.model.step_kinds.step_base import StepBase
 from dsl.model.terms import ApprovalTerms
-from dsl.values import Json, Seconds
+from dsl.values import Json
 
 
 class ApprovalStep(StepBase, ApprovalTerms):
@@ -29,8 +30,9 @@ class WaitStep(StepBase):
     """An ISO 8601 time, in UTC without an offset; or a template for one."""
     signal: str | None = None
     """The name of a signal; its payload is the step's data."""
-    deadline: Seconds | None = None
-    """How long to wait for the signal or the message; then the step fails."""
+    deadline: DeadlineBound | None = None
+    """How long to wait for the signal or the message; then the step fails. A duration, `{value:
+    template, maximum}`, or a context path with a maximum."""
     message: Literal[True] | None = None
     """`true`: waits for the next message of the session; its value is the step's data."""
     schema_: Json | None = Field(default=None, alias="schema")

@@ -51,7 +51,7 @@ def within_rounds(plan: Plan, path: str) -> bool:
     for name in names:
         step = next((step for step in steps if step.name == name), None)
         apart = isinstance(step, TaskGraphStep) or (
-            isinstance(step, LoopStep) and step.concurrency > 1
+            isinstance(step, LoopStep) and step.is_concurrent
         )
         if apart and name != names[-1]:
             return True

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from dsl.model.conditions import AllOf, AnyOf, Condition, Not
 from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.plan import Plan
-from dsl.model.sections.template_bound import TemplateBound
+from dsl.model.sections.template_bound import TemplateBound, TemplateDuration
 from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
@@ -21,6 +21,7 @@ from dsl.model.steps import (
     WaitStep,
 )
 from dsl.model.terms import Consent, DecisionTerms, consent
+from dsl.model.traversal.step_bounds import bounds_of
 from dsl.model.traversal.step_lists import lists_of_plan, step_lists
 from dsl.values import NodePath
 
@@ -100,11 +101,12 @@ class TemplateValue:
 def templated(step: Step, path: NodePath) -> Iterator[TemplateValue]:
     """Yield the values of a step that are rendered when it runs."""
     for key in FILLED_OF_STEPS[step.kind]:
-        value: object = getattr(step, key)
-        if isinstance(value, TemplateBound):
-            yield TemplateValue(value.value, (*path, key, "value"))
-        else:
-            yield TemplateValue(value, (*path, key))
+        yield TemplateValue(getattr(step, key), (*path, key))
+    for bound, written in bounds_of(step):
+        if isinstance(written, TemplateBound | TemplateDuration):
+            yield TemplateValue(written.value, (*path, *bound.path, "value"))
+        elif isinstance(written, str):
+            yield TemplateValue(written, (*path, *bound.path))
     if isinstance(step, ParallelStep):
         for name, branch in step.ranked_branches.items():
             yield TemplateValue(branch.score, (*path, "branches", name, "score"))
@@ -118,7 +120,7 @@ FILLED_OF_STEPS: dict[str, tuple[str, ...]] = {
     "agent": ("persona_key", "input", "conversation"),
     "skill": ("input",),
     "tool": ("tool", "arguments"),
-    "loop": ("iterate_on", "max_iterations"),
+    "loop": ("iterate_on",),
     "branch": (),
     "parallel": ("only", "join"),
     "task_graph": ("tasks", "chosen", "add"),

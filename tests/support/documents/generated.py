@@ -224,14 +224,29 @@ class Pen(Asking):
         if self.chance(15):
             step["on_failure"] = self.one(("continue", "stop"))
         if self.chance(15):
-            step["timeout"] = self.one((30, "1h", 0.5))
+            step["timeout"] = self._length(30, "1h", 0.5)
         if self.chance(15):
-            step["retry"] = {"retries": self.count(0, 2), "interval": self.one((0, "10s"))}
+            step["retry"] = {"retries": self._bound(0, 2), "interval": self.one((0, "10s"))}
         if made.get("type") not in ("return", "fail") and self.chance(10):
             own = ("{{ seconds > 30 }}", "{{ data is none }}", self.condition(1))
             step["fail_when"] = self.one(own)
         self.named.append(f"s{self._numbers}")
         return step
+
+    def _bound(self, low: int, high: int) -> JsonValue:
+        """A number, or a template for one, which may be above its maximum, or none."""
+        number = self.count(low, high)
+        if not self.chance(15):
+            return number
+        text = self.one((f"{{{{ {number} }}}}", "{{ context.n }}", "{{ context.text }}"))
+        return {"value": text, "maximum": max(high, 1)}
+
+    def _length(self, *lengths: str | float) -> JsonValue:
+        """A duration, or a template for one."""
+        if not self.chance(15):
+            return self.one(lengths)
+        text = self.one(("{{ context.n }}m", "{{ context.n }}", "{{ context.text }}"))
+        return {"value": text, "maximum": "1d"}
 
     def _variable(self) -> str:
         name = self.one(("v0", "v1", "v2"))
@@ -285,7 +300,7 @@ class Pen(Asking):
             case _:
                 wait: Json = {"type": "wait", "signal": self.one(SIGNALS)}
                 if not self._attended or self.chance(50):
-                    wait["deadline"] = "1h"
+                    wait["deadline"] = self._length("1h")
                 return wait
 
     def _conversation(self) -> Iterator[Json]:
@@ -301,7 +316,7 @@ class Pen(Asking):
         if self.chance(50):
             approval["show"] = self.value()
         if not self._attended or self.chance(50):
-            approval["deadline"] = "3d"
+            approval["deadline"] = self._length("3d")
             approval["on_timeout"] = self.one(("reject", "approve", "fail"))
         return approval
 
@@ -312,9 +327,9 @@ class Pen(Asking):
         loop: Json = {}
         match self.one(("over", "while", "until", "both")):
             case "while":
-                loop |= {"while": self.condition(1), "max_iterations": self.count(1, 3)}
+                loop |= {"while": self.condition(1), "max_iterations": self._bound(1, 3)}
             case "until":
-                loop |= {"until": self.condition(1), "max_iterations": self.count(1, 3)}
+                loop |= {"until": self.condition(1), "max_iterations": self._bound(1, 3)}
             case over:
                 lists: list[JsonValue] = ["{{ context.list }}", [1, 2], "{{ context.items }}", []]
                 lists.append("{{ context.text }}")
@@ -323,9 +338,9 @@ class Pen(Asking):
                 if over == "both":
                     loop["while"] = self.condition(1)
                 elif self.chance(25):
-                    loop["concurrency"] = 2
+                    loop["concurrency"] = self._bound(2, 2)
                 if self.chance(25):
-                    loop["max_iterations"] = self.count(1, 3)
+                    loop["max_iterations"] = self._bound(1, 3)
         if "concurrency" not in loop and self.chance(20):
             loop["break_when"] = self.condition(1)
         return loop
@@ -371,9 +386,9 @@ class Pen(Asking):
             "type": "task_graph",
             "tasks": self.one((written, "{{ context.list }}", "{{ context.text }}")),
             "task_variable": f"g{self._numbers}",
-            "max_iterations": self.count(1, 4),
-            "concurrency": self.count(1, 2),
-            "task_retries": self.count(0, 1),
+            "max_iterations": self._bound(1, 4),
+            "concurrency": self._bound(1, 2),
+            "task_retries": self._bound(0, 1),
             "order": self.one(("written", "critical_path")),
         }
         if self.chance(30):

@@ -1,0 +1,105 @@
+"""Bounds of steps: which keys of each kind of step a template may give, and what it may give."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from dsl.model.sections.template_bound import (
+    MAX_BOUND,
+    MAX_CONCURRENCY,
+    MAX_GRAPH_TASKS,
+    MAX_RETRIES,
+    AnyBound,
+    BoundTemplate,
+    TemplateBound,
+    TemplateDuration,
+)
+from dsl.model.steps import Step
+from dsl.values import MAX_DURATION, Frozen
+
+BoundUnit = Literal["count", "retries", "timeout", "deadline"]
+"""A whole number from 1 or from 0; seconds above 0, or from 0."""
+
+
+class BoundKey(NamedTuple):
+    """A key whose value is a bound."""
+
+    path: tuple[str, ...]
+    """From the step."""
+    unit: BoundUnit
+    high: float
+    """The most that any document may allow."""
+
+    @property
+    def name(self) -> str:
+        """The path as people write it."""
+        return ".".join(self.path)
+
+
+VISITS = BoundKey(("max_visits", "limit"), "count", MAX_BOUND)
+"""Of a team."""
+RETRIES = BoundKey(("retry", "retries"), "retries", MAX_RETRIES)
+"""They are around the attempts, and rendered once for all of them."""
+_COMMON = (
+    BoundKey(("timeout",), "timeout", MAX_DURATION),
+    RETRIES,
+)
+_ROUNDS = BoundKey(("max_iterations",), "count", MAX_BOUND)
+_CONCURRENCY = BoundKey(("concurrency",), "count", MAX_CONCURRENCY)
+_CONSENT = BoundKey(("requires_approval", "deadline"), "deadline", MAX_DURATION)
+_DEADLINE = BoundKey(("deadline",), "deadline", MAX_DURATION)
+
+BOUNDS_OF_STEPS: Mapping[str, tuple[BoundKey, ...]] = {
+    "agent": (*_COMMON, _CONSENT),
+    "skill": (*_COMMON, _CONSENT),
+    "tool": _COMMON,
+    "loop": (*_COMMON, _ROUNDS, _CONCURRENCY),
+    "branch": _COMMON,
+    "parallel": _COMMON,
+    "task_graph": (
+        *_COMMON,
+        _ROUNDS,
+        _CONCURRENCY,
+        BoundKey(("max_tasks",), "count", MAX_GRAPH_TASKS),
+        BoundKey(("task_retries",), "retries", MAX_RETRIES),
+    ),
+    "set": _COMMON,
+    "approval": (*_COMMON, _DEADLINE),
+    "wait": (*_COMMON, _DEADLINE),
+    "reply": _COMMON,
+    "team": _COMMON,
+    "try": _COMMON,
+    "block": _COMMON,
+    "return": _COMMON,
+    "fail": _COMMON,
+}
+"""`{kind: its bounds that a template may give}`."""
+
+
+def bounds_of(step: Step) -> Iterator[tuple[BoundKey, AnyBound]]:
+    """Yield the bounds that a step has, templates or not."""
+    for key in BOUNDS_OF_STEPS[step.kind]:
+        value: object = step
+        for name in key.path:
+            value = getattr(value, name, None)
+        if isinstance(value, int | float | str | TemplateBound | TemplateDuration):
+            yield key, value
+
+
+def bound_templates(step: Step) -> list[tuple[BoundKey, BoundTemplate]]:
+    """Return the bounds of a step that a template gives, with their maxima."""
+    return [
+        (key, bound)
+        for key, bound in bounds_of(step)
+        if isinstance(bound, TemplateBound | TemplateDuration)
+    ]
+
+
+def with_bound(step: Step, key: BoundKey, bound: AnyBound) -> Step:
+    """Return the step with another bound."""
+    first, *further = key.path
+    value: object = bound
+    if further:
+        part = getattr(step, first)
+        assert isinstance(part, Frozen)
+        value = part.model_copy(update={further[0]: bound})
+    return step.model_copy(update={first: value})

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from dsl.errors import TemplateFailed
-from dsl.evaluate.condition_evaluation import holds
+from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.terms import Consent
@@ -15,6 +15,8 @@ from workflows.approvals.approval_wait import ask, rejected
 from workflows.core.location import Location
 from workflows.core.requests import Decision
 from workflows.core.scope import Scope
+from workflows.core.trail import note_request
+from workflows.core.trail_causes import ApprovalNotAsked
 
 
 class ApprovalSubject(NamedTuple):
@@ -78,7 +80,10 @@ def _must_ask(
     scope: Scope,
     outcome: Outcome | None = None,
 ) -> bool:
-    """Return whether a person is asked: also if nobody can tell, or the question is open."""
+    """Return whether a person is asked: also if nobody can tell, or the question is open.
+
+    If nobody is asked, the trail says why.
+    """
     if terms.when is None or place.key in scope.state.progress.requests:
         return True
     facts = place.facts(scope)
@@ -88,9 +93,14 @@ def _must_ask(
     if outcome is not None:
         facts = facts.with_result(place.name, outcome)
     try:
-        return holds(terms.when, facts)
+        found = inspect(terms.when, facts)
+        if holds(terms.when, facts):
+            return True
     except TemplateFailed:
         return True
+    cause = ApprovalNotAsked("not_asked", str(place.step), found)
+    note_request(scope, place, cause.code, cause)
+    return False
 
 
 async def _ask(

@@ -27,6 +27,7 @@ from dsl.task_graph.task_causes import (
 from workflows.core.trail_causes import (
     Amended,
     AmendRefused,
+    ApprovalNotAsked,
     BranchChosen,
     BranchRanked,
     CallRefused,
@@ -93,7 +94,7 @@ def _worded(cause: TrailCause) -> str:
             return _tool_loop(cause)
         case Failed() | RunEnded() | MessageRefused() | SignalsDropped() | NoticeFailed():
             return _failed(cause)
-        case RequestDecided() | RequestReminded() | RequestEscalated():
+        case RequestDecided() | ApprovalNotAsked() | RequestReminded() | RequestEscalated():
             return _request(cause)
         case (
             PauseChanged()
@@ -197,12 +198,16 @@ def _failed(cause: Failed | RunEnded | MessageRefused | SignalsDropped | NoticeF
             return f"channel {channel!r} did not deliver the {what} of {request}: {message}"
 
 
-def _request(cause: RequestDecided | RequestReminded | RequestEscalated) -> str:
+def _request(
+    cause: RequestDecided | ApprovalNotAsked | RequestReminded | RequestEscalated,
+) -> str:
     match cause:
         case RequestDecided():
             comment = f": {cause.comment}" if cause.comment else ""
             changed = f"; changed {', '.join(cause.changes)}" if cause.changes else ""
             return f"{cause.request} {cause.verdict} by {cause.by}{comment}{changed}"
+        case ApprovalNotAsked(step=step, condition=condition):
+            return f"{step} asks nobody: when: {_condition(condition)}"
         case RequestReminded():
             return f"{cause.request} still waits: reminder {cause.number}"
         case RequestEscalated():

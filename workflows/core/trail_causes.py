@@ -178,6 +178,17 @@ class RequestDecided:
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovalNotAsked:
+    """The condition of an approval did not hold, so nobody was asked."""
+
+    code: Literal["not_asked"]
+    step: str
+    """`team/path` of the step."""
+    condition: ConditionFound | None = None
+    """None if it is too long to show."""
+
+
+@dataclass(frozen=True, slots=True)
 class RequestReminded:
     """A request still waits."""
 
@@ -340,6 +351,7 @@ TrailCause = Annotated[
     | LoopExited
     | TimeOver
     | RequestDecided
+    | ApprovalNotAsked
     | RequestReminded
     | RequestEscalated
     | PauseChanged

@@ -6,6 +6,7 @@ from typing import Literal
 import pytest
 from pydantic import JsonValue
 
+from dsl.model.conditions import ContextField
 from dsl.model.outcomes import Outcome
 from dsl.model.terms import Consent
 from tests.support.compiling import plan_of
@@ -16,6 +17,7 @@ from workflows.core.location import Location
 from workflows.core.messages import DecideInput
 from workflows.core.state_keys import MAIN
 from workflows.core.step_progress import StepProgress
+from workflows.core.trail_because import trail_because
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
 HERE = Location.of_visit(MAIN, "a", 1).at("s")
@@ -58,4 +60,31 @@ async def test_decided_output_approval_leaves_no_state(
     outcome = await with_consent(Consent(at=when), subject, HERE, desk, work)
     assert outcome.success is (verdict == "approve")
     assert worked == ([] if (when, verdict) == ("before", "reject") else ["text"])
+    assert desk.state.progress == StepProgress()
+
+
+@pytest.mark.parametrize("at", ["before", "after"])
+@pytest.mark.parametrize("literal", [False, True])
+async def test_an_approval_that_asks_nobody_says_why_in_the_trail(
+    at: Literal["before", "after"], literal: bool
+) -> None:
+    desk = Desk(PLAN, fresh(PLAN, {"amount": 7}), World(lambda _: {}), None)
+    desk.verdict = "reject"
+
+    async def work(given: JsonValue) -> Outcome:
+        return Outcome.succeeded(given)
+
+    for limit, asked in ((100, False), (5, True)):
+        when = ContextField(context_field="amount", operator="greater_than", value=limit)
+        terms = Consent(at=at, when=when)
+        subject = ApprovalSubject({"n": 1}, "May it?", "Is it right?", literal=literal)
+        outcome = await with_consent(terms, subject, HERE, desk, work)
+        assert outcome.success is (not asked or literal)  # a tool sees nothing of the context
+    entries = [entry for entry in desk.state.trail if entry.status == "not_asked"]
+    found = "missing" if literal else "7"
+    said = f"a/s asks nobody: when: context.amount is {found} (greater_than "
+    assert [trail_because(entry.cause)[: len(said)] for entry in entries] == [said] * (
+        2 if literal else 1
+    )
+    assert {(entry.kind, entry.step, entry.visit) for entry in entries} == {("approval", "s", 1)}
     assert desk.state.progress == StepProgress()

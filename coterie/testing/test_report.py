@@ -1,6 +1,6 @@
 """Format test results as text and JSON: a line for each case, and the reasons if it failed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -8,6 +8,7 @@ from coterie.rendering.run_text import trail_line
 from coterie.testing.test_runner import CaseResult
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
+from dsl.model.plan import Plan
 
 
 def result_text(result: CaseResult, *, trail: bool = False) -> str:
@@ -32,6 +33,24 @@ def summary_text(results: Sequence[CaseResult]) -> str:
     files = counted(len({result.file for result in results}), "file")
     summary = f"{counted(len(results), 'case')} in {files}: "
     return summary + (f"{failed} failed" if failed else "all as expected")
+
+
+def untested_events(plan: Plan, results: Sequence[CaseResult]) -> dict[str, str]:
+    """Return `{team: its event}` of the teams with an `event` that no case ran."""
+    ran = {entry.team for one in results for entry in one.trail if entry.kind == "team"}
+    return {
+        team.id: team.event
+        for team in plan.teams.values()
+        if team.event is not None and team.id not in ran
+    }
+
+
+def untested_text(file: str, events: Mapping[str, str]) -> str:
+    """Say which events of teams no case of a file has."""
+    return text_of(
+        f"{file}: no case runs the team {team!r}, so its event {event!r} is not tested"
+        for team, event in events.items()
+    )
 
 
 def result_json(result: CaseResult) -> dict[str, JsonValue]:

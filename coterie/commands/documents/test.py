@@ -12,7 +12,13 @@ from coterie.terminal import note, say
 from coterie.testing.files.test_discovery import find_tests
 from coterie.testing.files.test_reader import Case, TestFile, read_tests
 from coterie.testing.simulation.test_server import time_skipping_server
-from coterie.testing.test_report import result_json, result_text, summary_text
+from coterie.testing.test_report import (
+    result_json,
+    result_text,
+    summary_text,
+    untested_events,
+    untested_text,
+)
 from coterie.testing.test_runner import CaseResult, run_cases
 from coterie.text.problems import lines_of_file, problems_text
 from dsl.errors import InvalidDocument, Problem
@@ -52,8 +58,19 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     if not chosen:
         raise CommandError(f"no case has {args.only!r} in its name or its file's name")
     results = run_async(_results(settings, chosen, args.limit, as_json=args.json, trail=args.trail))
+    if args.only is None:
+        _note_untested([file for file, _ in chosen], results)
     failed = any(not result.passed for result in results)
     return ExitCode.RUN_FAILED if failed else ExitCode.DONE
+
+
+def _note_untested(files: "list[TestFile]", results: "list[CaseResult]") -> None:
+    """Report the events of teams that no case of their file ran."""
+    for shown, file in {file.shown: file for file in files}.items():
+        own = [result for result in results if result.file == shown]
+        events = untested_events(file.team.compiled.plan, own)
+        if events:
+            note(untested_text(shown, events))
 
 
 def _length(text: str) -> float:

@@ -7,8 +7,13 @@ from pydantic import Field, JsonValue
 
 from activities.answer_schema import SchemaFault, schema_errors
 from activities.skills.skill_contracts import known_contracts
+from dsl.errors import closest, listed
 from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.capabilities import Effect, SkillContract
+from dsl.model.plan import Plan
+from dsl.model.steps import SkillStep
+from dsl.model.traversal.step_lists import lists_of_plan
+from dsl.model.traversal.step_walk import walk
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import Frozen, Json
 
@@ -45,6 +50,32 @@ class StandInDocument(Frozen):
 def contracts_of(stand_ins: Mapping[str, StandInDocument]) -> dict[str, SkillContract]:
     """Return `{Name.method: contract}`."""
     return {name: stand_in.contract(name) for name, stand_in in stand_ins.items()}
+
+
+def check_use(tree: Node, plan: Plan, problems: Problems) -> None:
+    """Warn about stand-ins that the team never calls."""
+    used = _skills_of(plan)
+    written = tree.child(_PATH)
+    for name, node in (written.entries() if written is not None else {}).items():
+        if name not in used:
+            near = closest(name, used)
+            problems.add(
+                "W517",
+                node.at,
+                (_PATH, name),
+                f"the team never calls the skill {name!r}, so nothing uses its stand-in",
+                allowed=listed(used),
+                fix="remove it" if near is None else f"did you mean {near!r}?",
+            )
+
+
+def _skills_of(plan: Plan) -> set[str]:
+    """Return the skills that steps, tools and concentrators of a plan can call."""
+    called = {tool.skill for tool in plan.tools.values()}
+    called |= {team.collects.aggregate for team in plan.teams.values() if team.collects}
+    for steps in lists_of_plan(plan):
+        called |= {step.skill for step, _ in walk(steps, ()) if isinstance(step, SkillStep)}
+    return {name for name in called if name is not None and "." in name}
 
 
 def check_stand_ins(

@@ -12,7 +12,12 @@ from coterie.documents.catalog import Catalog, shown
 from coterie.documents.compilation import CompiledDocument, compile_target
 from coterie.settings import OVERRIDE_FILE, Settings
 from coterie.testing.files.full_names import with_full_names
-from coterie.testing.files.stand_ins import StandInDocument, check_stand_ins, contracts_of
+from coterie.testing.files.stand_ins import (
+    StandInDocument,
+    check_stand_ins,
+    check_use,
+    contracts_of,
+)
 from coterie.testing.files.test_document import CaseDocument, SkillResultDocument, TestDocument
 from coterie.testing.files.test_references import (
     check_names,
@@ -95,6 +100,7 @@ class _Reader:
         team = self._team(tree, settings, contracts_of(stand_ins))
         if team is not None:
             check_references(tree, team.compiled.plan, self.problems)
+            check_use(tree, team.compiled.plan, self.problems)
         scripts = self._scripts(tree)
         if self.problems.errors or document is None or team is None:
             raise InvalidDocument(self.problems.errors)
@@ -103,7 +109,8 @@ class _Reader:
             _case(document, case, (*scripts[number], *scripts[-1]))
             for number, case in enumerate(document.cases)
         )
-        return TestFile(self.shown, team, settings, workspace, cases, team.compiled.warnings)
+        warnings = (*self.problems.warnings, *team.compiled.warnings)
+        return TestFile(self.shown, team, settings, workspace, cases, warnings)
 
     def _workspace(self, tree: Node) -> Path | None:
         node = tree.child("workspace")

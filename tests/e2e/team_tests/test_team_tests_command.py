@@ -147,3 +147,24 @@ def test_a_run_that_goes_on_cannot_be_recorded_yet(tmp_path: Path) -> None:
         assert done.returncode == 2
         assert "run 'slow' is still open; record it when it has ended" in done.stderr
         assert not (shop.folder / "slow.test.yml").exists()
+
+
+def test_an_event_of_a_team_that_no_case_runs_is_reported(shop: Project) -> None:
+    folder = shop.folder / "config" / "teams"
+    team = TEAM.replace("    draft:\n", "    draft:\n      event: drafted\n", 1)
+    team = team.replace("next_team: null", "next_team: send").replace("text:", "draft:")
+    team += (
+        "    send:\n      event: sent\n      tasks: [{ name: out, type: set, values: { a: 1 } }]\n"
+    )
+    (folder / "letter.yml").write_text(team)
+    rejected = (
+        "answers: [{ task: write, answer: It rains. }]\ncontext: { topic: rain }\n"
+        "cases:\n  - { name: not signed, expect: { end: completed } }\n"
+    )
+    (folder / "letter.test.yml").write_text(rejected)
+    told = "letter.test.yml: no case runs the team 'send', so its event 'sent' is not tested"
+    assert told in shop.coterie("test").stderr
+    signed = "    decisions: [{ decision: approve, by: ada }]\n"
+    both = rejected + "  - name: signed\n" + signed
+    (folder / "letter.test.yml").write_text(both)
+    assert "is not tested" not in shop.coterie("test").stderr

@@ -1,4 +1,4 @@
-"""How the branches that a strategy no longer needs end: at once, at the time limit, or never begun."""
+"""How branches end that a strategy no longer needs: at once, at the time limit, or unbegun."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path

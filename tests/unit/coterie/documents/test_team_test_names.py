@@ -124,3 +124,38 @@ def test_a_wrong_stand_in_is_a_problem_at_its_place(
     (problem,) = problems(tmp_path, tests)
     assert (problem.code, problem.line, problem.column) == (code, 1, column)
     assert problem.message.startswith(message)
+
+
+def test_a_stand_in_that_nothing_calls_is_a_warning_with_the_nearest_name(tmp_path: Path) -> None:
+    entries = "  Archive.search: { data: 1 }\n  Archive.serch: { data: 1 }\n"
+    tests = f"stand_ins:\n{entries}cases: [{{ name: a }}]"
+    (warning,) = made(tmp_path, tests, STAND_IN).warnings
+    assert (warning.code, warning.severity, warning.line, warning.column) == (
+        "W517",
+        "warning",
+        3,
+        3,
+    )
+    assert warning.path == "stand_ins.Archive.serch"
+    assert (warning.allowed, warning.fix) == ("Archive.search", "did you mean 'Archive.search'?")
+
+
+def test_a_stand_in_that_a_tool_or_a_concentrator_calls_is_used(tmp_path: Path) -> None:
+    team = """
+tools: { look: { skill: Archive.search } }
+orchestration:
+  entry_team: split
+  teams:
+    split:
+      tasks: [{ name: find, tool: look }]
+      routing: { rules: [{ next_team: [left, right] }] }
+    left: { tasks: [{ name: l, type: wait, duration: 1 }], routing: { default: meet } }
+    right: { tasks: [{ name: r, type: wait, duration: 1 }], routing: { default: meet } }
+    meet:
+      type: concentrator
+      collect: { aggregate: Archive.join }
+      tasks: [{ name: m, type: wait, duration: 1 }]
+"""
+    entries = "{ Archive.search: { data: 1 }, Archive.join: { data: 2 } }"
+    tests = f"stand_ins: {entries}\ncases: [{{ name: a }}]"
+    assert made(tmp_path, tests, team).warnings == ()

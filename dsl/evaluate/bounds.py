@@ -26,7 +26,7 @@ def rendered_bound(
         owner: What has the bound, for the failure: `'work'`.
 
     Raises:
-        InvalidBound: it is no number or duration that the bound may have, or above the maximum.
+        InvalidBound: the value has the wrong type, or is above the maximum.
         TemplateFailed: as `fill`.
     """
     found = fill(bound.value, names)

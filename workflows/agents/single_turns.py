@@ -13,6 +13,7 @@ from activities.contracts import (
 )
 from dsl.evaluate.slices import slice_for
 from dsl.model.outcomes import Outcome
+from dsl.model.sections.template_bound import optional_seconds
 from dsl.model.steps import AgentStep
 from dsl.templates.template_filling import fill
 from dsl.values import Json
@@ -91,6 +92,7 @@ def _request(
     """
     facts = place.facts(scope)
     count = scope.state.executed(place.step.without_model_calls())
+    limit = optional_seconds(step.timeout)
     if step.agent_class is not None:
         given: Json = (
             {"context": facts.context}
@@ -106,7 +108,7 @@ def _request(
             legacy_config=scope.plan.legacy_agents,
             inputs=given,
         )
-        options = CallOptions(timeout=step.timeout or _LEGACY_TIMEOUT, retries=_LEGACY_RETRIES)
+        options = CallOptions(timeout=limit or _LEGACY_TIMEOUT, retries=_LEGACY_RETRIES)
         return request, options, 0
     persona = interpreter.persona(step)
     request = AgentRequest(
@@ -117,5 +119,5 @@ def _request(
         persona=persona,
         inputs=slice_for(persona, step, facts, allowed),
     )
-    options = CallOptions(timeout=step.timeout or persona.timeout, retries=persona.retries)
+    options = CallOptions(timeout=limit or persona.timeout, retries=persona.retries)
     return request, options, persona.max_reasks

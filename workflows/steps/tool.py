@@ -5,6 +5,7 @@ from pydantic import JsonValue
 from dsl.errors import listed, nearest
 from dsl.json_values import describe_kind
 from dsl.model.outcomes import Outcome
+from dsl.model.sections.template_bound import optional_seconds
 from dsl.model.steps import ToolStep
 from dsl.model.terms import consent
 from dsl.templates.template_filling import fill
@@ -42,7 +43,7 @@ async def execute(
     if problems:
         return Outcome.failed("InvalidArguments", f"the tool {name!r}: {'; '.join(problems)}")
     given = {**arguments, **tool.fixed}
-    call = ToolCall(name, tool, place, step.timeout)
+    call = ToolCall(name, tool, place, optional_seconds(step.timeout))
 
     async def work(allowed: JsonValue) -> Outcome:
         return await _called(call, allowed, scope, interpreter)

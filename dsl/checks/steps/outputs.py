@@ -1,7 +1,8 @@
 """What tasks and variables hold, if a schema or a contract declares it.
 
 The data of an agent by its `output_schema`, of a skill or tool by its contract, of an agent with an
-execution plan by the variables of that plan; the item of a loop by the list that it iterates on.
+execution plan by the variables of that plan; of a loop always the same; its item by the list that
+it iterates on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -53,6 +54,18 @@ _MAX_DEPTH = 12
 """Maximum levels of an inlined schema; deeper levels are left open."""
 
 TaskSchemas = Mapping[str, Json]
+
+_OF_LOOPS: Json = {
+    "type": "object",
+    "properties": {
+        "rounds": {"type": "integer", "minimum": 0},
+        "results": {"type": "array"},
+        "completed": {"type": "boolean"},
+        "dropped": {"type": "integer", "minimum": 1},
+    },
+    "required": ["rounds", "results", "completed"],
+    "additionalProperties": False,
+}
 
 
 class Declared(NamedTuple):
@@ -162,6 +175,8 @@ class DeclaredOutputs:
                 return schema
             case ToolStep(tool=name) if name in self._tools:
                 return self._contract(self._tools[name].skill or "")
+            case LoopStep():
+                return _OF_LOOPS
             case BlockStep(steps=(*_, last)) if last.when is None and last.on_failure is None:
                 return self._step(last, depth)
             case _:

@@ -183,7 +183,7 @@ class StepFlow:
     ) -> Ways:
         """Repeat all lists of a loop or a task graph, in any order, until nothing new is met."""
         inside = list(step_lists(step, path))
-        if step.concurrency > 1:
+        if step.concurrency != 1:
             around = (one for below in inside for one in self._within(below.steps, place.name))
             place = place._replace(beside=(*place.beside, *around))
         found, failed, returned = points, points, NOTHING

@@ -54,6 +54,7 @@ Form = Literal[
     "program",
     "folder",
     "parameter",
+    "host",
     "channel",
     "answer",
     "decision",

@@ -7,7 +7,7 @@ from typing import cast
 from activities.skills.skill_contracts import known_contracts
 from coterie.text.durations import duration
 from dsl.model.capabilities import Effect, Label, SkillContract
-from dsl.schema_keys import ALSO
+from dsl.schema_keys import ALSO, KIND
 from dsl.values import Json
 
 _HEAD = """\
@@ -24,6 +24,15 @@ a run starts. This page is generated from the contracts:
 All paths are relative to the worker's `workspace`. Skills that read and change files never leave
 it, and never touch `.git` or `.coterie`. What a command may reach depends on
 [its sandbox](operating.md#commands).
+"""
+
+_OVERVIEW = """\
+## All skills
+
+A field that holds code, a command, a path or an address says so below. Coterie checks its text
+before the call. It refuses imports, file access and Python's internals in code, destructive
+commands, `..` in paths (also in encoded forms), and addresses that are not `http` or `https`. Other
+fields are prose, and may contain anything.
 """
 
 _ERRORS = """\
@@ -48,6 +57,13 @@ _SHARED: dict[str, str] = {
 }
 """Errors that the activity and the interpreter add to those of a contract."""
 
+_KINDS = {
+    "code": "Checked as code.",
+    "command": "Checked as a command.",
+    "path": "Checked as a path.",
+    "url": "Checked as an address.",
+}
+
 _EFFECTS: dict[Effect, str] = {
     "read": "`read`: changes nothing. Coterie may repeat it.",
     "idempotent": "`idempotent`: a repeated call has the same result. Coterie may repeat it.",
@@ -70,6 +86,8 @@ def skills_page(contracts: Mapping[str, SkillContract]) -> str:
     return "\n".join(
         [
             _HEAD,
+            _OVERVIEW,
+            _overview(ordered),
             *(_skill(contract) for contract in ordered),
             _ERRORS,
             _errors(_SHARED),
@@ -79,6 +97,22 @@ def skills_page(contracts: Mapping[str, SkillContract]) -> str:
                 for name, one in sorted({**given, **taken}.items())
             ),
         ]
+    )
+
+
+def _overview(contracts: Iterable[SkillContract]) -> str:
+    """List all skills in one table."""
+    return _rows(
+        ("Skill", "What it does", "Effect", "Labels"),
+        [
+            (
+                f"[`{one.name}`](#{one.name.lower().replace('.', '')})",
+                one.description,
+                f"`{one.effect}`",
+                ", ".join(f"`{label}`" for label in one.labels) or "-",
+            )
+            for one in contracts
+        ],
     )
 
 
@@ -141,7 +175,8 @@ def _properties(schema: Json) -> Iterator[tuple[str, Json]]:
 
 def _meaning(schema: Json) -> str:
     also = [f"`{name}`" for name in cast("list[str]", schema.get(ALSO, []))]
-    text = str(schema.get("description", ""))
+    kind = schema.get(KIND)
+    text = f"{schema.get('description', '')} {_KINDS.get(str(kind), '')}".strip()
     return f"{text} Also accepted as {' or '.join(also)}.".strip() if also else text
 
 

@@ -1,5 +1,6 @@
 """The section `worker`: settings that only the worker's own configuration may have."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -215,8 +216,28 @@ Sandbox = Annotated[
 """Accept a mode, or a mapping."""
 
 
-HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9*?][A-Za-z0-9.*?-]{0,252}$")]
-PrivateHost = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,252}(:[0-9]{1,5})?$")]
+_HOST = r"[A-Za-z0-9*?][A-Za-z0-9.*?-]{0,252}"
+_PRIVATE_HOST = r"[a-z0-9][a-z0-9.-]{0,252}(:[0-9]{1,5})?"
+
+
+def _host_name(text: str) -> str:
+    if re.fullmatch(_HOST, text) is None:
+        raise misfit("host", "a host or a glob of hosts, such as docs.python.org or *.python.org")
+    return text
+
+
+def _private_host(text: str) -> str:
+    if re.fullmatch(_PRIVATE_HOST, text) is None:
+        raise misfit("host", "a host in lower case, such as wiki.intranet or wiki.intranet:8080")
+    return text
+
+
+HostName = Annotated[
+    str, AfterValidator(_host_name), Field(json_schema_extra={"pattern": f"^{_HOST}$"})
+]
+PrivateHost = Annotated[
+    str, AfterValidator(_private_host), Field(json_schema_extra={"pattern": f"^{_PRIVATE_HOST}$"})
+]
 Engine = Literal["brave", "duckduckgo", "grokipedia", "mojeek", "startpage", "wikipedia", "yahoo"]
 
 

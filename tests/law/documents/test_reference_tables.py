@@ -53,6 +53,8 @@ TABLES: dict[str, type[BaseModel]] = {
     "A tool": document.ToolSection,
     "The worker": document.WorkerSection,
     "A command": worker_document.CommandSection,
+    "Parameters of a command": worker_document.ParameterSection,
+    "The web": worker_document.WebSection,
     "The sandbox": worker_document.SandboxSection,
     "A channel": worker_document.ChannelSection,
 }

@@ -53,9 +53,14 @@ def test_an_agents_fields_come_from_persona_override_task_and_defaults(ask: Ask)
         "output_schema.type": ("object", place(WRITER, "type: object")),
         "output_schema.properties.text.type": ("string", place(WRITER, "text:")),
         "max_reasks": (2, "default"),
+        "prompt_cache": ("auto", "default"),
         "timeout": (600.0, "default"),
         "retries": (9, place("coterie.yml", "retries: 9")),
         "stream": (False, "default"),
+        "max_turns": (10, "default"),
+        "tool_choice": ("auto", "default"),
+        "tool_calls": ("execute", "default"),
+        "parallel_tool_calls": (True, "default"),
     }
 
 

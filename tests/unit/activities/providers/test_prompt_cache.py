@@ -1,0 +1,122 @@
+"""The vendor keeps the beginning of a conversation; each request repeats it byte for byte."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from activities.contracts import TokenUsage
+from activities.providers.message_model import (
+    ModelMessage,
+    ToolCallPart,
+    ToolResultPart,
+    ToolSpec,
+)
+from activities.providers.provider import ModelRequest
+from activities.providers.translation.anthropic_turns import anthropic_body
+from activities.providers.translation.chat_turns import chat_messages
+from activities.providers.translation.responses_turns import responses_body
+from dsl.model.price import Price
+from dsl.values import Json, JsonValue
+
+TOOL = ToolSpec("look", "Look.", {"type": "object"})
+FIVE: Json = {"type": "ephemeral"}
+
+
+def asked(turns: int = 0, calls: int = 1, **fields: Any) -> ModelRequest:
+    """A request after so many turns, each with so many calls."""
+    messages = [ModelMessage.of("user", "Go.")]
+    for turn in range(turns):
+        ids = [f"c{turn}_{number}" for number in range(calls)]
+        parts = tuple(ToolCallPart(one, "look", f'{{ "n":{turn} }}') for one in ids)
+        results = tuple(ToolResultPart(one, "x" * turn or "x") for one in ids)
+        messages += [ModelMessage("assistant", parts), ModelMessage("user", results)]
+    given: dict[str, Any] = {"tools": (TOOL,), "system": "S.", **fields}
+    return ModelRequest(model="m", messages=tuple(messages), **given)
+
+
+@pytest.mark.parametrize("api", ["anthropic", "openai", "responses"])
+def test_each_request_repeats_the_one_before_byte_for_byte(api: str) -> None:
+    before: list[JsonValue] = []
+    for turns in range(30):
+        request = asked(turns)
+        match api:
+            case "anthropic":
+                now = anthropic_body(request, "p")["messages"]
+            case "openai":
+                now = chat_messages(request, "S.", "p")
+            case _:
+                now = responses_body(request, "p")["input"]
+        assert isinstance(now, list)
+        assert json.dumps(now).startswith(json.dumps(before).removesuffix("]"))
+        assert len(now) > len(before)
+        before = now
+
+
+def marks(request: ModelRequest) -> int:
+    return json.dumps(anthropic_body(request, "p")).count("cache_control")
+
+
+@pytest.mark.parametrize(
+    ("request_", "mark"),
+    [
+        (asked(), FIVE),
+        (asked(tools=()), None),
+        (asked(2, tools=()), FIVE),
+        (asked(prompt_cache="off"), None),
+        (asked(tools=(), prompt_cache="5m"), FIVE),
+        (asked(tools=(), prompt_cache="1h"), {"type": "ephemeral", "ttl": "1h"}),
+    ],
+)
+def test_a_cache_is_marked_where_another_request_is_likely(
+    request_: ModelRequest, mark: Json | None
+) -> None:
+    body = anthropic_body(request_, "p")
+    assert body.get("cache_control") == mark
+    if mark is None:
+        assert "cache_control" not in json.dumps(body)
+        assert body["system"] == "S."
+    else:
+        assert body["system"] == [{"type": "text", "text": "S.", "cache_control": mark}]
+
+
+def test_tools_are_marked_where_there_is_no_system_prompt() -> None:
+    body = anthropic_body(asked(system=None), "p")
+    assert body["tools"] == [
+        {
+            "name": "look",
+            "description": "Look.",
+            "input_schema": {"type": "object"},
+            "cache_control": FIVE,
+        }
+    ]
+
+
+def test_a_turn_with_very_many_calls_keeps_its_cache() -> None:
+    """The vendor looks only 20 blocks back from a mark."""
+    few, many = asked(3, calls=4), asked(3, calls=12)
+    assert (marks(few), marks(many)) == (2, 3)
+    messages = anthropic_body(many, "p")["messages"]
+    assert isinstance(messages, list)
+    marked = [number for number, one in enumerate(messages) if "cache_control" in json.dumps(one)]
+    assert marked == [4], "where the request before this one ended"
+
+
+@pytest.mark.parametrize("prompt_cache", ["auto", "off"])
+def test_openai_gets_one_key_for_a_conversation(prompt_cache: Any) -> None:
+    bodies = [responses_body(asked(turns, prompt_cache=prompt_cache), "p") for turns in (0, 3)]
+    first, later = (body.get("prompt_cache_key") for body in bodies)
+    assert first == later
+    assert (first is None) is (prompt_cache == "off")
+    other = responses_body(replace(asked(), system="T."), "p")
+    assert other["prompt_cache_key"] != first
+
+
+def test_tokens_that_fill_a_cache_have_a_price_of_their_own() -> None:
+    usage = TokenUsage(1_000_000, 0, cached_tokens=500_000, cache_write_tokens=100_000)
+    counts = (usage.input_tokens, 0, usage.cached_tokens, usage.cache_write_tokens)
+    price = Price(input=10, output=0, cached=1, cache_write=12.5)
+    assert price.of(*counts) == pytest.approx(4 + 0.5 + 1.25)
+    assert Price(input=10, output=0).of(*counts) == pytest.approx(10)
+    assert usage + usage == TokenUsage(2_000_000, 0, 1_000_000, 200_000)

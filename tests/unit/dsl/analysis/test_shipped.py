@@ -22,6 +22,7 @@ INPUTS = {
     "development": {"requirement": True, "project": False},
     "implementation_review": {"requirement": True, "project": False},
     "requirements": {"request": True, "project": False},
+    "research": {"question": True, "result": False},
     "test_automation": {"behaviour": True, "project": False},
 }
 

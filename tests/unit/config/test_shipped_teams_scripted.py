@@ -21,7 +21,7 @@ def script(name: str) -> tuple[ScriptedAnswer, ...]:
 
 
 def personas(name: str) -> dict[str, Persona]:
-    """`{team/task: persona}` of every step that asks a model, and `{tool: persona}` of subagents."""
+    """`{team/task: persona}` of every step that asks a model; `{tool: persona}` of subagents."""
     plan = compiled(name).compiled.plan
     subagents = {key: plan.personas[one.agent] for key, one in plan.tools.items() if one.agent}
     steps = {f"{team}/{step.name}": persona for team, step, persona in model_calls(plan)}

@@ -130,9 +130,11 @@ class GraphLedger:
         progress.results_size += json_size(result)
         progress.oldest.append(index)
         while progress.results_size > MAX_RESULTS_SIZE and len(progress.oldest) > 1:
-            early = progress.tasks[progress.oldest.pop(0)]
+            number = progress.oldest.pop(0)
+            early = progress.tasks[number]
             progress.results_size -= json_size(early.data)
             early.data, early.dropped = None, True
+            self.schedule.changed(number)
             progress.dropped += 1
 
 

@@ -25,34 +25,80 @@ class GraphTotals(NamedTuple):
     """Results without room."""
 
 
+class GraphView(Json):
+    """What the steps of a graph read as `graph`.
+
+    Its large parts share the tasks with other views, so hundreds of them take little memory. They
+    do not travel when the run continues as new: `carried` leaves them out, `restored` adds them.
+    """
+
+    def __init__(self, values: Json, graph: str, task: int | None) -> None:
+        super().__init__(values)
+        self._graph = graph
+        self._task = task
+
+    def carried(self) -> Json:
+        """Return what travels."""
+        kept: Json = {name: self[name] for name in ("iteration", "error")}
+        return {**kept, _TRAVELS: {"graph": self._graph, "task": self._task}}
+
+
+_TRAVELS = "restored_from"
+
+
 def graph_view(
     schedule: TaskSchedule,
     fields: frozenset[str],
+    graph: str,
     iteration: int,
-    task: GraphTask | None,
+    task: int | None,
     error: Failure | None,
-) -> Json:
+) -> GraphView:
     """Return what the steps of a graph read as `graph`; of large parts, only those in `fields`.
 
     Args:
         schedule: The schedule of the graph.
         fields: The fields that some template of the graph reads.
+        graph: The place of the graph.
         iteration: The number of the attempt, from 1.
-        task: The task of the steps; None for those that choose one.
+        task: The number of the task of the steps; None for those that choose one.
         error: The failure of the task's latest attempt.
     """
-    view: Json = {"iteration": iteration, "error": _error(error)}
+    small: Json = {"iteration": iteration, "error": _error(error)}
+    return GraphView(small | _large_parts(schedule, fields, task), graph, task)
+
+
+def restored(
+    value: JsonValue, schedule: TaskSchedule, fields: frozenset[str], graph: str
+) -> GraphView | None:
+    """Return a view that has travelled, as the graph is now; None if it is not of this graph."""
+    match value:
+        case {"restored_from": {"graph": str(of), "task": int() | None as task}} if of == graph:
+            small: Json = {name: value[name] for name in ("iteration", "error")}
+            return GraphView(small | _large_parts(schedule, fields, task), graph, task)
+        case _:
+            return None
+
+
+def _large_parts(schedule: TaskSchedule, fields: frozenset[str], task: int | None) -> Json:
+    view: Json = {}
     if "available" in fields:
         view["available"] = [schedule.tasks[one].value for one in schedule.available()]
     if "tasks" in fields:
-        view["tasks"] = [
-            {**task.value, **_standing(schedule, index)}
-            for index, task in enumerate(schedule.tasks)
-        ]
+        view["tasks"] = [_shown(schedule, index) for index in range(len(schedule.tasks))]
     if "dependencies" in fields:
-        names = () if task is None else task.dependencies
+        names = () if task is None else schedule.tasks[task].dependencies
         view["dependencies"] = {name: schedule.tasks[schedule.index[name]].data for name in names}
     return view
+
+
+def _shown(schedule: TaskSchedule, index: int) -> Json:
+    """Return a task with its status, made once until either changes."""
+    shown = schedule.shown.get(index)
+    if shown is None:
+        standing = _standing(schedule, index)
+        shown = schedule.shown[index] = {**schedule.tasks[index].value, **standing}
+    return shown
 
 
 def _error(error: Failure | None) -> JsonValue:

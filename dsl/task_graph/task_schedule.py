@@ -16,6 +16,7 @@ from dsl.task_graph.task_causes import (
     GraphTaskStarted,
     GraphTaskWaits,
 )
+from dsl.values import Json
 
 _MAX_NAMED = 3
 
@@ -28,6 +29,8 @@ class TaskSchedule:
         self.counts: dict[GraphTaskStatus, int] = dict.fromkeys(GRAPH_TASK_STATUSES, 0)
         self.index: dict[str, int] = {}
         """`{id: number of the task}`."""
+        self.shown: dict[int, Json] = {}
+        """`{number of the task: as templates see it}`, for those that have not changed since."""
         self._by_path = order == "critical_path"
         self._dependents: list[list[int]] = []
         self._waits: list[int] = []
@@ -89,6 +92,10 @@ class TaskSchedule:
             self._waits[dependent] -= 1
             self._offer(dependent)
         return []
+
+    def changed(self, index: int) -> None:
+        """Note that a task is not as templates saw it."""
+        self.shown.pop(index, None)
 
     def stop(self) -> None:
         """Skip every task that has not ended."""
@@ -172,6 +179,8 @@ class TaskSchedule:
         self.counts[status] += 1
         task.status = status
         task.cause = cause
+        for changed in (index, *self._dependents[index]):  # which may wait for one task less
+            self.changed(changed)
 
     def _offer(self, index: int) -> None:
         """Let a task start that waits for nothing."""

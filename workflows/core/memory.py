@@ -5,7 +5,7 @@ how far each composite step is. So an interpreter that starts anew with the same
 the same place (see docs/decisions/0007-frames-keep-every-position.md).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -17,6 +17,7 @@ from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.causes import RouteCause, Started
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.step_kinds.join_policies import MergePolicy
+from dsl.task_graph.graph_data import GraphView
 from dsl.values import Json
 from workflows.core.cause_facts import without_wording
 from workflows.core.trail_because import trail_because
@@ -153,6 +154,15 @@ class Frame:
         if self.earlier:
             self.earlier.pop(name, None)
 
+    def carried(self) -> "Frame":
+        """Return what a run takes along of it: no view of a task graph, which has the graph."""
+        views = {
+            name: value.carried()
+            for name, value in self.variables.items()
+            if isinstance(value, GraphView)
+        }
+        return replace(self, variables={**self.variables, **views}) if views else self
+
     def copy(self) -> "Frame":
         """Return a frame for a concurrent branch: the same values in mappings of its own."""
         return Frame(dict(self.tasks), dict(self.variables), self.input, dict(self.earlier))
@@ -179,6 +189,8 @@ class Tally:
     """Calls that used tokens without a price."""
     untold: int = 0
     """Turns of agents that do not report their usage."""
+    cut_off: int = 0
+    """Turns that were left while they ran: their input is estimated."""
     seconds: float = 0.0
 
 

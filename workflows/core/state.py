@@ -131,7 +131,8 @@ class RunState:
 
     def carried(self) -> Json:
         """Return what a run takes along as it continues as new; of the trail, the latest."""
-        kept = replace(self, trail=self.trail[-_TRAIL_CARRIED:])
+        frames = {key: frame.carried() for key, frame in self.frames.items()}
+        kept = replace(self, trail=self.trail[-_TRAIL_CARRIED:], frames=frames)
         return cast("Json", _STATE.dump_python(kept, mode="json", exclude_defaults=True))
 
     def values(self) -> Iterator[JsonValue]:
@@ -142,7 +143,7 @@ class RunState:
                 yield from (outcome.data for outcome in outcomes.values())
         for frame in self.frames.values():
             yield frame.input
-            yield from frame.variables.values()
+            yield from frame.carried().variables.values()
             yield from (outcome.data for outcome in frame.tasks.values())
         yield from self.progress.values()
         yield from (message.value for message in self.session.queue)

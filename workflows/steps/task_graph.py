@@ -14,8 +14,8 @@ from dsl.model.retryability import can_pass
 from dsl.model.sections.template_bound import number_of
 from dsl.model.steps import TaskGraphStep
 from dsl.sizes import check_size
-from dsl.task_graph.graph_data import graph_view
-from dsl.task_graph.graph_tasks import MAX_TASKS_SIZE, GraphTask
+from dsl.task_graph.graph_data import GraphView, graph_view, restored
+from dsl.task_graph.graph_tasks import MAX_TASKS_SIZE
 from dsl.task_graph.task_causes import GraphTaskStarted
 from dsl.templates.template_filling import fill
 from workflows.approvals.failed_steps import accepted
@@ -41,6 +41,7 @@ async def execute(
         graphs[key] = progress
         skip_steps(step.select, place, scope)
     graph = _Graph(step, place, scope, interpreter, graphs[key])
+    graph.restore()
     at_once = number_of(step.concurrency)
     if at_once == 1:
         while (name := graph.take()) is not None:
@@ -166,9 +167,18 @@ class _Graph(Mapping[str, Job]):
         choice = fill(self._step.chosen, self._place.facts(self._scope).names())
         return choice.strip() if isinstance(choice, str) else "" if choice is None else str(choice)
 
-    def _view(self, task: GraphTask | None, error: Failure | None) -> dict[str, JsonValue]:
+    def _view(self, task: int | None, error: Failure | None) -> GraphView:
         iteration = self._progress.iterations + (task is None)
-        return graph_view(self._schedule, self._fields, iteration, task, error)
+        place = self._place.key
+        return graph_view(self._schedule, self._fields, place, iteration, task, error)
+
+    def restore(self) -> None:
+        """Restore what running tasks read of the graph, after the run has continued as new."""
+        for frame in self._scope.state.frames.values():
+            value = frame.variables.get(GRAPH_VARIABLE)
+            if value is not None and not isinstance(value, GraphView):
+                view = restored(value, self._schedule, self._fields, self._place.key)
+                frame.variables[GRAPH_VARIABLE] = value if view is None else view
 
     async def _run(self, index: int) -> None:
         """Run a task with all its attempts, and what follows when all have failed."""
@@ -208,7 +218,7 @@ class _Graph(Mapping[str, Job]):
             running.recovering = True
             take_draft(inside.key.frame_of(inside.name), self._scope)
         inner = inside.branched(inside.name, self._scope)
-        view = self._view(self._schedule.tasks[index], running.error)
+        view = self._view(index, running.error)
         inner.frame(self._scope).variables[GRAPH_VARIABLE] = view
         recovery = () if isinstance(steps, str) else steps
         outcome = await self._interpreter.run_steps(recovery, inner, part="on_failed_task")
@@ -222,7 +232,7 @@ class _Graph(Mapping[str, Job]):
             running.retries = 0
         while True:
             if key not in frames:
-                self._begin(self._schedule.tasks[index], inside, running)
+                self._begin(index, inside, running)
             inner = inside.branched(inside.name, scope)
             outcome = await self._interpreter.run_steps(self._step.body, inner, part="body")
             outcome = self._checked(index, outcome, inner)
@@ -237,13 +247,15 @@ class _Graph(Mapping[str, Job]):
             note_step(scope, inside, "retried", Failed("failed", outcome.error))
             running.retries += 1
 
-    def _begin(self, task: GraphTask, inside: Location, running: TaskAttempts) -> None:
+    def _begin(self, index: int, inside: Location, running: TaskAttempts) -> None:
         """Begin an attempt with a frame of its own."""
+        task = self._schedule.tasks[index]
         self._progress.iterations += 1
         task.attempts += 1
+        self._schedule.changed(index)
         variables = inside.branched(inside.name, self._scope).frame(self._scope).variables
         variables[self._step.task_variable] = task.value
-        variables[GRAPH_VARIABLE] = self._view(task, running.error)
+        variables[GRAPH_VARIABLE] = self._view(index, running.error)
 
     def _may_retry(self, error: Failure, running: TaskAttempts) -> bool:
         return (

@@ -1,0 +1,250 @@
+"""Run one large task graph while its workers are killed; check that nothing is lost or repeated.
+
+    python -m tests.chaos.graphs --tasks 2000 --kills 10 --seed 7
+
+The tasks run 20 at a time on two real `coterie worker` processes; the run continues as new by
+itself. The exit code is 1 when a promise was broken; the folder is kept then.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import Popen
+from typing import Any, cast
+
+from temporalio.client import Client
+from temporalio.testing import WorkflowEnvironment
+
+from coterie.replay.links import links
+from coterie.runs.new_runs import start_run
+from coterie.runs.run_client import Run
+from coterie.storage.wire import data_converter
+from dsl.values import Json
+from tests.chaos.book import Call, calls_of, read_log
+from tests.support.project import BIN, Project
+from workflows.core.messages import TeamInput
+
+SAMPLE = Path(__file__).parent / "graph_project"
+RUN = "graph"
+MIN_HISTORIES = 4
+"""A run that has continued as new three times has as many."""
+_WORKERS = 2
+_LOOK = 0.5
+_GAP = (2.0, 8.0)
+"""Seconds between two kills."""
+_GROWTH = 1.3
+"""How much larger the workers may be in the last third of the run than in the middle one."""
+
+
+@dataclass
+class Workers:
+    """The workers of the run, and their resident memory as seen over time."""
+
+    project: Project
+    chance: random.Random
+    kills: list[float] = field(default_factory=list[float])
+    """Unix times."""
+    sizes: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    """Unix time, and MB of the largest worker."""
+    _running: "list[Popen[bytes]]" = field(default_factory=list["Popen[bytes]"])
+
+    def begin(self) -> None:
+        """Start them."""
+        self._running = [self.project.begin("worker") for _ in range(_WORKERS)]
+
+    def look(self) -> None:
+        """Note how large they are."""
+        self.sizes.append((time.time(), max(resident(worker.pid) for worker in self._running)))
+
+    async def kill(self, number: int) -> None:
+        """`kill -9` so many of them, one at a time; another one takes its place at once."""
+        for _ in range(number):
+            await asyncio.sleep(self.chance.uniform(*_GAP))
+            worker = self._running.pop(self.chance.randrange(len(self._running)))
+            worker.kill()
+            worker.wait()
+            self.kills.append(time.time())
+            self._running.append(self.project.begin("worker"))
+
+
+def resident(pid: int) -> float:
+    """Return the MB of a process in memory; 0 if it is gone."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    sizes = (line.split()[1] for line in lines if line.startswith("VmRSS:"))
+    return int(next(sizes, "0")) / 1024
+
+
+def random_tasks(number: int, chance: random.Random) -> list[Json]:
+    """Return tasks of which each depends on up to two of the forty before it."""
+    return [
+        {
+            "id": f"t{n}",
+            "dependencies": [
+                f"t{chance.randrange(max(0, n - 40), n)}" for _ in range(chance.randint(0, 2)) if n
+            ],
+        }
+        for n in range(number)
+    ]
+
+
+def check(
+    dependencies: Mapping[str, Sequence[str]], calls: Sequence[Call], counted: object
+) -> list[str]:
+    """Return the broken promises of the tasks: each is done once, and after what it depends on.
+
+    Args:
+        dependencies: `{task: the tasks before it}`.
+        calls: Of all histories.
+        counted: The tasks that the context of the run has counted.
+    """
+    wrong: list[str] = []
+    of_task: dict[str, list[Call]] = {name: [] for name in dependencies}
+    for call in calls:
+        of_task[str(json.loads(call.input)["inputs"]["task"]["id"])].append(call)
+    for name, made in of_task.items():
+        if len(made) != 1 or made[0].completed is None:
+            wrong.append(f"{name} has {len(made)} calls, and not exactly one with a result")
+            continue
+        for before in dependencies[name]:
+            ended = of_task[before][0].completed if of_task[before] else None
+            if ended is None or ended > made[0].scheduled:
+                wrong.append(f"{name} started before {before} had ended")
+    if counted != len(dependencies):
+        wrong.append(f"the context counts {counted} of {len(dependencies)} tasks")
+    return wrong
+
+
+def growth(sizes: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the largest size, in MB, in the middle and in the last third of the run.
+
+    In the first third, the workers still load what they need.
+    """
+    third = max(1, len(sizes) // 3)
+    return max(size for _, size in sizes[third:-third]), max(size for _, size in sizes[-third:])
+
+
+@asynccontextmanager
+async def server(continue_after: int | None) -> AsyncGenerator[WorkflowEnvironment]:
+    """The real server; with a number, it suggests to continue as new after so many events."""
+    setting = f"limit.historyCount.suggestContinueAsNew={continue_after}"
+    start: Any = WorkflowEnvironment.start_local  # pyright: ignore
+    async with await start(
+        dev_server_existing_path=str(BIN / "temporal"),
+        dev_server_extra_args=[] if continue_after is None else ["--dynamic-config-value", setting],
+        data_converter=data_converter,
+    ) as env:
+        yield env
+
+
+async def play(arguments: argparse.Namespace, folder: Path) -> list[str]:
+    """Run the graph, kill its workers meanwhile; return the promises that were broken."""
+    chance = random.Random(arguments.seed)
+    tasks = random_tasks(arguments.tasks, chance)
+    async with server(arguments.continue_after) as env:
+        client: Client = env.client
+        address = client.service_client.config.target_host
+        project = Project(folder, {"COTERIE_ADDRESS": address}, SAMPLE)
+        workers = Workers(project, chance)
+        try:
+            workers.begin()
+            began = time.monotonic()
+            context: Json = {"tasks": [*tasks], "done": 0}
+            given = TeamInput(team="graph", context=context)
+            await start_run(client, RUN, given, task_queue="coterie", summary=RUN)
+            killing = asyncio.create_task(workers.kill(arguments.kills))
+            end = await asyncio.wait_for(_ended(Run(client, RUN), workers), arguments.limit * 60)
+            killing.cancel()
+            seconds = time.monotonic() - began
+            histories = [history async for history in links(client, RUN)]
+        finally:
+            project.close()
+    calls = [call for one in histories for call in calls_of(one) if call.type == "run_agent"]
+    middle, last = growth(workers.sizes)
+    attempts = sum(call.attempts for call in calls)
+    asked = sum(map(len, read_log(folder / "calls.jsonl").values()))
+    events = sum(len(history.events) for history in histories)
+    tell(f"{len(tasks)} tasks in {seconds:.0f} s, {len(workers.kills)} kills of a worker")
+    tell(f"{len(histories)} histories, {events:,} events, {events / len(tasks):.2f} a task")
+    tell(f"{len(calls)} model turns, {attempts} attempts, {asked} calls of the model")
+    tell(f"largest worker: {middle:.0f} MB in the middle third, {last:.0f} MB in the last")
+    wrong = check(dependencies_of(tasks), calls, end.get("done"))
+    if len(histories) < MIN_HISTORIES:
+        wrong.append(f"{len(histories)} histories: it continued as new less than three times")
+    if last > _GROWTH * middle:
+        wrong.append(f"the workers grew from {middle:.0f} to {last:.0f} MB")
+    if attempts - len(calls) > 20 * len(workers.kills):
+        wrong.append(f"{attempts - len(calls)} attempts were repeated after so few kills")
+    return wrong
+
+
+async def _ended(run: Run, workers: Workers) -> Json:
+    """Wait for the end of the run, and watch its workers; return its context."""
+    ending = asyncio.create_task(run.end())
+    while not ending.done():
+        workers.look()
+        await asyncio.wait([ending], timeout=_LOOK)
+    end = await ending
+    if not end.completed or end.result is None:
+        raise RuntimeError(f"the run did not complete: {end.message}")
+    return end.result.context
+
+
+def dependencies_of(tasks: Sequence[Json]) -> dict[str, list[str]]:
+    """Return `{task: the tasks before it}`."""
+    return {
+        str(one["id"]): [str(n) for n in cast("list[str]", one["dependencies"])] for one in tasks
+    }
+
+
+def tell(line: str) -> None:
+    """Show a line at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Read the arguments, play it, tell what came of it."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.chaos.graphs",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--tasks", type=int, default=2000, help="how many tasks (2000)")
+    parser.add_argument("--kills", type=int, default=10, help="how many kills at most (10)")
+    parser.add_argument("--seed", type=int, default=7, help="of the graph and of the kills (7)")
+    parser.add_argument("--limit", type=float, default=30, help="minutes for all of it (30)")
+    parser.add_argument(
+        "--continue-after",
+        type=int,
+        help="events after which the server suggests to continue as new; default: its own",
+    )
+    arguments = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="coterie-graphs-"))
+    wrong = asyncio.run(play(arguments, folder / "project"))
+    for line in wrong[:20]:
+        tell(f"WRONG {line}")
+    if wrong:
+        tell(f"{len(wrong)} promises were broken; see {folder}")
+        return 1
+    tell("nothing was lost or repeated")
+    shutil.rmtree(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -17,7 +17,17 @@ from workflows.core.views import TrailEntry
 
 _MAX_VALUE_LENGTH = 200
 _VISIT = TypeAdapter(Visit)
-_TOLD = ("skipped", "chosen", "caught", "retried", "failure", "failed", "blocked", "cancelled")
+_TOLD = (
+    "skipped",
+    "chosen",
+    "caught",
+    "retried",
+    "failure",
+    "failed",
+    "blocked",
+    "cut_off",
+    "cancelled",
+)
 """Kinds of steps that decided something, or led to a decision."""
 
 

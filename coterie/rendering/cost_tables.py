@@ -37,6 +37,9 @@ def cost_text(run: str, report: CostReport, *, over: bool) -> str:
         lines.append(f"  {without} without a price, not in the sum (see `prices`)")
     if total.untold:
         lines.append(f"  {counted(total.untold, 'turn')} of agents that do not report usage")
+    if total.cut_off:
+        cut_off = f"{counted(total.cut_off, 'call')} cut off"
+        lines.append(f"  {cut_off}: input tokens estimated, output not counted")
     lines += budget_lines(report.budgets)
     return text_of(lines)
 

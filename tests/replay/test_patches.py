@@ -1,5 +1,6 @@
 """A change that would break the runs in flight goes behind a patch: the example of the docs."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,10 @@ from dsl.model.steps import AgentStep
 from tests.replay.record import HISTORIES
 from tests.support.engine import engine
 from workflows.core.location import Location
-from workflows.core.patches import Patch
 from workflows.core.scope import Call, CallOptions, Scope
 
 
-class Trial(Patch):
+class Trial(StrEnum):
     """As a change of the interpreter would add it to `Patch`."""
 
     CALLS_BY_VISIT = "calls-by-visit"
@@ -38,7 +38,8 @@ def patched(
     step: AgentStep, place: Location, scope: Scope, options: CallOptions, reask: int
 ) -> Call:
     """The change behind a patch."""
-    if scope.patched(Trial.CALLS_BY_VISIT):
+    trial: Any = Trial.CALLS_BY_VISIT
+    if scope.patched(trial):
         return by_visit(step, place, scope, options, reask)
     call: Call = made(step, place, scope, options, reask)
     return call

@@ -7,6 +7,7 @@ from dsl.model.outcomes import Outcome
 from workflows.agents.repeated_calls import notes
 from workflows.budgets.balances import paid
 from workflows.budgets.call_admission import admit_call, in_flight
+from workflows.budgets.cut_off_calls import counting_if_cut_off
 from workflows.core.location import Location
 from workflows.core.scope import Call, CallFailed, Scope
 from workflows.core.usage import began, used
@@ -42,11 +43,13 @@ async def take_turn(
     """
     state = scope.state
     tally = began(state, place, turner.persona, turner.model)
+    personas = (*place.personas, turner.persona)
     try:
-        if scope.plan.budgets:
-            response = await _paid(scope, place, turner, request, call)
-        else:
-            response = await scope.run_agent(request, call)
+        async with counting_if_cut_off(scope, place, personas, request, tally):
+            if scope.plan.budgets:
+                response = await _paid(scope, place, turner, request, call)
+            else:
+                response = await scope.run_agent(request, call)
     except CallFailed as error:
         if error.spent is not None:
             used(state, place, tally, error.spent)

@@ -9,8 +9,13 @@ from enum import StrEnum
 
 
 class Patch(StrEnum):
-    """Every change that is behind a patch. There is none yet: no version was released.
+    """Every change that is behind a patch.
 
     A member's value stays in histories forever. Its comment gives the version, the reason, and when
     the old code can go: when no run that started before is open or kept any longer.
+    """
+
+    CUT_OFF_CALLS = "cut-off-calls"
+    """0.1.0: budgets count model turns that were cut off. A run without budgets does not ask. The
+    old code can go with the first release: only runs of development versions have it.
     """

@@ -5,6 +5,7 @@ for a workflow and is the only part of the interpreter that knows Temporal; `cot
 for one process.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Set
 from datetime import datetime
 from typing import NamedTuple, Protocol
@@ -69,6 +70,10 @@ class on_abort:  # lower case, since it reads `async with on_abort(close):`
             work = self._cleanup()
             if work is not None:
                 await work
+
+
+class NeverCalled(asyncio.CancelledError):
+    """A call was cancelled before it began."""
 
 
 class CallFailed(Exception):

@@ -30,6 +30,7 @@ from workflows.core.trail_causes import (
     ApprovalNotAsked,
     BranchChosen,
     BranchRanked,
+    CallCutOff,
     CallRefused,
     CallRepeated,
     Failed,
@@ -87,6 +88,7 @@ def _worded(cause: TrailCause) -> str:
             | PersonaChosen()
             | BranchRanked()
             | CallRepeated()
+            | CallCutOff()
             | TimeOver()
         ):
             return _step(cause)
@@ -133,6 +135,7 @@ def _step(
     | PersonaChosen
     | BranchRanked
     | CallRepeated
+    | CallCutOff
     | TimeOver,
 ) -> str:
     match cause:
@@ -154,6 +157,10 @@ def _step(
                 f"{call} was called {times} times with the same arguments and gave the same "
                 "result each time"
             )
+        case CallCutOff(model=model, input_tokens=tokens):
+            known = f"about {tokens:,} input tokens are counted, an estimate"
+            left = f"nobody waits for the answer of {model or 'the agent'} any more"
+            return f"{left}; {known if tokens else 'its usage is not known'}"
         case TimeOver(seconds=seconds):
             return f"cancel_timeout: {seconds:g} s have passed"
 

@@ -158,6 +158,15 @@ class LoopExited:
 
 
 @dataclass(frozen=True, slots=True)
+class CallCutOff:
+    """A model turn was left while it ran; its input is estimated."""
+
+    code: Literal["call_cut_off"]
+    model: str
+    input_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class TimeOver:
     """The cleanup of a cancelled run took too long."""
 
@@ -349,6 +358,7 @@ TrailCause = Annotated[
     | ModelTurned
     | CallRefused
     | LoopExited
+    | CallCutOff
     | TimeOver
     | RequestDecided
     | ApprovalNotAsked

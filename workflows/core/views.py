@@ -182,6 +182,9 @@ class CostRow(Frozen):
     """Calls of models without a price; the cost leaves them out."""
     untold: int = 0
     """Turns of agents that do not report their usage."""
+    cut_off: int = 0
+    """Turns that were left while they ran: their input tokens are estimated, their output is not
+    counted, and no cost is known."""
     seconds: float = 0.0
     """Time that the calls worked, in total."""
 

@@ -27,7 +27,7 @@ from activities.contracts import (
 )
 from workflows.core.encoding import encoded
 from workflows.core.location import Skipped
-from workflows.core.scope import Call, CallFailed
+from workflows.core.scope import Call, CallFailed, NeverCalled
 from workflows.core.state import RunState
 from workflows.core.usage import together
 from workflows.temporal.pacer import Pacer
@@ -86,7 +86,10 @@ class Calls:
         sendable = encoded(request)
         if isinstance(sendable, str):
             raise CallFailed(FailureType.REQUEST_TOO_LARGE, f"{call.summary}: {sendable}")
-        await self._pacer.call(len(sendable.payload.data))
+        try:
+            await self._pacer.call(len(sendable.payload.data))
+        except asyncio.CancelledError:
+            raise NeverCalled from None
         try:
             handle = workflow.start_activity(
                 name,

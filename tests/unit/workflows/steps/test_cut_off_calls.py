@@ -1,16 +1,19 @@
-"""A call that must not happen twice, and that is cut off, ends as unknown."""
+"""Calls that are cut off: one that must not happen twice ends as unknown, and a model's is paid."""
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import pytest
 
-from activities.contracts import AgentRequest, SkillRequest, SkillResult
+from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
 from dsl.values import Json
-from tests.support.one_team import agent, work
+from tests.support.compiling import plan_of
+from tests.support.one_team import agent, document, work
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.core.scope import Call, Job
+from workflows.budgets.costs import report
+from workflows.core.scope import Call, Job, NeverCalled
 from workflows.interpreter import run
 
 
@@ -20,6 +23,16 @@ class RacingScope(StoppingScope):
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
         await asyncio.Event().wait()
         raise AssertionError("nobody answers")
+
+    async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
+        if request.task.startswith("slow"):
+            self.world.seconds += 2
+            await asyncio.Event().wait()
+        if request.task.startswith("unsent"):
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+            raise NeverCalled
+        return await super().run_agent(request, call)
 
     async def together(
         self,
@@ -79,3 +92,51 @@ async def test_a_lost_call_ends_as_unknown_where_it_must_not_happen_twice(
     assert task_data(result)["follow"] == [status, error, "fast"]
     reasons = [entry.because for entry in state.trail if entry.step == "follow/race/slow/deploy"]
     assert any("OutcomeUnknown" in because for because in reasons) == bool(error)
+
+
+RACE = f"""
+- name: race
+  type: parallel
+  join: any
+  branches:
+    lost: [{agent("slow_one", "{{ context.text }}")}]
+    waits: [{agent("unsent")}]
+    fast: [{agent("quick", "x")}]
+"""
+
+
+async def test_the_input_of_a_losing_model_call_is_estimated_counted_and_explained() -> None:
+    plan = work(RACE)
+    state = fresh(plan, {"text": "x" * 4000})
+    await run(RacingScope(plan, state, World(answer), None))
+    rows = {row.name: row for row in report(plan, state).tasks}
+    lost = rows["work/race/lost/slow_one"]
+    assert 1000 <= lost.input_tokens <= 1020
+    assert (lost.calls, lost.cut_off, lost.unpriced, lost.output_tokens) == (1, 1, 1, 0)
+    assert lost.seconds >= 2
+    assert rows["work/race/fast/quick"].cut_off == 0
+    (told,) = [entry for entry in state.trail if entry.status == "cut_off"]
+    assert told.step == "race/lost/slow_one"
+    assert told.tokens == lost.input_tokens
+    assert f"about {lost.input_tokens:,} input tokens are counted, an estimate" in told.because
+
+
+async def test_a_call_that_was_cut_off_before_it_began_costs_nothing() -> None:
+    plan = work(RACE)
+    state = fresh(plan, {"text": ""})
+    await run(RacingScope(plan, state, World(answer), None))
+    unsent = next(one for one in report(plan, state).tasks if one.name.endswith("unsent"))
+    assert (unsent.calls, unsent.cut_off, unsent.input_tokens) == (1, 0, 0)
+
+
+async def test_budgets_of_tokens_and_time_pay_for_a_losing_call_and_money_is_not_held_up() -> None:
+    budgets = "budgets: {tokens: 100000, money: 5, working_time: 1h}\n  teams:"
+    text = document(RACE).replace("\n  teams:", f"\n  {budgets}", 1)
+    priced = "providers: {scripted: {prices: {demo: {input: 1, output: 1}}}}\n  personas:"
+    plan = plan_of(text.replace("personas:", priced, 1))
+    state = fresh(plan, {"text": "x" * 4000})
+    await run(RacingScope(plan, state, World(answer), None))
+    used = {use.id: use for use in report(plan, state).budgets}
+    assert 1000 <= used["run.tokens"].used <= 1020
+    assert used["run.working_time"].used >= 2
+    assert (used["run.money"].used, used["run.money"].state) == (0, "open")

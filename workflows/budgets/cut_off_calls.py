@@ -1,0 +1,89 @@
+"""Cut-off calls: the probable usage of a model turn that is left while it runs. It is paid, too.
+
+Nobody waits for the answer of a branch that is no longer needed, so its usage is never reported:
+the input is estimated from what was sent, the output is not counted.
+"""
+
+import asyncio
+
+from activities.contracts import AgentRequest, Spent, TokenUsage
+from dsl.sizes import json_size
+from workflows.budgets.balances import Personas, paid
+from workflows.core.location import Location, Skipped
+from workflows.core.memory import Tally
+from workflows.core.patches import Patch
+from workflows.core.scope import NeverCalled, Scope
+from workflows.core.trail import note_step_end
+from workflows.core.trail_causes import CallCutOff
+from workflows.core.usage import used
+
+_BYTES_OF_A_TOKEN = 4
+
+
+class counting_if_cut_off:  # lower case, since it reads `async with counting_if_cut_off(...):`
+    """Counts the model turn of its block if that is cancelled, or skipped by a person."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        place: Location,
+        personas: Personas,
+        request: AgentRequest,
+        tally: Tally,
+    ) -> None:
+        self._scope = scope
+        self._place = place
+        self._personas = personas
+        self._request = request
+        self._tally = tally
+        self._since = scope.time()
+
+    async def __aenter__(self) -> None:
+        """Enter the block."""
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        """Count; the exception propagates."""
+        is_cut_off = isinstance(error, asyncio.CancelledError | Skipped)
+        if is_cut_off and not isinstance(error, NeverCalled):
+            self._count()
+
+    def _count(self) -> None:
+        scope, place, tally = self._scope, self._place, self._tally
+        tokens, since = estimated_input(self._request) or _usual_input(tally), self._since
+        seconds = round(scope.time() - since, 2)
+        tally.cut_off += 1
+        usage = TokenUsage(input_tokens=tokens) if tokens else None
+        used(scope.state, place, tally, Spent(usage=usage, seconds=seconds))
+        cause = CallCutOff("call_cut_off", tally.model, tokens)
+        note_step_end(scope, place, "cut_off", cause, since, tokens)
+        if scope.plan.budgets and scope.patched(Patch.CUT_OFF_CALLS):
+            # without a cost, a budget of money could not be held and would stop the run
+            spent = Spent(usage=usage, cost=0.0, seconds=seconds)
+            paid(scope, place, self._personas, spent, tally.model)
+
+
+def estimated_input(request: AgentRequest) -> int:
+    """Return about how many tokens a request sends: its prompts, and what they name.
+
+    0 if the request does not say. Earlier turns of a conversation are not in it: the worker keeps
+    them.
+    """
+    persona = request.persona
+    if persona is None:
+        return 0
+    texts = [*persona.prompts.values(), *request.notices]
+    if request.reask is not None:
+        texts += [request.reask.answer, request.reask.problem]
+    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+    return -(-(size + json_size(request.inputs)) // _BYTES_OF_A_TOKEN)
+
+
+def _usual_input(tally: Tally) -> int:
+    """Return what the other calls of a task have sent on average.
+
+    A later turn of an agent with tools names its conversation only.
+    """
+    others = tally.calls - 1
+    return tally.input_tokens // others if others else 0

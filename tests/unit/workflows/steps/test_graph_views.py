@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from typing import cast
 
 from activities.contracts import AgentRequest, SkillRequest
 from dsl.model.plan import Plan
@@ -107,7 +108,8 @@ async def test_a_run_that_continued_as_new_reads_the_graph_as_it_is_then() -> No
     data = result.output["graph"]
     assert isinstance(data, dict)
     assert data["completed"] is True
-    seen = [task["data"]["seen"] for task in data["tasks"]]
-    assert all(tasks == 60 and fields == 5 for tasks, _, _, fields in seen)
-    assert [before for _, before, _, _ in seen] == [0] * 40 + [1] * 20
-    assert sorted(iteration for _, _, iteration, _ in seen) == list(range(1, 61))
+    ended = cast("list[dict[str, dict[str, list[int]]]]", data["tasks"])
+    seen = [task["data"]["seen"] for task in ended]
+    assert all(one[0] == 60 and one[3] == 5 for one in seen)
+    assert [one[1] for one in seen] == [0] * 40 + [1] * 20
+    assert sorted(one[2] for one in seen) == list(range(1, 61))

@@ -4,15 +4,13 @@ Nobody waits for the answer of a branch that is no longer needed, so its usage i
 the input is estimated from what was sent, the output is not counted.
 """
 
-import asyncio
-
 from activities.contracts import AgentRequest, Spent, TokenUsage
 from dsl.sizes import json_size
 from workflows.budgets.balances import Personas, paid
 from workflows.core.location import Location, Skipped
 from workflows.core.memory import Tally
 from workflows.core.patches import Patch
-from workflows.core.scope import NeverCalled, Scope
+from workflows.core.scope import NEVER_CALLED, Interrupted, Scope
 from workflows.core.trail import note_step_end
 from workflows.core.trail_causes import CallCutOff
 from workflows.core.usage import used
@@ -45,8 +43,10 @@ class counting_if_cut_off:  # lower case, since it reads `async with counting_if
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
         """Count; the exception propagates."""
-        is_cut_off = isinstance(error, asyncio.CancelledError | Skipped)
-        if is_cut_off and not isinstance(error, NeverCalled):
+        if error is None or isinstance(error, Interrupted | GeneratorExit):
+            return
+        is_cut_off = isinstance(error, Skipped) or not isinstance(error, Exception)
+        if is_cut_off and NEVER_CALLED not in error.args:
             self._count()
 
     def _count(self) -> None:

@@ -5,7 +5,6 @@ for a workflow and is the only part of the interpreter that knows Temporal; `cot
 for one process.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Set
 from datetime import datetime
 from typing import NamedTuple, Protocol
@@ -72,8 +71,8 @@ class on_abort:  # lower case, since it reads `async with on_abort(close):`
                 await work
 
 
-class NeverCalled(asyncio.CancelledError):
-    """A call was cancelled before it began."""
+NEVER_CALLED = object()
+"""The argument of the cancellation of a call that had not begun."""
 
 
 class CallFailed(Exception):

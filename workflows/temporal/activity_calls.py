@@ -27,7 +27,7 @@ from activities.contracts import (
 )
 from workflows.core.encoding import encoded
 from workflows.core.location import Skipped
-from workflows.core.scope import Call, CallFailed, NeverCalled
+from workflows.core.scope import NEVER_CALLED, Call, CallFailed
 from workflows.core.state import RunState
 from workflows.core.usage import together
 from workflows.temporal.pacer import Pacer
@@ -89,7 +89,7 @@ class Calls:
         try:
             await self._pacer.call(len(sendable.payload.data))
         except asyncio.CancelledError:
-            raise NeverCalled from None
+            raise asyncio.CancelledError(NEVER_CALLED) from None
         try:
             handle = workflow.start_activity(
                 name,

@@ -10,7 +10,7 @@ from workflows.budgets.balances import Personas, paid
 from workflows.core.location import Location, Skipped
 from workflows.core.memory import Tally
 from workflows.core.patches import Patch
-from workflows.core.scope import NEVER_CALLED, Interrupted, Scope
+from workflows.core.scope import Interrupted, NeverCalled, Scope
 from workflows.core.trail import note_step_end
 from workflows.core.trail_causes import CallCutOff
 from workflows.core.usage import used
@@ -46,7 +46,7 @@ class counting_if_cut_off:  # lower case, since it reads `async with counting_if
         if error is None or isinstance(error, Interrupted | GeneratorExit):
             return
         is_cut_off = isinstance(error, Skipped) or not isinstance(error, Exception)
-        if is_cut_off and NEVER_CALLED not in error.args:
+        if is_cut_off and not isinstance(error, NeverCalled):
             self._count()
 
     def _count(self) -> None:

@@ -71,8 +71,8 @@ class on_abort:  # lower case, since it reads `async with on_abort(close):`
                 await work
 
 
-NEVER_CALLED = object()
-"""The argument of the cancellation of a call that had not begun."""
+class NeverCalled(BaseException):
+    """Marks the cancellation of a call that had not begun."""
 
 
 class CallFailed(Exception):

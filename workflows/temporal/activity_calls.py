@@ -27,7 +27,7 @@ from activities.contracts import (
 )
 from workflows.core.encoding import encoded
 from workflows.core.location import Skipped
-from workflows.core.scope import NEVER_CALLED, Call, CallFailed
+from workflows.core.scope import Call, CallFailed, NeverCalled
 from workflows.core.state import RunState
 from workflows.core.usage import together
 from workflows.temporal.pacer import Pacer
@@ -37,6 +37,10 @@ _STOPPED = Cancellation.WAIT_CANCELLATION_COMPLETED
 """A skill changes the world, so the next step waits until a cancelled skill has stopped."""
 
 T = TypeVar("T", AgentResponse, SkillResult)
+
+
+class CancelledEarly(asyncio.CancelledError, NeverCalled):
+    """A call was cancelled before it began."""
 
 
 class Calls:
@@ -89,7 +93,7 @@ class Calls:
         try:
             await self._pacer.call(len(sendable.payload.data))
         except asyncio.CancelledError:
-            raise asyncio.CancelledError(NEVER_CALLED) from None
+            raise CancelledEarly from None
         try:
             handle = workflow.start_activity(
                 name,

@@ -13,8 +13,9 @@ from tests.support.one_team import agent, document, work
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from workflows.budgets.costs import report
-from workflows.core.scope import NEVER_CALLED, Call, Job
+from workflows.core.scope import Call, Job
 from workflows.interpreter import run
+from workflows.temporal.activity_calls import CancelledEarly
 
 
 class RacingScope(StoppingScope):
@@ -31,7 +32,7 @@ class RacingScope(StoppingScope):
         if request.task.startswith("unsent"):
             with suppress(asyncio.CancelledError):
                 await asyncio.Event().wait()
-            raise asyncio.CancelledError(NEVER_CALLED)
+            raise CancelledEarly
         return await super().run_agent(request, call)
 
     async def together(

@@ -70,6 +70,10 @@ VERBS: Mapping[str, Verb] = {
         "show every limit of a document and the line that sets it",
         "coterie.commands.documents.limits",
     ),
+    "tools": Verb(
+        "list the tools of a document and the worker's skills, show one, or call it",
+        "coterie.commands.documents.tools",
+    ),
     "schema": Verb(
         "print the JSON Schema of documents, for editors",
         "coterie.commands.documents.schema",

@@ -1,0 +1,91 @@
+"""Call a tool or a skill from the terminal: a real call, in this process, on the real workspace."""
+
+import secrets
+from typing import NamedTuple
+
+from pydantic import JsonValue
+from temporalio.exceptions import ApplicationError
+
+from activities.contracts import SkillRequest
+from activities.skills.skill_activity import SkillActivities
+from coterie.display.keyboard import ask_yes_no
+from coterie.documents.worker_trust import TrustedConfig
+from coterie.explaining.tools_text import ListedTool
+from coterie.failures import CommandError
+from coterie.interrupts import run_async
+from coterie.settings import Settings
+from coterie.terminal import is_interactive, note
+from coterie.worker.command_sandbox import command_sandbox
+from coterie.worker.surroundings import workspace_of
+from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.values import Json
+
+_EFFECTS = {
+    "read": "changes nothing",
+    "idempotent": "may change something; a repeated call changes nothing more",
+    "once": "must not happen twice",
+}
+
+
+class CalledTool(NamedTuple):
+    """A tool that the terminal calls: its contract, and the skill that does the work."""
+
+    tool: ListedTool
+    skill: str
+
+
+def call_from_terminal(
+    called: CalledTool, arguments: Json, trusted: TrustedConfig, settings: Settings, *, yes: bool
+) -> JsonValue:
+    """Check the arguments, show the effect, and call.
+
+    Args:
+        called: The tool.
+        arguments: As given; what the tool fixes is merged over them.
+        trusted: The worker's configuration.
+        settings: Of the command.
+        yes: Whether a call that must not happen twice needs no further word.
+
+    Raises:
+        CommandError: The arguments do not match, the person declines, or the call fails.
+    """
+    tool = called.tool
+    _check(tool, arguments)
+    note(f"{tool.name} ({called.skill}): {_EFFECTS[tool.effect]}")
+    if tool.effect == "once" and not yes:
+        _confirm(tool.name)
+    sandbox, warning = command_sandbox(trusted, settings)
+    if warning is not None:
+        note(f"coterie: {warning}")
+    skills = SkillActivities(workspace_of(trusted, settings, sandbox))
+    request = SkillRequest(
+        skill=called.skill,
+        input={**arguments, **tool.fixed},
+        key=f"terminal-{secrets.token_hex(8)}/{tool.name}",
+    )
+    try:
+        return run_async(skills.call_skill(request)).data
+    except ApplicationError as error:
+        raise CommandError(f"{tool.name} failed with {error.type}: {error.message}") from None
+
+
+def _check(tool: ListedTool, arguments: Json) -> None:
+    fixed = [name for name in arguments if name in tool.fixed]
+    if fixed:
+        raise CommandError(f"the tool {tool.name!r} fixes {fixed[0]!r}; leave it out")
+    try:
+        problems = misfits(arguments, tool.input_schema, "`--arguments`")
+    except UnusableSchema:
+        return  # the skill checks its own input
+    if problems:
+        raise CommandError(
+            f"{'; '.join(problems)}. `coterie tools show {tool.name}` prints what it takes"
+        )
+
+
+def _confirm(name: str) -> None:
+    """Ask before a call that must not happen twice."""
+    if not is_interactive():
+        raise CommandError(f"{name!r} must not happen twice, and nobody can confirm; add --yes")
+    if not run_async(ask_yes_no(f"Call {name} now?")):
+        raise CommandError("not called")

@@ -1,0 +1,117 @@
+"""Tools and skills as text: a table of all, and the contract of one."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from coterie.text.columns import aligned
+from coterie.text.durations import duration
+from dsl.json_schema.argument_schemas import arguments_schema
+from dsl.model.capabilities import Label, SkillContract
+from dsl.model.plan import Plan
+from dsl.model.terms import consent
+from dsl.model.tools.tool_contract import Tool
+from dsl.values import Json
+
+
+class ListedTool(NamedTuple):
+    """A tool of a document, or a skill that any document may make a tool of."""
+
+    name: str
+    made_of: str
+    """`skill Discovery.collect`."""
+    description: str
+    effect: str
+    timeout: float | None
+    retries: int
+    labels: tuple[Label, ...]
+    approval: str
+    """`before`, `after`, or empty."""
+    input_schema: Json
+    output_schema: Json | None
+    fixed: Json
+    contract: str = ""
+
+    def as_dict(self) -> Json:
+        """Return it as JSON."""
+        return {**self._asdict(), "labels": [*self.labels]}
+
+
+def listed_tools(plan: Plan | None, skills: Mapping[str, SkillContract]) -> list[ListedTool]:
+    """Return the tools of a plan in the order of the document, then all skills by name."""
+    own = (
+        [] if plan is None else [_of_tool(name, tool, skills) for name, tool in plan.tools.items()]
+    )
+    return [*own, *(_of_skill(skills[name]) for name in sorted(skills))]
+
+
+def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> ListedTool:
+    asked, terms = consent(tool.requires_approval), tool.terms
+    contract = skills.get(tool.skill or "")
+    taken = tool.input_schema
+    if taken is None and contract is not None:
+        taken = arguments_schema(contract.input_schema, tool.fixed)
+    return ListedTool(
+        name,
+        f"{tool.origin.kind} {tool.origin.name}",
+        tool.description,
+        tool.effect if terms is not None else "",
+        tool.timeout if terms is None else terms.timeout,
+        tool.retries if terms is None else terms.retries,
+        tool.labels,
+        "" if asked is None else asked.at,
+        taken or {},
+        tool.output_schema if contract is None else contract.output_schema,
+        tool.fixed,
+        tool.contract,
+    )
+
+
+def _of_skill(contract: SkillContract) -> ListedTool:
+    return ListedTool(
+        contract.name,
+        "skill",
+        contract.description,
+        contract.effect,
+        contract.timeout,
+        contract.retries,
+        contract.labels,
+        "",
+        contract.input_schema,
+        contract.output_schema,
+        {},
+    )
+
+
+def tools_table(tools: Iterable[ListedTool]) -> str:
+    """Return one line for each tool."""
+    rows = [
+        (one.name, one.made_of, one.effect, ", ".join(one.labels), one.description) for one in tools
+    ]
+    return "\n".join(aligned([("name", "made of", "effect", "labels", "description"), *rows]))
+
+
+def tool_text(tool: ListedTool) -> str:
+    """Return the contract of one tool."""
+    limit = "none" if tool.timeout is None else duration(tool.timeout)
+    facts = {
+        "made of": tool.made_of,
+        "effect": tool.effect,
+        "timeout": f"{limit}, {tool.retries} retries",
+        "labels": ", ".join(tool.labels),
+        "approval": tool.approval,
+        "contract": tool.contract,
+    }
+    lines = [tool.name, f"  {tool.description}", ""]
+    lines += [f"  {line}" for line in aligned([(k, v) for k, v in facts.items() if v])]
+    if tool.fixed:
+        lines += ["", "fixed", _json(tool.fixed)]
+    lines += ["", "input", _json(tool.input_schema)]
+    if tool.output_schema is not None:
+        lines += ["", "output", _json(tool.output_schema)]
+    return "\n".join(lines)
+
+
+def _json(value: Json) -> str:
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return "\n".join(f"  {line}" for line in text.splitlines())

@@ -164,4 +164,7 @@ async def test_the_scripted_provider_needs_no_key(tmp_path: Path) -> None:
 
 def test_the_scripted_provider_without_a_script_says_so() -> None:
     failed = refused(Providers({"s": ProviderSettings("s", "scripted")}), "s")
-    assert failed.message == "provider 's' has no script: set `answers` to its path"
+    assert failed.message == (
+        "provider 's' has no script: set `answers` to its path, or `mock: schema` to make up "
+        "answers by the schemas of personas"
+    )

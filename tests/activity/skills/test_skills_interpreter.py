@@ -63,12 +63,12 @@ async def test_the_first_on_path_counts_else_and_never_coteries_own(tmp_path: Pa
 
 def test_a_command_needs_a_python_when_it_names_one_and_only_then(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path, environment={"PATH": str(Path(sys.executable).parent)})
-    plain = prepare(Command("it", ("sh", "-c", "true")), workspace, tmp_path)
+    plain = prepare(Command("it", ("sh", "-c", "true")), workspace, tmp_path, {})
     assert (plain.argv, plain.python) == (("sh", "-c", "true"), None)
     with pytest.raises(NotStarted, match="the project has no Python"):
-        prepare(Command("it", ("{python}",)), workspace, tmp_path)
+        prepare(Command("it", ("{python}",)), workspace, tmp_path, {})
     own = made(tmp_path / ".venv") / "bin" / "python"
-    named = prepare(Command("it", ("env", "P={python}")), workspace, tmp_path)
+    named = prepare(Command("it", ("env", "P={python}")), workspace, tmp_path, {})
     assert (named.argv, named.python) == (("env", f"P={own}"), str(own))
 
 

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-import workflows.steps.agent
+import workflows.agents.single_turns
 from coterie.replay.replay import replay
 from coterie.storage.histories import read_history
-from dsl.model.steps import AgentStep
 from tests.replay.record import HISTORIES
 from tests.support.engine import engine
 from workflows.core.location import Location
@@ -23,30 +22,30 @@ class Trial(StrEnum):
     CALLS_BY_VISIT = "calls-by-visit"
 
 
-made: Any = workflows.steps.agent._call  # pyright: ignore
+made: Any = workflows.agents.single_turns.turn_call
 
 
 def by_visit(
-    step: AgentStep, place: Location, scope: Scope, options: CallOptions, reask: int
+    name: str, place: Location, scope: Scope, options: CallOptions, suffix: str = ""
 ) -> Call:
     """The change itself: the ids of calls say the visit of their team."""
-    call: Call = made(step, place, scope, options, reask)
+    call: Call = made(name, place, scope, options, suffix)
     return call._replace(id=f"{call.id}.v{place.visit}")
 
 
 def patched(
-    step: AgentStep, place: Location, scope: Scope, options: CallOptions, reask: int
+    name: str, place: Location, scope: Scope, options: CallOptions, suffix: str = ""
 ) -> Call:
     """The change behind a patch."""
     trial: Any = Trial.CALLS_BY_VISIT
     if scope.patched(trial):
-        return by_visit(step, place, scope, options, reask)
-    call: Call = made(step, place, scope, options, reask)
+        return by_visit(name, place, scope, options, suffix)
+    call: Call = made(name, place, scope, options, suffix)
     return call
 
 
 async def test_without_a_patch_the_change_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workflows.steps.agent, "_call", by_visit)
+    monkeypatch.setattr(workflows.agents.single_turns, "turn_call", by_visit)
     done = await replay(read_history(HISTORIES / "long.0.1.0.json"))
     assert done.differences[0] == (
         "recorded the call 0001.count.ask (count/rounds/ask), "
@@ -57,7 +56,7 @@ async def test_without_a_patch_the_change_is_caught(monkeypatch: pytest.MonkeyPa
 async def test_behind_a_patch_old_histories_replay_as_they_were(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(workflows.steps.agent, "_call", patched)
+    monkeypatch.setattr(workflows.agents.single_turns, "turn_call", patched)
     for file in sorted(HISTORIES.glob("*.json")):
         assert (await replay(read_history(file))).differences == (), file.name
 
@@ -65,7 +64,7 @@ async def test_behind_a_patch_old_histories_replay_as_they_were(
 async def test_behind_a_patch_new_runs_take_the_new_way(
     env: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workflows.steps.agent, "_call", patched)
+    monkeypatch.setattr(workflows.agents.single_turns, "turn_call", patched)
     team = """
 orchestration:
   entry_team: a

@@ -21,7 +21,9 @@ def test_a_provider_has_a_kind_and_no_type() -> None:
         "default_model",
         "valid_models",
         "answers",
+        "api",
         "log",
+        "mock",
         "prices",
         "rate_limit_policy",
     }

@@ -27,6 +27,10 @@ _TOLD = (
     "blocked",
     "cut_off",
     "cancelled",
+    "turn",
+    "refused",
+    "repeated",
+    "exited",
 )
 """Kinds of steps that decided something, or led to a decision."""
 

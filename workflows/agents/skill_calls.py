@@ -86,6 +86,8 @@ async def make_call(
     path = place.step
     key = SkillCallKey.of(scope.run_id, path, count())
     terms = terms or _UNKNOWN
+    if terms.effect != "read":
+        state.cached_results.clear()
     state.calls += 1
     state.skill_calls += 1
     request = SkillRequest(skill=skill, input=given, key=key, keep=keep)
@@ -108,6 +110,8 @@ async def make_call(
     except CallFailed as error:
         spent = error.spent
         outcome = Outcome.failed(error.type, error.message)
+    if terms.effect != "read":  # again: others may have read in the middle of the effect
+        state.cached_results.clear()
     if spent is not None:
         tally.seconds += spent.seconds
         if budgeted:

@@ -16,9 +16,11 @@ from dsl.values import Json
 from workflows.agents.skill_calls import CalledSkill, make_call
 from workflows.agents.team_runs import begin_team, follow_team
 from workflows.agents.time_limits import within_time
+from workflows.agents.tool_cache import cached_result, remember_result
 from workflows.budgets.call_admission import admit_call
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Scope
+from workflows.core.trail import note_step
 
 MAX_NESTED_AGENTS = 5
 """How deep agents and teams may call each other as tools."""
@@ -42,21 +44,10 @@ async def call_tool(
     call: ToolCall, given: JsonValue, scope: Scope, interpreter: Interpreter
 ) -> CalledSkill:
     """Call the tool with its whole input."""
-    tool, place = call.tool, call.place
-    kind, made_of = tool.origin
+    kind, made_of = call.tool.origin
     match kind:
         case "skill":
-            count = call.counted or (lambda: scope.state.executed(place.step))
-            return await make_call(
-                made_of,
-                given,
-                tool.terms,
-                place,
-                scope,
-                count,
-                seconds=call.seconds,
-                keep=call.keep,
-            )
+            return await _skill(call, made_of, given, scope)
         case "agent" | "team":
             outcome = await _whole(
                 call, given if isinstance(given, dict) else {}, scope, interpreter
@@ -66,6 +57,21 @@ async def call_tool(
             raise InvalidPlan(f"the tool {call.name!r} is made of what this version cannot call")
         case _:
             assert_never(kind)
+
+
+async def _skill(call: ToolCall, skill: str, given: JsonValue, scope: Scope) -> CalledSkill:
+    """Call a skill, unless an equal call has left its result."""
+    tool, place, state = call.tool, call.place, scope.state
+    known = cached_result(call.name, tool, given, state, keep=call.keep)
+    if known is not None:
+        note_step(scope, place, "cached", None, event="cache_hit")
+        return known
+    count = call.counted or (lambda: state.executed(place.step))
+    called = await make_call(
+        skill, given, tool.terms, place, scope, count, seconds=call.seconds, keep=call.keep
+    )
+    remember_result(call.name, tool, given, called, state)
+    return called
 
 
 async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter) -> Outcome:

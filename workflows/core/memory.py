@@ -195,6 +195,16 @@ class Tally:
 
 
 @dataclass(slots=True)
+class CachedResult:
+    """The result of a call of a tool with `cache: run`."""
+
+    data: JsonValue = None
+    name: str = ""
+    """Of the value that the worker stored; empty if the state has the data."""
+    size: int = 0
+
+
+@dataclass(slots=True)
 class BudgetBalance:
     """How much of one budget is used, and what it led to."""
 

@@ -13,6 +13,7 @@ from dsl.values import Json
 from workflows.core.cause_facts import cause_facts
 from workflows.core.memory import (
     BudgetBalance,
+    CachedResult,
     Frame,
     PendingNotification,
     Session,
@@ -61,6 +62,8 @@ class RunState:
     """Usage by task, and model or skill."""
     balances: dict[str, BudgetBalance] = field(default_factory=dict[str, BudgetBalance])
     """Usage of each budget, by its id; budgets that no call has touched are missing."""
+    cached_results: dict[str, CachedResult] = field(default_factory=dict[str, CachedResult])
+    """`{digest of a call: its result}` of tools with `cache: run`."""
     marks: Marks | None = None
     """The visibility settings of the run."""
     pending: dict[str, Pending] = field(default_factory=dict[str, Pending])

@@ -65,6 +65,6 @@ async def _called(
 ) -> Outcome:
     """Call the tool; a skill also counts as a call of the loop around the step."""
     tool = call.tool
-    if tool.skill is not None:
+    if tool.skill is not None and tool.cache is None:
         return await call_skill(tool.skill, given, tool.terms, call.place, scope, call.seconds)
     return (await call_tool(call, given, scope, interpreter)).outcome

@@ -324,3 +324,46 @@ async def test_usage_of_calls_adds_up_by_tool_and_not_by_turn() -> None:
         ("work/act", "", 4),
         ("work/act/clock", "Clock.now", 3),
     }
+
+
+async def test_an_equal_call_of_a_cached_tool_gets_the_first_result_until_an_effect() -> None:
+    write: Json = {"effect": "idempotent", "timeout": 60, "retries": 0}
+    tools: dict[str, Json] = {
+        "search": skill_tool(input_schema=QUERY, cache="run"),
+        "save": {"skill": "Files.write", "terms": write, "input_schema": {"type": "object"}},
+    }
+    rain: tuple[str, Json] = ("search", {"query": "rain"})
+    asked: list[tuple[tuple[str, Json], ...]] = [
+        (rain,),
+        (rain, ("search", {"query": "sun"})),
+        (("save", {}),),
+        (rain,),
+    ]
+
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        return calls(*asked[number - 1]) if number <= len(asked) else answer("done")
+
+    of = tool_plan(tools, {"actor": persona(*tools)})
+    _, world, state = await ran(of, model)
+    assert [request.key.rpartition("/")[2] for request in world.made] == [
+        "search@1.1#1",
+        "search@2.2#1",
+        "save@3.1#1",
+        "search@4.1#1",
+    ]
+    assert [one.step for one in state.trail if one.event == "cache_hit"] == ["act/search@2.1"]
+    first, again = results(world.requests[1])[0], results(world.requests[2])[0]
+    assert first == again
+    _, parts, _ = await stopped_everywhere(of, model)
+    assert len(parts.made) == 4
+
+
+async def test_a_failure_is_not_cached() -> None:
+    tools = {"search": skill_tool(input_schema=QUERY, cache="run")}
+
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        return calls(("search", {"query": "rain"})) if number < 3 else answer("done")
+
+    of = tool_plan(tools, {"actor": persona(*tools)})
+    _, world, _ = await ran(of, model, lambda _: {"fails": "SkillFailed"})
+    assert len(world.made) == 2

@@ -26,6 +26,7 @@ from workflows.agents.model_turns import (
     turn_outcome,
     turner_of,
 )
+from workflows.agents.shared_work import shared_work
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import CallFailed, Scope
 
@@ -60,14 +61,15 @@ async def _asked(
     persona = step.persona_key or step.name
     noticing = bool(scope.plan.budgets) or place.loop is not None
     notices = await turn_notices(scope, place, persona, boundary=True) if noticing else ()
+    shared = shared_work(place, scope)
     request, options, reasks = _request(step, place, scope, interpreter, given)
     if conversation is not None:
         request = request.model_copy(update={"conversation": conversation})
     turner = turner_of(request, persona)
     number = 0
     while True:
-        if notices != request.notices and request.agent_class is None:
-            request = request.model_copy(update={"notices": notices})
+        if shared + notices != request.notices and request.agent_class is None:
+            request = request.model_copy(update={"notices": shared + notices})
         call = turn_call(step.name, place, scope, options, f".r{number}" if number else "")
         try:
             response = await take_turn(scope, place, turner, request, call)

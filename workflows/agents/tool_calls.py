@@ -13,11 +13,12 @@ from dsl.model.outcomes import Outcome
 from dsl.model.terms import Consent, consent
 from dsl.model.tools.tool_contract import Tool
 from dsl.tool_loop.call_checks import argument_problems, fingerprint
-from dsl.tool_loop.call_names import call_name
+from dsl.tool_loop.call_names import call_name, without_calls
 from dsl.tool_loop.decision import take_result
 from dsl.tool_loop.exchange import ToolResult
 from dsl.tool_loop.tool_loop_progress import OpenCall
 from dsl.tool_loop.tool_loop_terms import REMINDED_AT, LoopTerms
+from workflows.agents.shared_work import is_read, note_tool_result, publish_work
 from workflows.agents.tool_kinds import ToolCall, call_tool
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.approvals.payload_edits import changes
@@ -97,6 +98,9 @@ class _Turn:
         self._interpreter = interpreter
         self._place = place._replace(personas=(*place.personas, persona), loop=None)
         self._agent = place
+        owner = without_calls(place.name) if place.step.is_model_call else ""
+        self._publishes = bool(owner) and is_read(owner, scope.plan, results=True)
+        """Whether other agents read the results of this one's tools."""
 
     def tool(self, index: int) -> Tool:
         """Return the tool of a call."""
@@ -143,6 +147,9 @@ class _Turn:
             digest = fingerprint(skipped.value)
         finally:
             state.doing.pop(key, None)
+        publish_work(call.tool, ran.outcome, place, scope)
+        if self._publishes and ran.outcome.success:
+            note_tool_result(call.tool, ran.outcome.data, self._agent, scope)
         if self._terms.policy(call.tool).exit_on_success:
             call.data = ran.outcome.data
         seconds = None if call.started is None else round(scope.time() - call.started, 3)
@@ -209,7 +216,8 @@ class _Turn:
     def _may_keep(self, call: OpenCall, terms: Consent | None) -> bool:
         """Return whether nobody here reads the result: neither a person nor the step."""
         shown = terms is not None and terms.at == "after"
-        return not shown and not self._terms.policy(call.tool).exit_on_success
+        exits = self._terms.policy(call.tool).exit_on_success
+        return not shown and not exits and not self._publishes
 
 
 def _for_model(ran: _Ran) -> tuple[ToolResult, str]:

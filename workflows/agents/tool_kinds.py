@@ -13,6 +13,7 @@ from dsl.model.retryability import can_pass
 from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING, AgentStep
 from dsl.model.tools.tool_contract import Tool
 from dsl.values import Json
+from workflows.agents.shared_work import hand_over_work
 from workflows.agents.skill_calls import CalledSkill, make_call
 from workflows.agents.team_runs import begin_team, follow_team
 from workflows.agents.time_limits import within_time
@@ -132,6 +133,7 @@ def _made(
     tool = call.tool
     if tool.team is not None:
         return _team(call, tool.team, given, scope, interpreter)
+    hand_over_work(tool, call.place, scope)
     return interpreter.run_agent(agent_step(call.name, tool, scope), call.place, given)
 
 

@@ -40,6 +40,7 @@ from workflows.agents.conversation_order import (
 )
 from workflows.agents.loop_terms import loop_terms, offered_tools
 from workflows.agents.model_turns import is_worth_a_reask, turn_call, turn_notices, turn_outcome
+from workflows.agents.shared_work import shared_work
 from workflows.agents.tool_calls import run_calls
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import CallFailed, Scope
@@ -132,6 +133,8 @@ class _Loop:
         if asked.number > 1:
             await scope.checkpoint()
         notices = await turn_notices(scope, place, self._key, boundary=True)
+        if asked.number == 1:
+            notices = shared_work(place, scope) + notices
         notices += tuple(map(reminder_text, asked.reminders))
         request = self._request(asked, notices)
         persona = self._persona

@@ -64,6 +64,10 @@ class RunState:
     """Usage of each budget, by its id; budgets that no call has touched are missing."""
     cached_results: dict[str, CachedResult] = field(default_factory=dict[str, CachedResult])
     """`{digest of a call: its result}` of tools with `cache: run`."""
+    published: dict[str, list[tuple[str, str]]] = field(
+        default_factory=dict[str, list[tuple[str, str]]]
+    )
+    """`{tool: (final or tool_result, text)}` of the work that other tools read."""
     marks: Marks | None = None
     """The visibility settings of the run."""
     pending: dict[str, Pending] = field(default_factory=dict[str, Pending])

@@ -232,6 +232,10 @@ class StepProgress:
     tool_loops: dict[str, AgentLoopProgress] = field(default_factory=dict[str, AgentLoopProgress])
     tool_retries: dict[str, int] = field(default_factory=dict[str, int])
     """Additional attempts so far of an agent or a team that a tool is made of."""
+    shared_work: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """What an agent that is a tool reads of other tools' work, while it works."""
+    unpublished: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Results of its own tools, until its call is accepted."""
     handoffs: dict[str, HandedOff] = field(default_factory=dict[str, HandedOff])
     """The team that an agent has handed over to, until its step ends."""
     tries: dict[str, TryProgress] = field(default_factory=dict[str, TryProgress])
@@ -298,6 +302,8 @@ class StepProgress:
             self.task_graphs,
             self.tool_loops,
             self.tool_retries,
+            self.shared_work,
+            self.unpublished,
             self.handoffs,
             self.tries,
             self.retries,

@@ -10,6 +10,7 @@ from dsl.model.steps import ToolStep
 from dsl.model.terms import consent
 from dsl.templates.template_filling import fill
 from dsl.tool_loop.call_checks import argument_problems
+from workflows.agents.shared_work import publish_work
 from workflows.agents.skill_calls import call_skill
 from workflows.agents.tool_kinds import ToolCall, call_tool
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
@@ -50,14 +51,21 @@ async def execute(
 
     terms = consent(tool.requires_approval)
     if terms is None:
-        return await work(given)
+        return _accepted(call, await work(given), scope)
     subject = ApprovalSubject(
         given=given,
         allow=f"May the tool {name!r} be called?",
         accept=f"Is the result of the tool {name!r} accepted?",
         literal=True,
     )
-    return await with_consent(terms, subject, place, scope, work)
+    return _accepted(call, await with_consent(terms, subject, place, scope, work), scope)
+
+
+def _accepted(call: ToolCall, outcome: Outcome, scope: Scope) -> Outcome:
+    """Publish the work of an agent or a team that other tools read."""
+    if call.tool.skill is None:
+        publish_work(call.name, outcome, call.place, scope)
+    return outcome
 
 
 async def _called(

@@ -1,5 +1,6 @@
 """Agents and teams as tools of an agent: what the parent sees, and what a crash repeats."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -219,3 +220,52 @@ async def test_a_call_of_an_agent_waits_for_its_approval() -> None:
     _, world, state = await ran(of, model)  # ann approves what waits
     assert state.decisions["work/act/helper@1.1#1"].verdict == "approved"
     assert results(world) == [ToolResult(text='{"text":"done"}')]
+
+
+@pytest.mark.parametrize(
+    ("publish", "seen"),
+    [
+        ("final", ("[From finder: Rome]",)),
+        ("tool_result", ("[From finder: look: {READ}]", "[From finder: Rome]")),
+    ],
+)
+async def test_a_tool_reads_the_accepted_work_of_another(
+    publish: str, seen: tuple[str, ...]
+) -> None:
+    tools: dict[str, Json] = {
+        "finder": {"agent": "finder", "input_schema": QUERY},
+        "helper": {
+            "agent": "writer",
+            "input_schema": QUERY,
+            "reads": [{"from": "finder", "publish": publish}],
+        },
+        "look": skill_tool(input_schema={"type": "object"}),
+    }
+    personas = {"actor": persona("finder", "helper"), "writer": WRITER, "finder": persona("look")}
+    of = tool_plan(tools, personas)
+
+    def act(_: AgentRequest, number: int) -> AgentResponse:
+        asked: list[tuple[str, Json]] = [("helper", ASK), ("finder", ASK), ("helper", ASK)]
+        return calls(asked[number - 1]) if number <= len(asked) else answer("done")
+
+    def finder(_: AgentRequest, number: int) -> AgentResponse:
+        return calls(("look", {"n": 1})) if number == 1 else answer("Rome")
+
+    model = of_tasks(act=act, finder=finder, helper=lambda _, __: answer("written"))
+    _, world, state = await ran(of, model)
+    read = json.dumps({"of": "Discovery.collect", "input": {"n": 1}})
+    expected = tuple(text.replace("{READ}", read) for text in seen)
+    assert [one.notices for one in world.requests if one.task == "helper"] == [(), expected]
+    assert state.progress.shared_work == state.progress.unpublished == {}
+    _, again, after = await stopped_everywhere(of, model)
+    assert after.trail_digest == state.trail_digest
+    assert len(again.calls) == len(set(again.calls)) == len(world.calls)
+
+
+async def test_a_failed_call_publishes_nothing() -> None:
+    error = AgentError(type="AnswerRefused", message="no")
+    failing = AgentResponse(success=False, error=error)
+    tool: Json = {"agent": "writer", "reads": [{"from": "helper"}]}
+    model = of_tasks(act=once(("helper", ASK)), helper=lambda _, __: failing)
+    _, _, state = await ran(plan(tool), model)
+    assert state.published == {}

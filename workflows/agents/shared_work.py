@@ -1,0 +1,80 @@
+"""What an agent that is a tool reads of other tools' work: the memory graph of a plan.
+
+Work is published when its call is accepted: a rejected or failed call publishes nothing.
+"""
+
+import json
+
+from pydantic import JsonValue
+
+from dsl.model.outcomes import Outcome
+from dsl.model.plan import Plan
+from dsl.model.tools.tool_contract import Tool
+from workflows.core.location import Location
+from workflows.core.scope import Scope
+from workflows.core.state import RunState
+
+_MAX_TEXT = 4_000
+"""Characters of one published text."""
+
+_MAX_KEPT = 20
+"""Texts of one tool that a run keeps; it forgets the oldest."""
+
+
+def hand_over_work(tool: Tool, place: Location, scope: Scope) -> None:
+    """Let the agent at a place read what its tool's `reads` name, in written order."""
+    published = scope.state.published
+    notes = [
+        f"[From {edge.source}: {text}]"
+        for edge in tool.reads
+        for kind, text in published.get(edge.source, [])
+        if kind == "final" or edge.publish == "tool_result"
+    ]
+    if notes:
+        scope.state.progress.shared_work[place.key] = notes
+
+
+def shared_work(place: Location, scope: Scope) -> tuple[str, ...]:
+    """Return what the agent at a place reads of others' work."""
+    shared = scope.state.progress.shared_work
+    return tuple(shared.get(place.key, ())) if shared else ()
+
+
+def is_read(name: str, plan: Plan, *, results: bool = False) -> bool:
+    """Return whether another tool reads a tool's work, or the results of its own tools."""
+    return any(
+        edge.source == name and (edge.publish == "tool_result" or not results)
+        for tool in plan.tools.values()
+        for edge in tool.reads
+    )
+
+
+def note_tool_result(tool: str, data: JsonValue, agent: Location, scope: Scope) -> None:
+    """Keep the result of a call until the call of the agent that made it is accepted."""
+    kept = scope.state.progress.unpublished.setdefault(agent.key, [])
+    kept.append(f"{tool}: {_text(data)}"[:_MAX_TEXT])
+    del kept[:-_MAX_KEPT]
+
+
+def publish_work(name: str, outcome: Outcome, place: Location, scope: Scope) -> None:
+    """Publish the work of an accepted call, or drop that of another."""
+    state = scope.state
+    unpublished = state.progress.unpublished.pop(place.key, [])
+    state.progress.shared_work.pop(place.key, None)
+    if not outcome.success or not is_read(name, scope.plan):
+        return
+    for text in unpublished:
+        _add(state, name, "tool_result", text)
+    _add(state, name, "final", _text(outcome.data)[:_MAX_TEXT])
+
+
+def _add(state: RunState, name: str, kind: str, text: str) -> None:
+    texts = state.published.setdefault(name, [])
+    texts.append((kind, text))
+    del texts[:-_MAX_KEPT]
+
+
+def _text(value: JsonValue) -> str:
+    if isinstance(value, dict) and list(value) == ["text"] and isinstance(value["text"], str):
+        return value["text"]
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

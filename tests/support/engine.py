@@ -41,7 +41,8 @@ from workflows.core.views import TrailEntry, TrailPage
 from workflows.team import TeamWorkflow
 
 CAPABILITIES = Capabilities(
-    agent_types=("generic_single_shot", "generic_orchestrating"),
+    agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),
+    tool_kinds=("skill", "agent", "team"),
     skills=contracts(),
     providers=("scripted",),
 )

@@ -97,7 +97,7 @@ def test_run_goes_on_at_the_step_whose_very_failure_ended_it_whatever_its_words(
     state = RunState()
     state.main.team, state.main.visit = "t", 1
     state.frames["main:t#1"] = Frame({"outer": Outcome("failure", error=outer)})
-    points = Points(None, plan_of(BLOCKS), state)
+    points = Points(None, plan=plan_of(BLOCKS), state=state)
     for step, failure in (("outer/inner", inner), ("outer", outer)):
         cause = Failed("failed", failure)
         points.pass_by(state, TrailRecord(1, 0.0, "step", "t", 1, step, "failure", cause))

@@ -143,3 +143,16 @@ def test_a_tool_name_that_providers_refuse_is_refused_where_a_model_sees_it() ->
     assert "E105" not in [one.code for one in problems_of(document("temperature: 0", tools))]
     (found,) = problems_of(document('tools: ["read files"]', tools))
     assert (found.code, found.path) == ("E105", "tools.read files")
+
+
+def test_a_persona_that_the_document_does_not_use_may_name_tools_of_another_document() -> None:
+    text = document("tools: [calculate]").replace(
+        "personas:\n",
+        "personas:\n    other: { prompts: { user: x }, tools: [elsewhere], handoffs: [far] }\n",
+        1,
+    )
+    assert [one.code for one in problems_of(text) if one.code != "W520"] == []
+    used = text.replace("{ prompts: { user: x }", "{ description: d, prompts: { user: x }")
+    used = used.replace("tools: [calculate]\n", "tools: [calculate]\n      subagents: [other]\n")
+    codes = [one.code for one in problems_of(used) if one.code != "W520"]
+    assert codes == ["E204", "E201"]

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from temporalio.client import WorkflowHistory
 
+import workflows.agents.single_turns
 import workflows.handlers.message_kinds
 import workflows.interpreter
-import workflows.steps.agent
 import workflows.steps.wait
 from coterie.replay.observer import ReplayObserver, observed
 from coterie.replay.replay import Replayed, replay
@@ -62,7 +62,7 @@ async def test_a_changed_slice_of_a_prompt_is_told_with_its_team_step_and_visit(
         context: Json = {**facts.context, "more": 1}
         return {**slice_for(persona, step, facts), "context": context}
 
-    monkeypatch.setattr(workflows.steps.agent, "slice_for", more)
+    monkeypatch.setattr(workflows.agents.single_turns, "slice_for", more)
     done = await replayed("long.0.1.0", goes_on=True)
     assert done.differences[0] == (
         "count/rounds/ask#1: input.inputs.context.more: recorded nothing, now 1"
@@ -140,7 +140,7 @@ async def test_difference_of_two_long_texts_shows_where_they_part(
         given = slice_for(persona, step, facts)
         return {**given, "input": {"part": "x" * 300 + str(given["input"])}}
 
-    monkeypatch.setattr(workflows.steps.agent, "slice_for", other)
+    monkeypatch.setattr(workflows.agents.single_turns, "slice_for", other)
     first = (await replayed("fan_out.0.1.0")).differences[0]
     assert first.startswith('left/work#1: input.inputs.input.part: recorded "left", now "xxx')
     assert len(first) < 300
@@ -170,7 +170,7 @@ async def test_the_number_of_differences_that_are_told_is_bounded(
     def other(persona: Persona, step: AgentStep, facts: Facts, allowed: Any = None) -> Json:
         return {f"k{number}": number for number in range(15)}
 
-    monkeypatch.setattr(workflows.steps.agent, "slice_for", other)
+    monkeypatch.setattr(workflows.agents.single_turns, "slice_for", other)
     done = await replayed("fan_out.0.1.0")
     assert len(done.differences) == 21
     assert done.differences[-1] == "and 12 more"

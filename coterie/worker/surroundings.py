@@ -17,7 +17,7 @@ from activities.workspace.command_parameters import Parameter
 from activities.workspace.command_start import PASSED_ON
 from activities.workspace.skill_base import Command, Workspace
 from activities.workspace.web_access import WebAccess
-from coterie.documents.tool_packages import found_tools
+from coterie.documents.tool_discovery import found_tools
 from coterie.documents.worker_trust import TrustedConfig, key_name
 from coterie.settings import Settings
 from coterie.worker.protected_paths import hidden_paths, protected_paths

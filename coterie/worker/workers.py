@@ -21,7 +21,7 @@ from activities.providers.provider_registry import Providers
 from activities.skills.skill_activity import SkillActivities
 from activities.skills.skill_registry import SKILLS, AnySkill
 from activities.user_code.child_pool import UserCode
-from coterie.documents.tool_packages import tool_code
+from coterie.documents.tool_discovery import tool_code
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.logs import hide
 from coterie.runtime.task_board import TaskBoard

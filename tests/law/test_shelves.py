@@ -23,6 +23,7 @@ LOADERS = {
     ("activities.skills.knowledge.stores", "activities.skills.knowledge.embedding"),
     ("activities.skills.web.web_fetch", "activities.skills.web.page_download"),
     ("activities.skills.web.web_fetch", "activities.skills.web.page_text"),
+    ("coterie.documents.tool_packages", "coterie.documents.tool_discovery"),
     ("coterie.inspection.recorded_requests", "coterie.replay.rebuilt_run"),
     ("coterie.storage.large_values", "coterie.storage.bucket"),
 }

@@ -17,7 +17,7 @@ from activities.call_prices import Pricing
 from activities.os_errors import reason_of
 from activities.storage.blobs import MemoryBlobs
 from activities.user_code.child_pool import UserCode
-from coterie.documents.tool_packages import tool_code
+from coterie.documents.tool_discovery import tool_code
 from coterie.failures import CommandError
 from coterie.runtime.workflow_runner import ContextFreeRunner
 from coterie.settings import STATE_FOLDER

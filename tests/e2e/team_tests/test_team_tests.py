@@ -30,8 +30,9 @@ FILES = [
 ]
 TYPES = get_args(TeamDocument.model_fields["type"].annotation)
 NAMES = {
+    **{type: f"{type}_team.yml" for type in TYPES},
+    "chat": "chat.yml",
     "concentrator": "concentrator.yml",
-    **{type: f"{type}_team.yml" for type in TYPES if type != "concentrator"},
 }
 
 

@@ -188,7 +188,7 @@ async def test_a_model_call_is_cut_and_what_was_done_stays_readable(
         await asyncio.wait_for(model.left.wait(), MOST_SECONDS)
         assert time.monotonic() - began < MOST_SECONDS
         told = await trail(handle)
-        assert [entry.status for entry in told if entry.step == "write"] == ["cancelled"]
+        assert [one.status for one in told if one.step == "write"] == ["cut_off", "cancelled"]
         [word] = [entry.because for entry in told if entry.kind == "control"]
         assert word == "cancelled by ann: enough"
         tidied = next(entry for entry in told if (entry.kind, entry.team) == ("route", "tidy"))

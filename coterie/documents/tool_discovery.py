@@ -1,0 +1,70 @@
+"""Ask packages for their tools, in a child process that imports them."""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+from activities.skills.functions.function_skills import ToolsUnusable, contract_of, find_tools
+from activities.user_code.child_messages import FoundTool
+from activities.user_code.child_pool import UserCode
+from activities.workspace.command_start import PASSED_ON
+from coterie.documents.tool_packages import searched_packages
+from coterie.failures import CommandError
+from coterie.settings import Settings
+from dsl.model.capabilities import SkillContract
+
+
+def tool_code(settings: Settings) -> UserCode:
+    """Build the runner of tools; their processes get no secret by their environment."""
+    environment = {
+        key: value
+        for key, value in settings.environment.items()
+        if key in PASSED_ON or key.startswith("LC_")
+    }
+    return UserCode(settings.project, environment, (str(settings.project),))
+
+
+def found_tools(settings: Settings, packages: Sequence[str]) -> tuple[FoundTool, ...]:
+    """Return the tools of these packages, and of installed packages with entry points.
+
+    Args:
+        settings: The environment, and the folder where the project's own packages are.
+        packages: `worker.tool_packages`.
+
+    Raises:
+        CommandError: A package cannot be imported, or a function cannot be a tool.
+    """
+    names = searched_packages(packages)
+    if not names:
+        return ()
+    environment = tuple(sorted(tool_code(settings).environment.items()))
+    return _asked(settings.project, environment, names)
+
+
+def tool_contracts(settings: Settings, packages: Sequence[str]) -> dict[str, SkillContract]:
+    """Return `{name: contract}` of these tools.
+
+    Raises:
+        CommandError: As `found_tools`.
+    """
+    return {one.name: contract_of(one) for one in found_tools(settings, packages)}
+
+
+@cache
+def _asked(
+    project: Path, environment: tuple[tuple[str, str], ...], names: tuple[str, ...]
+) -> tuple[FoundTool, ...]:
+    async def ask() -> tuple[FoundTool, ...]:
+        user_code = UserCode(project, dict(environment), (str(project),))
+        try:
+            return await find_tools(user_code, names)
+        finally:
+            await user_code.close()
+
+    with ThreadPoolExecutor(1) as thread:  # the caller may have an event loop of its own
+        try:
+            return thread.submit(asyncio.run, ask()).result()
+        except ToolsUnusable as error:
+            raise CommandError(f"{error}; see `worker.tool_packages`") from None

@@ -225,17 +225,17 @@ class OwnQueue(Frozen):
     """Who takes turns there: `run` for each run, or a dotted path into the context."""
 
 
-NoticeKind = Literal["request", "reminder", "escalation", "timeout"]
+NotificationKind = Literal["request", "reminder", "escalation", "timeout"]
 
 
-class Notice(Frozen):
+class Notification(Frozen):
     """A message to people about a request that waits for them, once per event."""
 
     id: str
     """The same for every attempt, so that receivers can drop duplicates."""
     channel: str
     """The name of a channel in the worker's configuration."""
-    what: NoticeKind
+    what: NotificationKind
     number: int = 1
     """Ordinal of the reminder or escalation, from 1."""
     text: str
@@ -266,7 +266,7 @@ class CompileRequest(Frozen):
     document: str | None = None
 
 
-class Marks(Frozen):
+class VisibilitySettings(Frozen):
     """Visibility settings for a whole run, from the worker's configuration."""
 
     search_attributes: bool = False
@@ -281,7 +281,7 @@ class CompileResult(Frozen):
     refused: str | None = None
     queues: dict[str, OwnQueue] = Field(default_factory=dict[str, OwnQueue])
     """Queues of the providers with a rate limit."""
-    marks: Marks | None = None
+    marks: VisibilitySettings | None = None
     """None: only what is free of charge."""
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import NOTIFY, Notice
+from activities.contracts import NOTIFY, Notification
 from activities.heartbeats import heartbeating
 from activities.processes.bounded_output import BoundedOutput
 from activities.processes.process_group import NotStarted, run_group
@@ -73,7 +73,7 @@ class NotificationActivities:
         self._folder = folder
 
     @activity.defn(name=NOTIFY)
-    async def notify(self, notice: Notice) -> None:
+    async def notify(self, notice: Notification) -> None:
         """Deliver one notification.
 
         Raises:
@@ -91,7 +91,7 @@ class NotificationActivities:
                 next_retry_delay=None if wait is None else timedelta(seconds=wait),
             ) from None
 
-    async def _deliver(self, notice: Notice) -> None:
+    async def _deliver(self, notice: Notification) -> None:
         channel = self._channels.get(notice.channel)
         body = notice.model_dump_json(exclude={"channel"}).encode()
         match channel:
@@ -106,7 +106,7 @@ class NotificationActivities:
             case NotificationCommand():
                 await self._run(channel, notice, body)
 
-    async def _run(self, command: NotificationCommand, notice: Notice, body: bytes) -> None:
+    async def _run(self, command: NotificationCommand, notice: Notification, body: bytes) -> None:
         seen = environment_of(command.env, self._environment)
         try:
             ended = await run_group(
@@ -133,7 +133,7 @@ class NotificationActivities:
             )
 
 
-async def _post(webhook: Webhook, notice: Notice, body: bytes) -> None:
+async def _post(webhook: Webhook, notice: Notification, body: bytes) -> None:
     if webhook.url is None or webhook.missing is not None:
         raise NotificationFailed(
             f"channel {notice.channel!r} needs the environment variable {webhook.missing}, "

@@ -42,8 +42,9 @@ class Frozen(BaseModel):
 class Documented(Frozen):
     """A value whose JSON Schema contains the docstrings of its fields."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
+# Not in the class: pydantic would read this file's source for the fields that the class has not.
+Documented.model_config["use_attribute_docstrings"] = True
 
 Form = Literal[
     "duration",

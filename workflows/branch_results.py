@@ -18,11 +18,12 @@ from dsl.model.traversal.step_walk import walk
 from dsl.templates.template_filling import fill
 from dsl.values import Json
 from workflows.context_drafts import take_draft, write
+from workflows.core.causes.step_causes import BranchRanked, Failed, StepStated
+from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Location
 from workflows.core.scope import Scope
 from workflows.core.step_progress import ParallelProgress
 from workflows.core.trail import note_step
-from workflows.core.trail_causes import BranchRanked, Failed, StepStated, TrailCause
 
 
 class JoinedBranches(NamedTuple):

@@ -19,12 +19,13 @@ from dsl.model.outcomes import Failure
 from dsl.model.plan import Collect
 from dsl.values import Json
 from workflows.context_drafts import write_to_track
+from workflows.core.causes.step_causes import Failed
+from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Interpreter, Location, RunLeft
 from workflows.core.memory import Fork, Routed, Track
 from workflows.core.scope import Interrupted, Scope
 from workflows.core.state_keys import StateKey
 from workflows.core.trail import note_route, note_step
-from workflows.core.trail_causes import Failed, TrailCause
 
 
 def fork(place: Location, track: Track, route: Route, scope: Scope) -> None:

@@ -22,6 +22,8 @@ from dsl.model.terms import AskTerms
 from workflows.approvals.approval_wait import ask
 from workflows.context_drafts import write_to_track
 from workflows.control.pause_and_amend import amend, give_up, sent_on
+from workflows.core.causes.people_causes import NotBegun
+from workflows.core.causes.step_causes import run_ended
 from workflows.core.location import Location, Redirected, Returned, RunLeft, facts_at_end
 from workflows.core.memory import Fork, Frame, Routed, Track
 from workflows.core.messages import RedirectInput
@@ -29,7 +31,6 @@ from workflows.core.results import RunFailed, declared_output, failed_result, re
 from workflows.core.scope import Scope
 from workflows.core.state_keys import MAIN, StateKey
 from workflows.core.trail import note_control, note_route, note_visit
-from workflows.core.trail_causes import NotBegun, run_ended
 from workflows.core.views import TeamResult
 from workflows.fan_out import fork, gathered, join, leave
 from workflows.sequence import run_steps

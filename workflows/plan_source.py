@@ -16,7 +16,7 @@ from activities.contracts import (
     CompileResult,
     ForkRequest,
     ForkResult,
-    Marks,
+    VisibilitySettings,
 )
 from dsl.errors import RunRefused
 from dsl.model.plan import Plan
@@ -68,7 +68,7 @@ def _check_one_source(given: TeamInput) -> None:
         raise RunRefused("a run starts from one of `team`, `document`, `plan` or `fork`")
 
 
-async def _marks(given: TeamInput) -> Marks | None:
+async def _marks(given: TeamInput) -> VisibilitySettings | None:
     """Return how the worker shows runs; a worker that does not answer delays no run."""
     try:
         return (await _ask_worker(given, attempts=1)).marks

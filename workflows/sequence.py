@@ -9,11 +9,12 @@ from dsl.model.outcomes import Failure, Outcome
 from dsl.model.steps import Step
 from workflows.agents.collected_files import found_by
 from workflows.control.cancellation import begin_to_stop
+from workflows.core.causes.step_causes import Failed, StepStated, WhenAsked
+from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Interpreter, Location, Redirected, Skipped
 from workflows.core.scope import Scope, on_abort
 from workflows.core.step_progress import SequenceProgress, StartedStep
 from workflows.core.trail import note_step, note_step_end
-from workflows.core.trail_causes import Failed, StepStated, TrailCause, WhenAsked
 from workflows.skipped_steps import begin_round, skip_unrun_within
 from workflows.step_attempts import run_attempts
 

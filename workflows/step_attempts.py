@@ -30,11 +30,11 @@ from dsl.values import MAX_DURATION
 from workflows.agents.time_limits import within_time
 from workflows.approvals.failed_steps import accepted
 from workflows.context_drafts import take_draft, with_writes
+from workflows.core.causes.step_causes import Failed
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Interrupted, Scope
 from workflows.core.step_progress import RetryProgress, StartedStep
 from workflows.core.trail import note_step
-from workflows.core.trail_causes import Failed
 from workflows.result_checks import check_result, may_repeat
 from workflows.skipped_steps import begin_round
 from workflows.steps import execute, parallel

@@ -21,10 +21,10 @@ from dsl.model.outcomes import Failure, Outcome
 from dsl.model.plan import Plan
 from dsl.model.traversal.step_paths import within_rounds, without_rounds
 from dsl.values import Json
+from workflows.core.causes.step_causes import Failed
 from workflows.core.memory import TrailRecord
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN, StepKey
-from workflows.core.trail_causes import Failed
 from workflows.sessions.message_queue import next_number
 from workflows.team import TeamWorkflow
 

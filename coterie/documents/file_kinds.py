@@ -5,7 +5,8 @@ from pathlib import Path
 from dsl.errors import InvalidDocument
 from dsl.model.document import SystemDocument
 from dsl.model.steps import PersonaDocument
-from dsl.source.yaml_reader import read, top_keys
+from dsl.source.yaml_events import top_keys
+from dsl.source.yaml_reader import read
 
 SUFFIXES = (".yml", ".yaml")
 

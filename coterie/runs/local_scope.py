@@ -16,7 +16,7 @@ from activities.contracts import (
     AgentRequest,
     AgentResponse,
     FailureType,
-    Notice,
+    Notification,
     SkillRequest,
     SkillResult,
     Spent,
@@ -65,7 +65,7 @@ class LocalScope:
         self.plan = plan
         self.state = state
         self.run_id = run_id
-        self.notices: list[Notice] = []
+        self.notices: list[Notification] = []
         """Notifications that would have been sent."""
         self.work = EvaluationWork()
         self._world = world

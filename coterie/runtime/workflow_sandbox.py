@@ -27,15 +27,13 @@ LANGUAGE = ("dsl", "activities", "activities.contracts")
 
 DATA = (
     "workflows.core.activation",
-    "workflows.core.cause_facts",
+    "workflows.core.causes",
     "workflows.core.memory",
     "workflows.core.messages",
     "workflows.core.requests",
     "workflows.core.state",
     "workflows.core.state_keys",
     "workflows.core.step_progress",
-    "workflows.core.trail_because",
-    "workflows.core.trail_causes",
     "workflows.core.views",
 )
 """Types of messages and state, which call nothing."""

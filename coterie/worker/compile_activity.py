@@ -9,7 +9,13 @@ from collections.abc import Mapping, Sequence
 
 from temporalio import activity
 
-from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, Marks, OwnQueue
+from activities.contracts import (
+    COMPILE_TEAM,
+    CompileRequest,
+    CompileResult,
+    OwnQueue,
+    VisibilitySettings,
+)
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.product_capabilities import capabilities
 from coterie.documents.tool_packages import known_skills
@@ -35,7 +41,7 @@ class CompileActivities:
         settings: Settings,
         trusted: TrustedConfig,
         queues: Mapping[str, ProviderQueue] | None = None,
-        marks: Marks | None = None,
+        marks: VisibilitySettings | None = None,
     ) -> None:
         self._marks = marks
         self._settings = settings

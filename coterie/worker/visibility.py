@@ -12,7 +12,7 @@ from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from activities.contracts import Marks
+from activities.contracts import VisibilitySettings
 from coterie.documents.worker_trust import TrustedConfig
 from workflows.temporal.attribute_kinds import KINDS
 
@@ -24,12 +24,12 @@ _SOME_SECONDS = timedelta(seconds=10)
 _log = logging.getLogger("coterie")
 
 
-async def visibility_settings(client: Client, trusted: TrustedConfig) -> Marks | None:
+async def visibility_settings(client: Client, trusted: TrustedConfig) -> VisibilitySettings | None:
     """Return the settings for runs; log a warning for each that the server lacks."""
     if not trusted.marks_runs:
         return None
     registered = trusted.search_attributes and await _registered(client)
-    return Marks(search_attributes=registered, event_groups=trusted.event_groups)
+    return VisibilitySettings(search_attributes=registered, event_groups=trusted.event_groups)
 
 
 async def _registered(client: Client) -> bool:

@@ -13,7 +13,7 @@ from temporalio.worker import Interceptor, Worker
 
 from activities.agent_activity import AgentActivities
 from activities.call_prices import Pricing
-from activities.contracts import MAX_HEARTBEAT_DELAY, Marks
+from activities.contracts import MAX_HEARTBEAT_DELAY, VisibilitySettings
 from activities.failure_redaction import SecretsInterceptor
 from activities.notifications import NotificationActivities, Webhook
 from activities.processes.bubblewrap import Bubblewrap
@@ -181,7 +181,7 @@ def build_workers(
     pricing: Pricing,
     user_code: UserCode,
     tools: UserCode,
-    marks: Marks | None = None,
+    marks: VisibilitySettings | None = None,
     commands_in: Bubblewrap | None = None,
     board: TaskBoard | None = None,
     *,

@@ -1,7 +1,8 @@
 """Bodies: lists of steps that share variables, each with its location in the document."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from dsl.compile.concentrators import CONCENTRATOR_NAMES
 from dsl.model.plan import Plan, Team
@@ -15,7 +16,8 @@ TEAMS: NodePath = ("orchestration", "teams")
 _PERSONAS: NodePath = ("llm_config", "personas")
 
 
-class Body(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Body:
     """The tasks of a team, or the execution plan of a persona."""
 
     key: str
@@ -28,12 +30,17 @@ class Body(NamedTuple):
     given: tuple[str, ...] = ()
     """The variables that are there from the beginning."""
 
-    def walked(self) -> Iterator[tuple[Step, NodePath]]:
-        """Yield each step with its location, including nested steps."""
-        return walk(self.steps, self.path)
+    def walked(self) -> Sequence[tuple[Step, NodePath]]:
+        """Return each step with its location, including nested steps."""
+        return self._walked
+
+    @cached_property
+    def _walked(self) -> tuple[tuple[Step, NodePath], ...]:
+        return tuple(walk(self.steps, self.path))
 
 
-class Bodies(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Bodies:
     """All bodies of a document."""
 
     teams: Mapping[str, Body]
@@ -42,6 +49,7 @@ class Bodies(NamedTuple):
     plan: Plan
     tools: Mapping[str, Body]
     """`{tool: the one step that a call is like}`, for tools made of agents and teams."""
+    _within: dict[Body, tuple[Body, ...]] = field(default_factory=dict[Body, tuple[Body, ...]])
 
     def called_by(self, step: Step) -> Iterator[Body]:
         """Yield what runs within a step besides its own steps: plans, and agents as tools."""
@@ -58,8 +66,13 @@ class Bodies(NamedTuple):
                 if plan is not None:
                     yield plan
 
-    def within(self, body: Body) -> Iterator[Body]:
+    def within(self, body: Body) -> Sequence[Body]:
         """Return a body and all that its steps call except teams, at any depth, each once."""
+        if body not in self._within:
+            self._within[body] = tuple(self._reached(body))
+        return self._within[body]
+
+    def _reached(self, body: Body) -> Iterator[Body]:
         seen = {body.key}
         ahead = [body]
         while ahead:

@@ -35,7 +35,8 @@ def check_variables(bodies: Bodies, reader: Reader, tree: Node, problems: Proble
         check = _Check(body, reader, tree, problems)
         given: Names = frozenset((name,) for name in body.given)
         if body.team is not None:
-            given |= {("tasks", step.name) for step in body.team.steps if step not in body.steps}
+            before = len(body.team.steps) - len(body.steps)  # the one that aggregates
+            given |= {("tasks", step.name) for step in body.team.steps[:before]}
         after = check.steps(body.steps, body.path, given, ())
         if body.team is not None:
             check.order = len(check.places)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from dsl.checks.budget_checks import sections
-from dsl.checks.document_steps import every_step
+from dsl.checks.document_steps import PlacedSteps
 from dsl.checks.format_checks import warn_of_formats
 from dsl.errors import Code
 from dsl.json_schema.schema_checker import beyond
@@ -59,6 +59,7 @@ class _Asked(NamedTuple):
 def check_approvals(
     document: SystemDocument,
     orchestration: Orchestration,
+    steps: PlacedSteps,
     tree: Node,
     problems: Problems,
     known_channels: Collection[str] | None,
@@ -69,7 +70,7 @@ def check_approvals(
     for team_id in TIMEOUT_OUTCOMES:
         if team_id in orchestration.teams:
             checks.ambiguous(team_id)
-    for asked in _questions(document, orchestration):
+    for asked in _questions(document, orchestration, steps):
         checks.timeout_route(asked)
         checks.quorum(asked)
         checks.moments(asked)
@@ -77,7 +78,9 @@ def check_approvals(
         checks.channels(asked.terms.notify, asked.path)
 
 
-def _questions(document: SystemDocument, orchestration: Orchestration) -> Iterator[_Asked]:
+def _questions(
+    document: SystemDocument, orchestration: Orchestration, steps: PlacedSteps
+) -> Iterator[_Asked]:
     if isinstance(orchestration.no_progress, Asking):
         path: NodePath = ("orchestration", "no_progress", "ask")
         yield _Asked(question_of_no_progress(), orchestration.no_progress.ask, path)
@@ -93,7 +96,7 @@ def _questions(document: SystemDocument, orchestration: Orchestration) -> Iterat
                 tool.requires_approval,
                 ("tools", name, "requires_approval"),
             )
-    for step, place in every_step(document):
+    for step, place in steps:
         match step:
             case ApprovalStep():
                 yield _Asked(called(step.name, "the approval"), step, place)

@@ -7,6 +7,9 @@ from dsl.model.steps import AgentStep, Step
 from dsl.model.traversal.step_walk import walk
 from dsl.values import NodePath
 
+PlacedSteps = Sequence[tuple[Step, NodePath]]
+"""Steps, each with the place where it is written."""
+
 
 def every_step(document: SystemDocument) -> Iterator[tuple[Step, NodePath]]:
     """Yield every step with the place where it is written."""

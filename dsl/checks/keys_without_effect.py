@@ -1,6 +1,6 @@
 """Keys without effect where they are written, like prompts of an agent that asks no model."""
 
-from dsl.checks.document_steps import every_step
+from dsl.checks.document_steps import PlacedSteps
 from dsl.model.document import SystemDocument
 from dsl.model.steps import ORCHESTRATING, AgentStep, PersonaDocument
 from dsl.source.nodes import Node, Problems
@@ -21,13 +21,15 @@ OF_ANSWERS = (
 """Keys of a persona that form a question or read its answer."""
 
 
-def check_without_effect(document: SystemDocument, tree: Node, problems: Problems) -> None:
+def check_without_effect(
+    document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems
+) -> None:
     """Note keys for questions and answers where no model is asked."""
-    _steps(document, tree, problems)
-    asked = _asked_personas(document)
+    _steps(steps, tree, problems)
+    asked = _asked_personas(steps)
     followed = {
         key
-        for step, _ in every_step(document)
+        for step, _ in steps
         if isinstance(step, AgentStep) and step.agent_type == ORCHESTRATING
         for key in step.persona_names
     }
@@ -36,8 +38,8 @@ def check_without_effect(document: SystemDocument, tree: Node, problems: Problem
             _persona(problems, tree, persona, (*_PERSONAS, key))
 
 
-def _steps(document: SystemDocument, tree: Node, problems: Problems) -> None:
-    for step, path in every_step(document):
+def _steps(steps: PlacedSteps, tree: Node, problems: Problems) -> None:
+    for step, path in steps:
         match step:
             case AgentStep(agent_class=str()):
                 _refuse(problems, tree, (*path, "prompt"), step.prompt, is_legacy=True)
@@ -62,11 +64,11 @@ def _refuse(
         problems.note("E503", tree.find(place).at, place, details)
 
 
-def _asked_personas(document: SystemDocument) -> set[str]:
+def _asked_personas(steps: PlacedSteps) -> set[str]:
     """Return the personas with which some task, or an agent class of the worker, asks a model."""
     return {
         key
-        for step, _ in every_step(document)
+        for step, _ in steps
         if isinstance(step, AgentStep) and step.agent_type != ORCHESTRATING
         for key in step.persona_names
     }

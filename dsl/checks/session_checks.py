@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from dsl.checks.document_steps import every_step
-from dsl.model.document import Orchestration, SystemDocument, TeamDocument
+from dsl.checks.document_steps import PlacedSteps
+from dsl.model.document import Orchestration, TeamDocument
 from dsl.model.sections.template_bound import most_of
 from dsl.model.steps import LoopStep, ReplyStep, Step, TaskGraphStep, WaitStep
 from dsl.model.traversal.step_lists import AtTheEnd, Concurrent, step_lists
@@ -22,14 +22,13 @@ _TEAMS: NodePath = ("orchestration", "teams")
 
 
 def check_sessions(
-    document: SystemDocument, orchestration: Orchestration, tree: Node, problems: Problems
+    orchestration: Orchestration, steps: PlacedSteps, tree: Node, problems: Problems
 ) -> None:
     """Note what takes or answers messages where a run cannot be one conversation."""
 
     def note(path: NodePath, details: Details) -> None:
         problems.note("E507", tree.find(path).at, path, details)
 
-    steps = list(every_step(document))
     replies = [(step, path) for step, path in steps if isinstance(step, ReplyStep)]
     waits = [(step, path) for step, path in steps if isinstance(step, WaitStep) and step.message]
     if replies and not waits:

@@ -1,7 +1,7 @@
 """Refuse templates in fields that are never rendered: they would stay literal text."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from typing import cast
 
@@ -70,12 +70,16 @@ _LEFT: dict[type[BaseModel], tuple[str, ...]] = {
 """Fields that are never rendered and may contain braces, or that a later check covers."""
 
 
-def refuse_unfilled(document: SystemDocument, tree: Node, problems: Problems) -> None:
-    """Note every template that would stay literal text."""
-    for path, field, text in _texts(document, (), ""):
-        if not is_template(text) or path[-1:] == (_KEY,):
-            continue
-        problems.note("E303", tree.find(path).mark, path, unfilled_template(field))
+def refuse_texts(document: SystemDocument, tree: Node, problems: Problems) -> None:
+    """Note every template that would stay literal text, and every name with control characters."""
+    texts = list(_texts(document, (), ""))
+    for path, field, text in texts:
+        if is_template(text) and path[-1:] != (_KEY,):
+            problems.note("E303", tree.find(path).mark, path, unfilled_template(field))
+    for path, field, text in texts:
+        found = _CONTROL.search(text)
+        if found is not None and field not in _FREE and text != UNREADABLE:
+            _note_control(path, field, text, found[0], tree, problems)
 
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -85,21 +89,15 @@ _FREE = ("value", "fixed", "flags", "message", "prompt", "run")
 """Fields whose texts are not names."""
 
 
-def refuse_control_characters(document: SystemDocument, tree: Node, problems: Problems) -> None:
-    """Note every name with a control character."""
-    for path, field, text in _texts(document, (), ""):
-        found = _CONTROL.search(text)
-        if found is None or field in _FREE or text == UNREADABLE:
-            continue
-        is_key = path[-1] == _KEY
-        place = (*path[:-1], text) if is_key else path
-        node = tree.find(place)
-        problems.note(
-            "E214",
-            node.at if is_key else node.mark,
-            place,
-            control_character(text if is_key else field, found[0], is_key=is_key),
-        )
+def _note_control(
+    path: NodePath, field: str, text: str, character: str, tree: Node, problems: Problems
+) -> None:
+    is_key = path[-1] == _KEY
+    place = (*path[:-1], text) if is_key else path
+    node = tree.find(place)
+    mark = node.at if is_key else node.mark
+    details = control_character(text if is_key else field, character, is_key=is_key)
+    problems.note("E214", mark, place, details)
 
 
 @cache
@@ -124,8 +122,8 @@ def _texts(value: object, path: NodePath, field: str) -> Iterator[tuple[NodePath
             yield path, field, value
         case BaseModel():
             yield from _of_model(value, path)
-        case Mapping():
-            for key, item in cast("Mapping[str, object]", value).items():
+        case dict():
+            for key, item in cast("dict[str, object]", value).items():
                 yield (*path, _KEY), field, key
                 yield from _texts(item, (*path, key), field)
         case tuple() | list():
@@ -136,7 +134,10 @@ def _texts(value: object, path: NodePath, field: str) -> Iterator[tuple[NodePath
 
 
 def _of_model(value: BaseModel, path: NodePath) -> Iterator[tuple[NodePath, str, str]]:
+    written = value.model_fields_set
     for name, key, filled in _fields(type(value)):
+        if name not in written:
+            continue  # a default has neither templates nor names
         below = getattr(value, name)
         if isinstance(value, ToolSection) and isinstance(below, Consent):
             # a tool has callers everywhere, so nothing could fill its question

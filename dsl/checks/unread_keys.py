@@ -1,6 +1,6 @@
 """Keys that are valid, but that the rest of the document leaves without effect."""
 
-from dsl.checks.document_steps import every_step
+from dsl.checks.document_steps import PlacedSteps
 from dsl.model.document import SystemDocument
 from dsl.model.sections.provider_document import provider_kind
 from dsl.model.steps import AgentStep, ParallelStep, TeamStep
@@ -15,12 +15,14 @@ _READERS = {"answers": "scripted", "log": "scripted", "mock": "scripted", "api":
 """`{key: the only kind of provider that reads it}`."""
 
 
-def check_unread_keys(document: SystemDocument, tree: Node, problems: Problems) -> None:
+def check_unread_keys(
+    document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems
+) -> None:
     """Warn of each key that changes nothing."""
     _providers(document, tree, problems)
-    _sections(document, tree, problems)
-    _outputs(document, tree, problems)
-    for step, path in every_step(document):
+    _sections(document, steps, tree, problems)
+    _outputs(document, steps, tree, problems)
+    for step, path in steps:
         if isinstance(step, ParallelStep):
             _losers(step, path, tree, problems)
 
@@ -34,11 +36,11 @@ def _providers(document: SystemDocument, tree: Node, problems: Problems) -> None
                 _warn(place, tree, problems, key_of_another_kind(key, name, kind, reader))
 
 
-def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
+def _sections(document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems) -> None:
     """Warn of sections that no team uses; a file without teams may serve any team."""
-    steps = [step for step, _ in every_step(document) if isinstance(step, AgentStep)]
-    classes = {step.name for step in steps if step.agent_class is not None}
-    personas = {key for step in steps for key in step.persona_names}
+    agents = [step for step, _ in steps if isinstance(step, AgentStep)]
+    classes = {step.name for step in agents if step.agent_class is not None}
+    personas = {key for step in agents for key in step.persona_names}
     teams = tree.find(("orchestration", "teams")).entries().values()
     files = {team.mark.file for team in teams}
     for name, section in document.llm_config.agents.items():
@@ -50,12 +52,12 @@ def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
             _warn(place, tree, problems, unread_section(name))
 
 
-def _outputs(document: SystemDocument, tree: Node, problems: Problems) -> None:
+def _outputs(document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems) -> None:
     """Warn of outputs of teams that no step runs; included teams serve any document."""
     orchestration = document.orchestration
     if orchestration is None:
         return
-    called = {step.team for step, _ in every_step(document) if isinstance(step, TeamStep)}
+    called = {step.team for step, _ in steps if isinstance(step, TeamStep)}
     file = tree.find(("orchestration", "entry_team")).mark.file
     for name, team in orchestration.teams.items():
         place: NodePath = ("orchestration", "teams", name, "output")

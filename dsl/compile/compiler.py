@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from dsl.checks.agents.streaming_checks import check_streamed_replies
 from dsl.checks.budget_checks import BudgetCompiler, HasPrice
 from dsl.checks.context_declarations import declared_context
+from dsl.checks.contracts.outputs import DeclaredOutputs
 from dsl.checks.document_checks import check_document
-from dsl.checks.steps.outputs import DeclaredOutputs
-from dsl.checks.steps.streaming_checks import check_streamed_replies
 from dsl.checks.tools.agent_cycles import check_cycles
 from dsl.compile.concentrators import task_names
 from dsl.compile.document_capabilities import with_declarations

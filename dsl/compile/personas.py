@@ -5,17 +5,18 @@ The result is a snapshot that needs nothing else of the document.
 
 from collections.abc import Collection, Mapping, Sequence
 
+from dsl.checks.agents.agent_checks import check_agent_keys, check_legacy
+from dsl.checks.agents.consent_checks import checked_by, of_contract
+from dsl.checks.agents.plan_checks import plan_fits
+from dsl.checks.agents.prompt_checks import check_prompts, check_syntax
+from dsl.checks.agents.streaming_checks import check_reasks, check_streaming
+from dsl.checks.agents.unused_personas import check_written_model
+from dsl.checks.contracts.outputs import DeclaredOutputs
 from dsl.checks.format_checks import check_answer_schema
-from dsl.checks.steps.agent_checks import check_agent_keys, check_legacy
 from dsl.checks.steps.bound_checks import with_maxima
-from dsl.checks.steps.consent_checks import checked_by, of_contract
-from dsl.checks.steps.outputs import DeclaredOutputs
-from dsl.checks.steps.plan_checks import plan_fits
-from dsl.checks.steps.prompt_checks import PromptChecks, check_syntax
-from dsl.checks.steps.reference_checks import Checker
-from dsl.checks.steps.streaming_checks import check_reasks, check_streaming
+from dsl.checks.steps.reference_checks import check_steps
+from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.tools.tool_use_checks import check_tool_use
-from dsl.checks.unused_personas import check_written_model
 from dsl.compile.loop_policy import compiled_loop
 from dsl.compile.merged_personas import PERSONAS, MergedPersona, PersonaMerger
 from dsl.compile.models import PersonaModels
@@ -77,25 +78,25 @@ class AgentResolver:
         self._open: list[str] = []
 
     def team_steps(
-        self, team: str, tasks: Sequence[Step], path: NodePath, checker: Checker
+        self, team: str, tasks: Sequence[Step], path: NodePath, scope: StepScope
     ) -> tuple[tuple[Step, ...], dict[str, None]]:
         """Resolve the team's steps; return them with the context paths that its agents read."""
         reads: dict[str, None] = {}
-        steps = self._steps(tasks, path, checker, team, reads, in_plan=False)
+        steps = self._steps(tasks, path, scope, team, reads, in_plan=False)
         return steps, reads
 
     def _steps(
         self,
         steps: Sequence[Step],
         path: NodePath,
-        checker: Checker,
+        scope: StepScope,
         place: str,
         reads: dict[str, None],
         *,
         in_plan: bool,
     ) -> tuple[Step, ...]:
         def inner(below: Sequence[Step], where: NodePath) -> tuple[Step, ...]:
-            return self._steps(below, where, checker, place, reads, in_plan=in_plan)
+            return self._steps(below, where, scope, place, reads, in_plan=in_plan)
 
         resolved: list[Step] = []
         for index, written in enumerate(steps):
@@ -103,7 +104,7 @@ class AgentResolver:
             step = with_maxima(written, self.outputs.context)
             match step:
                 case AgentStep():
-                    resolved.append(self._agent(step, here, checker, place, reads))
+                    resolved.append(self._agent(step, here, scope, place, reads))
                 case SkillStep():
                     resolved.append(self._skill(step, here, in_plan))
                 case LoopStep():
@@ -139,7 +140,7 @@ class AgentResolver:
         self,
         step: AgentStep,
         path: NodePath,
-        checker: Checker,
+        scope: StepScope,
         place: str,
         reads: dict[str, None],
     ) -> AgentStep:
@@ -148,9 +149,9 @@ class AgentResolver:
         if not check_agent_keys(step, path, self.capabilities, self.tree, self.problems):
             return step
         if not step.personas:
-            return self._choice(step, path, (*path, "persona_key"), checker, place, reads)
+            return self._choice(step, path, (*path, "persona_key"), scope, place, reads)
         chosen = [
-            self._choice(one, path, (*path, "personas", index), checker, place, reads)
+            self._choice(one, path, (*path, "personas", index), scope, place, reads)
             for index, one in enumerate(step.choices)
         ]
         keys = tuple(one.persona_key for one in chosen)
@@ -161,7 +162,7 @@ class AgentResolver:
         step: AgentStep,
         path: NodePath,
         named_at: NodePath,
-        checker: Checker,
+        scope: StepScope,
         place: str,
         reads: dict[str, None],
     ) -> AgentStep:
@@ -172,7 +173,7 @@ class AgentResolver:
         self._used.add(merged.key)
         plan_key = merged.key if step.config is None else f"{merged.key}@{place}.{step.name}"
         approval = self._consent(step, merged.persona, path)
-        checked = self._checked(step, merged, path, checker, plan_key, reads)
+        checked = self._checked(step, merged, path, scope, plan_key, reads)
         if checked is None:
             return step
         self.personas[plan_key] = checked
@@ -202,7 +203,7 @@ class AgentResolver:
         step: AgentStep,
         merged: MergedPersona,
         path: NodePath,
-        checker: Checker,
+        scope: StepScope,
         plan_key: str,
         reads: dict[str, None],
     ) -> Persona | None:
@@ -229,9 +230,7 @@ class AgentResolver:
             reads.update(self.tool_reads)
         check_tool_use(step, persona, path, written_at, self.tree, self.problems)
         check_streaming(step, persona, written_at("stream"), self.tree, self.problems)
-        PromptChecks(self.tree, self.problems, checker, reads).check(
-            step, persona, path, written_at
-        )
+        reads.update(check_prompts(scope, step, persona, path, written_at))
         return persona
 
     def _plan(
@@ -245,21 +244,19 @@ class AgentResolver:
         """Check and resolve the steps of an execution plan."""
         plan_path = merged.written_at("execution_plan")
         inputs = tuple(step.input) if isinstance(step.input, dict) else None
-        checker = self._plan_checker(
-            plan, plan_path, inputs=inputs if step.input is not None else ()
-        )
-        checker.run()
+        scope = self._plan_scope(plan, plan_path, inputs=inputs if step.input is not None else ())
+        check_steps(scope)
         self._open.append(plan_key)
-        steps = self._steps(plan, plan_path, checker, plan_key, reads, in_plan=True)
+        steps = self._steps(plan, plan_path, scope, plan_key, reads, in_plan=True)
         self._open.pop()
-        reads.update(checker.reads)
+        reads.update(scope.reads)
         return steps
 
-    def _plan_checker(
+    def _plan_scope(
         self, plan: Sequence[Step], path: NodePath, inputs: tuple[str, ...] | None = None
-    ) -> Checker:
-        """Return the checker of an execution plan; `inputs` are None if they are not known."""
-        return Checker(
+    ) -> StepScope:
+        """Return the scope of an execution plan; `inputs` are None if they are not known."""
+        return StepScope(
             self.tree,
             self.problems,
             self.capabilities,
@@ -286,7 +283,7 @@ class AgentResolver:
         given: Json = dict.fromkeys(inputs, None)
         agent_type = self._default_type(agent)
         step = AgentStep(name=tool, agent_type=agent_type, persona_key=agent, input=given)
-        checker = Checker(
+        scope = StepScope(
             self.tree,
             self.problems,
             self.capabilities,
@@ -298,7 +295,7 @@ class AgentResolver:
             outputs=self.outputs.of(()),
             settings=self.settings,
         )
-        self._agent(step, path, checker, tool, self.tool_reads)
+        self._agent(step, path, scope, tool, self.tool_reads)
         return self.personas.get(agent)
 
     def _default_type(self, agent: str) -> str:
@@ -335,4 +332,4 @@ class AgentResolver:
             lambda key: (*place, "prompts", key),
         )
         if persona.execution_plan is not None:
-            self._plan_checker(persona.execution_plan, (*place, "execution_plan")).run()
+            check_steps(self._plan_scope(persona.execution_plan, (*place, "execution_plan")))

@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import assert_never
 
-from dsl.checks.steps.command_checks import check_command
-from dsl.checks.steps.consent_checks import checked_by, of_schemas
-from dsl.checks.steps.contract_checks import check_input
+from dsl.checks.agents.consent_checks import checked_by, of_schemas
+from dsl.checks.contracts.command_checks import check_command
+from dsl.checks.contracts.contract_checks import check_input
 from dsl.checks.tools.section_checks import (
     check_attempts,
     check_keys,

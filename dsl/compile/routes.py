@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
+from dsl.checks.steps.condition_names import check_condition
 from dsl.checks.steps.context_update_checks import check_updates
-from dsl.checks.steps.reference_checks import Checker
+from dsl.checks.steps.step_scope import StepScope
 from dsl.logic.routing_gaps import holes
 from dsl.logic.solver import Effort
 from dsl.model.document import Orchestration, RoutingDocument, RuleDocument, TeamDocument
 from dsl.model.plan import Routing, Rule
 from dsl.model.traversal.step_walk import asks, walk
-from dsl.paths import parse, path_text
+from dsl.paths import Path, parse, path_text
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.templates.path_templates import fixed_part
@@ -41,6 +42,7 @@ class RouteCompiler:
         self.tree = tree
         self.problems = problems
         self.effort = Effort()
+        self._updates: dict[str, frozenset[Path]] = {}
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -62,14 +64,14 @@ class RouteCompiler:
         if team is not None and team.type == "concentrator":
             self.problems.note("E107", self.tree.find(path).mark, path, clean_up_collects(name))
 
-    def routing(self, team: TeamDocument, path: NodePath, checker: Checker) -> Routing | None:
+    def routing(self, team: TeamDocument, path: NodePath, scope: StepScope) -> Routing | None:
         """Compile the routing of one team."""
         written = team.routing
         if written is None:
             return None
-        check_updates(checker, written.context_updates, (*path, "context_updates"))
+        check_updates(scope, written.context_updates, (*path, "context_updates"))
         rules = tuple(
-            self._rule(rule, (*path, "rules", index), checker)
+            self._rule(rule, (*path, "rules", index), scope)
             for index, rule in enumerate(written.rules)
         )
         if written.default is not None:
@@ -95,10 +97,10 @@ class RouteCompiler:
                 "W501", self.tree.find(path).at, path, no_rule_matches(left.after_failure)
             )
 
-    def _rule(self, rule: RuleDocument, path: NodePath, checker: Checker) -> Rule:
+    def _rule(self, rule: RuleDocument, path: NodePath, scope: StepScope) -> Rule:
         if rule.condition is not None:
-            checker.condition(rule.condition, (*path, "condition"))
-        check_updates(checker, rule.context_updates, (*path, "context_updates"))
+            check_condition(scope, rule.condition, (*path, "condition"))
+        check_updates(scope, rule.context_updates, (*path, "context_updates"))
         fans_out = not isinstance(rule.next_team, str | None)
         for index, target in enumerate(targets(rule.next_team)):
             place = (*path, "next_team")
@@ -121,9 +123,7 @@ class RouteCompiler:
 
     def _merged(self, rule: RuleDocument, path: NodePath) -> None:
         """Note a policy for a context path that no branch sets."""
-        written = {
-            fixed_part(update) for name in self._on_branches(rule) for update in self._updates(name)
-        }
+        written = {update for name in self._on_branches(rule) for update in self._updates_of(name)}
         for policy in rule.merge:
             wanted = parse(policy)
             if any(one[: len(wanted)] == wanted[: len(one)] for one in written):
@@ -152,7 +152,13 @@ class RouteCompiler:
                 ahead.append(team.max_visits.then)
         return found
 
-    def _updates(self, name: str) -> Iterator[str]:
+    def _updates_of(self, name: str) -> frozenset[Path]:
+        """Return the paths of the context that a team updates, before their first template."""
+        if name not in self._updates:
+            self._updates[name] = frozenset(map(fixed_part, self._written_updates(name)))
+        return self._updates[name]
+
+    def _written_updates(self, name: str) -> Iterator[str]:
         routing = self.teams[name].routing
         for step, _ in walk(self.teams[name].tasks, ()):
             yield from step.context_updates

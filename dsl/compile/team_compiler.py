@@ -1,14 +1,12 @@
 """Compiles teams: steps checked and resolved, routing, and what the teams read."""
 
-from collections.abc import Sequence
-
-from pydantic import JsonValue
-
+from dsl.checks.contracts.outputs import DeclaredOutputs
 from dsl.checks.steps.bound_checks import check_bound, with_maximum
 from dsl.checks.steps.context_paths import check_resets
-from dsl.checks.steps.outputs import DeclaredOutputs
-from dsl.checks.steps.reference_checks import EARLIER, Checker
-from dsl.checks.steps.step_checks import check_signal
+from dsl.checks.steps.reference_checks import check_steps
+from dsl.checks.steps.step_scope import EARLIER, StepScope
+from dsl.checks.steps.template_checks import check_value
+from dsl.checks.steps.wait_checks import check_signal
 from dsl.checks.team_checks import check_team_type
 from dsl.checks.visit_checks import check_max_visits
 from dsl.compile.concentrators import CONCENTRATOR_NAMES, aggregation, collect_of, task_names
@@ -19,7 +17,6 @@ from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument, TeamDocument
 from dsl.model.plan import MaxVisits, Team
 from dsl.model.sections.template_bound import TemplateBound
-from dsl.model.steps import Step
 from dsl.model.traversal.step_bounds import VISITS
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
@@ -59,7 +56,7 @@ class TeamCompiler:
         self.routes.check_clean_up(team.on_cancel, (*path, "on_cancel"))
         if collect is not None:
             check_signal(self.tree, self.problems, collect.signal, (*path, "collect", "signal"))
-        checker = Checker(
+        scope = StepScope(
             self.tree,
             self.problems,
             self.capabilities,
@@ -72,15 +69,16 @@ class TeamCompiler:
             outputs=self.outputs.of(team.tasks),
             settings=self.orchestration.settings,
         )
-        checker.run()
-        steps, agents_read = self.agents.team_steps(team_id, team.tasks, (*path, "tasks"), checker)
+        check_steps(scope)
+        steps, agents_read = self.agents.team_steps(team_id, team.tasks, (*path, "tasks"), scope)
         if (team.on_failure or self.orchestration.on_failure) == "ask":
             steps = asking_about_failures(steps, team.type)
         check_max_visits(team_id, self.document, self.tree, self.problems)
-        self._check_output(team.output, (*path, "output"), team.tasks)
+        output = (*path, "output")
+        check_value(scope.of_output(output), team.output, output)
         first = aggregation(collect, self.capabilities, self.tree, self.problems, path)
-        routing = self.routes.routing(team, (*path, "routing"), checker)
-        context, earlier = self._watched({**checker.reads, **agents_read})
+        routing = self.routes.routing(team, (*path, "routing"), scope)
+        context, earlier = self._watched({**scope.reads, **agents_read})
         return Team(
             id=team_id,
             name="" if team.name == team_id else team.name or "",
@@ -99,8 +97,9 @@ class TeamCompiler:
         )
 
     def check_run_output(self) -> None:
-        """Note what is wrong with the output of the run."""
-        self._check_output(self.orchestration.output, ("orchestration", "output"), ())
+        """Note what the output of the run names and cannot have."""
+        path: NodePath = ("orchestration", "output")
+        check_value(self._outside_of_visits(path), self.orchestration.output, path)
 
     def _max_visits(
         self, team_id: str, bound: MaxVisits | None, path: NodePath
@@ -109,34 +108,29 @@ class TeamCompiler:
         if bound is None:
             return None
         limit, place = bound.limit, (*path, "limit")
-        checker = self._outside_of_visits((), place)
+        scope = self._outside_of_visits(place)
         if isinstance(limit, TemplateBound):
-            checker.value(limit.value, (*place, "value"))
+            check_value(scope, limit.value, (*place, "value"))
         else:
-            checker.value(limit, place)
-        check_bound(checker, called(team_id, "the team"), VISITS, limit, place)
+            check_value(scope, limit, place)
+        check_bound(scope, called(team_id, "the team"), VISITS, limit, place)
         if not isinstance(limit, str):
             return bound
         known = with_maximum(VISITS, limit, self.outputs.context)
         return bound.model_copy(update={"limit": known})
 
-    def _check_output(self, output: JsonValue, path: NodePath, tasks: Sequence[Step]) -> None:
-        """Note what an output names and cannot have."""
-        self._outside_of_visits(tasks, path).value(output, path)
-
-    def _outside_of_visits(self, tasks: Sequence[Step], path: NodePath) -> Checker:
-        """Return the checker of a template that is filled outside of visits, with no variables."""
-        return Checker(
+    def _outside_of_visits(self, path: NodePath) -> StepScope:
+        """Return the scope of a template that is filled outside of visits: it has no variables."""
+        return StepScope(
             self.tree,
             self.problems,
             self.capabilities,
             self.task_names,
-            tasks,
+            (),
             path,
             inputs=(),
-            outputs=self.outputs.of(tasks)._replace(variables={}),
+            outputs=self.outputs.of(()),
             settings=self.orchestration.settings,
-            _variables={},
         )
 
     def _watched(self, reads: dict[str, None]) -> tuple[tuple[str, ...], tuple[str, ...]]:

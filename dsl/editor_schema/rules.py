@@ -5,7 +5,7 @@ The compiler reports the same in words (`dsl.checks.steps`, `dsl.compile`).
 
 from typing import cast
 
-from dsl.checks.steps.step_checks import RUN_SIGNALS, TEMPORALS
+from dsl.checks.steps.wait_checks import RUN_SIGNALS, TEMPORALS
 from dsl.editor_schema.context_form import CONTEXT_FORM
 from dsl.editor_schema.written_forms import ref
 from dsl.values import Json, JsonValue

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from dsl.paths import MISSING, get
 from dsl.source.yaml_reader import Node, Problems, placed
 from dsl.wording.document_wording import no_form_of_plans, not_enabled
 from dsl.wording.replacements import REPLACEMENTS
@@ -39,8 +38,10 @@ class Here:
 
     def asked(self, *path: str) -> JsonValue:
         """Return the document's value at the path; None if there is none."""
-        found = get(self.document, path)
-        return None if found is MISSING else found
+        node: Node | None = self.root
+        for segment in path:
+            node = None if node is None else node.entries().get(segment)
+        return None if node is None else node.plain()
 
 
 def plan(node: Node, here: Here) -> Node:

@@ -4,26 +4,24 @@ Works on the tree of nodes, so every position is kept. A form that it cannot rea
 and the models refuse it in place.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from dsl.evaluate.operators import SHORT_NAMES
-from dsl.model.document import ApprovalSection, ChatSection, LoopSection
 from dsl.model.step_kinds.join_policies import MergePolicyName
 from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from dsl.normalise import dialect_conditions, dialect_steps, dialects
 from dsl.normalise.approval_forms import approval_form
-from dsl.normalise.chat_teams import WINDOW, chat_team
 from dsl.normalise.dialects import Here
+from dsl.normalise.node_changes import change_below, change_entries, each_entry, each_item
+from dsl.normalise.team_sections import section_as_steps
 from dsl.problem_details import Advice, UnlistedValue, WrongValue
 from dsl.source.nodes import Node, Problems, placed
 from dsl.values import Json
-from dsl.wording.document_wording import section_missing
 from dsl.wording.form_wording import policy_renamed
-from dsl.wording.session_wording import chat_without_reply, window_without_persona
 
 OUTCOMES = ("all_success", "any_success", "any_failure", "all_failure")
 
@@ -66,58 +64,14 @@ def normalised(document: Node, problems: Problems) -> Node:
         return _Normaliser(Here(document, problems, tasks=tasks), teams).team(node, key)
 
     def tool(node: Node) -> Node:
-        return _in(node, requires_approval=_Normaliser(Here(document, problems), teams).approval)
+        return change_entries(
+            node, requires_approval=_Normaliser(Here(document, problems), teams).approval
+        )
 
-    document = _below(document, ("tools",), _each(tool))
-    document = _below(document, ("llm_config", "personas"), _keyed(persona))
-    document = _below(document, ("orchestration", "budgets"), _amounts)
-    return _below(document, ("orchestration", "teams"), _keyed(team))
-
-
-Change = Callable[[Node], Node]
-
-
-def _below(node: Node, path: tuple[str, ...], change: Change) -> Node:
-    if not path:
-        return change(node)
-    entries = node.entries()
-    if path[0] not in entries:
-        return node
-    changed = _below(entries[path[0]], path[1:], change)
-    return node.with_value({**entries, path[0]: changed})
-
-
-def _each(change: Change) -> Change:
-    def every(node: Node) -> Node:
-        match node.value:
-            case dict() as entries:
-                return node.with_value({key: change(item) for key, item in entries.items()})
-            case list() as items:
-                return node.with_value([change(item) for item in items])
-            case _:
-                return node
-
-    return every
-
-
-def _in(node: Node, **changes: Change) -> Node:
-    """Change the named entries of the mapping; a trailing underscore is not part of a name."""
-    entries = node.entries()
-    changed = {
-        key: change(entries[key])
-        for name, change in changes.items()
-        if (key := name.rstrip("_")) in entries
-    }
-    return node.with_value({**entries, **changed}) if changed else node
-
-
-def _keyed(change: Callable[[str, Node], Node]) -> Change:
-    def every(node: Node) -> Node:
-        if not isinstance(node.value, dict):
-            return node
-        return node.with_value({key: change(key, item) for key, item in node.value.items()})
-
-    return every
+    document = change_below(document, ("tools",), each_item(tool))
+    document = change_below(document, ("llm_config", "personas"), each_entry(persona))
+    document = change_below(document, ("orchestration", "budgets"), _amounts)
+    return change_below(document, ("orchestration", "teams"), each_entry(team))
 
 
 def _amounts(node: Node) -> Node:
@@ -127,7 +81,7 @@ def _amounts(node: Node) -> Node:
         bare = budget.value is not None and not isinstance(budget.value, dict | list)
         return budget.with_value({"limit": budget}) if bare else budget
 
-    return _each(amount)(node) if node.entries() else node
+    return each_item(amount)(node) if node.entries() else node
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,24 +98,30 @@ class _Normaliser:
         here = replace(
             self.here, tasks=tuple(_names(steps)), persona=key, variables=dialects.variables(steps)
         )
-        return _in(node, execution_plan=_each(_Normaliser(here, self.teams).step), budgets=_amounts)
+        return change_entries(
+            node, execution_plan=each_item(_Normaliser(here, self.teams).step), budgets=_amounts
+        )
 
     def team(self, node: Node, key: str) -> Node:
         """Turn a team of type `loop`, `approval` or `chat` into the steps that it is short for."""
-        node = _desugared(node, key, self.here)
+        node = section_as_steps(node, key, self.here)
         here = replace(self.here, variables=dialects.variables(node.find(("tasks",))))
-        return _in(
+        return change_entries(
             node,
-            tasks=_each(_Normaliser(here, self.teams).step),
+            tasks=each_item(_Normaliser(here, self.teams).step),
             budgets=_amounts,
-            routing=lambda routing: _in(routing, rules=_each(self._rule), default=self._next),
-            loop=lambda loop: _in(
+            routing=lambda routing: change_entries(
+                routing, rules=each_item(self._rule), default=self._next
+            ),
+            loop=lambda loop: change_entries(
                 loop, while_=self.condition, until=self.condition, break_when=self.condition
             ),
         )
 
     def _rule(self, node: Node) -> Node:
-        return _in(node, condition=self.condition, next_team=self._next, merge=_each(self._policy))
+        return change_entries(
+            node, condition=self.condition, next_team=self._next, merge=each_item(self._policy)
+        )
 
     def _policy(self, node: Node) -> Node:
         """Refuse the old name of a merge policy; `append` is an operation of `context_updates`."""
@@ -182,7 +142,7 @@ class _Normaliser:
         if not node.entries():
             return node
         node = self._with_agent_type(_with_kind(dialect_steps.step(node, self.here)))
-        return _in(
+        return change_entries(
             node,
             when=self.condition,
             fail_when=self.condition,
@@ -191,15 +151,15 @@ class _Normaliser:
             until=self.condition,
             break_when=self.condition,
             config=lambda config: self.persona(config, _persona_key(node)),
-            body=_each(self.step),
-            select=_each(self.step),
-            on_failed_task=_each(self.step),
-            otherwise=_each(self.step),
+            body=each_item(self.step),
+            select=each_item(self.step),
+            on_failed_task=each_item(self.step),
+            otherwise=each_item(self.step),
             branches=self._branches,
-            merge=_each(self._policy),
-            steps=_each(self.step),
-            catch=_each(lambda clause: _in(clause, steps=_each(self.step))),
-            finally_=_each(self.step),
+            merge=each_item(self._policy),
+            steps=each_item(self.step),
+            catch=each_item(lambda clause: change_entries(clause, steps=each_item(self.step))),
+            finally_=each_item(self.step),
         )
 
     def approval(self, node: Node) -> Node:
@@ -226,15 +186,17 @@ class _Normaliser:
     def _branches(self, node: Node) -> Node:
         """Normalise the branches of a `branch` (a list), or of a `parallel` (a mapping)."""
         if isinstance(node.value, dict):
-            return _each(self._named_branch)(node)
-        way = _each(lambda way: _in(way, condition=self.condition, steps=_each(self.step)))
-        return way(node)
+            return each_item(self._named_branch)(node)
+        return each_item(self._case)(node)
+
+    def _case(self, node: Node) -> Node:
+        return change_entries(node, condition=self.condition, steps=each_item(self.step))
 
     def _named_branch(self, node: Node) -> Node:
         """Normalise a branch of a parallel step: a list of steps, or a mapping with one."""
         if isinstance(node.value, dict):
-            return _in(node, steps=_each(self.step))
-        return _each(self.step)(node)
+            return change_entries(node, steps=each_item(self.step))
+        return each_item(self.step)(node)
 
     def condition(self, node: Node) -> Node:
         """Normalise a condition: lists are AND, bare strings are outcomes or expressions."""
@@ -257,8 +219,8 @@ class _Normaliser:
             full = operator.with_value(SHORT_NAMES[str(operator.value)])
             node = node.with_value({**entries, "operator": full})
         for key in ("and", "or"):
-            node = _below(node, (key,), _each(self.condition))
-        return _below(node, ("not",), self.condition)
+            node = change_below(node, (key,), each_item(self.condition))
+        return change_below(node, ("not",), self.condition)
 
 
 _DECIDING = ("execution_plan", "tools", "subagents", "exclude_tools", "handoffs")
@@ -289,50 +251,6 @@ def _names(steps: Node) -> Iterator[str]:
 def _persona_key(step: Node) -> str | None:
     key = step.entries().get("persona_key")
     return str(key.value) if key is not None else None
-
-
-def _desugared(node: Node, team: str, here: Here) -> Node:
-    entries = node.entries()
-    kind = str(entries["type"].value) if "type" in entries else ""
-    if kind not in _SECTIONS:
-        return node
-    section = entries.get(kind)
-    if section is None:
-        here.problems.note("E102", node.at, (*placed(here.root, node), kind), section_missing(kind))
-        return node
-    known = {field.alias or name for name, field in _SECTIONS[kind].model_fields.items()}
-    if not isinstance(section.value, dict) or not known.issuperset(section.value):
-        return node  # the models refuse it in place
-    if kind == "chat":
-        if "reply" not in section.value and "persona_key" not in section.value:
-            here.problems.note(
-                "E102", section.at, (*placed(here.root, section), "reply"), chat_without_reply()
-            )
-            return node
-        named = section.value.get("persona_key")
-        for window in (key for key in WINDOW if named is None and key in section.value):
-            at = section.value[window]
-            details = window_without_persona(window)
-            here.problems.note("E107", at.at, placed(here.root, at), details)
-        persona = named and here.asked("llm_config", "personas", str(named.value))
-        return chat_team(team, node, section, persona or None)
-    tasks = entries.get("tasks") or Node([], node.mark)
-    made = {"type": Node(kind, section.mark), "name": Node(kind, section.mark)}
-    if kind == "loop":
-        loop = section.with_value({**made, **section.value, "body": tasks})
-        tasks = tasks.with_value([loop])
-    else:
-        approval = section.with_value({**made, **section.value})
-        tasks = tasks.with_value([*tasks.items(), approval])
-    rest = {key: item for key, item in entries.items() if key != kind}
-    return node.with_value({**rest, "tasks": tasks})
-
-
-_SECTIONS: dict[str, type[BaseModel]] = {
-    "loop": LoopSection,
-    "approval": ApprovalSection,
-    "chat": ChatSection,
-}
 
 
 def _with_kind(node: Node) -> Node:

@@ -20,7 +20,7 @@ from dsl.paths import Path
 
 
 class TemplateScope(Protocol):
-    """What is known at the place of a template: `dsl.checks.steps.reference_checks.Checker`."""
+    """What is known at the place of a template: `dsl.checks.steps.step_scope.StepScope`."""
 
     teams: Mapping[str, Collection[str]]
     inputs: Collection[str] | None

@@ -12,7 +12,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.contracts import Notice
+from activities.contracts import Notification
 from activities.notifications import (
     Channel,
     NotificationActivities,
@@ -24,7 +24,7 @@ from tests.law.sources import ROOT
 from tests.support.servers.receiver import receiver
 
 SECRET = "whsec_c2VjcmV0LW9mLXRoZS1yZWNlaXZlcg=="
-NOTICE = Notice(
+NOTICE = Notification(
     id="msg_1",
     channel="ops",
     what="request",
@@ -48,7 +48,7 @@ def documented() -> Callable[..., bool]:
     return names["accepted"]
 
 
-async def told(channel: Channel | None, folder: Path, notice: Notice = NOTICE) -> None:
+async def told(channel: Channel | None, folder: Path, notice: Notification = NOTICE) -> None:
     channels = {} if channel is None else {"ops": channel}
     environment = {"PATH": "/usr/bin:/bin", "TOKEN": "t", "KEY": "k"}
     activities = NotificationActivities(channels, environment, folder)

@@ -7,7 +7,7 @@ from temporalio.workflow import (
     _Definition as Definition,  # pyright: ignore[reportPrivateUsage]
 )
 
-from dsl.checks.steps.step_checks import RUN_SIGNALS
+from dsl.checks.steps.wait_checks import RUN_SIGNALS
 from workflows.core.state import RunState
 from workflows.handlers.early_messages import EarlySignals
 from workflows.handlers.message_handlers import MessageHandlers

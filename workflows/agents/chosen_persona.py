@@ -7,10 +7,10 @@ from dsl.model.plan import Plan
 from dsl.model.steps import ORCHESTRATING, AgentStep
 from dsl.model.terms import Consent
 from dsl.templates.template_filling import fill
+from workflows.core.causes.agent_causes import PersonaChosen
 from workflows.core.location import Location
 from workflows.core.scope import Scope
 from workflows.core.trail import note_step
-from workflows.core.trail_causes import PersonaChosen
 
 _MAX_TEMPLATE_LENGTH = 200
 _MAX_NAME_LENGTH = 100

@@ -11,12 +11,12 @@ from hashlib import sha256
 from pydantic import JsonValue
 
 from dsl.model.outcomes import Outcome
+from workflows.core.causes.agent_causes import CallRepeated
+from workflows.core.causes.trail_because import trail_because
 from workflows.core.location import Location
 from workflows.core.scope import Scope
 from workflows.core.step_progress import RepeatedCall
 from workflows.core.trail import note_step
-from workflows.core.trail_because import trail_because
-from workflows.core.trail_causes import CallRepeated
 
 NUDGED_AT = 3
 STOPPED_AT = 5

@@ -19,11 +19,11 @@ from dsl.model.step_kinds.step_base import SkillTerms
 from workflows.agents.repeated_calls import record_call, refused
 from workflows.budgets.balances import paid
 from workflows.budgets.call_admission import admit_call, in_flight
+from workflows.core.causes.step_causes import Failed
 from workflows.core.location import Location
 from workflows.core.scope import Call, CallFailed, Scope, on_abort
 from workflows.core.state_keys import SkillCallKey
 from workflows.core.trail import note_step
-from workflows.core.trail_causes import Failed
 from workflows.core.usage import began
 
 _UNKNOWN = SkillTerms(effect="once", timeout=60.0, retries=0)

@@ -22,11 +22,13 @@ from workflows.agents.shared_work import is_read, note_tool_result, publish_work
 from workflows.agents.tool_kinds import ToolCall, call_tool
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.approvals.payload_edits import changes
+from workflows.core.causes.agent_causes import CallRepeated
+from workflows.core.causes.step_causes import Failed, StepStated
+from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Interpreter, Location, Skipped
 from workflows.core.scope import Job, Scope
 from workflows.core.step_progress import AgentLoopProgress
 from workflows.core.trail import note_step
-from workflows.core.trail_causes import CallRepeated, Failed, StepStated, TrailCause
 
 _MAX_ERROR_LENGTH = 4_000
 """Characters of a failure's message that a model gets."""

@@ -42,11 +42,11 @@ from workflows.agents.loop_terms import loop_terms, offered_tools
 from workflows.agents.model_turns import is_worth_a_reask, turn_call, turn_notices, turn_outcome
 from workflows.agents.shared_work import shared_work
 from workflows.agents.tool_calls import run_calls
+from workflows.core.causes.agent_causes import CallRefused, LoopExited, ModelTurned
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import CallFailed, Scope
 from workflows.core.step_progress import AgentLoopProgress
 from workflows.core.trail import note_step
-from workflows.core.trail_causes import CallRefused, LoopExited, ModelTurned
 
 
 async def run_tool_loop(

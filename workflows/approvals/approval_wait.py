@@ -15,19 +15,15 @@ from dsl.person_names import each_once
 from dsl.sizes import MAX_SHOWN, check_size
 from workflows.approvals.decisions import approvable, digest_of, record
 from workflows.approvals.notification_moments import notify
+from workflows.core.causes.people_causes import RequestDecided, RequestEscalated, RequestReminded
+from workflows.core.causes.trail_because import trail_because
+from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Location, Redirected, Skipped
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Decision, Pending
 from workflows.core.scope import Scope, on_abort
 from workflows.core.state import RunState
 from workflows.core.trail import note_request
-from workflows.core.trail_because import trail_because
-from workflows.core.trail_causes import (
-    RequestDecided,
-    RequestEscalated,
-    RequestReminded,
-    TrailCause,
-)
 
 PLAIN = DecisionTerms()
 """Anyone decides, without a deadline."""

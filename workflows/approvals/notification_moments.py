@@ -8,7 +8,7 @@ import json
 
 from pydantic import JsonValue
 
-from activities.contracts import Notice, NoticeKind
+from activities.contracts import Notification, NotificationKind
 from dsl.model.terms import DecisionTerms, channels
 from workflows.approvals.decisions import digest_of
 from workflows.core.location import Location
@@ -26,7 +26,7 @@ def notify(
     place: Location,
     request: Pending,
     terms: DecisionTerms,
-    what: NoticeKind,
+    what: NotificationKind,
     text: str,
     number: int = 1,
 ) -> bool:
@@ -38,7 +38,7 @@ def notify(
         name = what if number == 1 else f"{what}{number}"
         # The time distinguishes requests of two successive runs with the same id.
         key = [scope.run_id, request.id, request.since, name, channel]
-        notice = Notice(
+        notice = Notification(
             id=f"msg_{digest_of('', list(key))}",
             channel=channel,
             what=what,

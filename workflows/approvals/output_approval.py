@@ -12,11 +12,11 @@ from dsl.model.outcomes import Outcome
 from dsl.model.terms import Consent
 from dsl.templates.template_filling import fill
 from workflows.approvals.approval_wait import ask, rejected
+from workflows.core.causes.people_causes import ApprovalNotAsked
 from workflows.core.location import Location
 from workflows.core.requests import Decision
 from workflows.core.scope import Scope
 from workflows.core.trail import note_request
-from workflows.core.trail_causes import ApprovalNotAsked
 
 
 class ApprovalSubject(NamedTuple):

@@ -7,12 +7,12 @@ the input is estimated from what was sent, the output is not counted.
 from activities.contracts import AgentRequest, Spent, TokenUsage
 from dsl.sizes import json_size
 from workflows.budgets.balances import Personas, paid
+from workflows.core.causes.agent_causes import CallCutOff
 from workflows.core.location import Location, Skipped
 from workflows.core.memory import Tally
 from workflows.core.patches import Patch
 from workflows.core.scope import Interrupted, NeverCalled, Scope
 from workflows.core.trail import note_step_end
-from workflows.core.trail_causes import CallCutOff
 from workflows.core.usage import used
 
 _BYTES_OF_A_TOKEN = 4

@@ -13,6 +13,7 @@ from dsl.model.causes import RunCancelled
 from dsl.model.outcomes import Failure
 from dsl.model.plan import Plan
 from workflows.control.pause_and_amend import give_up
+from workflows.core.causes.step_causes import Failed, TimeOver, failed_with
 from workflows.core.location import Interpreter, Location, Redirected, Returned
 from workflows.core.memory import Routed, Track
 from workflows.core.results import result
@@ -20,7 +21,6 @@ from workflows.core.scope import Scope
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN, StateKey
 from workflows.core.trail import note_cleanup_failure, note_control, note_step
-from workflows.core.trail_causes import Failed, TimeOver, failed_with
 from workflows.core.views import TeamResult
 
 

@@ -10,10 +10,10 @@ from dsl.errors import RunRefused
 from dsl.model.context.declarations import Declarations
 from workflows.control.pause_and_amend import amend, amend_refusal
 from workflows.control.refusal_texts import refusal_text
+from workflows.core.causes.message_causes import Forked
 from workflows.core.messages import AmendInput, ForkInput
 from workflows.core.state import RunState
 from workflows.core.trail import note_control
-from workflows.core.trail_causes import Forked
 
 
 def fork_off(

@@ -25,17 +25,12 @@ from workflows.control.steering_refusals import (
     TeamUnknown,
     TooManyPaths,
 )
+from workflows.core.causes.message_causes import WorkerBlocked
+from workflows.core.causes.people_causes import Amended, AmendRefused, PauseChanged, TooLate
 from workflows.core.messages import AmendInput, Control, RedirectInput
 from workflows.core.state import RunState
 from workflows.core.state_keys import StateKey
 from workflows.core.trail import note_control, note_refusal
-from workflows.core.trail_causes import (
-    Amended,
-    AmendRefused,
-    PauseChanged,
-    TooLate,
-    WorkerBlocked,
-)
 from workflows.core.views import Paused
 
 MAX_PATHS = 100

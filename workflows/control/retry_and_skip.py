@@ -25,12 +25,12 @@ from workflows.control.steering_refusals import (
     TaskUnknown,
     ValueForApproval,
 )
+from workflows.core.causes.people_causes import SkipAsked
 from workflows.core.messages import RetryInput, SkipInput
 from workflows.core.requests import Decision, How, Pending
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN, StepKey
 from workflows.core.trail import note_control
-from workflows.core.trail_causes import SkipAsked
 
 CHOICES = ("retry", "skip", "fail")
 """The decisions that a person may make about a failed task."""

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from activities.contracts import Notice
+from activities.contracts import Notification
 from dsl.evaluate.because import route_because
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.causes import RouteCause, Started
@@ -19,9 +19,9 @@ from dsl.model.outcomes import Failure, Outcome
 from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.task_graph.graph_data import GraphView
 from dsl.values import Json
-from workflows.core.cause_facts import without_wording
-from workflows.core.trail_because import trail_because
-from workflows.core.trail_causes import TrailCause
+from workflows.core.causes.cause_facts import without_wording
+from workflows.core.causes.trail_because import trail_because
+from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.views import CollectedFiles, TrailEntry, TrailKind
 
 _STARTED = Started("started")
@@ -90,7 +90,7 @@ class TrailRecord:
 class PendingNotification:
     """A notification in delivery."""
 
-    notice: Notice
+    notice: Notification
     id: str
     """Id of the activity: `0003.review.sign_off.request`."""
     team: str

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from pydantic import JsonValue, TypeAdapter
 
-from activities.contracts import Marks, OwnQueue, TokenUsage
+from activities.contracts import OwnQueue, TokenUsage, VisibilitySettings
 from dsl.tool_loop.exchange import ToolResult
 from dsl.values import Json
-from workflows.core.cause_facts import cause_facts
+from workflows.core.causes.cause_facts import cause_facts
 from workflows.core.memory import (
     BudgetBalance,
     CachedResult,
@@ -68,7 +68,7 @@ class RunState:
         default_factory=dict[str, list[tuple[str, str]]]
     )
     """`{tool: (final or tool_result, text)}` of the work that other tools read."""
-    marks: Marks | None = None
+    marks: VisibilitySettings | None = None
     """The visibility settings of the run."""
     pending: dict[str, Pending] = field(default_factory=dict[str, Pending])
     decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])

@@ -18,7 +18,7 @@ from dsl.model.outcomes import Failure, Outcome
 from dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus, TaskNotes
 from dsl.tool_loop.tool_loop_progress import ToolLoopProgress
 from dsl.values import Json
-from workflows.core.trail_causes import TrailCause
+from workflows.core.causes.trail_causes import TrailCause
 
 
 def _list() -> list[JsonValue]:

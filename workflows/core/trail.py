@@ -11,11 +11,12 @@ from datetime import datetime
 from dsl.evaluate.context_updates import shown_writes
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.causes import RouteCause
+from workflows.core.causes.message_causes import NotificationLost
+from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Location
 from workflows.core.memory import PendingNotification, TrailRecord
 from workflows.core.scope import Scope
 from workflows.core.state import RunState
-from workflows.core.trail_causes import NoticeFailed, TrailCause
 from workflows.core.views import CollectedFiles, TrailKind
 
 _SORTED = json.JSONEncoder(sort_keys=True)
@@ -132,7 +133,7 @@ def note_undelivered(
 ) -> None:
     """Note that a notification reached nobody."""
     notice = notification.notice
-    cause = NoticeFailed("notice_failed", notice.channel, notice.what, notice.request, problem)
+    cause = NotificationLost("notice_failed", notice.channel, notice.what, notice.request, problem)
     state.note(
         TrailRecord(
             state.trail_length + 1,

@@ -11,8 +11,8 @@ from activities.contracts import TokenUsage
 from dsl.model.outcomes import End, Failure
 from dsl.task_graph.graph_tasks import GraphTaskStatus
 from dsl.values import Frozen, Json
+from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.requests import Decision
-from workflows.core.trail_causes import TrailCause
 
 TrailKind = Literal["team", "step", "route", "approval", "refused", "control", "budget", "notice"]
 

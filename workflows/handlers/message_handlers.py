@@ -21,11 +21,11 @@ from workflows.control.steering_refusals import (
     SteeringRefusal,
     TooManySignals,
 )
-from workflows.core.cause_facts import shortened
+from workflows.core.causes.cause_facts import shortened
+from workflows.core.causes.message_causes import MessageRefused
 from workflows.core.encoding import message, plain, size_of, takes_any_arguments
 from workflows.core.requests import MALFORMED, NOT_YET, TOO_EARLY, Refusal
 from workflows.core.trail import note_refusal
-from workflows.core.trail_causes import MessageRefused
 from workflows.handlers import message_kinds as kinds
 from workflows.handlers.early_messages import EarlySignals
 from workflows.handlers.message_kinds import AnyRefusal, Asked, Done, MessageKind, SteeredRun

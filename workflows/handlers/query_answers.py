@@ -9,7 +9,7 @@ from dsl.errors import RunRefused, listed
 from dsl.model.outcomes import Outcome
 from dsl.paths import MISSING, get, parse
 from dsl.values import Json
-from workflows.core.cause_facts import cause_facts, shortened
+from workflows.core.causes.cause_facts import cause_facts, shortened
 from workflows.core.extract import MAX_ANSWER_SIZE, extract, written
 from workflows.core.memory import Frame, Track
 from workflows.core.messages import StateAsked

@@ -5,11 +5,11 @@ from dsl.model.outcomes import Failure, Outcome
 from dsl.model.sections.template_bound import optional_seconds
 from dsl.model.steps import WaitStep
 from workflows.control.refusal_texts import refusal_text
+from workflows.core.causes.message_causes import MessageTaken
 from workflows.core.location import Location, Skipped
 from workflows.core.memory import SessionReply
 from workflows.core.scope import Interrupted, Scope
 from workflows.core.trail import note_control
-from workflows.core.trail_causes import MessageTaken
 from workflows.sessions.message_queue import answer, pass_over, take, unfit_message
 
 

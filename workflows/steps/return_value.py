@@ -4,10 +4,10 @@ from dsl.model.outcomes import Outcome
 from dsl.model.steps import ReturnStep
 from dsl.sizes import check_size
 from dsl.templates.template_filling import fill
+from workflows.core.causes.step_causes import StepStated
 from workflows.core.location import Location, Returned
 from workflows.core.scope import Scope
 from workflows.core.trail import note_step
-from workflows.core.trail_causes import StepStated
 
 
 async def execute(step: ReturnStep, place: Location, scope: Scope) -> Outcome:

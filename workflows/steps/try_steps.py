@@ -7,11 +7,11 @@ from pydantic import JsonValue
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import TryStep
 from workflows.control.cancellation import at_last
+from workflows.core.causes.step_causes import Failed
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Scope, on_abort
 from workflows.core.step_progress import TryProgress
 from workflows.core.trail import note_step
-from workflows.core.trail_causes import Failed
 from workflows.skipped_steps import skip_steps
 
 

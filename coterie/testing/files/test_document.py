@@ -182,7 +182,7 @@ class TrailCheck(Frozen):
     tokens: Check = None
 
 
-class NoticeCheck(Frozen):
+class NotificationCheck(Frozen):
     """A notification to people; omitted fields match anything."""
 
     what: Check = None
@@ -217,7 +217,7 @@ class ExpectDocument(Frozen):
     """`{dotted path: check}` on what the run returns; the path `.` is all of it."""
     trail: tuple[TrailCheck, ...] = ()
     """Entries that occur in this order, with others between them."""
-    notices: tuple[NoticeCheck, ...] = ()
+    notices: tuple[NotificationCheck, ...] = ()
     """Notifications in this order, with others between them."""
     files: dict[str, Check] = Field(default_factory=dict[str, Check])
     """`{path in the workspace: check}` on the contents of files, which may be missing."""

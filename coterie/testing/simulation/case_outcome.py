@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import JsonValue
 from temporalio.client import WorkflowExecutionStatus
 
-from activities.contracts import Notice
+from activities.contracts import Notification
 from coterie.runs.run_client import Run, RunEnd
 from coterie.testing.files.test_document import Ending
 from coterie.testing.simulation.stage import Stage
@@ -37,7 +37,7 @@ class CaseOutcome:
     unpriced: tuple[str, ...]
     """Models that were called and have no price; `cost` omits them."""
     trail: tuple[TrailEntry, ...]
-    notices: tuple[Notice, ...]
+    notices: tuple[Notification, ...]
     """Notifications that would have been sent."""
     duration: float
     """Seconds on the run's own clock."""

@@ -4,30 +4,30 @@ from collections.abc import Iterator, Sequence
 
 from temporalio import activity
 
-from activities.contracts import NOTIFY, Notice
+from activities.contracts import NOTIFY, Notification
 from coterie.testing.files.expectations import check_text, holds
-from coterie.testing.files.test_document import NoticeCheck
+from coterie.testing.files.test_document import NotificationCheck
 
 
 class StubNotifications:
     """Accepts every notification of a run, whatever its channel."""
 
     def __init__(self) -> None:
-        self._sent: dict[str, Notice] = {}
+        self._sent: dict[str, Notification] = {}
 
     @activity.defn(name=NOTIFY)
-    async def notify(self, notice: Notice) -> None:
+    async def notify(self, notice: Notification) -> None:
         """Record it; a repeated one counts once."""
         self._sent[notice.id] = notice
 
     @property
-    def sent(self) -> tuple[Notice, ...]:
+    def sent(self) -> tuple[Notification, ...]:
         """All notifications, in the order of arrival."""
         return tuple(self._sent.values())
 
 
 def notice_differences(
-    expected: Sequence[NoticeCheck], sent: Sequence[Notice]
+    expected: Sequence[NotificationCheck], sent: Sequence[Notification]
 ) -> Iterator[tuple[int, str, tuple[str, ...]]]:
     """Yield each expected notification that is missing in order: index, what, found."""
     after = 0
@@ -47,10 +47,10 @@ def notice_differences(
         )
 
 
-def _fits(check: NoticeCheck, notice: Notice) -> bool:
+def _fits(check: NotificationCheck, notice: Notification) -> bool:
     found = notice.model_dump(mode="json")
     return all(holds(getattr(check, key), found[key]) for key in _asked(check))
 
 
-def _asked(check: NoticeCheck) -> list[str]:
-    return [key for key in NoticeCheck.model_fields if key in check.model_fields_set]
+def _asked(check: NotificationCheck) -> list[str]:
+    return [key for key in NotificationCheck.model_fields if key in check.model_fields_set]

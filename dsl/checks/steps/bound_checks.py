@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Iterator
-from typing import Protocol
 
-from dsl.checks.steps.outputs import Outputs
+from dsl.checks.steps.step_scope import StepScope
 from dsl.evaluate.because import brief
 from dsl.model.context.declarations import Declarations, declared_at
 from dsl.model.sections.template_bound import (
@@ -16,7 +15,6 @@ from dsl.model.sections.template_bound import (
 from dsl.model.steps import Step
 from dsl.model.traversal.step_bounds import BoundKey, bounds_of, with_bound
 from dsl.problem_details import Found, OutOfBounds, WrongValue
-from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template, parse, plain_path
 from dsl.templates.template_rules import BadTemplate
 from dsl.values import NodePath
@@ -24,45 +22,37 @@ from dsl.wording.step_names import called
 from dsl.wording.step_wording import bound_without_maximum, not_a_bound
 
 
-class BoundUser(Protocol):
-    """What a check needs to know; see `reference_checks.Checker`."""
-
-    tree: Node
-    problems: Problems
-    outputs: Outputs
-
-
-def check_bounds(here: BoundUser, step: Step, path: NodePath) -> None:
+def check_bounds(scope: StepScope, step: Step, path: NodePath) -> None:
     """Note every bound of a step whose template has no maximum, or is none."""
     for key, bound in bounds_of(step):
-        check_bound(here, called(step.name), key, bound, (*path, *key.path))
+        check_bound(scope, called(step.name), key, bound, (*path, *key.path))
 
 
 def check_bound(
-    here: BoundUser, owner: str, key: BoundKey, bound: AnyBound, path: NodePath
+    scope: StepScope, owner: str, key: BoundKey, bound: AnyBound, path: NodePath
 ) -> None:
     """Note a template without a maximum, one with too large a maximum, and a text that is none."""
-    mark = here.tree.find(path).at
+    mark = scope.tree.find(path).at
     length = _is_length(key)
     match bound:
         case TemplateBound(value=text) | TemplateDuration(value=text):
             if not _gives_a_bound(text, key):
                 place = (*path, "value")
                 details = not_a_bound(brief(text), is_length=length)
-                here.problems.note("E103", here.tree.find(place).mark, place, details)
+                scope.problems.note("E103", scope.tree.find(place).mark, place, details)
             if bound.maximum > key.high:
                 place = (*path, "maximum")
                 found = Found("scalar", bound.maximum)
                 details = OutOfBounds(WrongValue("maximum"), found, "at most", key.high)
-                here.problems.note("E106", here.tree.find(place).mark, place, details)
+                scope.problems.note("E106", scope.tree.find(place).mark, place, details)
         case str() if not _gives_a_bound(bound, key):
-            here.problems.note("E103", mark, path, not_a_bound(brief(bound), is_length=length))
-        case str() if isinstance(with_maximum(key, bound, here.outputs.context), str):
-            if not here.problems.has("E301", path) and not here.problems.has("E302", path):
+            scope.problems.note("E103", mark, path, not_a_bound(brief(bound), is_length=length))
+        case str() if isinstance(with_maximum(key, bound, scope.outputs.context), str):
+            if not scope.problems.has("E301", path) and not scope.problems.has("E302", path):
                 details = bound_without_maximum(
                     owner, str(path[-1]), bound, _context_path(bound), is_length=length
                 )
-                here.problems.note("E102", mark, path, details)
+                scope.problems.note("E102", mark, path, details)
         case _:
             pass
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from dsl.checks.steps.known_answers import schema_at
-from dsl.checks.steps.outputs import Declared, Outputs
+from dsl.checks.contracts.known_answers import schema_at
+from dsl.checks.contracts.outputs import Declared, Outputs
 from dsl.errors import closest
 from dsl.evaluate.because import brief
 from dsl.logic.ranges_of_values import Claim, possible

@@ -1,12 +1,11 @@
 """Paths of the context that a document names: they are declared, and updates fit."""
 
 from collections.abc import Iterator
-from typing import Protocol
 
 from pydantic import JsonValue
 
-from dsl.checks.steps.known_answers import missing_field
-from dsl.checks.steps.outputs import Outputs
+from dsl.checks.contracts.known_answers import missing_field
+from dsl.checks.steps.step_scope import StepScope
 from dsl.evaluate.context_writes import Operation, written_value
 from dsl.evaluate.declared_values import form_of, kept, value_faults
 from dsl.model.context.declarations import (
@@ -32,14 +31,6 @@ from dsl.wording.context_wording import (
 from dsl.wording.update_wording import operation_misfit, unknown_operation
 
 
-class ContextUser(Protocol):
-    """What a check needs to know; see `reference_checks.Checker`."""
-
-    tree: Node
-    problems: Problems
-    outputs: Outputs
-
-
 def stranger(path: Path, declared: Declarations) -> str | None:
     """Return the shortest part of a path that no declaration covers, or None."""
     for length in range(1, len(path) + 1):
@@ -51,36 +42,36 @@ def stranger(path: Path, declared: Declarations) -> str | None:
     return None
 
 
-def check_read(here: ContextUser, path: Path, mark: Mark, place: NodePath) -> None:
+def check_read(scope: StepScope, path: Path, mark: Mark, place: NodePath) -> None:
     """Note a read of a path that is not declared."""
-    declared = here.outputs.context
+    declared = scope.outputs.context
     if not declared or UNREADABLE in path:
         return
     strange = stranger(path, declared)
     if strange is not None:
         details = undeclared_path(strange, tuple(declared), below=())
-        here.problems.note("E215", mark, place, details)
+        scope.problems.note("E215", mark, place, details)
 
 
-def check_declared(here: ContextUser, key: str, value: JsonValue, place: NodePath) -> None:
+def check_declared(scope: StepScope, key: str, value: JsonValue, place: NodePath) -> None:
     """Note an update of a path that is not declared, and what its declared path cannot hold.
 
     Of a key with templates, the part before the first one counts.
     """
-    declared = here.outputs.context
+    declared = scope.outputs.context
     if not declared:
         return
     path = fixed_part(key)
     operation = written_value(value).operation
     if is_template(key):
         if path and (declared_above(path, declared) or not declared_below(path, declared)):
-            _owner(here, path, place)
+            _owner(scope, path, place)
         return
     if operation is None:
-        if not _misspelt(here, path, value, place):
-            _check_write(here, path, value, place)
+        if not _misspelt(scope, path, value, place):
+            _check_write(scope, path, value, place)
         return
-    owner = _owner(here, path, place)
+    owner = _owner(scope, path, place)
     if owner is None or parse(owner) != path:
         return
     wanted = _HELD[operation]
@@ -89,7 +80,7 @@ def check_declared(here: ContextUser, key: str, value: JsonValue, place: NodePat
     if not any(kind in wanted for kind in known):
         fitting = tuple(one for one, held in _HELD.items() if any(kind in held for kind in known))
         details = operation_misfit(operation, owner, form_of(declared[owner]), fitting)
-        here.problems.note("E405", here.tree.find(place).mark, place, details)
+        scope.note_value("E405", place, details)
 
 
 _HELD: dict[Operation, tuple[str, ...]] = {
@@ -102,9 +93,9 @@ _HELD: dict[Operation, tuple[str, ...]] = {
 """`{operation: the types of JSON Schema that it updates}`."""
 
 
-def _misspelt(here: ContextUser, path: Path, value: JsonValue, place: NodePath) -> bool:
+def _misspelt(scope: StepScope, path: Path, value: JsonValue, place: NodePath) -> bool:
     """Note a mapping of one unknown operation where no mapping can be; return whether it is one."""
-    one = here.outputs.context.get(".".join(path))
+    one = scope.outputs.context.get(".".join(path))
     types = None if one is None else one.schema_.get("type")
     if one is None or types is None or not isinstance(value, dict) or len(value) != 1:
         return False
@@ -112,15 +103,15 @@ def _misspelt(here: ContextUser, path: Path, value: JsonValue, place: NodePath) 
         return False
     (name,) = value
     details = unknown_operation(name, ".".join(path), form_of(one))
-    here.problems.note("E405", here.tree.find((*place, name)).at, place, details)
+    scope.problems.note("E405", scope.tree.find((*place, name)).at, place, details)
     return True
 
 
-def check_team_input(here: ContextUser, given: Json, place: NodePath) -> None:
+def check_team_input(scope: StepScope, given: Json, place: NodePath) -> None:
     """Note the input of a team, as nested mappings, that the declared context does not have."""
-    if here.outputs.context:
-        for path, value, where in _leaves(given, (), place, here.outputs.context):
-            _check_write(here, path, value, where)
+    if scope.outputs.context:
+        for path, value, where in _leaves(given, (), place, scope.outputs.context):
+            _check_write(scope, path, value, where)
 
 
 def check_resets(
@@ -143,34 +134,34 @@ def check_resets(
     return tuple(dict.fromkeys(found))
 
 
-def _check_write(here: ContextUser, path: Path, value: JsonValue, place: NodePath) -> None:
-    owner = _owner(here, path, place)
+def _check_write(scope: StepScope, path: Path, value: JsonValue, place: NodePath) -> None:
+    owner = _owner(scope, path, place)
     if owner is None or parse(owner) != path or any(is_template(text) for text in _texts(value)):
         return
-    one = here.outputs.context[owner]
+    one = scope.outputs.context[owner]
     faults = value_faults(owner, kept(value, one), one)
     if faults:
         details = update_refused(owner, "; ".join(faults))
-        here.problems.note("E405", here.tree.find(place).mark, place, details)
+        scope.note_value("E405", place, details)
 
 
-def _owner(here: ContextUser, path: Path, place: NodePath) -> str | None:
+def _owner(scope: StepScope, path: Path, place: NodePath) -> str | None:
     """Return the declared path that a write belongs to; None, and a problem, if there is none."""
-    declared = here.outputs.context
-    mark = here.tree.find(place).at
+    declared = scope.outputs.context
+    mark = scope.tree.find(place).at
     owner = declared_above(path, declared)
     if owner is None:
         below = declared_below(path, declared)
         strange = ".".join(path) if below else stranger(path, declared)
         details = undeclared_path(strange or "", tuple(declared), below=below)
-        here.problems.note("E215", mark, place, details)
+        scope.problems.note("E215", mark, place, details)
         return None
     rest = path[len(parse(owner)) :]
     missing = missing_field(declared[owner].schema_, rest)
     if missing is None:
         return owner
     details = unknown_field(context_path(owner), rest, missing.segment, missing.known)
-    here.problems.note("E210", mark, place, details)
+    scope.problems.note("E210", mark, place, details)
     return None
 
 

@@ -1,17 +1,17 @@
 """Checks of parallel steps: their strategy, and the keys that a strategy does not read."""
 
 from collections.abc import Collection, Iterator
-from typing import Protocol
 
-from dsl.errors import Code, closest
+from dsl.checks.steps.step_scope import StepScope
+from dsl.errors import closest
 from dsl.evaluate.strategies import RESULT_KEYS
 from dsl.model.step_kinds.join_policies import CONTEXT
 from dsl.model.steps import ParallelBranch, ParallelStep
 from dsl.model.traversal.step_walk import variables, walk
 from dsl.paths import Path
 from dsl.paths import parse as parse_path
-from dsl.problem_details import Details, DidYouMean, UnlistedValue, WrongValue
-from dsl.source.nodes import Node, Problems
+from dsl.problem_details import DidYouMean, UnlistedValue, WrongValue
+from dsl.source.nodes import Node
 from dsl.templates.path_templates import fixed_part
 from dsl.templates.template import is_template
 from dsl.values import JsonValue, NodePath
@@ -26,30 +26,19 @@ from dsl.wording.strategy_wording import (
 _ONE_WINNER = ("fallback", "best")
 
 
-class ParallelSurroundings(Protocol):
-    """What the checks need to know of where the step stands; see `reference_checks.Checker`."""
-
-    tree: Node
-    problems: Problems
-
-
-def check_parallel(here: ParallelSurroundings, step: ParallelStep, path: NodePath) -> None:
+def check_parallel(scope: StepScope, step: ParallelStep, path: NodePath) -> None:
     """Note a strategy that can never work, and keys without effect under it."""
-
-    def note(code: Code, place: NodePath, details: Details) -> None:
-        here.problems.note(code, here.tree.find(place).at, place, details)
-
-    _only(here, step, (*path, "only"))
+    _only(scope, step, (*path, "only"))
     most = len(possible_branches(step))
     if isinstance(step.join, int) and step.join > most:
         place = (*path, "join")
-        node = here.tree.find(place)
-        here.problems.note("E106", node.mark, place, too_many_to_join(step.join, most))
+        node = scope.tree.find(place)
+        scope.problems.note("E106", node.mark, place, too_many_to_join(step.join, most))
     for name in RESULT_KEYS if step.join != "all" else ():
         if name in step.branches:
-            note("E105", (*path, "branches", name), reserved_branch(step.name, name))
-    for place in _unread(here.tree, step, path):
-        note("E107", place, unread_by_join(step.name, str(place[-1]), str(step.join)))
+            scope.note("E105", (*path, "branches", name), reserved_branch(step.name, name))
+    for place in _unread(scope.tree, step, path):
+        scope.note("E107", place, unread_by_join(step.name, str(place[-1]), str(step.join)))
     known = {name for one in step.ranked_branches.values() for name in variables(one.steps)}
     paths = {
         fixed_part(key)
@@ -59,7 +48,7 @@ def check_parallel(here: ParallelSurroundings, step: ParallelStep, path: NodePat
     }
     for name in step.merge:
         if name not in known and not _is_written(name, paths):
-            note("E105", (*path, "merge", name), merge_of_unset(step.name, name, known))
+            scope.note("E105", (*path, "merge", name), merge_of_unset(step.name, name, known))
 
 
 def possible_branches(step: ParallelStep) -> list[str]:
@@ -73,30 +62,30 @@ def _may_be_any(name: object) -> bool:
     return isinstance(name, str) and is_template(name)
 
 
-def _only(here: ParallelSurroundings, step: ParallelStep, path: NodePath) -> None:
+def _only(scope: StepScope, step: ParallelStep, path: NodePath) -> None:
     """Note names in a written list that no branch has, and what is not a list."""
     match step.only:
         case None:
             return
         case list() as names if names:
             for index, name in enumerate(names):
-                _named(here, step, name, (*path, index))
+                _named(scope, step, name, (*path, index))
         case str() as text if is_template(text):
             return
         case _:
             details = branches_wanted(step.name, step.branches)
-            here.problems.note("E103", here.tree.find(path).mark, path, details)
+            scope.note_value("E103", path, details)
 
 
-def _named(here: ParallelSurroundings, step: ParallelStep, name: JsonValue, path: NodePath) -> None:
-    mark = here.tree.find(path).mark
+def _named(scope: StepScope, step: ParallelStep, name: JsonValue, path: NodePath) -> None:
+    mark = scope.tree.find(path).mark
     if not isinstance(name, str):
-        here.problems.note("E103", mark, path, branches_wanted(step.name, step.branches))
+        scope.problems.note("E103", mark, path, branches_wanted(step.name, step.branches))
     elif not is_template(name) and name not in step.branches:
         meant = closest(name, step.branches)
         fix = None if meant is None else DidYouMean(meant)
         details = UnlistedValue(WrongValue("only"), name, tuple(step.branches), fix)
-        here.problems.note("E105", mark, path, details)
+        scope.problems.note("E105", mark, path, details)
 
 
 def _unread(tree: Node, step: ParallelStep, path: NodePath) -> Iterator[NodePath]:

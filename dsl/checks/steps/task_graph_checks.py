@@ -1,13 +1,8 @@
 """Checks of task graphs: their bounds, their choice, and tasks that are written in the document."""
 
-from collections.abc import Collection
-from typing import Protocol
-
-from dsl.errors import Code
+from dsl.checks.steps.step_scope import StepScope
 from dsl.model.sections.template_bound import most_of
 from dsl.model.steps import TaskGraphStep
-from dsl.problem_details import Details
-from dsl.source.nodes import Node, Problems
 from dsl.task_graph.graph_tasks import MAX_TASKS, TaskNotes
 from dsl.task_graph.task_because import note_words
 from dsl.task_graph.task_reading import read_tasks
@@ -24,59 +19,40 @@ from dsl.wording.task_graph_wording import (
 )
 
 
-class GraphSurroundings(Protocol):
-    """What the checks need to know of where the step stands; see `reference_checks.Checker`."""
-
-    tree: Node
-    problems: Problems
-
-    def unknown(
-        self, code: Code, what: str, name: str, known: Collection[str], path: NodePath
-    ) -> None:
-        """Note a name that refers to nothing."""
-        ...
-
-
-def check_task_graph(here: GraphSurroundings, step: TaskGraphStep, path: NodePath) -> None:
+def check_task_graph(scope: StepScope, step: TaskGraphStep, path: NodePath) -> None:
     """Note what a task graph lacks, and what has no effect."""
-
-    def note(code: Code, place: NodePath, details: Details) -> None:
-        here.problems.note(code, here.tree.find(place).at, place, details)
-
     bounded = step.max_iterations is not None or step.max_tasks is not None
     if step.add is not None and not bounded:
-        note("E102", (*path, "add"), unbounded_additions(step.name))
+        scope.note("E102", (*path, "add"), unbounded_additions(step.name))
     elif not bounded and not isinstance(step.tasks, list):
-        note("E102", path, unbounded_graph(step.name))
+        scope.note("E102", path, unbounded_graph(step.name))
     if step.chosen is not None and not step.select:
-        note("E107", (*path, "chosen"), chosen_without_select(step.name))
+        scope.note("E107", (*path, "chosen"), chosen_without_select(step.name))
     if step.select and step.chosen is None:
-        note("E102", (*path, "select"), select_without_chosen(step.name))
+        scope.note("E102", (*path, "select"), select_without_chosen(step.name))
     if step.on_failed_task == ():
-        note("E106", (*path, "on_failed_task"), no_recovery_steps(step.name))
+        scope.note("E106", (*path, "on_failed_task"), no_recovery_steps(step.name))
     if isinstance(step.tasks, list):
-        _written(here, step, step.tasks, path)
+        _written(scope, step, step.tasks, path)
 
 
-def _written(
-    here: GraphSurroundings, step: TaskGraphStep, items: list[JsonValue], path: NodePath
-) -> None:
+def _written(scope: StepScope, step: TaskGraphStep, items: list[JsonValue], path: NodePath) -> None:
     """Note what the validation would change in the tasks of the document."""
     place = (*path, "tasks")
-    mark = here.tree.find(place).at
+    mark = scope.tree.find(place).at
     if step.max_tasks is not None and len(items) > most_of(step.max_tasks):
         details = more_tasks_than_allowed(step.name, len(items), int(most_of(step.max_tasks)))
-        here.problems.note("E106", here.tree.find((*path, "max_tasks")).at, place, details)
+        scope.problems.note("E106", scope.tree.find((*path, "max_tasks")).at, place, details)
     if any(map(_has_template, items)):
         return
     notes = TaskNotes()
     tasks = read_tasks(items, (), notes, room=MAX_TASKS)
     for one in notes.kept:
         if one.code != "id_missing":
-            here.problems.note("E105", mark, place, unusable_task(note_words(one)))
+            scope.problems.note("E105", mark, place, unusable_task(note_words(one)))
     ids = [task.id for task in tasks]
     if step.chosen is not None and not is_template(step.chosen) and step.chosen not in ids:
-        here.unknown("E206", "task", step.chosen, ids, (*path, "chosen"))
+        scope.unknown("E206", "task", step.chosen, ids, (*path, "chosen"))
 
 
 def _has_template(item: JsonValue) -> bool:

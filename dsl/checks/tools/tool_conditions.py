@@ -1,7 +1,8 @@
 """Checks of the condition of a tool's approval: it sees the call, and nothing of the caller."""
 
-from dsl.checks.steps.outputs import NO_OUTPUTS
-from dsl.checks.steps.reference_checks import Checker
+from dsl.checks.contracts.outputs import NO_OUTPUTS
+from dsl.checks.steps.condition_names import check_condition
+from dsl.checks.steps.step_scope import StepScope
 from dsl.model.capabilities import Capabilities
 from dsl.model.conditions import Expression
 from dsl.model.terms import Consent
@@ -42,11 +43,11 @@ def check_tool_condition(
     known = _CALL_AND_RESULT if asked.at == "after" else _CALL
     schemas = {"arguments": given, "data": result}
     outputs = NO_OUTPUTS._replace(variables={one: schemas[one] for one in known})
-    checker = Checker(tree, problems, capabilities, {}, (), (), given=known, outputs=outputs)
+    scope = StepScope(tree, problems, capabilities, {}, (), (), given=known, outputs=outputs)
     place: NodePath = ("tools", name, *CONSENT_CONDITION)
     for leaf, path in leaves(asked.when, place):
         if isinstance(leaf, Expression):
-            checker.condition(leaf, path)
+            check_condition(scope, leaf, path)
             if any(problems.below(path)) or _names(leaf) <= set(known):
                 continue
         problems.note("E107", tree.find(path).mark, path, not_of_a_call(approval_of_tool(name)))

@@ -3,7 +3,7 @@
 The only place that knows which kinds of steps hold others.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -114,10 +114,18 @@ class StepList(NamedTuple):
     role: ListRole
 
 
-def step_lists(  # noqa: C901  # one case a kind: that is the point
-    step: Step, path: NodePath = ()
+def step_lists(step: Step, path: NodePath = ()) -> Iterable[StepList]:
+    """Return the lists of steps inside a step, empty ones too, in written order."""
+    return _lists_of(step, path) if step.kind in _HOLDERS else ()
+
+
+_HOLDERS = frozenset({"loop", "branch", "parallel", "task_graph", "block", "try"})
+"""The kinds that hold steps: most steps hold none, and need no look at their type."""
+
+
+def _lists_of(  # noqa: C901  # one case a kind: that is the point
+    step: Step, path: NodePath
 ) -> Iterator[StepList]:
-    """Yield the lists of steps inside a step, empty ones too, in written order."""
     match step:
         case LoopStep(body=body):
             yield StepList(body, (*path, "body"), EachRound())

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dsl.evaluate.because
-import workflows.core.trail_because
+import workflows.core.causes.trail_because
 from dsl.errors import TeamError
 from dsl.model.outcomes import Outcome
 
@@ -32,7 +32,7 @@ def render_all_as_x(monkeypatch: pytest.MonkeyPatch, *, failures: bool = True) -
     make = Outcome.failed
     for name in ("_condition", "_route"):
         monkeypatch.setattr(dsl.evaluate.because, name, x)
-    monkeypatch.setattr(workflows.core.trail_because, "_worded", x)
+    monkeypatch.setattr(workflows.core.causes.trail_because, "_worded", x)
     if failures:
         monkeypatch.setattr(dsl.evaluate.because, "_failure", x)
         monkeypatch.setattr(TeamError, "__str__", x)

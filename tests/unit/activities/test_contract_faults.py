@@ -5,7 +5,7 @@ from pydantic import JsonValue
 
 from activities.skills.skill_contracts import known_contracts
 from activities.skills.skill_registry import SKILLS
-from dsl.checks.steps.contract_problems import ContractFault, contract_faults
+from dsl.checks.contracts.contract_problems import ContractFault, contract_faults
 from dsl.templates.literal_parts import known_parts
 
 CONTRACTS = known_contracts()

@@ -15,7 +15,7 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, Marks
+from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, VisibilitySettings
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import load
@@ -86,7 +86,7 @@ async def register(client: Client) -> None:
 
 
 async def ended(
-    client: Client, marks: Marks | None, activities: Sequence[Any] | None = None
+    client: Client, marks: VisibilitySettings | None, activities: Sequence[Any] | None = None
 ) -> Any:
     """A marked run to its end, on a worker of these marks."""
     queue = f"marks-{uuid.uuid4()}"
@@ -124,7 +124,7 @@ async def test_an_attribute_that_is_not_registered_is_left_off_with_one_clear_li
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="coterie"):
         marks = await visibility_settings(bare_client, SWITCHED_ON)
-    assert marks == Marks(search_attributes=False, event_groups=True)
+    assert marks == VisibilitySettings(search_attributes=False, event_groups=True)
     [line] = [record.getMessage() for record in caplog.records]
     assert "search attributes are left off" in line
     assert "temporal operator search-attribute create --namespace default" in line
@@ -137,7 +137,7 @@ async def test_a_registered_one_tells_each_change_once_and_what_is_called_is_gro
     client: Client,
 ) -> None:
     marks = await visibility_settings(client, SWITCHED_ON)
-    assert marks == Marks(search_attributes=True, event_groups=True)
+    assert marks == VisibilitySettings(search_attributes=True, event_groups=True)
     handle = await ended(client, marks)
     assert await upserts(handle) == [
         ["CoteriePlan", "CoterieState", "CoterieTeam"],

@@ -32,6 +32,7 @@ from coterie.worker.fork_activity import ForkActivities
 from tests.chaos import early
 from tests.support.engine import plan_of, trail
 from tests.support.runs import asked
+from workflows.core.causes.trail_because import trail_because
 from workflows.core.messages import (
     SEND_MESSAGE,
     DecideInput,
@@ -40,7 +41,6 @@ from workflows.core.messages import (
     TeamInput,
 )
 from workflows.core.requests import Decision
-from workflows.core.trail_because import trail_because
 from workflows.handlers.early_messages import MAX_EARLY_BYTES, MAX_EARLY_SIGNALS, EarlySignals
 from workflows.team import TeamWorkflow
 

@@ -8,8 +8,8 @@ from dsl.evaluate.because import route_because
 from dsl.model.causes import BudgetReached, DefaultTaken, RouteCause, RuleMatched, SentOn
 from tests.support.pictures.graphs import Drawing, hold_apart, plan_of, title_of
 from workflows.control.pause_and_amend import sent_on
+from workflows.core.causes.people_causes import NotBegun
 from workflows.core.messages import RedirectInput
-from workflows.core.trail_causes import NotBegun
 from workflows.core.views import TrailEntry
 
 TEXT = """

@@ -13,11 +13,11 @@ from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from workflows.approvals import decisions
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
+from workflows.core.causes.trail_because import trail_because
 from workflows.core.location import Location
 from workflows.core.messages import DecideInput
 from workflows.core.state_keys import MAIN
 from workflows.core.step_progress import StepProgress
-from workflows.core.trail_because import trail_because
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
 HERE = Location.of_visit(MAIN, "a", 1).at("s")

@@ -19,9 +19,9 @@ from tests.support.simulation.stopping import (
     stopped_everywhere,
     undisturbed,
 )
+from workflows.core.causes.trail_because import trail_because
 from workflows.core.results import RunFailed
 from workflows.core.state import RunState
-from workflows.core.trail_because import trail_because
 from workflows.interpreter import run
 
 _DOCUMENT = """

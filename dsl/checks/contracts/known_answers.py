@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeGuard
 
 from pydantic import JsonValue
 
-from dsl.checks.steps.contract_problems import resolved
+from dsl.checks.contracts.contract_problems import resolved
 from dsl.values import Json
 
 

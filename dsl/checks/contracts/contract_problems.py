@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.checks.steps.possible_values import may_be, may_equal
+from dsl.checks.contracts.possible_values import may_be, may_equal
 from dsl.errors import asked_back, listed, nearest
 from dsl.redaction import HIDDEN, names_secret
 from dsl.regular_expressions import pattern

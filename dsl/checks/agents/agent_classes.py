@@ -1,6 +1,6 @@
 """Legacy agent classes: whether a worker imports them, and which of their sections are unread."""
 
-from dsl.checks.document_steps import every_step
+from dsl.checks.document_steps import PlacedSteps
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import SystemDocument
 from dsl.model.steps import AgentStep
@@ -11,7 +11,11 @@ from dsl.wording.document_wording import unimportable_class
 
 
 def check_agent_classes(
-    document: SystemDocument, tree: Node, problems: Problems, capabilities: Capabilities
+    document: SystemDocument,
+    steps: PlacedSteps,
+    tree: Node,
+    problems: Problems,
+    capabilities: Capabilities,
 ) -> None:
     """Warn of a class whose package the worker does not allow; check the sections of `agents`."""
     _sections(document, tree, problems)
@@ -19,7 +23,7 @@ def check_agent_classes(
     if capabilities.agent_packages is None and own is None:
         return  # the worker's packages are not known here
     allowed = (*(capabilities.agent_packages or ()), *(own or ()))
-    for step, path in every_step(document):
+    for step, path in steps:
         name = step.agent_class if isinstance(step, AgentStep) else None
         if name is None or any(f"{name}.".startswith(f"{package}.") for package in allowed):
             continue

@@ -16,6 +16,7 @@ from dsl.model.causes import (
     RunCancelled,
     SentOn,
     Started,
+    VisitsReached,
 )
 from dsl.task_graph.task_because import task_because
 from dsl.task_graph.task_causes import (
@@ -24,39 +25,44 @@ from dsl.task_graph.task_causes import (
     GraphTaskStarted,
     GraphTaskWaits,
 )
-from workflows.core.trail_causes import (
-    Amended,
-    AmendRefused,
-    ApprovalNotAsked,
-    BranchChosen,
-    BranchRanked,
+from workflows.core.causes.agent_causes import (
     CallCutOff,
     CallRefused,
     CallRepeated,
-    Failed,
-    Forked,
     LoopExited,
+    ModelTurned,
+    PersonaChosen,
+)
+from workflows.core.causes.message_causes import (
+    Forked,
     MessageRefused,
     MessageTaken,
-    ModelTurned,
+    NotificationLost,
+    SignalsDropped,
+    WorkerBlocked,
+)
+from workflows.core.causes.people_causes import (
+    Amended,
+    AmendRefused,
+    ApprovalNotAsked,
     NotBegun,
-    NoticeFailed,
     PauseChanged,
-    PersonaChosen,
     RequestDecided,
     RequestEscalated,
     RequestReminded,
-    RunEnded,
-    SignalsDropped,
     SkipAsked,
+    TooLate,
+)
+from workflows.core.causes.step_causes import (
+    BranchChosen,
+    BranchRanked,
+    Failed,
+    RunEnded,
     StepStated,
     TimeOver,
-    TooLate,
-    TrailCause,
-    VisitsReached,
     WhenAsked,
-    WorkerBlocked,
 )
+from workflows.core.causes.trail_causes import TrailCause
 
 
 def trail_because(cause: TrailCause | None) -> str:
@@ -94,7 +100,7 @@ def _worded(cause: TrailCause) -> str:
             return _step(cause)
         case ModelTurned() | CallRefused() | LoopExited():
             return _tool_loop(cause)
-        case Failed() | RunEnded() | MessageRefused() | SignalsDropped() | NoticeFailed():
+        case Failed() | RunEnded() | MessageRefused() | SignalsDropped() | NotificationLost():
             return _failed(cause)
         case RequestDecided() | ApprovalNotAsked() | RequestReminded() | RequestEscalated():
             return _request(cause)
@@ -189,7 +195,7 @@ def _condition(found: ConditionFound | None) -> str:
     return "" if found is None else condition_because(found)
 
 
-def _failed(cause: Failed | RunEnded | MessageRefused | SignalsDropped | NoticeFailed) -> str:
+def _failed(cause: Failed | RunEnded | MessageRefused | SignalsDropped | NotificationLost) -> str:
     match cause:
         case Failed(code="failed", failure=failure):
             return f"{failure.type}: {failure.message}"
@@ -201,7 +207,7 @@ def _failed(cause: Failed | RunEnded | MessageRefused | SignalsDropped | NoticeF
             return message
         case SignalsDropped():
             return _dropped(cause)
-        case NoticeFailed(channel=channel, what=what, request=request, message=message):
+        case NotificationLost(channel=channel, what=what, request=request, message=message):
             return f"channel {channel!r} did not deliver the {what} of {request}: {message}"
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from dsl.checks.steps.contract_problems import resolved
-from dsl.checks.steps.known_answers import schema_at
+from dsl.checks.contracts.contract_problems import resolved
+from dsl.checks.contracts.known_answers import schema_at
 from dsl.model.capabilities import SkillContract
 from dsl.model.context.declarations import (
     UNDECLARED,

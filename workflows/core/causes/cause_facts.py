@@ -8,7 +8,8 @@ from pydantic import TypeAdapter
 
 from dsl.model.outcomes import Failure
 from dsl.task_graph.task_causes import GraphTaskEnded
-from workflows.core.trail_causes import Failed, RunEnded, TrailCause
+from workflows.core.causes.step_causes import Failed, RunEnded
+from workflows.core.causes.trail_causes import TrailCause
 
 _CAUSE: TypeAdapter[TrailCause] = TypeAdapter(TrailCause)
 _DUMPED: Final = _CAUSE.serializer.to_json

@@ -1,6 +1,6 @@
 """Checks whether a skill's contract accepts the input of a step or a tool."""
 
-from dsl.checks.steps.contract_problems import ContractFault, contract_faults, resolved
+from dsl.checks.contracts.contract_problems import ContractFault, contract_faults, resolved
 from dsl.model.capabilities import SkillContract
 from dsl.source.nodes import Node, Problems
 from dsl.templates.literal_parts import Part, known_parts

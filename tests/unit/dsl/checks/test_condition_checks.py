@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import JsonValue
 
+from dsl.checks.contracts.known_answers import schema_at
 from dsl.checks.steps.condition_checks import possible_in
-from dsl.checks.steps.known_answers import schema_at
 from dsl.evaluate.operators import TESTS, wrong_value
 from dsl.model.conditions import Operator
 from dsl.paths import MISSING

@@ -1,0 +1,88 @@
+"""Checks of an agent's prompts: the prompt to ask is clear, and its names can have values."""
+
+from collections.abc import Callable, Mapping
+
+from dsl.checks.agents.prompt_placeholders import check_placeholders
+from dsl.checks.steps.step_scope import StepScope
+from dsl.checks.steps.template_checks import check_value, parsed
+from dsl.evaluate.prompt_choice import (
+    SYSTEM,
+    AmbiguousPrompt,
+    ChosenPrompt,
+    NoPrompt,
+    UnknownPrompt,
+    choose_prompt,
+)
+from dsl.model.plan import Persona
+from dsl.model.steps import AgentStep
+from dsl.source.nodes import Node, Problems
+from dsl.templates.brace_prompts import braces_to_template
+from dsl.templates.template import is_template
+from dsl.values import NodePath
+from dsl.wording.agent_wording import nothing_to_ask, prompt_not_chosen
+
+Origin = Callable[..., NodePath]
+"""Returns where a field of the merged persona is written."""
+
+
+def check_syntax(
+    tree: Node,
+    problems: Problems,
+    prompts: Mapping[str, str | None],
+    syntax: str | None,
+    place: Callable[[str], NodePath],
+) -> None:
+    """Check that prompts parse; names are checked only in prompts that some task asks."""
+    if syntax != "braces":
+        check_placeholders(tree, problems, prompts, place)
+    for key, text in prompts.items():
+        if text is not None and syntax == "braces":
+            text = braces_to_template(text, ())
+        if text is not None and is_template(text):
+            parsed(text, tree.find(place(key)), problems, place(key), statements=True)
+
+
+def check_prompts(
+    scope: StepScope, step: AgentStep, persona: Persona, path: NodePath, origin: Origin
+) -> dict[str, None]:
+    """Check the system prompt and the prompt that the step asks; return what they read.
+
+    Args:
+        scope: of the step.
+        step: asks an agent.
+        persona: of the agent, with the step's `config`.
+        path: of the step.
+        origin: returns where a field of the persona is written.
+    """
+    asked = _asked(scope, step, persona, path)
+    inputs = step.input if isinstance(step.input, dict) else None
+    known = inputs if inputs is not None or step.input is not None else ()
+    prompts = scope.of_prompts(known, tuple(persona.flags or ()))
+    for key in dict.fromkeys((SYSTEM, asked)):
+        text = persona.prompts.get(key) if key is not None else None
+        if text is not None:
+            if persona.prompt_syntax == "braces":
+                text = braces_to_template(text, inputs or ())
+            check_value(prompts, text, origin("prompts", key or ""), statements=True)
+    syntax = persona.prompt_syntax
+    check_syntax(
+        scope.tree, scope.problems, persona.prompts, syntax, lambda key: origin("prompts", key)
+    )
+    return prompts.reads
+
+
+def _asked(scope: StepScope, step: AgentStep, persona: Persona, path: NodePath) -> str | None:
+    """Return the prompt to ask; note a problem if there is none, or several."""
+    match choose_prompt(persona.prompts, step.prompt or persona.prompt):
+        case ChosenPrompt(name):
+            return name
+        case UnknownPrompt(name, known):
+            where = (*path, "prompt") if step.prompt else path
+            scope.unknown("E502", "prompt", name, known, where)
+        case AmbiguousPrompt(names):
+            scope.note("E502", path, prompt_not_chosen(str(step.persona_key), names))
+        case NoPrompt() if step.input is None:
+            scope.note("E502", path, nothing_to_ask(str(step.persona_key)))
+        case NoPrompt():
+            pass
+    return None

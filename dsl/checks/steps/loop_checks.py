@@ -1,0 +1,68 @@
+"""Checks of loops: what they iterate on, that they end, and rounds that may be concurrent."""
+
+import re
+
+from dsl.checks.steps.step_scope import StepScope
+from dsl.evaluate.because import brief
+from dsl.model.sections.template_bound import most_of
+from dsl.model.steps import LoopStep
+from dsl.templates.template import is_template, parse
+from dsl.templates.template_rules import BadTemplate
+from dsl.values import JsonValue, NodePath
+from dsl.wording.step_wording import (
+    condition_between_rounds,
+    dependent_rounds,
+    loop_variable_missing,
+    loop_without_rounds,
+    not_a_list,
+    path_without_braces,
+    unbounded_loop,
+)
+
+_PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+|\[\d+\])*\Z")
+
+
+def check_loop(scope: StepScope, step: LoopStep, path: NodePath) -> None:
+    """Check that a loop has rounds, and an end."""
+    name = step.name
+    has_condition = step.while_ is not None or step.until is not None
+    if step.iterate_on is None and not has_condition:
+        scope.note("E102", path, loop_without_rounds(name))
+    if step.iterate_on is not None:
+        check_list(scope, step.iterate_on, (*path, "iterate_on"))
+    if step.iterate_on is not None and step.loop_variable is None:
+        mark = scope.tree.find(path).at
+        scope.problems.note("E102", mark, (*path, "loop_variable"), loop_variable_missing(name))
+    if step.iterate_on is None and has_condition and step.max_iterations is None:
+        mark = scope.tree.find(path).at
+        scope.problems.note("E102", mark, (*path, "max_iterations"), unbounded_loop(name))
+    if most_of(step.concurrency) > 1:
+        _concurrent(scope, step, (*path, "concurrency"))
+
+
+def _concurrent(scope: StepScope, step: LoopStep, path: NodePath) -> None:
+    """Note concurrent rounds that would have to wait for each other."""
+    conditions = {"while": step.while_, "until": step.until, "break_when": step.break_when}
+    between = [key for key, condition in conditions.items() if condition is not None]
+    if step.iterate_on is None:
+        scope.note("E107", path, dependent_rounds(step.name))
+    elif between:
+        scope.note("E107", path, condition_between_rounds(step.name, between))
+
+
+def check_list(scope: StepScope, over: JsonValue, path: NodePath) -> None:
+    """Check that a loop iterates on a list, or on one expression that may give a list."""
+    if isinstance(over, list) or (isinstance(over, str) and is_one_template(over)):
+        return
+    if isinstance(over, str) and _PATH.match(over):
+        scope.note_value("E108", path, path_without_braces(str(path[-1]), over))
+        return
+    scope.note_value("E103", path, not_a_list(str(path[-1]), brief(over)))
+
+
+def is_one_template(text: str) -> bool:
+    """Return whether a text is one template and nothing else; a broken one counts."""
+    try:
+        return is_template(text) and parse(text).single
+    except BadTemplate:
+        return True  # reported with all other templates

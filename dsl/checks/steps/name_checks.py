@@ -1,0 +1,79 @@
+"""Checks of the names that steps have and give: each is unique, and none is reserved."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from dsl.checks.steps.step_scope import StepScope
+from dsl.model.facts import RESERVED, ROOTS
+from dsl.model.steps import LoopStep, Step, TaskGraphStep
+from dsl.model.traversal.step_lists import step_lists
+from dsl.values import UNREADABLE, NodePath
+from dsl.wording.step_wording import (
+    loop_variable_taken,
+    step_name_taken,
+    step_name_with_separator,
+    variable_name_refused,
+)
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
+
+
+def check_names(scope: StepScope) -> None:
+    """Check the names of all steps and of all variables that they set."""
+    _unique_names(scope)
+    _variable_names(scope)
+    _loop_variables(scope, scope.steps, scope.path, {})
+
+
+def _unique_names(scope: StepScope) -> None:
+    first: dict[str, NodePath] = {}
+    for step, path in scope.walked:
+        place = (*path, "name")
+        if "/" in step.name or "#" in step.name:
+            scope.note_value("E105", place, step_name_with_separator(step.name))
+        if step.name in first and step.name != UNREADABLE:
+            line = scope.at(first[step.name]).line
+            scope.note_value("E208", place, step_name_taken(step.name, line))
+        first.setdefault(step.name, place)
+
+
+def _variable_names(scope: StepScope) -> None:
+    for name, path in scope.variables.items():
+        reserved = name in ROOTS or name in RESERVED
+        if reserved or not _IDENTIFIER.match(name):
+            place = (*scope.path, *path)
+            node = scope.tree.find(place)
+            scope.problems.note(
+                "E105",
+                node.at if "values" in path else node.mark,
+                place,
+                variable_name_refused(name, (*ROOTS, *RESERVED)),
+            )
+
+
+def _loop_variables(
+    scope: StepScope, steps: Sequence[Step], path: NodePath, taken: Mapping[str, str]
+) -> None:
+    """Note a loop whose item has the name of an outer loop's item, which it would hide."""
+    for index, step in enumerate(steps):
+        here = (*path, index)
+        inner = dict(taken)
+        item, key = _item_variable(step)
+        if item is not None:
+            if item in taken:
+                place = (*here, key)
+                scope.note_value("E208", place, loop_variable_taken(item, taken[item]))
+            inner[item] = step.name
+        for below in step_lists(step, here):
+            _loop_variables(scope, below.steps, below.path, inner)
+
+
+def _item_variable(step: Step) -> tuple[str | None, str]:
+    """Return the name of the current item of a loop, or task of a graph, and its key."""
+    match step:
+        case LoopStep():
+            return step.loop_variable, "loop_variable"
+        case TaskGraphStep():
+            return step.task_variable, "task_variable"
+        case _:
+            return None, ""

@@ -1,0 +1,117 @@
+"""The scope of a step: what is known where it stands, and who collects its problems."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pydantic import JsonValue
+
+from dsl.checks.contracts.outputs import NO_OUTPUTS, Outputs
+from dsl.errors import Code
+from dsl.model.capabilities import Capabilities
+from dsl.model.facts import GRAPH_VARIABLE
+from dsl.model.steps import Step
+from dsl.model.tools.tool_section import ToolSection
+from dsl.model.traversal.step_walk import sets_as_well, variables, walk
+from dsl.problem_details import Details
+from dsl.source.nodes import Mark, Node, Problems
+from dsl.source.unknown_names import unknown
+from dsl.values import NodePath
+
+EARLIER = "teams:"
+"""Marks the paths that read outcomes of earlier teams."""
+
+
+@dataclass(slots=True)
+class StepScope:
+    """The steps of one team or plan, and everything that a check of them may know."""
+
+    tree: Node
+    problems: Problems
+    capabilities: Capabilities
+    teams: Mapping[str, Collection[str]]
+    """`{team id: its task names}`."""
+    steps: Sequence[Step]
+    path: NodePath
+    inputs: Collection[str] | None = None
+    """The names that `input` has here; None if they are not known."""
+    tools: Mapping[str, ToolSection] = field(default_factory=dict[str, ToolSection])
+    """The tools that the document declares."""
+    given: Collection[str] = ()
+    """Variables that exist from the start."""
+    outputs: Outputs = NO_OUTPUTS
+    """The declared forms of task data and variables."""
+    flags: Collection[str] | None = None
+    """The persona's flags, which its prompts may name; None outside of prompts."""
+    settings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """The constants of the document."""
+    reads: dict[str, None] = field(default_factory=dict[str, None])
+    """Context paths that are read, in order; paths of earlier teams' outcomes are marked."""
+    _walked: list[tuple[Step, NodePath]] | None = None
+    _names: dict[str, None] | None = None
+    _variables: dict[str, NodePath] | None = None
+
+    @property
+    def walked(self) -> list[tuple[Step, NodePath]]:
+        """Every step of this team or plan with its place, in written order, nested ones too."""
+        if self._walked is None:
+            self._walked = list(walk(self.steps, self.path))
+        return self._walked
+
+    @property
+    def task_names(self) -> dict[str, None]:
+        """The names of all steps."""
+        if self._names is None:
+            self._names = dict.fromkeys(step.name for step, _ in self.walked)
+        return self._names
+
+    @property
+    def variables(self) -> dict[str, NodePath]:
+        """The variables that steps set, and where."""
+        if self._variables is None:
+            self._variables = variables(self.steps)
+        return self._variables
+
+    @property
+    def only_caught(self) -> bool:
+        """Whether `error` is only the failure that a `catch` caught."""
+        return self._only_set_by_kind("error")
+
+    @property
+    def only_graph(self) -> bool:
+        """Whether `graph` is only what a task graph sets."""
+        return self._only_set_by_kind(GRAPH_VARIABLE)
+
+    def _only_set_by_kind(self, variable: str) -> bool:
+        return variable not in self.given and not any(
+            sets_as_well(step, variable) for step, _ in self.walked
+        )
+
+    def of_prompts(self, inputs: Collection[str] | None, flags: Collection[str]) -> "StepScope":
+        """Return the scope of an agent's prompts: with its input and flags, and without tools."""
+        known = {"_walked": self.walked, "_names": self.task_names, "_variables": self.variables}
+        return replace(self, inputs=inputs, flags=flags, tools={}, reads={}, **known)
+
+    def of_output(self, path: NodePath) -> "StepScope":
+        """Return the scope of the output written at a path: variables end with their visit."""
+        outputs = self.outputs._replace(variables={})
+        return replace(
+            self, path=path, given=(), tools={}, outputs=outputs, reads={}, _variables={}
+        )
+
+    def at(self, path: NodePath) -> Mark:
+        """Return where the value at the path is written."""
+        return self.tree.find(path).mark
+
+    def note(self, code: Code, path: NodePath, details: Details) -> None:
+        """Note a problem at the key of the value at the path."""
+        self.problems.note(code, self.tree.find(path).at, path, details)
+
+    def note_value(self, code: Code, path: NodePath, details: Details) -> None:
+        """Note a problem at the value at the path."""
+        self.problems.note(code, self.at(path), path, details)
+
+    def unknown(
+        self, code: Code, what: str, name: str, known: Collection[str], path: NodePath
+    ) -> None:
+        """Note a name that refers to nothing, with the names that exist."""
+        unknown(self.problems, self.at(path), path, code, what, name, known)

@@ -1,0 +1,106 @@
+"""Checks of templates: they parse, and every name in them can have a value."""
+
+from collections.abc import Collection
+from typing import NamedTuple, cast
+
+from dsl.checks.contracts.known_answers import missing_field
+from dsl.checks.contracts.outputs import Declared
+from dsl.checks.steps.context_paths import check_read
+from dsl.checks.steps.step_scope import EARLIER, StepScope
+from dsl.model.facts import OWN_RESULT
+from dsl.paths import Path
+from dsl.source.nodes import Mark, Node, Problems
+from dsl.templates.fact_names import lacking
+from dsl.templates.template import Template, is_template, parse
+from dsl.templates.template_rules import BadTemplate
+from dsl.values import UNREADABLE, NodePath
+from dsl.wording.condition_wording import broken_template, unknown_field, unknown_template_name
+
+
+class OwnResult(NamedTuple):
+    """The step whose result `data` and `seconds` are, where a template stands."""
+
+    step: str
+    names: Collection[str] = OWN_RESULT
+    """What of the result has a name there."""
+
+
+def parsed(
+    text: str, node: Node, problems: Problems, path: NodePath, *, statements: bool = False
+) -> Template | None:
+    """Parse a template; None, and a problem, if that fails."""
+    try:
+        return parse(text, statements=statements)
+    except BadTemplate as error:
+        code = "E302" if error.forbidden else "E301"
+        details = broken_template(str(error), error.name, error.known)
+        problems.note(code, node.line(error.line), path, details)
+        return None
+
+
+def check_value(
+    scope: StepScope,
+    value: object,
+    path: NodePath,
+    own: OwnResult | None = None,
+    *,
+    statements: bool = False,
+) -> None:
+    """Check every template in a value."""
+    if isinstance(value, str):
+        if is_template(value):
+            check_template(scope, value, path, own, statements=statements)
+    elif isinstance(value, dict):
+        for key, item in cast("dict[str, object]", value).items():
+            check_value(scope, item, (*path, key), own, statements=statements)
+    elif isinstance(value, list):
+        for index, item in enumerate(cast("list[object]", value)):
+            check_value(scope, item, (*path, index), own, statements=statements)
+
+
+def check_template(
+    scope: StepScope,
+    text: str,
+    path: NodePath,
+    own: OwnResult | None = None,
+    *,
+    statements: bool = False,
+) -> None:
+    """Check one template: it parses, and every name in it can have a value."""
+    node = scope.tree.find(path)
+    template = parsed(text, node, scope.problems, path, statements=statements)
+    if template is None:
+        return
+    for named, line in template.paths.items():
+        if named[0] == "context":
+            scope.reads[".".join(named[1:])] = None
+        if named[0] == "teams":
+            scope.reads[EARLIER + ".".join(named[1:])] = None
+        mark = node.line(line, named[0])
+        if own is not None and named[0] in own.names:
+            named = ("tasks", own.step, *named)
+        _check_name(scope, named, mark, path)
+
+
+def _check_name(scope: StepScope, named: Path, mark: Mark, path: NodePath) -> None:
+    declared = scope.outputs.declared(named)
+    if declared is not None:
+        check_field(scope, declared, path, mark)
+    if named[0] == "context":
+        check_read(scope, named[1:], mark, path)
+    wrong = lacking(named, scope)
+    if wrong is not None:
+        known = [one for one in wrong.known if one != UNREADABLE]
+        details = unknown_template_name(named, wrong.description, wrong.segment, known)
+        scope.problems.note("E207", mark, path, details)
+
+
+def check_field(scope: StepScope, declared: Declared, place: NodePath, mark: Mark) -> None:
+    """Check that data of a declared form can have a value at the path."""
+    what, schema, path = declared
+    if UNREADABLE in path:
+        return
+    missing = missing_field(schema, path)
+    if missing is not None and not scope.problems.has("E303", place):
+        details = unknown_field(what, path, missing.segment, missing.known)
+        scope.problems.note("E210", mark, place, details)

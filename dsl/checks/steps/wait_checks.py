@@ -1,0 +1,60 @@
+"""Checks of steps that wait: for one thing, and for a signal that a step can receive."""
+
+from dsl.checks.format_checks import warn_of_formats
+from dsl.checks.steps.step_scope import StepScope
+from dsl.json_schema.schema_checker import beyond
+from dsl.json_schema.schema_problems import schema_fault
+from dsl.model.steps import WaitStep
+from dsl.source.nodes import Node, Problems
+from dsl.templates.template import is_template
+from dsl.values import NodePath, seconds
+from dsl.wording.session_wording import schema_without_message, unusable_message_schema
+from dsl.wording.step_wording import (
+    deadline_without_signal,
+    not_a_duration,
+    reserved_signal,
+    waits_for,
+)
+
+RUN_SIGNALS = ("approve", "reject", "pause", "resume", "retry", "skip", "worker_blocked")
+"""The signals that every run handles itself: no step can receive them."""
+
+TEMPORALS = "__temporal"
+"""The prefix of the names that Temporal reserves for itself."""
+
+
+def check_wait(scope: StepScope, step: WaitStep, path: NodePath) -> None:
+    """Check that the step waits for one thing, which can come."""
+    keys = ("duration", "time", "signal", "message")
+    said = [key for key in keys if getattr(step, key) is not None]
+    if len(said) != 1:
+        scope.note("E107" if said else "E102", path, waits_for(step.name, said))
+    elif step.deadline is not None and said[0] in ("duration", "time"):
+        scope.note("E107", (*path, "deadline"), deadline_without_signal(step.name, said[0]))
+    if step.schema_ is not None and len(said) == 1:
+        _message_schema(scope, step, said[0], (*path, "schema"))
+    check_signal(scope.tree, scope.problems, step.signal, (*path, "signal"))
+    if isinstance(step.duration, str) and not is_template(step.duration):
+        try:
+            seconds(step.duration)
+        except ValueError as error:
+            place = (*path, "duration")
+            scope.note_value("E103", place, not_a_duration(step.duration, str(error)))
+
+
+def _message_schema(scope: StepScope, step: WaitStep, key: str, path: NodePath) -> None:
+    if key != "message" or step.schema_ is None:
+        scope.note("E107", path, schema_without_message(step.name, key))
+        return
+    wrong = schema_fault(step.schema_) or beyond(step.schema_)
+    if wrong is not None:
+        scope.note("E505", path, unusable_message_schema(step.name, wrong))
+        return
+    warn_of_formats(step.schema_, scope.problems, scope.tree.find(path).at, path)
+
+
+def check_signal(tree: Node, problems: Problems, name: str | None, path: NodePath) -> None:
+    """Note the name of a signal that no step can receive: the run, or Temporal, handles it."""
+    if name is None or not (name in RUN_SIGNALS or name.startswith(TEMPORALS)):
+        return
+    problems.note("E105", tree.find(path).mark, path, reserved_signal(name, RUN_SIGNALS, TEMPORALS))

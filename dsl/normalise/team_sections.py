@@ -1,0 +1,59 @@
+"""Teams of type `loop`, `approval` and `chat`: their section becomes steps."""
+
+from pydantic import BaseModel
+
+from dsl.model.document import ApprovalSection, ChatSection, LoopSection
+from dsl.normalise.chat_teams import WINDOW, chat_team
+from dsl.normalise.dialects import Here
+from dsl.source.nodes import Node, placed
+from dsl.wording.document_wording import section_missing
+from dsl.wording.session_wording import chat_without_reply, window_without_persona
+
+_SECTIONS: dict[str, type[BaseModel]] = {
+    "loop": LoopSection,
+    "approval": ApprovalSection,
+    "chat": ChatSection,
+}
+
+
+def section_as_steps(node: Node, team: str, here: Here) -> Node:
+    """Turn the section of a team of type `loop`, `approval` or `chat` into steps of its tasks."""
+    entries = node.entries()
+    kind = str(entries["type"].value) if "type" in entries else ""
+    if kind not in _SECTIONS:
+        return node
+    section = entries.get(kind)
+    if section is None:
+        here.problems.note("E102", node.at, (*placed(here.root, node), kind), section_missing(kind))
+        return node
+    known = {field.alias or name for name, field in _SECTIONS[kind].model_fields.items()}
+    if not isinstance(section.value, dict) or not known.issuperset(section.value):
+        return node  # the models refuse it in place
+    if kind == "chat":
+        return _as_chat(node, team, section, here)
+    tasks = entries.get("tasks") or Node([], node.mark)
+    made = {"type": Node(kind, section.mark), "name": Node(kind, section.mark)}
+    if kind == "loop":
+        loop = section.with_value({**made, **section.value, "body": tasks})
+        tasks = tasks.with_value([loop])
+    else:
+        approval = section.with_value({**made, **section.value})
+        tasks = tasks.with_value([*tasks.items(), approval])
+    rest = {key: item for key, item in entries.items() if key != kind}
+    return node.with_value({**rest, "tasks": tasks})
+
+
+def _as_chat(node: Node, team: str, section: Node, here: Here) -> Node:
+    chat = section.entries()
+    if "reply" not in chat and "persona_key" not in chat:
+        here.problems.note(
+            "E102", section.at, (*placed(here.root, section), "reply"), chat_without_reply()
+        )
+        return node
+    named = chat.get("persona_key")
+    for window in (key for key in WINDOW if named is None and key in chat):
+        at = chat[window]
+        details = window_without_persona(window)
+        here.problems.note("E107", at.at, placed(here.root, at), details)
+    persona = named and here.asked("llm_config", "personas", str(named.value))
+    return chat_team(team, node, section, persona or None)

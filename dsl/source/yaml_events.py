@@ -1,0 +1,153 @@
+"""YAML text -> the events of its parser, without recursion and within bounds.
+
+The one file that imports the YAML library.
+"""
+
+from collections.abc import Iterator
+
+from yaml import (
+    AliasEvent,
+    CollectionEndEvent,
+    CollectionStartEvent,
+    CSafeLoader,
+    DocumentStartEvent,
+    Event,
+    MappingStartEvent,
+    MarkedYAMLError,
+    NodeEvent,
+    ScalarEvent,
+    YAMLError,
+)
+
+from dsl.errors import Code
+from dsl.problem_details import Details
+from dsl.source.nodes import Problems
+from dsl.source.text_places import RawMark, TextPlaces
+from dsl.wording.yaml_wording import (
+    character_not_allowed,
+    document_explodes,
+    repeated_anchor,
+    second_document,
+    tab_as_indentation,
+    unknown_anchor,
+    yaml_syntax,
+)
+
+MAX_NODES = 200_000
+MAX_DEPTH = 100
+
+
+def top_keys(text: str) -> Iterator[str]:
+    """Yield the keys of the outermost mapping one by one, and parse no more text than needed.
+
+    It stops early at text that `read` refuses; only `read` says whether the text is valid.
+    """
+    parser = CSafeLoader(text.removeprefix("\ufeff"))
+    depth, is_key = 0, True
+    try:
+        while (event := parser.get_event()) is not None:
+            if isinstance(event, CollectionEndEvent):
+                depth -= 1
+            elif isinstance(event, NodeEvent):
+                if depth == 0 and not isinstance(event, MappingStartEvent):
+                    return
+                if depth == 1:
+                    if is_key and isinstance(event, ScalarEvent):
+                        yield event.value
+                    is_key = not is_key
+                if isinstance(event, CollectionStartEvent):
+                    depth += 1
+    except (YAMLError, UnicodeEncodeError):
+        return
+
+
+def document_events(text: str, places: TextPlaces, problems: Problems) -> "YamlEvents | None":
+    """Return the events of YAML's parser; None, and a problem, if the text is not YAML."""
+    try:
+        return YamlEvents(text)
+    except _Refused as error:
+        problems.note(error.code, places.at(error.mark), (), error.details)
+    except MarkedYAMLError as error:
+        raw = error.problem_mark or error.context_mark
+        if raw and raw.line >= len(text.splitlines()):
+            raw = error.context_mark  # noticed only at the end; the start is more helpful
+        if raw is not None and text[raw.index : raw.index + 1] == "\t":
+            problems.note("E002", places.at(raw), (), tab_as_indentation())
+            return None
+        reason = ", ".join(part for part in (error.context, error.problem) if part)
+        problems.note("E002", places.at(raw), (), yaml_syntax(reason))
+    except (YAMLError, UnicodeEncodeError) as error:
+        start = _unreadable(error, text)
+        problems.note("E002", places.of(start), (), character_not_allowed(text[start]))
+    return None
+
+
+class _Refused(Exception):
+    """YAML that its parser accepts, and that a reader of one tree cannot."""
+
+    def __init__(self, code: Code, mark: RawMark | None, details: Details) -> None:
+        self.code: Code = code
+        self.mark = mark
+        self.details = details
+        super().__init__(code)
+
+
+class YamlEvents:
+    """The events of the one document of a text, and how they belong together.
+
+    YAML's own composer calls itself for every level, so a text of a few kilobytes would overflow
+    the stack of the whole process.
+
+    Raises:
+        _Refused: nested too deeply, or inconsistent anchors or documents.
+        YAMLError: the text is not YAML.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.found: list[Event] = []
+        """Only the events of values."""
+        self.ends: dict[int, int] = {}
+        """`{event that starts a collection: the event after its end}`."""
+        self.anchors: dict[str, int] = {}
+        """`{anchor: the event of its value}`."""
+        parser = CSafeLoader(text)
+        open_: list[int] = []
+        while (event := parser.get_event()) is not None:
+            if isinstance(event, NodeEvent):
+                self._value(event, open_)
+            elif isinstance(event, CollectionEndEvent):
+                self.ends[open_.pop()] = len(self.found) + 1
+                self.found.append(event)
+            elif isinstance(event, DocumentStartEvent) and self.found:
+                raise _Refused("E002", event.start_mark, second_document())
+
+    @property
+    def root(self) -> Event | None:
+        """Return the start of the document's value; None if there is no document."""
+        return self.found[0] if self.found else None
+
+    def _value(self, event: NodeEvent, open_: list[int]) -> None:
+        number = len(self.found)
+        self.found.append(event)
+        if isinstance(event, CollectionStartEvent):
+            open_.append(number)
+        if len(open_) > MAX_DEPTH or number > MAX_NODES:
+            raise _Refused("E005", event.start_mark, document_explodes())
+        name = event.anchor
+        if name is None:
+            return
+        if isinstance(event, AliasEvent):
+            if name not in self.anchors:
+                raise _Refused("E002", event.start_mark, unknown_anchor(name))
+        elif name in self.anchors:
+            raise _Refused("E002", event.start_mark, repeated_anchor(name))
+        else:
+            self.anchors[name] = number
+
+
+def _unreadable(error: YAMLError | UnicodeEncodeError, text: str) -> int:
+    """Return the index of a character that YAML does not allow."""
+    if isinstance(error, UnicodeEncodeError):
+        return error.start
+    position = getattr(error, "position", 0)  # in bytes
+    return len(text.encode()[:position].decode(errors="ignore"))

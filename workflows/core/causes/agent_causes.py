@@ -1,0 +1,66 @@
+"""Causes that agents give: their persona, their turns, their calls."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaChosen:
+    """The template of an agent step chose one of its personas."""
+
+    code: Literal["persona_chosen"]
+    persona: str
+    template: str
+    allowed: int
+    """Personas that it may choose."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRepeated:
+    """A call repeatedly gave the same result."""
+
+    code: Literal["call_repeated"]
+    call: str
+    """The skill's name."""
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTurned:
+    """An agent that uses tools has had a turn."""
+
+    code: Literal["turn_called", "turn_answered", "turn_too_early", "turn_unusable", "turn_failed"]
+    number: int
+    """From 1."""
+    calls: tuple[str, ...] = ()
+    """The tools that it calls, in the order of the calls."""
+    last: bool = False
+    """Whether no turns were left, so that it could call nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRefused:
+    """A call of a model is not executed."""
+
+    code: Literal["call_refused"]
+    tool: str
+    refusal: str
+    """The code of the refusal."""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopExited:
+    """The success of a tool ended its agent."""
+
+    code: Literal["loop_exited"]
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallCutOff:
+    """A model turn was left while it ran; its input is estimated."""
+
+    code: Literal["call_cut_off"]
+    model: str
+    input_tokens: int

@@ -16,13 +16,17 @@ from dsl.wording.tool_wording import tool_name_refused, tool_named_twice
 NAME_OF_A_TOOL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """What every provider accepts; others refuse dots, spaces or longer names."""
 
-_PERSONAS: NodePath = ("llm_config", "personas")
-
 
 def written_personas(document: SystemDocument) -> Iterator[tuple[PersonaDocument, NodePath]]:
-    """Yield every persona of the document, and every `config` over one, with its place."""
+    """Yield every persona that the document uses, and every `config` over one, with its place.
+
+    Tools and teams belong to a document, and the personas of a catalog to many: what a persona
+    names there counts only in documents that use it.
+    """
+    used = used_personas(document)
     for key, persona in document.llm_config.personas.items():
-        yield persona, (*_PERSONAS, key)
+        if key in used:
+            yield persona, ("llm_config", "personas", key)
     for step, path in every_step(document):
         if isinstance(step, AgentStep) and step.config is not None:
             yield step.config, (*path, "config")
@@ -53,21 +57,14 @@ def subagents_of(document: SystemDocument) -> Iterator[tuple[str, NodePath]]:
 
 
 def check_tool_names(document: SystemDocument, tree: Node, problems: Problems) -> None:
-    """Note every unknown or repeated name, and tools whose names no provider accepts.
-
-    Tools and teams belong to a document, and the personas of a catalog to many. So the names of a
-    persona that this document does not use are not checked here.
-    """
+    """Note every unknown or repeated name, and tools whose names no provider accepts."""
     orchestration = document.orchestration
     teams = () if orchestration is None else tuple(orchestration.teams)
     known = _Known(
         tuple(document.tools), tuple(document.llm_config.personas), teams, tree, problems
     )
     offered: set[str] = set()
-    used = used_personas(document)
     for persona, path in written_personas(document):
-        if path[:2] == _PERSONAS and path[2] not in used:
-            continue
         known.check(persona.tools, (*path, "tools"), "E204", "tool", known.tools)
         subagents = persona.subagents
         known.check(subagents, (*path, "subagents"), "E202", "persona", known.personas)

@@ -106,8 +106,7 @@ class PlainView:
     def progress(self, news: RunNews) -> None:
         """Print a line for each event and for each step that started."""
         follow(self.rows, news)
-        for entry in news.entries:
-            self._event(entry)
+        self.events(news.entries)
         ended = {f"{entry.team}/{entry.step}" for entry in news.entries if entry.kind == "step"}
         for one in _innermost(news.status.doing):
             if one.step not in ended and self._first(one.step, one.since):
@@ -117,6 +116,11 @@ class PlainView:
             if self._first(retry.call, str(retry.attempt)):
                 line = one_line(f"retry {retry.describe(now)}")
                 self._write(f"      {now.astimezone():%H:%M:%S}  {line}")
+
+    def events(self, entries: Sequence[TrailEntry]) -> None:
+        """Print a line for each event that the rows know."""
+        for entry in entries:
+            self._event(entry)
 
     def writing(self, answers: Sequence[LiveAnswer]) -> None:
         """Print the text that is new."""

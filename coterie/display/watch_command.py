@@ -17,7 +17,6 @@ from coterie.failures import CommandError, ExitCode
 from coterie.inspection.trace import traced
 from coterie.logs import quietly
 from coterie.rendering.run_summary import summary_text, summary_width
-from coterie.rendering.run_text import trail_text
 from coterie.runs.progress import Progress
 from coterie.runs.run_client import Run, RunEnd
 from coterie.server.connection import open_connection
@@ -48,7 +47,8 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
     ui = connection.ui_of(id)
     note(f"run {id}" + (f"  {ui}" if ui else ""))
     if description.status != WorkflowExecutionStatus.RUNNING:
-        return await _tell(settings, run, await run.end(), printed=0 if verbose else None)
+        printed = PlainView(say, write_part=say_part, verbose=True) if verbose else None
+        return await _tell(settings, run, await run.end(), printed)
     view = await _view(settings, run, description, live=live, verbose=verbose)
     watch = Watch(run, view, _DecisionHints(run, view, live=live))
     try:
@@ -59,7 +59,8 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
         raise
     finally:
         view.close()
-    return await _tell(settings, run, end, printed=_last(watch.trail) if verbose else None)
+    printed = view if isinstance(view, PlainView) else None
+    return await _tell(settings, run, end, printed, after=_last(watch.trail))
 
 
 async def watch_events(settings: Settings, id: str) -> ExitCode:
@@ -108,14 +109,18 @@ async def _view(
     return LiveView(run.id, color=settings.color, seconds=seconds, asks=False, verbose=verbose)
 
 
-async def _tell(settings: Settings, run: Run, end: RunEnd, *, printed: int | None) -> ExitCode:
+async def _tell(
+    settings: Settings, run: Run, end: RunEnd, view: PlainView | None, *, after: int = 0
+) -> ExitCode:
     """Print a summary of the run from its history.
 
     Args:
         settings: Environment of the command.
         run: A run that has ended.
         end: How it ended.
-        printed: The last event that was printed; print later ones too. None prints none.
+        view: Prints the events that nobody has seen: the worker may have stopped before the last
+            query. None prints none.
+        after: Number of the last event that was printed.
     """
     rows = Progress()
     try:
@@ -124,9 +129,10 @@ async def _tell(settings: Settings, run: Run, end: RunEnd, *, printed: int | Non
         note(f"could not read what happened: {error}")
     else:
         rows.follow(trace.trail)
-        untold = [entry for entry in trace.trail if printed is not None and entry.number > printed]
-        if untold:
-            say(trail_text(untold))
+        if view is not None:
+            missed = [entry for entry in trace.trail if entry.number > after]
+            view.rows.follow(missed)
+            view.events(missed)
     say()
     say(summary_text(run.id, end, rows, summary_width()))
     return ExitCode.DONE if end.completed else ExitCode.RUN_FAILED

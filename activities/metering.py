@@ -8,9 +8,9 @@ attempt is not lost.
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Self
+from typing import Self, cast
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
@@ -24,6 +24,7 @@ from activities.providers.provider_failures import ProviderFailure
 from dsl.model.price import FREE, Price
 from dsl.values import Json
 
+_PROGRESS = "progress"
 _DIGITS = 2
 """Decimal places of seconds: enough for calls of seconds, and short in the history."""
 
@@ -47,11 +48,15 @@ class Meter:
         self._began = clock()
         self.live: LiveText | None = None
         """The text of the turn, sent together with the usage."""
+        self.progress: JsonValue = None
+        """What the call reported last, in this attempt or an earlier one."""
 
     @classmethod
     def of_activity(cls, pricing: Pricing | None = None) -> Self:
         """Return the meter of the current activity, including the usage of earlier attempts."""
-        return cls(pricing, _handed_on())
+        meter = cls(pricing, _handed_on())
+        meter.progress = _reported()
+        return meter
 
     @property
     def seconds(self) -> float:
@@ -71,8 +76,18 @@ class Meter:
         return (details,) if details else ()
 
     def heartbeat(self) -> tuple[Json, ...]:
-        """Return the heartbeat details: the usage, then the end of a streamed answer."""
-        return self.details() if self.live is None else (self._spent(), self.live.details())
+        """Return the heartbeat details: the usage, then the streamed answer or the progress."""
+        if self.live is not None:
+            return (self._spent(), self.live.details())
+        if self.progress is not None:
+            return (self._spent(), {_PROGRESS: self.progress})
+        return self.details()
+
+    def report(self, progress: JsonValue) -> None:
+        """Keep how far the call is, for people and for the next attempt."""
+        self.progress = progress
+        if activity.in_activity():
+            self.beat()
 
     def beat(self) -> None:
         """Send a heartbeat now."""
@@ -89,7 +104,7 @@ class Meter:
         The latest heartbeat survives a failure right after it: the SDK flushes it.
         """
         details = self.details()
-        if (details or self.live is not None) and activity.in_activity():
+        if len(self.heartbeat()) > 0 and activity.in_activity():
             self.beat()
         return details
 
@@ -166,6 +181,16 @@ def _handed_on() -> Spent | None:
         return Spent.model_validate(details[0])
     except ValidationError:
         return None  # from another version of this worker
+
+
+def _reported() -> JsonValue:
+    """Return what an earlier attempt reported, from the details of the last heartbeat."""
+    details = activity.info().heartbeat_details if activity.in_activity() else ()
+    match details:
+        case [_, {"progress": progress}]:
+            return cast("JsonValue", progress)
+        case _:
+            return None
 
 
 class MeteredProviders:

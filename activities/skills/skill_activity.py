@@ -70,7 +70,7 @@ class SkillActivities:
             skill = find_skill(request.skill, self._skills)
             if skill.effect == "once" and _attempt() > 1:
                 raise _unknown(skill, "its first attempt was lost", meter)
-            async with heartbeating(meter.details):
+            async with heartbeating(meter.heartbeat):
                 data = await self._called(skill, request, meter)
         except SkillRefusal as refusal:
             raise ApplicationError(
@@ -120,7 +120,14 @@ class SkillActivities:
 
     async def _called(self, skill: AnySkill, request: SkillRequest, meter: Meter) -> JsonValue:
         """Run the skill; an interrupted `once` skill has an unknown outcome."""
-        context = SkillContext(workspace=self._workspace, key=request.key, run=_run_id(request))
+        context = SkillContext(
+            workspace=self._workspace,
+            key=request.key,
+            run=_run_id(request),
+            timeout=_seconds(),
+            progress=meter.progress,
+            beat=meter.report,
+        )
         if skill.effect != "once":
             return await skill.call(request.input, context)
         await confirm_attempt()
@@ -154,6 +161,11 @@ def _unknown(skill: AnySkill, why: str, meter: Meter) -> ApplicationError:
         type=FailureType.OUTCOME_UNKNOWN,
         non_retryable=True,
     )
+
+
+def _seconds() -> float | None:
+    limit = activity.info().start_to_close_timeout if activity.in_activity() else None
+    return None if limit is None else limit.total_seconds()
 
 
 def _run_id(request: SkillRequest) -> str:

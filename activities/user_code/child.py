@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, cast
 
-from activities.user_code.child_loop import not_imported, reason_for, serve
+from activities.user_code.child_loop import Channel, not_imported, reason_for, serve
 from activities.user_code.plain_values import NotJson, as_json
 
 _MAX_REASON_LENGTH = 500
@@ -20,7 +20,7 @@ def main() -> None:
     serve(run_agent)
 
 
-def run_agent(call: dict[str, Any]) -> dict[str, object]:
+def run_agent(call: dict[str, Any], _: Channel) -> dict[str, object]:
     """Run one turn of an agent class; any exception becomes an outcome."""
     try:
         return _turn(call)

@@ -8,16 +8,63 @@ quickly and the code finds its own versions of libraries.
 
 import json
 import os
+import select
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock, Thread
 from typing import Any
 
 _MAX_REASON_LENGTH = 500
 
 
-def serve(answer: Callable[[dict[str, Any]], dict[str, object]]) -> None:
+NOTE = b"+"
+"""The first byte of a line that is not yet the reply of the call."""
+
+
+class Channel:
+    """The socket to the worker, while a call runs."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._asking = Lock()
+
+    def note(self, message: Mapping[str, object]) -> None:
+        """Send a message that needs no answer."""
+        with self._asking:
+            self._write(message)
+
+    def ask(self, message: Mapping[str, object]) -> Any:
+        """Send a message, and return the worker's answer to it. One at a time."""
+        with self._asking:
+            self._write(message)
+            return json.loads(_line(self._descriptor))
+
+    def _write(self, message: Mapping[str, object]) -> None:
+        _write(self._descriptor, NOTE + f"{json.dumps(message)}\n".encode())
+
+    @contextmanager
+    def cancellation(self, cancelled: Callable[[], None]) -> Generator[None]:
+        """Call back, in another thread, if the worker cancels the call within the block."""
+        reader, writer = os.pipe()
+
+        def watch() -> None:
+            ready, _, _ = select.select([self._descriptor, reader], [], [])
+            if self._descriptor in ready and _line(self._descriptor):
+                cancelled()
+
+        thread = Thread(target=watch, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            os.close(writer)
+            thread.join()
+            os.close(reader)
+
+
+def serve(answer: Callable[[dict[str, Any], Channel], dict[str, object]]) -> None:
     """Answer calls until the worker closes the socket."""
     own = os.getpid()
     channel = os.dup(0)  # the code's own children do not inherit it
@@ -26,7 +73,7 @@ def serve(answer: Callable[[dict[str, Any]], dict[str, object]]) -> None:
     os.close(nothing)
     with os.fdopen(channel, "r+b", buffering=0) as raw:
         while line := _line(raw.fileno()):
-            outcome = answer(json.loads(line))
+            outcome = answer(json.loads(line), Channel(raw.fileno()))
             if os.getpid() != own:
                 os._exit(0)  # a fork made by the code, which ends here
             for stream in (sys.stdout, sys.stderr):

@@ -100,12 +100,19 @@ class ToolsQuestion(Frozen):
     modules: tuple[str, ...]
 
 
+class ModuleImport(Frozen):
+    """Import this module, so that the next call of it finds it ready."""
+
+    imports: str
+
+
 class CallContext(Frozen):
     """What a tool may know of its call."""
 
     run: str = ""
     call: str = ""
     secrets: dict[str, str] = Field(default_factory=dict[str, str], repr=False)
+    progress: JsonValue = None
 
 
 class ToolFunctionCall(Frozen):
@@ -115,6 +122,18 @@ class ToolFunctionCall(Frozen):
     """`package.module:name`."""
     arguments: JsonValue
     context: CallContext
+
+    @property
+    def module(self) -> str:
+        """The module of the function."""
+        return self.tool.partition(":")[0]
+
+
+class ProgressNote(Frozen):
+    """A tool reports how far it is."""
+
+    note: Literal["heartbeat"]
+    progress: JsonValue
 
 
 class FoundTool(Frozen):
@@ -129,6 +148,8 @@ class FoundTool(Frozen):
     secrets: tuple[str, ...]
     input_schema: Json
     output_schema: Json
+    takes_context: bool = False
+    """It can learn that its call is cancelled."""
 
 
 class FoundTools(Frozen):
@@ -138,6 +159,12 @@ class FoundTools(Frozen):
     tools: tuple[FoundTool, ...]
     faults: tuple[str, ...]
     """What cannot be imported, or cannot be a tool: a sentence each."""
+
+
+class ModuleReady(Frozen):
+    """The module is imported."""
+
+    kind: Literal["ready"]
 
 
 class NoTool(Frozen):
@@ -185,6 +212,7 @@ ToolOutcome = Annotated[
     | Raised
     | WrongResult
     | FunctionReturned
+    | ModuleReady
     | FoundTools,
     Field(discriminator="kind"),
 ]
@@ -202,3 +230,4 @@ class Reply(Frozen, Generic[AnyOutcome]):
 
 AGENT_REPLY: TypeAdapter[Reply[Outcome]] = TypeAdapter(Reply[Outcome])
 TOOL_REPLY: TypeAdapter[Reply[ToolOutcome]] = TypeAdapter(Reply[ToolOutcome])
+PROGRESS: TypeAdapter[ProgressNote] = TypeAdapter(ProgressNote)

@@ -6,7 +6,7 @@ processes behind is not reused.
 
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,9 +14,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from activities.user_code.child_messages import (
     AGENT_REPLY,
+    PROGRESS,
     TOOL_REPLY,
     AgentCall,
     AnyOutcome,
+    ModuleImport,
     Outcome,
     Reply,
     ToolFunctionCall,
@@ -28,9 +30,10 @@ from activities.user_code.child_process import (
     ChildEnded,
     ChildProcess,
     Entry,
+    Notes,
     ReplyTooLarge,
 )
-from dsl.values import Frozen
+from dsl.values import Frozen, JsonValue
 
 MAX_CHILDREN = 16
 """Concurrent calls of user code in one worker; further ones wait."""
@@ -38,9 +41,24 @@ MAX_CHILDREN = 16
 MAX_IDLE = 4
 """Idle children to keep per package."""
 
+START_SECONDS = 30.0
+"""How long a call may wait for a process that has imported its module, before its own time counts.
+"""
+
+_CANCEL_SECONDS = 2.0
+"""How long a call that can notice its cancellation may go on."""
+
 
 class UserCodeFailed(Exception):
-    """The child did not complete the call; the message says what happened."""
+    """The child did not complete the call; the message says what happened.
+
+    Attributes:
+        began: The code may have done something.
+    """
+
+    def __init__(self, message: str, *, began: bool = True) -> None:
+        self.began = began
+        super().__init__(message)
 
 
 class UserCodeTimeout(Exception):
@@ -54,15 +72,29 @@ class _Line(NamedTuple):
     package: str
     """Empty for tools: a child serves those of all packages."""
     message: Frozen
+    module: str = ""
+    """Imported before the time of the call counts."""
+    is_warned: bool = False
+    """Whether the code can notice that it is cancelled."""
 
     @property
     def pool(self) -> tuple[str, str]:
         """Entry and package."""
         return self.entry, self.package
 
-    def encoded(self) -> bytes:
-        """Return the line to send."""
-        return f"{self.message.model_dump_json()}\n".encode()
+
+class _Limit:
+    """The time limit of a call: first for its start, then for itself."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.timeout = asyncio.timeout(seconds)
+        self.began = False
+
+    def begin(self, seconds: float | None) -> None:
+        """Count the time of the code itself from now."""
+        self.began = True
+        if seconds is not None:
+            self.timeout.reschedule(asyncio.get_running_loop().time() + seconds)
 
 
 class UserCode:
@@ -109,28 +141,81 @@ class UserCode:
         """
         return await self._answer(_Line("tool_child", "", message), TOOL_REPLY, seconds)
 
+    async def call_tool(
+        self,
+        call: ToolFunctionCall,
+        seconds: float,
+        *,
+        is_warned: bool = False,
+        beat: Callable[[JsonValue], None] | None = None,
+    ) -> ToolOutcome:
+        """Call a tool, whose time counts from when its module is imported.
+
+        Args:
+            call: The call.
+            seconds: How long the function may take.
+            is_warned: Tell it that it is cancelled, and give it a moment to end.
+            beat: Takes the progress that it reports.
+
+        Raises:
+            UserCodeFailed: Its process did not start, ended, or replied with something invalid.
+            UserCodeTimeout: It took longer than `seconds` and was killed.
+        """
+
+        async def take(note: bytes) -> None:
+            if beat is not None:
+                beat(PROGRESS.validate_json(note).progress)
+
+        line = _Line("tool_child", "", call, call.module, is_warned)
+        return await self._answer(line, TOOL_REPLY, seconds, take)
+
     async def _answer(
-        self, line: "_Line", replies: TypeAdapter[Reply[AnyOutcome]], seconds: float | None
+        self,
+        line: "_Line",
+        replies: TypeAdapter[Reply[AnyOutcome]],
+        seconds: float | None,
+        notes: Notes | None = None,
     ) -> AnyOutcome:
+        limit = _Limit(START_SECONDS if line.module else seconds)
         try:
-            async with asyncio.timeout(seconds), self._free:
-                return await self._asked(line, replies)
+            async with limit.timeout, self._free:
+                return await self._asked(line, replies, notes, seconds, limit)
         except TimeoutError:
+            if line.module and not limit.began:
+                raise UserCodeFailed(
+                    f"its process did not import {line.module} within {START_SECONDS:g} s",
+                    began=False,
+                ) from None
             raise UserCodeTimeout(f"did not end within {seconds:g} s and was stopped") from None
 
-    async def _asked(self, line: "_Line", replies: TypeAdapter[Reply[AnyOutcome]]) -> AnyOutcome:
+    async def _asked(
+        self,
+        line: "_Line",
+        replies: TypeAdapter[Reply[AnyOutcome]],
+        notes: Notes | None,
+        seconds: float | None,
+        limit: "_Limit",
+    ) -> AnyOutcome:
         child = await self._child(line)
         done = False
         try:
-            reply = replies.validate_json(await child.call(line.encoded()))
+            if line.module and line.module not in child.imported:
+                await child.call(_encoded(ModuleImport(imports=line.module)))
+                child.imported.add(line.module)  # or the call says why not
+            limit.begin(seconds)
+            reply = replies.validate_json(await child.call(_encoded(line.message), notes))
             done = reply.processes == 0
             return reply.outcome
         except ChildEnded as end:
-            raise UserCodeFailed(f"its process {end}") from None
+            raise UserCodeFailed(f"its process {end}", began=limit.began) from None
         except ReplyTooLarge:
             raise UserCodeFailed(f"replied with more than {MAX_REPLY_BYTES:,} bytes") from None
         except ValidationError:
             raise UserCodeFailed("replied with something that is not a reply") from None
+        except asyncio.CancelledError:
+            if line.is_warned and limit.began and child.alive:
+                await child.cancel(_CANCEL_SECONDS)
+            raise
         finally:
             idle = self._idle.setdefault(line.pool, [])
             if done and child.alive and len(idle) < MAX_IDLE:
@@ -150,7 +235,9 @@ class UserCode:
                 line.entry, self._import_path, self.environment, self._folder
             )
         except OSError as error:
-            raise UserCodeFailed(f"could not start a process: {error.strerror}") from None
+            raise UserCodeFailed(
+                f"could not start a process: {error.strerror}", began=False
+            ) from None
 
     async def close(self) -> None:
         """Kill the idle children; busy ones end with their calls."""
@@ -158,6 +245,10 @@ class UserCode:
         self._idle.clear()
         for child in children:
             await _killed(child)
+
+
+def _encoded(message: Frozen) -> bytes:
+    return f"{message.model_dump_json()}\n".encode()
 
 
 async def _killed(child: ChildProcess) -> None:

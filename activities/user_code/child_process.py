@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -18,9 +18,13 @@ from typing import Literal
 from activities.processes import supervisor
 from activities.processes.bounded_output import BoundedOutput
 from activities.processes.process_group import start_supervised
+from activities.user_code.child_loop import NOTE
 
 MAX_REPLY_BYTES = 8_000_000
 """Of one line; the limit for a run's history is lower and checked later."""
+
+Notes = Callable[[bytes], Awaitable[bytes | None]]
+"""Takes a note that a call sends before its reply; returns the answer, if it waits for one."""
 
 _DRAIN_TIMEOUT = 1.0
 Entry = Literal["child", "tool_child"]
@@ -55,6 +59,8 @@ class ChildProcess:
         self._output = BoundedOutput(head=2_000, tail=8_000)
         self._drained = asyncio.create_task(self._drain())
         self._ended = asyncio.create_task(self._wait_for_end())
+        self.imported: set[str] = set()
+        """The user's modules that it has imported."""
 
     @classmethod
     async def start(
@@ -107,14 +113,18 @@ class ChildProcess:
         """Whether it can take a call."""
         return not self._ended.done()
 
-    async def call(self, request: bytes) -> bytes:
+    async def call(self, request: bytes, notes: Notes | None = None) -> bytes:
         """Send one line, and return the reply.
+
+        Args:
+            request: The line.
+            notes: Takes what the call sends before its reply; it may raise.
 
         Raises:
             ChildEnded: Its process ended instead.
             ReplyTooLarge: More than `MAX_REPLY_BYTES`.
         """
-        replying = asyncio.create_task(self._reply(request))
+        replying = asyncio.create_task(self._reply(request, notes))
         try:
             await asyncio.wait({replying, self._ended}, return_when="FIRST_COMPLETED")
             reply = replying.result() if replying.done() else b""
@@ -126,14 +136,31 @@ class ChildProcess:
         await self.kill()
         raise ChildEnded(f"{self._ended.result()}{self._last_words()}")
 
-    async def _reply(self, request: bytes) -> bytes:
+    async def cancel(self, seconds: float) -> None:
+        """Tell the call that it is cancelled, and wait for its reply, at most this long."""
+        with suppress(TimeoutError, ReplyTooLarge):
+            async with asyncio.timeout(seconds):
+                await self._reply(b'{"cancel": true}\n', None)
+
+    async def _reply(self, request: bytes, notes: Notes | None) -> bytes:
         try:
-            self._calls.write(request)
-            await self._calls.drain()
-            return await self._replies.readline()
+            await self._send(request)
+            while (line := await self._line()).startswith(NOTE):
+                answer = None if notes is None else await notes(line.removeprefix(NOTE))
+                if answer is not None:
+                    await self._send(answer)
+            return line
         except OSError:
             await asyncio.wait([self._ended])  # a broken pipe: the child ended
             return b""
+
+    async def _send(self, line: bytes) -> None:
+        self._calls.write(line)
+        await self._calls.drain()
+
+    async def _line(self) -> bytes:
+        try:
+            return await self._replies.readline()
         except ValueError:
             raise ReplyTooLarge from None
 

@@ -3,17 +3,21 @@
 import asyncio
 import importlib
 import inspect
+import json
 import pkgutil
 from collections.abc import Callable, Iterator
+from threading import Event
 from types import ModuleType
 from typing import Any
 
 from pydantic import ValidationError
 
-from activities.user_code.child_loop import not_imported, reason_for, serve
+from activities.user_code.child_loop import Channel, not_imported, reason_for, serve
 from activities.user_code.plain_values import NotJson, as_json
 from activities.user_code.tool_functions import ToolContext, ToolError, terms_of
 from activities.user_code.tool_schemas import TypedFunction, UnfitFunction, contract, typed
+
+_MAX_PROGRESS = 10_000
 
 
 def main() -> None:
@@ -21,12 +25,24 @@ def main() -> None:
     serve(answer)
 
 
-def answer(asked: dict[str, Any]) -> dict[str, object]:
+def answer(asked: dict[str, Any], channel: Channel) -> dict[str, object]:
     """Answer one message; any exception becomes an outcome."""
     try:
-        return _found(asked["modules"]) if "modules" in asked else _called(asked)
+        if "modules" in asked:
+            return _found(asked["modules"])
+        if "imports" in asked:
+            return _imported(asked["imports"])
+        return _called(asked, channel)
     except BaseException as error:
         return {"kind": "raised", "reason": reason_for(error)}
+
+
+def _imported(module: str) -> dict[str, object]:
+    try:
+        importlib.import_module(module)
+    except BaseException as error:  # importing a module may do anything
+        return not_imported(error)
+    return {"kind": "ready"}
 
 
 def _found(packages: list[str]) -> dict[str, object]:
@@ -73,7 +89,7 @@ def _marked(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
             yield f"{module.__name__}:{name}", value
 
 
-def _called(asked: dict[str, Any]) -> dict[str, object]:
+def _called(asked: dict[str, Any], channel: Channel) -> dict[str, object]:
     module_name, _, name = str(asked["tool"]).partition(":")
     try:
         module = importlib.import_module(module_name)
@@ -83,25 +99,21 @@ def _called(asked: dict[str, Any]) -> dict[str, object]:
     if function is None or terms_of(function) is None:
         return {"kind": "no_tool", "names": [path for path, _ in _marked(module)]}
     try:
-        return _result(typed(function), asked)
+        return _result(typed(function), asked, channel)
     except UnfitFunction as error:
         return {"kind": "raised", "reason": f"it {error}"}
     except ToolError as error:
         return {"kind": "failed", "reason": str(error), "retry": error.retry}
 
 
-def _result(function: TypedFunction, asked: dict[str, Any]) -> dict[str, object]:
+def _result(function: TypedFunction, asked: dict[str, Any], channel: Channel) -> dict[str, object]:
     try:
         checked = function.arguments.model_validate(asked["arguments"])
     except ValidationError as error:
         return {"kind": "invalid_arguments", "reason": _faults(error)}
     fields = type(checked).model_fields.items()
     given = {field.alias or name: getattr(checked, name) for name, field in fields}
-    if function.context is not None:
-        given[function.context] = ToolContext(**asked["context"])
-    result: Any = function.call(**given)
-    if inspect.isawaitable(result):
-        result = asyncio.run(_awaited(result))
+    result = _returned(function, given, asked["context"], channel)
     try:
         plain = function.result.dump_python(function.result.validate_python(result), mode="json")
         return {"kind": "returned", "data": as_json(plain, "the result")}
@@ -110,8 +122,41 @@ def _result(function: TypedFunction, asked: dict[str, Any]) -> dict[str, object]
         return {"kind": "wrong_result", "reason": reason}
 
 
-async def _awaited(result: Any) -> object:
-    return await result
+def _returned(
+    function: TypedFunction, given: dict[str, Any], surroundings: dict[str, Any], channel: Channel
+) -> object:
+    """Call the function; with a context, it learns that the call is cancelled."""
+    if function.context is None:
+        result: Any = function.call(**given)
+        return asyncio.run(_awaited(result, [])) if inspect.isawaitable(result) else result
+    on_cancel: list[Callable[[], object]] = []
+    stopped = Event()
+
+    def beat(progress: object) -> None:
+        plain = as_json(progress, "the progress")
+        if len(json.dumps(plain)) > _MAX_PROGRESS:
+            raise ToolError(f"the progress is longer than {_MAX_PROGRESS:,} characters of JSON")
+        channel.note({"note": "heartbeat", "progress": plain})
+
+    def cancel() -> None:
+        stopped.set()
+        for call in on_cancel:
+            call()
+
+    given[function.context] = ToolContext(**surroundings, _beat=beat, _stopped=stopped)
+    with channel.cancellation(cancel):
+        result = function.call(**given)
+        return asyncio.run(_awaited(result, on_cancel)) if inspect.isawaitable(result) else result
+
+
+async def _awaited(result: Any, on_cancel: list[Callable[[], object]]) -> object:
+    """Await the result; the calls of `on_cancel` cancel it, from any thread."""
+    task, loop = asyncio.ensure_future(result), asyncio.get_running_loop()
+    on_cancel.append(lambda: loop.call_soon_threadsafe(task.cancel))
+    try:
+        return await task
+    finally:
+        on_cancel.clear()
 
 
 def _faults(error: ValidationError) -> str:

@@ -14,6 +14,7 @@ imports only the standard library, so that importing a tool costs nothing.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Event
 from typing import Literal, ParamSpec, TypeVar, overload
 
 P = ParamSpec("P")
@@ -46,13 +47,13 @@ class ToolError(Exception):
         super().__init__(message)
 
 
+def _unseen(progress: object) -> None:
+    """Take a heartbeat that nobody waits for: the function was called directly."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """The call that a tool serves; a parameter of this type receives it.
-
-    A call that is cancelled, or exceeds its time limit, ends with its process. Heartbeats are sent
-    for it.
-    """
+    """The call that a tool serves; a parameter of this type receives it."""
 
     run: str = ""
     """The id of the calling run."""
@@ -60,6 +61,26 @@ class ToolContext:
     """Identifies this call permanently, also across retries: a key for idempotent requests."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """The values of the secrets that the tool names."""
+    progress: object = None
+    """The last progress that an earlier attempt of this call reported; None if there is none."""
+    _beat: Callable[[object], None] = field(default=_unseen, repr=False, compare=False)
+    _stopped: Event = field(default_factory=Event, repr=False, compare=False)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the call is cancelled or out of time; its process ends two seconds later."""
+        return self._stopped.is_set()
+
+    def heartbeat(self, progress: object) -> None:
+        """Report progress, a small JSON value; the next attempt finds it in `progress`.
+
+        Nobody needs it to stay alive: Coterie sends empty heartbeats by itself.
+
+        Raises:
+            ToolError: It is longer than 10,000 characters of JSON.
+            NotJson: It is not JSON.
+        """
+        self._beat(progress)
 
     def secret(self, name: str) -> str:
         """Return the value of a secret.

@@ -75,6 +75,7 @@ def contract(name: str, function: TypedFunction, terms: ToolTerms) -> dict[str, 
         "retries": terms.retries,
         "labels": list(terms.labels),
         "secrets": list(terms.secrets),
+        "takes_context": function.context is not None,
         "input_schema": _untitled(function.arguments.model_json_schema()),
         "output_schema": function.result.json_schema(mode="serialization"),
     }

@@ -178,6 +178,12 @@ class SkillContext:
     """Identifies this call permanently, also across retries."""
     run: str = ""
     """The id of the calling run."""
+    timeout: float | None = None
+    """Seconds of the whole attempt; None outside an activity."""
+    progress: JsonValue = None
+    """What an earlier attempt reported last."""
+    beat: Callable[[JsonValue], None] | None = None
+    """Reports progress to the next attempt."""
 
 
 class _WithAliases(GenerateJsonSchema):

@@ -49,6 +49,7 @@ def aggregation(
         timeout=contract.timeout,
         retries=contract.retries,
         labels=contract.labels,
+        startup=contract.startup,
     )
     given: Json = {"branches": "{{ branches }}", "data": "{{ data }}"}
     step = SkillStep(

@@ -126,6 +126,7 @@ class AgentResolver:
             timeout=step.timeout if isinstance(step.timeout, int | float) else contract.timeout,
             retries=contract.retries,
             labels=contract.labels,
+            startup=contract.startup,
         )
         approval = checked_by(
             step.requires_approval,

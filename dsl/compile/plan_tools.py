@@ -231,7 +231,10 @@ def _terms(section: ToolSection, contract: SkillContract) -> SkillTerms:
     """Return the terms of a skill's contract, as far as the tool says nothing else."""
     retries = contract.retries if section.retries is None else section.retries
     return SkillTerms(
-        effect=contract.effect, timeout=section.timeout or contract.timeout, retries=retries
+        effect=contract.effect,
+        timeout=section.timeout or contract.timeout,
+        retries=retries,
+        startup=contract.startup,
     )
 
 

@@ -30,6 +30,8 @@ class SkillContract(Frozen):
     """Seconds for one attempt."""
     retries: int = 2
     """Additional attempts after the first."""
+    startup: float = 0.0
+    """Seconds that an attempt may take in addition, to start a process."""
     errors: dict[str, str] = Field(default_factory=dict[str, str])
     """`{failure type: when this skill fails with it}`."""
     labels: tuple[Label, ...] = ()

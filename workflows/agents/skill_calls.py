@@ -95,7 +95,9 @@ async def make_call(
         id=f"{state.calls:04}.{place.team}.{place.name}",
         summary=f"{path}: {skill}",
         options=CallOptions(
-            timeout=seconds or terms.timeout, retries=terms.retries, effect=terms.effect
+            timeout=(seconds or terms.timeout) + terms.startup,
+            retries=terms.retries,
+            effect=terms.effect,
         ),
         step=path,
     )

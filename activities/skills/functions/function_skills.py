@@ -12,6 +12,7 @@ from activities.user_code.child_messages import (
     FoundTools,
     FunctionReturned,
     InvalidArguments,
+    ModuleReady,
     NotImported,
     NoTool,
     Raised,
@@ -21,8 +22,18 @@ from activities.user_code.child_messages import (
     ToolsQuestion,
     WrongResult,
 )
-from activities.user_code.child_pool import UserCode, UserCodeFailed, UserCodeTimeout
-from activities.workspace.skill_base import SkillContext, SkillFailure, SkillRefusal
+from activities.user_code.child_pool import (
+    START_SECONDS,
+    UserCode,
+    UserCodeFailed,
+    UserCodeTimeout,
+)
+from activities.workspace.skill_base import (
+    OutcomeLost,
+    SkillContext,
+    SkillFailure,
+    SkillRefusal,
+)
 from dsl.errors import listed, nearest
 from dsl.model.capabilities import Effect, SkillContract
 
@@ -63,19 +74,42 @@ class FunctionSkill:
             SkillRefusal: The arguments are invalid, a secret is missing, or there is no function.
             SkillFailure: The function failed, took too long, or returned something else than it
                 declares.
+            OutcomeLost: A `once` function was stopped.
         """
         message = ToolFunctionCall(
             tool=self.name,
             arguments=value,
-            context=CallContext(run=context.run, call=context.key, secrets=self._secrets()),
+            context=CallContext(
+                run=context.run,
+                call=context.key,
+                secrets=self._secrets(),
+                progress=context.progress,
+            ),
         )
         try:
-            outcome = await self.user_code.ask_tools(message, self.found.timeout)
+            outcome = await self.user_code.call_tool(
+                message,
+                self._seconds(context),
+                is_warned=self.found.takes_context,
+                beat=context.beat,
+            )
         except UserCodeTimeout as late:
-            raise SkillFailure(f"{self.name} {late}", may_pass=True) from None
+            raise self._stopped(f"{self.name} {late}", began=True) from None
         except UserCodeFailed as failure:
-            raise SkillFailure(f"{self.name}: {failure}", may_pass=True) from None
+            raise self._stopped(f"{self.name}: {failure}", began=failure.began) from None
         return self._data(outcome)
+
+    def _seconds(self, context: SkillContext) -> float:
+        """Return how long the function itself may take, which a plan may have changed."""
+        if context.timeout is None or context.timeout <= START_SECONDS:
+            return self.found.timeout
+        return context.timeout - START_SECONDS
+
+    def _stopped(self, why: str, *, began: bool) -> Exception:
+        """Return the failure of a process that did not reply."""
+        if began and self.effect == "once":
+            return OutcomeLost(why)
+        return SkillFailure(why, may_pass=True)
 
     def _secrets(self) -> dict[str, str]:
         missing = [name for name in self.found.secrets if name not in self.secrets]
@@ -107,7 +141,7 @@ class FunctionSkill:
                 raise SkillFailure(
                     f"{self.name} returned a result that violates its contract: {reason}"
                 )
-            case FoundTools():
+            case FoundTools() | ModuleReady():
                 raise SkillFailure(f"{self.name} answered a question that was not asked")
             case _:
                 assert_never(outcome)
@@ -124,6 +158,7 @@ def contract_of(found: FoundTool) -> SkillContract:
         timeout=found.timeout,
         retries=found.retries,
         labels=found.labels,
+        startup=START_SECONDS,
     )
 
 

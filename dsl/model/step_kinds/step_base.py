@@ -84,3 +84,5 @@ class SkillTerms(Frozen):
     """Additional attempts of the call itself."""
     labels: tuple[Label, ...] = ()
     """What its results carry, and where its input goes."""
+    startup: float = Field(default=0.0, ge=0)
+    """Seconds that an attempt may take in addition, to start the process of the code."""

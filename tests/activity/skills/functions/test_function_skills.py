@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from activities.user_code.child_pool import UserCode
 from activities.workspace.skill_base import Workspace
 from coterie import ToolContext, ToolError, tool
 from dsl.values import JsonValue
-from tests.support.skills import call, refusal, said
+from tests.support.skills import call, environment, refusal, said
 
 TOOLS = '''
 import asyncio, os, time
@@ -77,6 +78,38 @@ def sleeps(fifo: str) -> None:
     with open(fifo, "w") as held:  # open until the process ends
         print("began", file=held, flush=True)
         time.sleep(600)
+
+
+@tool(timeout=3)
+def sleeps_once(fifo: str) -> None:
+    with open(fifo, "w") as held:
+        print("began", file=held, flush=True)
+        time.sleep(600)
+
+
+@tool(effect="read")
+def tells(fifo: str, context: ToolContext) -> None:
+    with open(fifo, "w") as told:
+        print("began", file=told, flush=True)
+        while not context.cancelled:
+            time.sleep(0.01)
+        print("cancelled", file=told, flush=True)
+
+
+@tool(effect="read")
+async def cleans_up(fifo: str, context: ToolContext) -> None:
+    with open(fifo, "w") as told:
+        print("began", file=told, flush=True)
+        try:
+            await asyncio.sleep(600)
+        finally:
+            print("cancelled", file=told, flush=True)
+
+
+@tool(effect="idempotent")
+def counts(context: ToolContext) -> list[object]:
+    context.heartbeat({"files": 42})
+    return [context.progress]
 
 
 def plain(a: int) -> int:
@@ -171,6 +204,63 @@ async def test_a_call_that_takes_too_long_is_killed(found: Found, tmp_path: Path
     with pytest.raises(ApplicationError, match=r"did not end within 3 s and was stopped"):
         await call(Workspace(tmp_path), "demo_tools:sleeps", given, skills=skills)
     assert await reading == "began\n"
+
+
+async def test_a_once_call_that_was_killed_has_an_unknown_outcome(
+    found: Found, tmp_path: Path
+) -> None:
+    skills = await found(TOOLS)
+    os.mkfifo(tmp_path / "fifo")
+    reading = asyncio.create_task(said(tmp_path / "fifo"))
+    given: JsonValue = {"fifo": str(tmp_path / "fifo")}
+    with pytest.raises(ApplicationError, match=r"is unknown: .* did not end within 3 s") as caught:
+        await call(Workspace(tmp_path), "demo_tools:sleeps_once", given, skills=skills)
+    assert caught.value.type == "OutcomeUnknown"
+    assert await reading == "began\n"
+
+
+async def test_the_start_of_a_process_does_not_count_against_the_timeout(
+    found: Found, tmp_path: Path
+) -> None:
+    slow = "import time\nfrom coterie import tool\ntime.sleep(3)\n"
+    skills = await found(f"{slow}@tool(effect='read', timeout=2)\ndef quick() -> int: return 1")
+    skill = skills["demo_tools:quick"]
+    await skill.user_code.close()  # the next call needs a new process
+    assert await call(Workspace(tmp_path), skill.name, {}, skills=skills) == 1
+    assert skill.contract().startup > 3
+
+
+@pytest.mark.parametrize("name", ["tells", "cleans_up"])
+async def test_a_function_with_a_context_learns_that_its_call_is_cancelled(
+    found: Found, tmp_path: Path, name: str
+) -> None:
+    skills = await found(TOOLS)
+    os.mkfifo(tmp_path / "fifo")
+    given: JsonValue = {"fifo": str(tmp_path / "fifo")}
+    calling = asyncio.create_task(
+        call(Workspace(tmp_path), f"demo_tools:{name}", given, skills=skills)
+    )
+    lines = await asyncio.to_thread(open, tmp_path / "fifo")
+    with lines:
+        assert await asyncio.to_thread(lines.readline) == "began\n"
+        calling.cancel()
+        assert await asyncio.to_thread(lines.read) == "cancelled\n"
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+
+
+async def test_reported_progress_reaches_the_server_and_the_next_attempt(
+    found: Found, tmp_path: Path
+) -> None:
+    skills = await found(TOOLS)
+    at, beats = environment(), list[object]()
+    at.on_heartbeat = lambda *details: beats.extend(details[1:])
+    name = "demo_tools:counts"
+    assert await call(Workspace(tmp_path), name, {}, skills=skills, at=at) == [None]
+    assert {"progress": {"files": 42}} in beats
+    again = environment(attempt=2)
+    again.info = replace(again.info, heartbeat_details=({}, {"progress": {"files": 42}}))
+    assert await call(Workspace(tmp_path), name, {}, skills=skills, at=again) == [{"files": 42}]
 
 
 async def test_a_secret_that_the_worker_does_not_grant_is_named(

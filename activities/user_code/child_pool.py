@@ -46,7 +46,7 @@ START_SECONDS = 30.0
 """
 
 _CANCEL_SECONDS = 2.0
-"""How long a call that can notice its cancellation may go on."""
+"""How long a call that can notice its cancellation may continue."""
 
 
 class UserCodeFailed(Exception):

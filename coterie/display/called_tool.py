@@ -8,7 +8,10 @@ from temporalio.exceptions import ApplicationError
 
 from activities.contracts import SkillRequest
 from activities.skills.skill_activity import SkillActivities
+from activities.skills.skill_registry import SKILLS
+from activities.workspace.skill_base import Workspace
 from coterie.display.keyboard import ask_yes_no
+from coterie.documents.tool_discovery import tool_code
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.explaining.tools_text import ListedTool
 from coterie.failures import CommandError
@@ -16,7 +19,7 @@ from coterie.interrupts import run_async
 from coterie.settings import Settings
 from coterie.terminal import is_interactive, note
 from coterie.worker.command_sandbox import command_sandbox
-from coterie.worker.surroundings import workspace_of
+from coterie.worker.surroundings import function_skills, workspace_of
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
 from dsl.values import Json
 
@@ -57,16 +60,27 @@ def call_from_terminal(
     sandbox, warning = command_sandbox(trusted, settings)
     if warning is not None:
         note(f"coterie: {warning}")
-    skills = SkillActivities(workspace_of(trusted, settings, sandbox))
+    workspace = workspace_of(trusted, settings, sandbox)
     request = SkillRequest(
         skill=called.skill,
         input={**arguments, **tool.fixed},
         key=f"terminal-{secrets.token_hex(8)}/{tool.name}",
     )
     try:
-        return run_async(skills.call_skill(request)).data
+        return run_async(_result(request, workspace, trusted, settings))
     except ApplicationError as error:
         raise CommandError(f"{tool.name} failed with {error.type}: {error.message}") from None
+
+
+async def _result(
+    request: SkillRequest, workspace: Workspace, trusted: TrustedConfig, settings: Settings
+) -> JsonValue:
+    user_code = tool_code(settings)
+    try:
+        skills = {**SKILLS, **function_skills(trusted, settings, user_code)}
+        return (await SkillActivities(workspace, skills).call_skill(request)).data
+    finally:
+        await user_code.close()
 
 
 def _check(tool: ListedTool, arguments: Json) -> None:

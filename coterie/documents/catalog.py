@@ -143,6 +143,12 @@ class Catalog:
         if system.is_file() and not (without and system.samefile(without)):
             yield from self._with_includes(system)
 
+    def worker_sources(self) -> Iterator[SourceText]:
+        """Yield what configures a worker of the shared queue; later files override earlier ones."""
+        for root in reversed(self.roots):
+            yield from self.system_source(root)
+        yield from self.override()
+
     def override(self) -> Iterator[SourceText]:
         """Yield the project's `coterie.yml`, if it exists and is not empty."""
         file = self.settings.project / OVERRIDE_FILE

@@ -5,7 +5,7 @@ configure a provider differently, for example with its own script of answers; it
 name of their own, `scripted@development`, so that documents never affect each other.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from coterie.documents.catalog import Catalog, Located, shown
 from coterie.documents.worker_trust import TrustedConfig, absolute_providers, resolved
@@ -29,7 +29,7 @@ def trusted_catalog(settings: Settings, catalog: Catalog, workspace: str | None)
         InvalidDocument: A system file or `coterie.yml` is invalid.
         CommandError: The workspace is not a folder.
     """
-    document, tree = _sections([*_system_sources(catalog), *catalog.override()])
+    document, tree = _sections(catalog.worker_sources())
     worker = document.worker or WorkerSection()
     shared = resolved(worker, dict(document.llm_config.providers), tree, settings, workspace)
     scoped: dict[str, ProviderSection] = {}
@@ -67,11 +67,6 @@ def scope_providers(
 
 def _scoped_name(provider: str, document: str) -> str:
     return f"{provider}@{document}"
-
-
-def _system_sources(catalog: Catalog) -> Iterator[SourceText]:
-    for root in reversed(catalog.roots):
-        yield from catalog.system_source(root)
 
 
 def _own_providers(

@@ -4,10 +4,10 @@ import json
 from argparse import ArgumentParser, Namespace
 from typing import cast
 
-from activities.skills.skill_contracts import known_contracts
 from coterie.display.called_tool import CalledTool, call_from_terminal
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
+from coterie.documents.tool_packages import known_skills, packages_in
 from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.documents.worker_trust import resolved
 from coterie.explaining.tools_text import ListedTool, listed_tools, tool_text, tools_table
@@ -27,7 +27,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--of",
         dest="target",
         metavar="TEAM_OR_FILE",
-        help="the document with the tools; default: the worker's skills alone",
+        help="the document with the tools; default: the worker's skills, and the functions with "
+        "@tool that coterie.yml allows",
     )
     parser.add_argument(
         "--arguments", default="{}", metavar="JSON", help="the arguments of a call, a JSON object"
@@ -47,7 +48,11 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     compiled = None
     if args.target is not None:
         compiled = compile_located(catalog, catalog.locate(args.target))
-    tools = listed_tools(None if compiled is None else compiled.plan, known_contracts())
+        packages = compiled.worker.tool_packages
+    else:
+        packages = packages_in(tuple(catalog.worker_sources()))
+    skills = known_skills(settings, packages)
+    tools = listed_tools(None if compiled is None else compiled.plan, skills)
     if args.action == "list":
         say(_json([one.as_dict() for one in tools]) if args.json else tools_table(tools))
         return ExitCode.DONE

@@ -9,6 +9,7 @@ import pytest_asyncio
 from temporalio.client import Client
 
 from coterie.documents.catalog import shipped_root
+from coterie.documents.new_project import create_tool_project
 from coterie.testing.test_runner import CaseResult
 from dsl.model.document import TeamDocument
 from dsl.model.step_kinds.step_base import STEP_KINDS
@@ -63,6 +64,16 @@ async def test_the_team_of_a_new_project_is_as_its_tests_expect(
     """`coterie init` writes a copy, too; where it is kept, the shipped personas lie around it."""
     copytree(shipped_root() / "project", tmp_path / "new")
     [file] = (tmp_path / "new" / "config" / "teams").glob("*.test.yml")
+    test = read(file)
+    assert [problem.message for problem in test.warnings] == []
+    assert told(await results(skipping_client, test)) == ""
+
+
+async def test_the_team_of_a_new_tool_is_as_its_tests_expect(
+    skipping_client: Client, tmp_path: Path
+) -> None:
+    create_tool_project(tmp_path, "demo")
+    [file] = (tmp_path / "config" / "teams").glob("*.test.yml")
     test = read(file)
     assert [problem.message for problem in test.warnings] == []
     assert told(await results(skipping_client, test)) == ""

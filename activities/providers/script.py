@@ -33,13 +33,19 @@ class ScriptedAnswer(Frozen):
     visit: int | None = Field(default=None, ge=1)
     turn: int | None = Field(default=None, ge=1)
     reask: int | None = Field(default=None, ge=0)
-    contains: str | None = None
+    contains: str | tuple[str, ...] = ()
+    """Texts that the prompt must have, all of them."""
     answer: JsonValue = None
     tool_calls: tuple[ScriptedCall, ...] = ()
     error: ScriptedError | None = None
     stop_reason: StopReason = "end"
     seconds: Seconds = 0.0
     usage: TokenUsage | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of `contains`."""
+        return (self.contains,) if isinstance(self.contains, str) else self.contains
 
     @model_validator(mode="after")
     def _one_of_two(self) -> "ScriptedAnswer":

@@ -5,7 +5,7 @@
         visit: 2                     # optional: from this visit of the team on
         turn: 3                      # optional: from this turn of the conversation on
         reask: 1                     # optional: from this re-ask on
-        contains: calculator.py      # optional: only if the prompt contains this text
+        contains: calculator.py      # optional: only if the prompt has this text, or all of a list
         answer: {approved: true}     # text, or any value: sent as JSON
         tool_calls:                  # or besides an answer: the calls that the model asks for
           - {tool: search, arguments: {query: rain}}
@@ -248,18 +248,18 @@ _Rank = tuple[int, ...]
 def _rank(entry: ScriptedAnswer, call: _Call, number: int, prompt: str) -> _Rank | None:
     """Rank how well an entry matches a call, greater is better; None when it does not match.
 
-    Compare the full name first, then the matching text, the turn of the conversation, the visit,
-    and the re-ask. The first of equal entries wins.
+    Compare the full name first, then the number of matching texts, the turn of the conversation,
+    the visit, and the re-ask. The first of equal entries wins.
     """
     names = (call.task, f"{call.team}/{call.task}")
-    if entry.task not in names or (entry.contains or "") not in prompt:
+    if entry.task not in names or not all(text in prompt for text in entry.texts):
         return None
     turn = _nearness(entry.turn, number)
     visit = _nearness(entry.visit, call.visit)
     reask = _nearness(entry.reask, call.reask)
     if turn is None or visit is None or reask is None:
         return None
-    return (names.index(entry.task), entry.contains is not None, *turn, *visit, *reask)
+    return (names.index(entry.task), len(entry.texts), *turn, *visit, *reask)
 
 
 def _nearness(given: int | None, wanted: int) -> tuple[int, int] | None:

@@ -1,6 +1,6 @@
 """Join an included file with the files around it: what it may say, and no name twice."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel
 
@@ -43,17 +43,33 @@ def included_part(tree: Node, problems: Problems) -> Node:
 
 
 def joined(base: Node, added: Node, problems: Problems) -> Node:
-    """Join two files of one document; each name that both define is a problem."""
+    """Join two files of one document; each name that both define is a problem.
+
+    Settings that both define as mappings are one mapping with the keys of both.
+    """
     for path, what in _SECTIONS.items():
-        earlier = _section(base, path)
-        for key, node in _section(added, path).items():
-            there = earlier.get(key)
-            if there is None or there.value is None or node.value is None:
-                continue
+        earlier, later = _section(base, path), _section(added, path)
+        for below, there, node in _clashes(earlier, later, deep=what == "setting"):
             place = f"{there.at.file}:{there.at.line}"
-            problems.note("E208", node.at, (*path, key), defined_twice(what, key, place))
-            added = _without(added, (*path, key))
+            problem = defined_twice(what, ".".join(below), place)
+            problems.note("E208", node.at, (*path, *below), problem)
+            added = _without(added, (*path, *below))
     return overlaid(base, added)
+
+
+def _clashes(
+    earlier: Mapping[str, Node], later: Mapping[str, Node], *, deep: bool
+) -> Iterator[tuple[tuple[str, ...], Node, Node]]:
+    """Yield what both define: its path, the earlier node and the later one."""
+    for key, node in later.items():
+        there = earlier.get(key)
+        if there is None or there.value is None or node.value is None:
+            continue
+        if deep and isinstance(there.value, dict) and isinstance(node.value, dict):
+            within = _clashes(there.entries(), node.entries(), deep=True)
+            yield from (((key, *path), first, second) for path, first, second in within)
+        else:
+            yield (key,), there, node
 
 
 def _is_list_of_texts(node: Node) -> bool:

@@ -177,7 +177,7 @@ class _Turn:
             given=given,
             allow=f"May the tool {call.tool!r} be called?",
             accept=f"Is the result of the tool {call.tool!r} accepted?",
-            literal=True,
+            tool=call.tool,
         )
         outcome = await with_consent(terms, subject, place, self._scope, work)
         if ran and ran[-1].outcome is outcome:

@@ -20,6 +20,7 @@ from workflows.core.causes.trail_because import trail_because
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Location, Redirected, Skipped
 from workflows.core.messages import DecideInput
+from workflows.core.patches import Patch
 from workflows.core.requests import Decision, Pending
 from workflows.core.scope import Scope, on_abort
 from workflows.core.state import RunState
@@ -46,6 +47,7 @@ async def ask(
     terms: DecisionTerms = PLAIN,
     boundary: bool = True,
     choices: tuple[str, ...] = (),
+    tool: str | None = None,
 ) -> Decision | None:
     """Wait for a person's decision; None when the deadline passed and the step fails.
 
@@ -57,6 +59,7 @@ async def ask(
         terms: who decides, and until when.
         boundary: whether the run may continue as new here; not in the middle of a call.
         choices: the decisions allowed about a failed task; empty for an approval.
+        tool: the tool whose call the request is about.
 
     Raises:
         Skipped: a person skipped the step.
@@ -67,7 +70,7 @@ async def ask(
     request_id = requests.get(key)
     if request_id is None:
         check_size([prompt, show], f"what {place.name!r} shows to a person", MAX_SHOWN)
-        request_id = requests[key] = _request(scope, place, prompt, show, terms, choices)
+        request_id = requests[key] = _request(scope, place, prompt, show, terms, choices, tool)
     if boundary:
         await scope.checkpoint()
     waiting = state.pending.get(request_id)
@@ -171,13 +174,15 @@ def _request(
     show: JsonValue,
     terms: DecisionTerms,
     choices: tuple[str, ...],
+    tool: str | None,
 ) -> str:
     """Open a request and give its id, bound to this visit; an equal approval may answer it."""
     state = scope.state
     key = place.step
     request_id = key.request(state.executed(key.counter))
     digest = digest_of(prompt, show)
-    kept_as = f"{key} {digest}"
+    by_tool = terms.remember and tool is not None and scope.patched(Patch.TOOLS_REMEMBER)
+    kept_as = f"tool {tool} {digest}" if by_tool else f"{key} {digest}"
     now = scope.now()
     earlier = state.remembered.get(kept_as) if terms.remember else None
     if earlier is not None:

@@ -30,9 +30,9 @@ class ApprovalSubject(NamedTuple):
     """The question after."""
     shown: JsonValue = None
     """Shown instead if there is no input; nobody can change it."""
-    literal: bool = False
-    """Whether it is a tool: `prompt` and `show` of the terms are plain text, not templates, and
-    the condition sees only the call.
+    tool: str | None = None
+    """The tool, if it is a call of one. Then `prompt` and `show` of the terms are plain text, not
+    templates, the condition sees only the call, and a remembered approval holds for each call.
     """
 
 
@@ -87,7 +87,7 @@ def _must_ask(
     if terms.when is None or place.key in scope.state.progress.requests:
         return True
     facts = place.facts(scope)
-    if subject.literal:
+    if subject.tool is not None:
         call: dict[str, JsonValue] = {"arguments": subject.given}
         facts = Facts({}, variables=call, budget=facts.budget, work=facts.work)
     if outcome is not None:
@@ -112,10 +112,9 @@ async def _ask(
     shown: JsonValue,
 ) -> Decision | None:
     prompt, show = terms.prompt, terms.show
-    if not subject.literal and (prompt is not None or show is not None):
+    if subject.tool is None and (prompt is not None or show is not None):
         names = place.facts(scope).names()
         prompt = None if prompt is None else str(fill(prompt, names))
         show = fill(show, names)
-    return await ask(
-        scope, place, prompt or question, show=shown if show is None else show, terms=terms
-    )
+    shown = shown if show is None else show
+    return await ask(scope, place, prompt or question, show=shown, terms=terms, tool=subject.tool)

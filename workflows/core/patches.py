@@ -19,3 +19,8 @@ class Patch(StrEnum):
     """0.1.0: budgets count model turns that were cut off. A run without budgets does not ask. The
     old code can go with the first release: only runs of development versions have it.
     """
+
+    TOOLS_REMEMBER = "tools-remember"
+    """0.1.0: `remember` of a tool holds for all its calls, not for one place. A run asks only when
+    such a tool asks a person. The old code can go with the first release, too.
+    """

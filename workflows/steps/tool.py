@@ -56,7 +56,7 @@ async def execute(
         given=given,
         allow=f"May the tool {name!r} be called?",
         accept=f"Is the result of the tool {name!r} accepted?",
-        literal=True,
+        tool=name,
     )
     return _accepted(call, await with_consent(terms, subject, place, scope, work), scope)
 

@@ -1,5 +1,6 @@
 """The tests of teams that this project ships run as its users' do: each file, every case."""
 
+from itertools import islice
 from pathlib import Path
 from shutil import copytree
 from typing import get_args
@@ -38,19 +39,20 @@ NAMES = {
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def outcomes(skipping_client: Client) -> dict[str, list[CaseResult]]:
+async def outcomes(skipping_client: Client) -> dict[Path, list[CaseResult]]:
     """The results of every file; cases of all files run at the same time."""
-    found: dict[str, list[CaseResult]] = {}
-    for result in await results(skipping_client, *map(read, FILES)):
-        found.setdefault(Path(result.file).name, []).append(result)
-    return found
+    tests = [read(file) for file in FILES]
+    found = iter(await results(skipping_client, *tests))
+    return {
+        file: list(islice(found, len(test.cases))) for file, test in zip(FILES, tests, strict=True)
+    }
 
 
 @pytest.mark.timeout(500)
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.removesuffix(".test.yml"))
-def test_a_team_is_as_its_tests_expect(outcomes: dict[str, list[CaseResult]], file: Path) -> None:
-    assert len(outcomes[file.name]) == len(read(file).cases)
-    assert told(outcomes[file.name]) == ""
+def test_a_team_is_as_its_tests_expect(outcomes: dict[Path, list[CaseResult]], file: Path) -> None:
+    assert len(outcomes[file]) == len(read(file).cases)
+    assert told(outcomes[file]) == ""
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.removesuffix(".test.yml"))

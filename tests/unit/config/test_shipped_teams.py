@@ -12,7 +12,13 @@ from dsl.model.steps import AgentStep, ApprovalStep
 from dsl.source.yaml_reader import read
 from tests.support.documents.shipped import TEAMS, all_steps, compiled, model_calls, team_file
 
-PERSONAS = sorted(file.stem for file in (shipped_root() / "personas").glob("*.yml"))
+PERSONAS = sorted(
+    file.stem
+    for folder in ("personas", *(f"teams/{name}" for name in TEAMS))
+    for file in (shipped_root() / folder).glob("*.yml")
+    if "prompts" in (keys := read(file.read_text(), file.name).entries())
+    or "execution_plan" in keys
+)
 MODELS = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-sol", "scripted": "demo"}
 
 
@@ -22,6 +28,7 @@ def plan(name: str) -> Plan:
 
 def test_the_shipped_teams_are_there() -> None:
     assert TEAMS == [
+        "agent_loop",
         "development",
         "implementation_review",
         "requirements",
@@ -53,6 +60,11 @@ def test_a_team_explains_itself_and_every_input_on_top(name: str) -> None:
         if team.routing is not None
         for rule in team.routing.rules
         for path in rule.context_updates
+    } | {
+        path.split(".")[0]
+        for team in own.teams.values()
+        for step in all_steps(team.steps, own)
+        for path in step.context_updates
     }
     read_paths = {path.split(".")[0] for team in own.teams.values() for path in team.reads}
     if not own.context:  # a team that declares none works on a project
@@ -88,7 +100,7 @@ def test_no_approval_waits_for_ever_or_passes_by_silence(name: str) -> None:
 
 def test_every_persona_is_used_by_some_team() -> None:
     used = {key.partition("@")[0] for name in TEAMS for key in plan(name).personas}
-    assert used == set(PERSONAS)
+    assert sorted(used) == PERSONAS
 
 
 def test_every_provider_names_a_model_and_no_key() -> None:
@@ -121,9 +133,10 @@ def test_every_prompt_uses_every_input_that_its_agent_is_given(name: str) -> Non
     """What an agent is sent lies in the run's history for ever, so it is what the prompt names."""
     for team, step, persona in model_calls(plan(name)):
         assert isinstance(step, AgentStep)
-        assert isinstance(step.input, dict)
+        given = step.input or {}
+        assert isinstance(given, dict)
         prompt = persona.prompts["user"]
-        unused = [key for key in step.input if f"input.{key}" not in prompt]
+        unused = [key for key in given if f"input.{key}" not in prompt]
         assert unused == [], f"{team}/{step.name}"
 
 

@@ -63,6 +63,7 @@ def test_a_scripted_model_thinks_long_enough_to_be_watched_and_no_longer(name: s
 @pytest.mark.parametrize(
     ("name", "label"),
     [
+        ("agent_loop", "agent/plan#1.0"),
         ("development", "solution/design#1.0"),
         ("requirements", "analysis/analyse#1.0"),
         ("implementation_review", "evidence/assess#1.0"),

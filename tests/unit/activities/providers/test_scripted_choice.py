@@ -23,6 +23,7 @@ answers:
   - {task: review, visit: 3, reask: 2, answer: third review mended}
   - {task: change, answer: other file}
   - {task: change, contains: src/a.py, answer: file a}
+  - {task: change, contains: [src/a.py, line 4], answer: line 4 of file a}
   - {task: twice, answer: one}
   - {task: twice, answer: two}
   - {task: talk, answer: hello}
@@ -91,6 +92,7 @@ async def test_the_nearest_entry_answers(script: Path, label: str, answer: str) 
 
 async def test_a_text_in_the_prompt_tells_the_turns_of_a_loop_apart(script: Path) -> None:
     assert await said(script, "x/change#1.0", "please change src/a.py") == "file a"
+    assert await said(script, "x/change#1.0", "line 4 of src/a.py") == "line 4 of file a"
     assert await said(script, "x/change#1.0", "please change src/b.py") == "other file"
 
 

@@ -312,3 +312,24 @@ def test_a_document_with_includes_is_not_sent_as_its_text_alone(
     monkeypatch.chdir(folder.path)
     assert main(["start", "main.yml"]) == 2
     assert "main.yml includes 2 files" in capsys.readouterr().err
+
+
+def test_settings_that_two_files_define_as_mappings_are_one_mapping(folder: Folder) -> None:
+    folder.write("a.yml", "orchestration: {settings: {sizes: {small: {width: 1}}}}")
+    folder.write("b.yml", "orchestration: {settings: {sizes: {large: {width: 9}}}}")
+    folder.main("[parts/*.yml, people.yml, a.yml, b.yml]")
+    sizes = {"small": {"width": 1}, "large": {"width": 9}}
+    assert folder.compiled().plan.settings == {"words": 3, "sizes": sizes}
+
+
+def test_a_value_within_a_setting_is_defined_once(folder: Folder) -> None:
+    folder.write("a.yml", "orchestration: {settings: {sizes: {small: {width: 1}}}}")
+    folder.write("b.yml", "orchestration: {settings: {sizes: {small: {width: 2}}}}")
+    folder.main("[parts/*.yml, people.yml, a.yml, b.yml]")
+    problem = folder.only()
+    assert (problem.code, problem.file, problem.path) == (
+        "E208",
+        "b.yml",
+        "orchestration.settings.sizes.small.width",
+    )
+    assert problem.message == ("the setting 'sizes.small.width' is also defined at a.yml:1")

@@ -19,6 +19,12 @@ from tests.unit.dsl.analysis.documents import compiled as document
 EXAMPLES = ROOT / "examples" / "language"
 DOCUMENTS = sorted(file for file in EXAMPLES.glob("*.yml") if ".test." not in file.name)
 INPUTS = {
+    "agent_loop": {
+        "goal": True,
+        **dict.fromkeys(("workflow", "details", "planning", "reflection"), False),
+        **dict.fromkeys(("max_iterations", "task_retries", "state"), False),
+        **dict.fromkeys(("thought_history", "action_history", "learnings", "reflections"), False),
+    },
     "development": {"requirement": True, "project": False},
     "implementation_review": {"requirement": True, "project": False},
     "requirements": {"request": True, "project": False},

@@ -1,0 +1,89 @@
+"""The systems that ship as teams: short to read, with the parts that their users know by name."""
+
+from pathlib import Path
+
+import pytest
+
+from coterie.graph.picture import picture
+from dsl.model.terms import consent
+from dsl.source.yaml_reader import read
+from tests.support.documents.shipped import compiled, team_file
+
+MAX_LINES = {"agent_loop": 86}
+"""Of a plan, without its comments and its prompts."""
+MAX_WIDTH = 150
+MAX_NODES = 15
+TEMPLATES = {
+    "debug_bug": (
+        "Debug Bug",
+        "Reproduce the bug; Read relevant code files; Identify root cause; Propose fix; "
+        "Implement fix; Test fix; Commit changes",
+    ),
+    "implement_feature": (
+        "Implement Feature",
+        "Understand requirements; Design architecture; Identify files to modify; "
+        "Implement core functionality; Add error handling; Write tests; Update documentation; "
+        "Commit changes",
+    ),
+    "refactor_code": (
+        "Refactor Code",
+        "Analyze current code; Identify improvement opportunities; Plan refactoring steps; "
+        "Execute refactoring; Run tests to verify behavior; Commit changes",
+    ),
+}
+ASKING = {
+    "file_write": "Files.write",
+    "shell_exec": "CommandRunner.run",
+    "git_commit": "Git.commit",
+}
+
+
+@pytest.mark.parametrize("name", MAX_LINES)
+def test_a_plan_is_said_in_few_lines(name: str) -> None:
+    lines = team_file(name).read_text().splitlines()
+    assert sum(not line.startswith("#") for line in lines) <= MAX_LINES[name]
+    assert max(map(len, lines)) <= MAX_WIDTH
+
+
+@pytest.mark.parametrize("name", MAX_LINES)
+def test_the_picture_of_a_plan_has_few_nodes(name: str) -> None:
+    start_and_end = 2
+    boxes = picture(compiled(name).compiled.plan).boxes
+    assert len(boxes) + start_and_end <= MAX_NODES
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_workflow_has_its_name_and_its_steps(name: str) -> None:
+    templates = compiled("agent_loop").compiled.plan.settings["templates"]
+    assert isinstance(templates, dict)
+    template = templates[name]
+    assert isinstance(template, dict)
+    assert isinstance(template["steps"], list)
+    assert (template["name"], "; ".join(map(str, template["steps"]))) == TEMPLATES[name]
+
+
+def test_every_workflow_stands_in_a_file_of_its_name() -> None:
+    files = sorted((team_file("agent_loop").parent / "agent_loop" / "workflows").glob("*.yml"))
+    place = ["orchestration", "settings", "templates"]
+    names = [list(read(file.read_text(), file.name).find(place).entries()) for file in files]
+    assert names == [[file.stem] for file in files]
+    templates = compiled("agent_loop").compiled.plan.settings["templates"]
+    assert isinstance(templates, dict)
+    assert list(templates) == [file.stem for file in files]
+
+
+def test_what_the_agent_does_to_a_project_asks_a_person_first() -> None:
+    tools = compiled("agent_loop").compiled.plan.tools
+    terms = {key: consent(tool.requires_approval) for key, tool in tools.items()}
+    assert {key: tools[key].skill for key, asked in terms.items() if asked} == ASKING
+    assert {asked.at for asked in terms.values() if asked} == {"before"}
+
+
+def test_a_project_adds_a_workflow_of_its_own(tmp_path: Path) -> None:
+    own = "{name: Upgrade, description: Upgrade a dependency, needs: [package], steps: [Raise it]}"
+    (tmp_path / "coterie.yml").write_text(
+        f"orchestration: {{settings: {{templates: {{upgrade: {own}}}}}}}"
+    )
+    templates = compiled("agent_loop", tmp_path).compiled.plan.settings["templates"]
+    assert isinstance(templates, dict)
+    assert {"upgrade", "debug_bug"} <= templates.keys()

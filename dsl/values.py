@@ -34,9 +34,12 @@ _UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class Frozen(BaseModel):
-    """An immutable value that refuses unknown keys."""
+    """An immutable value that refuses unknown keys.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    Its validator is built at its first use: a command uses few of the models that it imports.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
 
 class Documented(Frozen):

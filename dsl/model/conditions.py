@@ -136,6 +136,3 @@ Condition = Annotated[
         custom_error_message="a condition of no known kind",
     ),
 ]
-
-for _model in (AllOf, AnyOf, Not):
-    _model.model_rebuild()

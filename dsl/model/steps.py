@@ -337,7 +337,3 @@ class PersonaDocument(Frozen):
     parallel_tool_calls: bool | None = None
     """Whether a turn may have several calls; they then run concurrently."""
     execution_plan: tuple[Step, ...] | None = None
-
-
-AgentStep.model_rebuild()
-LoopStep.model_rebuild()

@@ -5,6 +5,7 @@ step or a tool, and the limits of a run that ask before they end it.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Literal, TypeVar, cast
 
 from pydantic import Discriminator, Field, JsonValue, Tag
@@ -138,7 +139,9 @@ def channels(said: str | tuple[str, ...] | None) -> tuple[str, ...]:
     return (said,) if isinstance(said, str) else tuple(dict.fromkeys(said))
 
 
-_WORDS = {at: Consent(at=at) for at in ("before", "after")}
+@cache
+def _word(at: Literal["before", "after"]) -> Consent:
+    return Consent(at=at)
 
 
 def consent(
@@ -156,9 +159,9 @@ def consent(
         case False:
             return None
         case True:
-            return _WORDS["before"]
+            return _word("before")
         case word:
-            return _WORDS[word]
+            return _word(word)
 
 
 class Asking(Frozen):

@@ -5,6 +5,8 @@ turn and each skill is an activity. `process` runs the same plan in process, wit
 that the caller provides.
 """
 
+from functools import cache
+
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from activities.agents.agent_base import BaseAgent, PlanCall
@@ -13,7 +15,10 @@ from activities.contracts import AgentResponse
 from dsl.model.steps import Step
 from dsl.values import Json
 
-_STEPS: TypeAdapter[tuple[Step, ...]] = TypeAdapter(tuple[Step, ...])
+
+@cache
+def _adapter() -> TypeAdapter[tuple[Step, ...]]:
+    return TypeAdapter(tuple[Step, ...])
 
 
 class GenericOrchestratingAgent(BaseAgent):
@@ -51,7 +56,7 @@ class GenericOrchestratingAgent(BaseAgent):
 
     def _steps(self) -> tuple[Step, ...]:
         try:
-            return _STEPS.validate_python(self.execution_plan)
+            return _adapter().validate_python(self.execution_plan)
         except ValidationError as error:
             fault = error.errors(include_url=False, include_input=False)[0]
             raise AgentRefused(

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
@@ -145,11 +146,12 @@ def test_a_web_page_cannot_reach_the_http_api(quiet_desk: Project, told: dict[st
 
 def _listening(pid: int) -> list[int]:
     """The local ports on which a process listens."""
-    inodes = {
-        os.readlink(file).removeprefix("socket:[").rstrip("]")
-        for file in Path(f"/proc/{pid}/fd").iterdir()
-        if os.readlink(file).startswith("socket:")
-    }
+    inodes: set[str] = set()
+    for file in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed since
+            target = os.readlink(file)
+            if target.startswith("socket:["):
+                inodes.add(target.removeprefix("socket:[").rstrip("]"))
     sockets = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
     listening = "0A"
     return [

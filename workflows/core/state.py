@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from hashlib import sha256
 from typing import Any, cast
 
@@ -140,7 +141,7 @@ class RunState:
         """Return what a run takes along as it continues as new; of the trail, the latest."""
         frames = {key: frame.carried() for key, frame in self.frames.items()}
         kept = replace(self, trail=self.trail[-_TRAIL_CARRIED:], frames=frames)
-        return cast("Json", _STATE.dump_python(kept, mode="json", exclude_defaults=True))
+        return cast("Json", state_adapter().dump_python(kept, mode="json", exclude_defaults=True))
 
     def values(self) -> Iterator[JsonValue]:
         """Yield what grows with a run's data: contexts, variables, outcomes, lists of loops."""
@@ -163,7 +164,7 @@ class RunState:
         Raises:
             ValidationError: it is not a valid state.
         """
-        return _STATE.validate_python(carried)
+        return state_adapter().validate_python(carried)
 
     def become(self, other: "RunState") -> None:
         """Take over another state in place, for every holder of this one."""
@@ -241,4 +242,7 @@ class RunState:
         return count
 
 
-_STATE = TypeAdapter(RunState)
+@cache
+def state_adapter() -> TypeAdapter[RunState]:
+    """Return what reads and writes a state as JSON; built once, at its first use."""
+    return TypeAdapter(RunState)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import JsonValue
 
 from dsl.errors import RunRefused, listed
 from dsl.model.outcomes import Outcome
@@ -14,7 +14,7 @@ from workflows.core.extract import MAX_ANSWER_SIZE, extract, written
 from workflows.core.memory import Frame, Track
 from workflows.core.messages import StateAsked
 from workflows.core.requests import Pending, RequestView
-from workflows.core.state import RunState
+from workflows.core.state import RunState, state_adapter
 from workflows.core.state_keys import MAIN, StateKey
 from workflows.core.views import StateView, TrailEntry, TrailPage
 
@@ -23,7 +23,6 @@ _ENTRY = 250
 """Bytes of an entry without its texts."""
 _MIN_ENTRIES_SIZE = 200
 _MIN_SHOWN_SIZE = 500
-_REST = TypeAdapter(RunState)
 _UNSEEN = frozenset({"tracks", "frames", "progress", "trail", "seen", "executions"})
 """Parts of the state that the view shows elsewhere, or that are internal."""
 
@@ -137,7 +136,7 @@ def _view(state: RunState) -> Json:
     inner = {key: _frame(frame) for key, frame in state.frames.items() if key not in own}
     if inner:
         view["frames"] = cast("JsonValue", inner)
-    rest = _REST.dump_python(state, mode="json", exclude=set(_UNSEEN))
+    rest = state_adapter().dump_python(state, mode="json", exclude=set(_UNSEEN))
     return {**view, **cast("Json", rest)}
 
 

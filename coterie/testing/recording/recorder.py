@@ -6,9 +6,7 @@ do what the run did, so it detects edits that change this.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
-from pydantic import JsonValue
 from temporalio.client import Client, WorkflowHistory
 
 from activities.contracts import AgentRequest, AgentResponse, FailureType, SkillResult
@@ -17,37 +15,37 @@ from coterie.failures import CommandError
 from coterie.replay.observer import ReceivedMessage
 from coterie.replay.rebuilt_run import NotFollowed, rebuilt
 from coterie.testing.files.test_document import (
-    AmendmentDocument,
     CancelDocument,
     CaseDocument,
-    DecisionDocument,
-    PauseDocument,
-    RedirectDocument,
-    SignalDocument,
     SkillError,
     SkillResultDocument,
-    SkipDocument,
     TestDocument,
 )
 from coterie.testing.recording.expectations_text import expected
 from coterie.testing.recording.recorded_events import (
     RecordedCallEvent,
-    RecordedMessage,
     began,
     beginning,
     calls,
     histories,
-    json_of,
     messages,
 )
 from coterie.testing.recording.recorded_messages import session_messages
+from coterie.testing.recording.recorded_steering import (
+    recorded_amendments,
+    recorded_decisions,
+    recorded_pauses,
+    recorded_redirects,
+    recorded_signals,
+    recorded_skips,
+    whole_seconds,
+)
 from dsl.model.outcomes import Failure
 from dsl.model.plan import Plan
 from dsl.values import Json
 from workflows.core.state_keys import SkillCallKey
 from workflows.core.views import RunStatus, TrailEntry
 
-_DECISIONS = ("decide", "approve", "reject", "retry", "skip")
 _SHORT = 0.1
 """Seconds that are not worth recording."""
 
@@ -213,93 +211,16 @@ def _happened(run: RecordedRun) -> dict[str, object]:
     start = began(run.parts[0])
     came = list(messages(run.parts))
     found: dict[str, Sequence[object]] = {
-        "decisions": [*_decisions(run.received)],
+        "decisions": [*recorded_decisions(run.received)],
         "messages": [*session_messages(run.parts)],
-        "signals": [*_signals(came, start)],
-        "pauses": [*_pauses(came, start)],
-        "amendments": [*_amendments(came, start)],
-        "redirects": [*_redirects(came, start)],
-        "skips": [*_skips(run.received, start)],
+        "signals": [*recorded_signals(came, start)],
+        "pauses": [*recorded_pauses(came, start)],
+        "amendments": [*recorded_amendments(came, start)],
+        "redirects": [*recorded_redirects(came, start)],
+        "skips": [*recorded_skips(run.received, start)],
     }
     happened: dict[str, object] = {key: tuple(one) for key, one in found.items() if one}
     cancelled = next((message for message in came if message.kind == "cancel"), None)
     if cancelled is not None:
-        happened["cancel"] = CancelDocument(after=_whole(cancelled.at, start))
+        happened["cancel"] = CancelDocument(after=whole_seconds(cancelled.at, start))
     return happened
-
-
-def _decisions(received: Sequence[ReceivedMessage]) -> Iterator[DecisionDocument]:
-    """Yield the decisions, each with the time that its request had waited."""
-    for message in received:
-        said = message.said
-        if message.name not in _DECISIONS or not isinstance(said, dict):
-            continue
-        for request in message.changed:
-            fields: dict[str, JsonValue] = {
-                "approval": request.id,
-                "decision": said.get("decision", message.name),
-                "by": said.get("by") or "unknown",
-            }
-            comment = said.get("comment") or said.get("why")
-            further = {"comment": comment or None} | {
-                key: said.get(key) for key in ("payload", "value")
-            }
-            fields |= {key: value for key, value in further.items() if value is not None}
-            seconds = _whole(message.at, datetime.fromisoformat(request.since))
-            if seconds:
-                fields["after"] = seconds
-            yield DecisionDocument.model_validate(fields)
-
-
-def _signals(came: Sequence[RecordedMessage], start: datetime) -> Iterator[SignalDocument]:
-    for message in came:
-        if message.kind == "signal" and message.name not in (*_DECISIONS, "pause", "resume"):
-            yield SignalDocument(
-                signal=message.name, payload=message.payload, after=_whole(message.at, start)
-            )
-
-
-def _pauses(came: Sequence[RecordedMessage], start: datetime) -> Iterator[PauseDocument]:
-    """Yield each pause up to the resume that followed it."""
-    since: RecordedMessage | None = None
-    for message in came:
-        if message.kind != "signal" or message.name not in ("pause", "resume"):
-            continue
-        if message.name == "pause" and since is None:
-            since = message
-        elif message.name == "resume" and since is not None:
-            asked = json_of(since)
-            yield PauseDocument(
-                lasts=_whole(message.at, since.at),
-                after=_whole(since.at, start),
-                by=str(asked.get("by") or "unknown"),
-                why=str(asked.get("why") or ""),
-            )
-            since = None
-
-
-def _amendments(came: Sequence[RecordedMessage], start: datetime) -> Iterator[AmendmentDocument]:
-    for message in came:
-        if message.kind == "update" and message.name == "amend":
-            asked = json_of(message)
-            yield AmendmentDocument.model_validate({**asked, "after": _whole(message.at, start)})
-
-
-def _redirects(came: Sequence[RecordedMessage], start: datetime) -> Iterator[RedirectDocument]:
-    for message in came:
-        if message.kind == "update" and message.name == "redirect":
-            asked = json_of(message)
-            yield RedirectDocument.model_validate({**asked, "after": _whole(message.at, start)})
-
-
-def _skips(received: Sequence[ReceivedMessage], start: datetime) -> Iterator[SkipDocument]:
-    """Yield skips of tasks that did not wait for a person; others are decisions."""
-    for message in received:
-        said = message.said
-        if message.name == "skip" and isinstance(said, dict) and not message.changed:
-            yield SkipDocument.model_validate({**said, "after": _whole(message.at, start)})
-
-
-def _whole(moment: datetime, since: datetime) -> float:
-    """Return the whole seconds between two times; fractions vary."""
-    return float(int((moment - since).total_seconds()))

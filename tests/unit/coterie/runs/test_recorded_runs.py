@@ -13,8 +13,8 @@ from temporalio.client import (
 )
 from temporalio.service import RPCError, RPCStatusCode
 
-from coterie.control.fork_point import _Points as Points  # pyright: ignore[reportPrivateUsage]
 from coterie.control.fork_point import point_of_failure
+from coterie.control.passed_points import PassedPoints
 from coterie.failures import CommandError
 from coterie.replay.server_replay import Comparison, RunReplayed
 from coterie.storage.histories import read_history
@@ -67,7 +67,7 @@ def test_replay_takes_only_failed_steps_as_the_point_of_failure() -> None:
         entry("route", "failure", None),
         entry("control", "failure", "word"),
     ]
-    any_point, one_visit = Points(None), Points("t#1")
+    any_point, one_visit = PassedPoints(None), PassedPoints("t#1")
     for one in entries:
         any_point.pass_by(RunState(), one)
         one_visit.pass_by(RunState(), one)
@@ -97,7 +97,7 @@ def test_run_goes_on_at_the_step_whose_very_failure_ended_it_whatever_its_words(
     state = RunState()
     state.main.team, state.main.visit = "t", 1
     state.frames["main:t#1"] = Frame({"outer": Outcome("failure", error=outer)})
-    points = Points(None, plan=plan_of(BLOCKS), state=state)
+    points = PassedPoints(None, plan=plan_of(BLOCKS), state=state)
     for step, failure in (("outer/inner", inner), ("outer", outer)):
         cause = Failed("failed", failure)
         points.pass_by(state, TrailRecord(1, 0.0, "step", "t", 1, step, "failure", cause))

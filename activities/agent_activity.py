@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 from pydantic import JsonValue
 from temporalio import activity
@@ -142,12 +142,19 @@ class AgentActivities:
         """Return the agent's response, while heartbeats report that it works."""
         with meter.live or nullcontext():
             async with heartbeating(meter.heartbeat):
+                await self._prepare(request.provider_name)
                 agent = self._agent(request, meter)
                 if request.conversation is not None and not agent.converses:
                     raise AgentRefused(
                         f"agent {request.task!r} has a type that does not support conversations"
                     )
                 return await agent.process(request.inputs)
+
+    async def _prepare(self, provider: str) -> None:
+        """Create a provider in a thread: to import its SDK takes seconds, and heartbeats go on."""
+        if provider:
+            with suppress(ProviderFailure):  # the agent meets it again, where it belongs
+                await asyncio.to_thread(self._providers.get, provider)
 
     def _live(self, request: AgentRequest, meter: Meter) -> LiveText | None:
         """Return where the answer of a persona that streams is shown."""

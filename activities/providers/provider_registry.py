@@ -3,6 +3,7 @@
 Importing this module loads no SDK: a worker pays only for those that its teams use.
 """
 
+import threading
 from collections.abc import Callable, Mapping
 
 from activities.contracts import FailureType
@@ -49,18 +50,20 @@ class Providers:
     def __init__(self, settings: Mapping[str, ProviderSettings]) -> None:
         self._settings = dict(settings)
         self._made: dict[str, ModelProvider] = {}
+        self._making = threading.Lock()
 
     def get(self, name: str) -> ModelProvider:
-        """Return the provider of this name.
+        """Return the provider of this name; any thread may call it.
 
-        The first call for a kind imports its SDK, which takes about a second of CPU.
+        The first call for a kind imports its SDK, which takes seconds of CPU.
 
         Raises:
             ProviderFailure: Unknown name or kind, missing API key, or unreadable script.
         """
-        if name not in self._made:
-            self._made[name] = self._make(name)
-        return self._made[name]
+        with self._making:
+            if name not in self._made:
+                self._made[name] = self._make(name)
+            return self._made[name]
 
     async def close(self) -> None:
         """Close all created providers; a later `get` creates them again."""

@@ -60,7 +60,7 @@ def plan(kind: str, turns: int) -> Plan:
 
 
 def measured(lengths: Sequence[int], database: str | None, out: Path) -> str:
-    """Measure, write the rows, and tell."""
+    """Measure, write the rows, and print them."""
     rows = asyncio.run(_rows(lengths, database))
     write_rows(out, rows)
     lines = ["Bytes of history of a conversation whose every turn adds 5 KB"]

@@ -64,7 +64,7 @@ class Long:
 
 
 def measured(n: int, pairs: int, database: str | None, out: Path, *, lean: bool = False) -> str:
-    """Measure, write the rows, and tell.
+    """Measure, write the rows, and print them.
 
     Args:
         n: steps of each run.

@@ -124,7 +124,7 @@ def _unknown_step_kind(details: UnknownStepKind) -> ProblemText:
         return ProblemText(
             f"a step of no known kind: it has {_shape(details.shape)}",
             f"type: {kinds}",
-            "say `type:`, or one of the keys that tell it",
+            "say `type:`, or one of the keys that imply it",
         )
     return _with_fix(f"unknown step kind {details.kind!r}", kinds, details.suggestion)
 

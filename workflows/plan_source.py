@@ -25,7 +25,7 @@ from workflows.core.messages import ForkInput, TeamInput
 from workflows.core.state import RunState
 
 ACCEPTS_PLANS = "coterie_accepts_plans"
-"""The function by which a worker tells a run whether it accepts plans that it did not compile."""
+"""The function that reports whether a worker accepts plans that it did not compile."""
 
 FORKED_FROM = "forked_from"
 """In the memo of a fork: the run and the point that it continues from."""

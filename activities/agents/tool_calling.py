@@ -89,7 +89,7 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
         return response.model_copy(update={"conversation": head, "answer": None})
 
     def _news(self, persona: Persona) -> str:
-        """Return what a later turn tells the model besides results."""
+        """Return the notices of a later turn, which the model gets besides results."""
         reask = self.services.reask
         again = () if reask is None else (reask_text(reask, persona.output_schema),)
         return "\n\n".join((*again, *self.services.notices))

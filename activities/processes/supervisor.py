@@ -48,17 +48,17 @@ class Supervisor:
         try:
             command = subprocess.Popen(argv, stdin=given, process_group=0 if self._apart else None)
         except OSError as error:
-            self._tell(f"failed {error.strerror}")
+            self._report(f"failed {error.strerror}")
             os._exit(127)
         self._command = command
-        self._tell("started")
+        self._report("started")
         if self._memory or self._processes:
             threading.Thread(target=self._watch, args=(command.pid,), daemon=True).start()
         code = command.wait()
-        self._tell(f"exit {code if code >= 0 else 128 - code}")
+        self._report(f"exit {code if code >= 0 else 128 - code}")
         os._exit(0)
 
-    def _tell(self, line: str) -> None:
+    def _report(self, line: str) -> None:
         os.write(self._status, f"{line}\n".encode())
 
     def _pass_on(self, number: int, frame: object) -> None:
@@ -95,7 +95,7 @@ class Supervisor:
                 self._end("memory", family)
 
     def _end(self, limit: str, family: list[int]) -> None:
-        self._tell(f"limit {limit}")
+        self._report(f"limit {limit}")
         for pid in family:
             _send(pid, signal.SIGKILL)
         os.killpg(os.getpgrp(), signal.SIGKILL)

@@ -111,7 +111,7 @@ async def _serve_at(
             ) from None
         finally:
             view.close()
-    _tell(run, end, view, connection)
+    _print_summary(run, end, view, connection)
     return end.exit_code
 
 
@@ -171,7 +171,7 @@ async def _supervised(view: ProgressView, embedded: Embedded | None) -> None:
         )
 
 
-def _tell(run: Run, end: RunEnd, view: ProgressView, connection: Connection) -> None:
+def _print_summary(run: Run, end: RunEnd, view: ProgressView, connection: Connection) -> None:
     say(summary_text(run.id, end, view.rows, summary_width()))
     ui = connection.ui_of(run.id)
     if ui:

@@ -48,7 +48,7 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
     note(f"run {id}" + (f"  {ui}" if ui else ""))
     if description.status != WorkflowExecutionStatus.RUNNING:
         printed = PlainView(say, write_part=say_part, verbose=True) if verbose else None
-        return await _tell(settings, run, await run.end(), printed)
+        return await _print_summary(settings, run, await run.end(), printed)
     view = await _view(settings, run, description, live=live, verbose=verbose)
     watch = Watch(run, view, _DecisionHints(run, view, live=live))
     try:
@@ -60,7 +60,7 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
     finally:
         view.close()
     printed = view if isinstance(view, PlainView) else None
-    return await _tell(settings, run, end, printed, after=_last(watch.trail))
+    return await _print_summary(settings, run, end, printed, after=_last(watch.trail))
 
 
 async def watch_events(settings: Settings, id: str) -> ExitCode:
@@ -109,7 +109,7 @@ async def _view(
     return LiveView(run.id, color=settings.color, seconds=seconds, asks=False, verbose=verbose)
 
 
-async def _tell(
+async def _print_summary(
     settings: Settings, run: Run, end: RunEnd, view: PlainView | None, *, after: int = 0
 ) -> ExitCode:
     """Print a summary of the run from its history.

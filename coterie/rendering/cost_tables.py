@@ -72,7 +72,7 @@ _STATES = {
 
 
 def _cells(row: CostRow) -> tuple[str, ...]:
-    tells = row.input_tokens or row.output_tokens
+    has_tokens = row.input_tokens or row.output_tokens
     money = "-"
     if row.cost is not None:
         money = f"{row.cost:,.4f}{' + unpriced' if row.unpriced else ''}"
@@ -83,9 +83,9 @@ def _cells(row: CostRow) -> tuple[str, ...]:
     return (
         row.name if row.name == "total" else f"  {row.name}",
         f"{row.calls:,}",
-        f"{row.input_tokens:,}" if tells else "-",
+        f"{row.input_tokens:,}" if has_tokens else "-",
         f"{row.cached_tokens:,}" if row.cached_tokens else "-",
-        f"{row.output_tokens:,}" if tells else "-",
+        f"{row.output_tokens:,}" if has_tokens else "-",
         money,
         duration(row.seconds),
     )

@@ -10,7 +10,7 @@ from temporalio.service import RPCError
 
 
 async def is_served(client: Client, task_queue: str) -> bool:
-    """Return whether a worker polls the queue; True if the server does not tell."""
+    """Return whether a worker polls the queue; True if the server does not say."""
     request = DescribeTaskQueueRequest(
         namespace=client.namespace,
         task_queue=TaskQueue(name=task_queue),

@@ -79,9 +79,9 @@ class PrivateQueues:
             if problem is None:
                 ended = asyncio.Event()
                 self._serving[queue] = (ended, asyncio.create_task(self._served(record, ended)))
-                self._tell(f"the `coterie run` of {run!r} has ended; this worker serves it now")
+                self._report(f"the `coterie run` of {run!r} has ended; this worker serves it now")
             else:
-                self._tell(f"run {run!r} has no worker: {problem}")
+                self._report(f"run {run!r} has no worker: {problem}")
 
     def _known(self) -> dict[str, RunRecord]:
         """Return `{queue: the latest record of a run on it}`, reading each file once."""
@@ -111,7 +111,7 @@ class PrivateQueues:
             ):
                 await ended.wait()
         except CommandError as error:
-            self._tell(f"could not serve run {record.id!r}: {error}")
+            self._report(f"could not serve run {record.id!r}: {error}")
 
     async def _is_polled(self, queue: str) -> bool:
         request = DescribeTaskQueueRequest(
@@ -124,7 +124,7 @@ class PrivateQueues:
         )
         return any_alive(answer.pollers, time.time())
 
-    def _tell(self, what: str) -> None:
+    def _report(self, what: str) -> None:
         """Print each message once."""
         if what not in self._told:
             self._told.add(what)

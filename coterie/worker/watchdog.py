@@ -63,7 +63,7 @@ def watch(watched: Watched) -> None:
         if found is None:
             continue
         task, used = found
-        _tell(
+        _write(
             f"run {task.workflow_id} took {used:.0f} s of CPU in one workflow task; "
             f"this worker is killed, for its supervisor to restart it"
         )
@@ -87,10 +87,10 @@ def _report(watched: Watched, task: WorkflowTask, used: float) -> None:
     try:
         subprocess.run(command, stdin=subprocess.DEVNULL, timeout=_REPORT_TIMEOUT, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        _tell(f"could not report run {task.workflow_id} to the server: {error}")
+        _write(f"could not report run {task.workflow_id} to the server: {error}")
 
 
-def _tell(text: str) -> None:
+def _write(text: str) -> None:
     sys.stderr.write(f"watchdog: {text}\n")
     sys.stderr.flush()
 

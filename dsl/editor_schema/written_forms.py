@@ -38,7 +38,7 @@ def written(defs: Json) -> Json:
             {"name": {"type": "string"}}, "name", description="A step that does nothing yet."
         ),
         "Step": {
-            "description": "A step, of the kind that `type` or one of its keys tells.",
+            "description": "A step, whose kind follows from `type` or from one of its keys.",
             "anyOf": [ref(name) for name in kinds],
         },
     }

@@ -95,7 +95,7 @@ class _Refused(Exception):
 class YamlEvents:
     """The events of the one document of a text, and how they belong together.
 
-    YAML's own composer calls itself for every level, so a text of a few kilobytes would overflow
+    PyYAML's composer recurses into every level, so a text of a few kilobytes would overflow
     the stack of the whole process.
 
     Raises:

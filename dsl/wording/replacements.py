@@ -32,7 +32,7 @@ AT_PLACES: dict[str, dict[str, str]] = {
         "is durable without a setting",
         "backup": "remove it: `AssetManager` keeps a backup of each file that it changes in "
         "`.coterie`",
-        "logging": "remove it: `coterie show` and `coterie why` tell what a run did, and logs of "
+        "logging": "remove it: `coterie show` and `coterie why` report what a run did, and logs of "
         "a worker "
         "stand in `.coterie`",
         "tartxt_config": "call the skill `Discovery.collect` in an `execution_plan:`; its "
@@ -59,7 +59,7 @@ AT_PLACES: dict[str, dict[str, str]] = {
         "commands": "write it under `worker:`, in coterie.yml",
         "workspace": "write it under `worker:`, in coterie.yml",
         "agent_packages": "write it under `worker:`, in coterie.yml",
-        "version": "remove it: a document has no version; the plan's digest tells two apart",
+        "version": "remove it: a document has no version; the plan's digest distinguishes versions",
         "metadata": "write `name:` and `description:`",
         "retry": "write `retry:` on the steps that are tried again",
         "output": "a run's result is what its last team's tasks gave; write a step of `type: "

@@ -80,7 +80,7 @@ def _must_ask(
     scope: Scope,
     outcome: Outcome | None = None,
 ) -> bool:
-    """Return whether a person is asked: also if nobody can tell, or the question is open.
+    """Return whether a person is asked; True if the condition fails, or the question is open.
 
     If nobody is asked, the trail says why.
     """

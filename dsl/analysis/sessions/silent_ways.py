@@ -1,7 +1,7 @@
 """Ways through lists of steps on which no step replies, although no step fails.
 
 A way is what must hold for it: the conditions, and the steps that are then skipped. The ways of a
-list are all of them, or None where there are too many to tell.
+list are all of them, or None if there are too many to list.
 """
 
 from collections.abc import Collection, Iterator, Sequence

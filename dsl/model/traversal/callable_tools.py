@@ -31,7 +31,7 @@ def tools_of(step: Step, plan: Plan) -> Iterator[tuple[str, Tool]]:
 
 
 def step_of_tool(name: str, tool: Tool, plan: Plan) -> Step | None:
-    """Return the step that a call of an agent or a team is like; None for every other tool."""
+    """Return a step that does what a call of this agent or team does; None for other tools."""
     if tool.team is not None:
         return TeamStep(kind="team", name=name, team=tool.team)
     if tool.agent is None:

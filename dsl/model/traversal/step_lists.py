@@ -197,7 +197,7 @@ def _with_steps(branch: NamedBranch, steps: tuple[Step, ...]) -> NamedBranch:
 
 
 def followed_plan(step: Step, personas: Mapping[str, Persona]) -> tuple[Step, ...]:
-    """Return the execution plan that an agent follows; nothing for every other step.
+    """Return the execution plan of an agent step; empty for other steps.
 
     An agent whose persona a template chooses has the plans of all of them, one after the other.
     """

@@ -151,7 +151,7 @@ class AgentActivities:
                 return await agent.process(request.inputs)
 
     async def _prepare(self, provider: str) -> None:
-        """Create a provider in a thread: importing its SDK takes seconds and would stop heartbeats."""
+        """Create a provider in a thread; importing its SDK takes seconds without a heartbeat."""
         if provider:
             with suppress(ProviderFailure):  # the agent meets it again, where it belongs
                 await asyncio.to_thread(self._providers.get, provider)

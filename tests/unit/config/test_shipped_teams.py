@@ -34,6 +34,7 @@ def test_the_shipped_teams_are_there() -> None:
         "requirements",
         "research",
         "test_automation",
+        "tool_router",
     ]
 
 
@@ -52,7 +53,7 @@ def test_a_team_explains_itself_and_every_input_on_top(name: str) -> None:
     text = team_file(name).read_text()
     explained = "\n".join(line for line in text.splitlines() if line.startswith("#"))
     assert read(text, "team.yml").entries()["description"].value
-    assert re.search(rf"coterie run {name} --(context|set)", explained)
+    assert re.search(rf"coterie (run|chat) {name} --(context|set)", explained)
     own = plan(name)
     updated = {
         path.split(".")[0]

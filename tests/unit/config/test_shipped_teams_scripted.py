@@ -68,6 +68,7 @@ def test_a_scripted_model_thinks_long_enough_to_be_watched_and_no_longer(name: s
         ("requirements", "analysis/analyse#1.0"),
         ("implementation_review", "evidence/assess#1.0"),
         ("test_automation", "test_design/design_tests#1.0"),
+        ("tool_router", "guardrail/score#1.0"),
     ],
 )
 async def test_a_script_says_nothing_about_a_project_that_it_does_not_know(

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from coterie.documents.product_capabilities import capabilities
 from coterie.graph.picture import picture
+from dsl.checks.tools.section_checks import NOT_ALWAYS_RUN
 from dsl.model.terms import consent
 from dsl.source.yaml_reader import read
 from tests.support.documents.shipped import compiled, team_file
 
-MAX_LINES = {"agent_loop": 86}
+MAX_LINES = {"agent_loop": 86, "tool_router": 138}
 """Of a plan, without its comments and its prompts."""
 MAX_WIDTH = 150
 MAX_NODES = 15
@@ -30,6 +32,14 @@ TEMPLATES = {
         "Analyze current code; Identify improvement opportunities; Plan refactoring steps; "
         "Execute refactoring; Run tests to verify behavior; Commit changes",
     ),
+}
+EVENTS = {
+    "guardrail": "guardrail",
+    "out_of_scope": "out_of_scope",
+    "router": "routing",
+    "executor": "executing",
+    "grade_documents": "grading",
+    "generate": "generation",
 }
 ASKING = {
     "file_write": "Files.write",
@@ -87,3 +97,30 @@ def test_a_project_adds_a_workflow_of_its_own(tmp_path: Path) -> None:
     templates = compiled("agent_loop", tmp_path).compiled.plan.settings["templates"]
     assert isinstance(templates, dict)
     assert {"upgrade", "debug_bug"} <= templates.keys()
+
+
+def test_the_events_of_the_tool_router_have_their_names() -> None:
+    teams = compiled("tool_router").compiled.plan.teams
+    assert {key: teams[key].event for key in EVENTS} == EVENTS
+
+
+def test_a_tool_is_offered_to_the_router_without_a_change_of_the_plan(tmp_path: Path) -> None:
+    (tmp_path / "coterie.yml").write_text(
+        "tools: {calculate: {skill: Calculator.evaluate}}\n"
+        "llm_config: {personas: {router: {tools: [retrieve_chunks, web_search, calculate]}}}\n"
+    )
+    plan = compiled("tool_router", tmp_path).compiled.plan
+    assert plan.personas["router"].tools == ("retrieve_chunks", "web_search", "calculate")
+    assert plan.tools["calculate"].skill == "Calculator.evaluate"
+
+
+def test_a_search_of_the_web_asks_a_person_because_private_passages_may_leave() -> None:
+    tools = compiled("tool_router").compiled.plan.tools
+    asked = consent(tools["web_search"].requires_approval)
+    assert asked is not None
+    assert (asked.at, asked.when, asked.on_timeout) == ("before", None, "reject")
+    assert tools["retrieve_chunks"].fixed == {"top_k": 3}
+
+
+def test_the_product_runs_every_key_of_a_tool() -> None:
+    assert set(capabilities().tool_keys) == set(NOT_ALWAYS_RUN)

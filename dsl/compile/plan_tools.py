@@ -12,7 +12,6 @@ from dsl.checks.tools.section_checks import (
     check_attempts,
     check_keys,
     check_memory,
-    check_run_keys,
     check_schema,
     check_skill_tool,
     origin_of,
@@ -65,8 +64,6 @@ class ToolCompiler:
         if origin is None:
             return None
         check_keys(name, section, origin.kind, path, self.tree, self.problems)
-        known = self.capabilities.tool_keys
-        check_run_keys(name, section, known, path, self.tree, self.problems)
         if origin.kind not in self.capabilities.tool_kinds:
             place = (*path, origin.kind)
             details = tool_not_run(name, origin.kind, self.capabilities.tool_kinds)

@@ -52,7 +52,5 @@ class Capabilities(Frozen):
     """The packages that the worker lets agent classes come from; None when they are not known."""
     tool_kinds: tuple[str, ...] = ("skill",)
     """What a tool may be made of."""
-    tool_keys: tuple[str, ...] = ()
-    """The keys of tools that not every version runs, and that this one does."""
     once_commands: tuple[str, ...] = ()
     """The commands that must not run twice."""

@@ -36,13 +36,6 @@ def tool_not_run(name: str, kind: str, known: Sequence[str]) -> ProblemText:
 
 
 @statement
-def key_not_run(name: str, key: str) -> ProblemText:
-    return ProblemText(
-        f"this version does not run `{key}` of the tool {name!r}", fix=f"remove `{key}`"
-    )
-
-
-@statement
 def key_of_other_tool(name: str, key: str, kind: str, wanted: Sequence[str]) -> ProblemText:
     of = " or ".join({"agent": "an agent", "team": "a team"}.get(one, f"a {one}") for one in wanted)
     article = "an agent" if kind == "agent" else f"a {kind}"

@@ -10,7 +10,6 @@ from dsl.model.plan import Plan
 CAPABILITIES = Capabilities(
     agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),
     tool_kinds=("skill", "agent", "team"),
-    tool_keys=("cache", "reads"),
     skills=contracts(),
     providers=("scripted", "anthropic", "openai"),
     commands=("pytest", "deploy"),

@@ -17,7 +17,15 @@ from tests.support.compiling import CAPABILITIES
 from tests.support.engine import engine
 from tests.support.runs import Handle, asked, decide
 
-[EXAMPLE] = [block for block in blocks((ROOT / "README.md").read_text()) if "entry_team" in block]
+BLOCKS = blocks((ROOT / "README.md").read_text())
+[EXAMPLE] = [block for block in BLOCKS if "entry_team" in block]
+[TOOLS] = [block for block in BLOCKS if "subagents" in block]
+TEAM = """
+orchestration:
+  entry_team: books
+  context: {task: {type: string}}
+  teams: {books: {tasks: [{name: keep, persona_key: bookkeeper}]}}
+"""
 NOTES = "1.1: it is faster."
 ANSWERS: list[Json] = [
     {"task": "draft", "answer": "1.1"},
@@ -40,6 +48,16 @@ def test_the_first_example_has_no_problem_and_no_warning(
     monkeypatch.chdir(tmp_path)
     assert main(["validate", "--strict", "notes.yml"]) == ExitCode.DONE
     assert "no problems" in capsys.readouterr().err
+
+
+def test_the_agent_with_tools_has_no_problem(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = "  default_provider: anthropic\n  default_model: claude-sonnet-5-5\n"
+    text = TOOLS.replace("llm_config:\n", f"llm_config:\n{model}") + TEAM
+    (tmp_path / "books.yml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert main(["validate", "--strict", "books.yml"]) == ExitCode.DONE, capsys.readouterr().out
 
 
 async def test_the_first_example_shows_its_notes_and_returns_them_when_approved(

@@ -1,6 +1,6 @@
 """Checks of one tool as written: what it is made of, and the keys that belong to that."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_problems import schema_fault
@@ -12,7 +12,6 @@ from dsl.source.nodes import Node, Problems
 from dsl.values import Json, NodePath
 from dsl.wording.tool_wording import (
     cached_effect,
-    key_not_run,
     key_of_other_tool,
     memory_of_no_agent,
     once_retried,
@@ -63,24 +62,6 @@ def check_keys(
         if kind in kinds or getattr(section, key) == getattr(defaults, key):
             continue
         _note(name, key, path, tree, problems, key_of_other_tool(name, key, kind, kinds))
-
-
-NOT_ALWAYS_RUN = ("cache", "reads")
-"""Keys that a document may only use where the interpreter does what they say."""
-
-
-def check_run_keys(
-    name: str,
-    section: ToolSection,
-    run: Collection[str],
-    path: NodePath,
-    tree: Node,
-    problems: Problems,
-) -> None:
-    """Note the keys that this version does not run, rather than ignore them."""
-    for key in NOT_ALWAYS_RUN:
-        if key not in run and getattr(section, key):
-            _note(name, key, path, tree, problems, key_not_run(name, key))
 
 
 def check_skill_tool(

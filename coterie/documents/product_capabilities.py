@@ -14,9 +14,6 @@ AGENT_TYPES = (SINGLE_SHOT, ORCHESTRATING, TOOL_CALLING)
 TOOL_KINDS = ("skill", "agent", "team")
 """What the interpreter calls as a tool."""
 
-TOOL_KEYS = ("cache", "reads")
-"""Keys of tools that the interpreter runs, and that an older one does not."""
-
 KEY_NAMES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 """Environment variables where each vendor's own tools look for the key."""
 
@@ -47,7 +44,6 @@ def capabilities(
     return Capabilities(
         agent_types=AGENT_TYPES,
         tool_kinds=TOOL_KINDS,
-        tool_keys=TOOL_KEYS,
         skills=known_contracts() if skills is None else dict(skills),
         providers=tuple(dict.fromkeys((*BUILT_IN_PROVIDERS, *providers))),
         commands=None if commands is None else tuple(commands),

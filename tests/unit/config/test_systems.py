@@ -4,9 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coterie.documents.product_capabilities import capabilities
 from coterie.graph.picture import picture
-from dsl.checks.tools.section_checks import NOT_ALWAYS_RUN
 from dsl.model.terms import consent
 from dsl.source.yaml_reader import read
 from tests.support.documents.shipped import compiled, team_file
@@ -120,7 +118,3 @@ def test_a_search_of_the_web_asks_a_person_because_private_passages_may_leave() 
     assert asked is not None
     assert (asked.at, asked.when, asked.on_timeout) == ("before", None, "reject")
     assert tools["retrieve_chunks"].fixed == {"top_k": 3}
-
-
-def test_the_product_runs_every_key_of_a_tool() -> None:
-    assert set(capabilities().tool_keys) == set(NOT_ALWAYS_RUN)

@@ -10,12 +10,18 @@ from threading import Event
 from types import ModuleType
 from typing import Any
 
-from pydantic import ValidationError
-
 from activities.user_code.child_loop import Channel, not_imported, reason_for, serve
-from activities.user_code.plain_values import NotJson, as_json
+from activities.user_code.plain_values import as_json
 from activities.user_code.tool_functions import ToolContext, ToolError, terms_of
-from activities.user_code.tool_schemas import TypedFunction, UnfitFunction, contract, typed
+from activities.user_code.tool_schemas import (
+    MismatchedValue,
+    TypedFunction,
+    UnfitFunction,
+    bound_arguments,
+    contract,
+    plain_result,
+    typed,
+)
 
 _MAX_PROGRESS = 10_000
 
@@ -108,18 +114,14 @@ def _called(asked: dict[str, Any], channel: Channel) -> dict[str, object]:
 
 def _result(function: TypedFunction, asked: dict[str, Any], channel: Channel) -> dict[str, object]:
     try:
-        checked = function.arguments.model_validate(asked["arguments"])
-    except ValidationError as error:
-        return {"kind": "invalid_arguments", "reason": _faults(error)}
-    fields = type(checked).model_fields.items()
-    given = {field.alias or name: getattr(checked, name) for name, field in fields}
+        given = bound_arguments(function, asked["arguments"])
+    except MismatchedValue as error:
+        return {"kind": "invalid_arguments", "reason": str(error)}
     result = _returned(function, given, asked["context"], channel)
     try:
-        plain = function.result.dump_python(function.result.validate_python(result), mode="json")
-        return {"kind": "returned", "data": as_json(plain, "the result")}
-    except (ValidationError, NotJson) as error:
-        reason = _faults(error) if isinstance(error, ValidationError) else str(error)
-        return {"kind": "wrong_result", "reason": reason}
+        return {"kind": "returned", "data": plain_result(function, result)}
+    except MismatchedValue as error:
+        return {"kind": "wrong_result", "reason": str(error)}
 
 
 def _returned(
@@ -158,11 +160,3 @@ async def _awaited(result: Any, on_cancel: list[Callable[[], object]]) -> object
     finally:
         on_cancel.clear()
 
-
-def _faults(error: ValidationError) -> str:
-    """List the first faults of a value with their places, without the value."""
-    found = [
-        f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" if fault["loc"] else fault["msg"]
-        for fault in error.errors(include_url=False, include_input=False, include_context=False)
-    ]
-    return "; ".join(found[:5])

@@ -1,14 +1,24 @@
 """Derive the contract of a tool from its function: a model of its arguments, and its result.
 
-Only a child process imports this, beside the user's code.
+Only processes that run the user's code import this: a child of a worker, or a program that runs
+its own agents.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+)
 
+from activities.user_code.plain_values import NotJson, as_json
 from activities.user_code.tool_functions import ToolContext, ToolTerms
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -16,6 +26,10 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 class UnfitFunction(Exception):
     """A function cannot be a tool; the message says why, and what to write."""
+
+
+class MismatchedValue(Exception):
+    """Arguments or a result do not match the types of a function; the message says where."""
 
 
 class TypedFunction(NamedTuple):
@@ -63,6 +77,44 @@ def typed(function: Callable[..., Any]) -> TypedFunction:
         first = str(error).strip().splitlines()[0]
         raise UnfitFunction(f"has a type that cannot be JSON: {first}") from None
     return TypedFunction(function, arguments, result, context)
+
+
+def bound_arguments(function: TypedFunction, arguments: object) -> dict[str, Any]:
+    """Convert the arguments of a call to the types of the parameters, without the context.
+
+    Raises:
+        MismatchedValue: They do not match.
+    """
+    try:
+        checked = function.arguments.model_validate(arguments)
+    except ValidationError as error:
+        raise MismatchedValue(_faults(error)) from None
+    fields = type(checked).model_fields.items()
+    return {field.alias or name: getattr(checked, name) for name, field in fields}
+
+
+def plain_result(function: TypedFunction, result: object) -> JsonValue:
+    """Convert the result of a call to JSON.
+
+    Raises:
+        MismatchedValue: It is not what the function declares, or not JSON.
+    """
+    try:
+        plain = function.result.dump_python(function.result.validate_python(result), mode="json")
+        return as_json(plain, "the result")
+    except ValidationError as error:
+        raise MismatchedValue(_faults(error)) from None
+    except NotJson as error:
+        raise MismatchedValue(str(error)) from None
+
+
+def _faults(error: ValidationError) -> str:
+    """List the first faults of a value with their places, without the value."""
+    found = [
+        f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" if fault["loc"] else fault["msg"]
+        for fault in error.errors(include_url=False, include_input=False, include_context=False)
+    ]
+    return "; ".join(found[:5])
 
 
 def contract(name: str, function: TypedFunction, terms: ToolTerms) -> dict[str, object]:

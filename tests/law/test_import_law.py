@@ -108,6 +108,11 @@ def test_the_environment_is_read_in_one_file() -> None:
     assert readers == ["coterie.settings"]
 
 
+def test_importing_the_package_waits_for_no_library() -> None:
+    """A tool of a user's package imports `coterie` in each of its processes."""
+    assert not {"pydantic", "jinja2", "yaml", "temporalio", "coterie.agents"} & loaded_by("coterie")
+
+
 def test_help_of_the_command_line_waits_for_no_library() -> None:
     assert not {"pydantic", "jinja2", "yaml", "temporalio"} & loaded_by("coterie.cli")
 

@@ -1,0 +1,46 @@
+"""Agents in Python: the public names, which stay.
+
+    from coterie.agents import AgentFactory, BaseAgent
+
+docs/agents-in-python.md explains them. Importing this loads the interpreter; `import coterie` does
+not.
+"""
+
+from coterie.agents.agent_compilation import InvalidAgent
+from coterie.agents.agent_roles import orchestrator, subagent
+from coterie.agents.agent_runs import AgentRun
+from coterie.agents.agent_spec import AgentSpec
+from coterie.agents.agent_state import (
+    AgentEvent,
+    AgentState,
+    RouterDecision,
+    ToolExecution,
+    route_after_router,
+)
+from coterie.agents.in_process_world import AgentContext
+from coterie.agents.memory_graph import SharedMemoryGraph
+from coterie.agents.python_agent import BaseAgent
+from coterie.agents.python_factory import AgentFactory
+from coterie.agents.tool_definitions import BaseTool, InvalidTool, ToolSchema
+from coterie.agents.tool_registry import ToolRegistry
+
+__all__ = [
+    "AgentContext",
+    "AgentEvent",
+    "AgentFactory",
+    "AgentRun",
+    "AgentSpec",
+    "AgentState",
+    "BaseAgent",
+    "BaseTool",
+    "InvalidAgent",
+    "InvalidTool",
+    "RouterDecision",
+    "SharedMemoryGraph",
+    "ToolExecution",
+    "ToolRegistry",
+    "ToolSchema",
+    "orchestrator",
+    "route_after_router",
+    "subagent",
+]

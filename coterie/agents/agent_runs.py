@@ -1,0 +1,197 @@
+"""Run an agent in this process: the interpreter of durable runs, without a server.
+
+For tests, notebooks and small programs.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+from activities.call_prices import Pricing
+from activities.providers.provider_registry import Providers
+from activities.skills.skill_registry import SKILLS, AnySkill
+from coterie.agents.agent_compilation import CompiledAgent
+from coterie.agents.agent_state import AgentEvent, AgentState, RunObserver, WatchedState
+from coterie.agents.in_process_code import in_process_skills
+from coterie.agents.in_process_world import InProcessScope, InProcessWorld, ScriptedModel
+from coterie.documents.worker_trust import key_names, missing_keys
+from coterie.runs.local_scope import Refused
+from coterie.settings import Settings
+from coterie.worker.command_sandbox import command_sandbox
+from coterie.worker.surroundings import provider_settings, workspace_of
+from dsl.values import Json
+from workflows.core.messages import DecideInput
+from workflows.core.results import RunFailed
+from workflows.core.views import TeamResult
+from workflows.handlers.start_checks import begin
+from workflows.interpreter import run
+
+_SETTLING = 0.02
+"""Seconds without a call in progress after which a run that asks a person stands still."""
+
+
+class AgentRun:
+    """One run of an agent in this process.
+
+    Iterate over it for its events; `result` waits for its end, or until it asks a person.
+    """
+
+    def __init__(self, compiled: CompiledAgent, settings: Settings, script: Sequence[Json] | None):
+        """Prepare the run.
+
+        Raises:
+            ValueError: The key of a provider is missing, or the script is invalid.
+        """
+        plan, trusted = compiled.plan, compiled.trusted
+        self._providers = _providers(compiled, settings, script)
+        sandbox, _ = command_sandbox(trusted, settings)
+        skills: dict[str, AnySkill] = {
+            **SKILLS,
+            **in_process_skills(compiled.document.functions, settings),
+        }
+        world = InProcessWorld(
+            self._providers,
+            workspace_of(trusted, settings, sandbox),
+            skills,
+            Pricing(provider_settings(trusted, settings)),
+        )
+        self._agent = compiled.document.name
+        self._observer = RunObserver(self._agent)
+        self._run_state = WatchedState()
+        self._run_state.observe(self._observer)
+        self._stirred = asyncio.Event()
+        self._observer.on_event = self._stirred.set
+        self._scope = InProcessScope(plan, self._run_state, world)
+        self._scope.call_ended = self._stirred.set
+        self._plan = plan
+        self._task: asyncio.Task[TeamResult] | None = None
+
+    def start(self, context: Json) -> "AgentRun":
+        """Begin in the background of the running event loop; return the run."""
+        self._run_state.main.context = context
+        self._task = asyncio.get_running_loop().create_task(self._whole())
+        self._task.add_done_callback(lambda _: self._stirred.set())
+        return self
+
+    async def _whole(self) -> TeamResult:
+        try:
+            begin(self._plan, self._run_state)
+            return await run(self._scope)
+        finally:
+            await self._providers.close()
+
+    @property
+    def state(self) -> AgentState:
+        """The state of the run now."""
+        state, task = self._run_state, self._task
+        persona = self._plan.personas[self._agent]
+        pending = None if self._scope.busy else next(iter(state.pending.values()), None)
+        now = AgentState(
+            status="running" if pending is None else "paused",
+            iteration=self._observer.turns,
+            max_iterations=persona.max_turns,
+            router_decision=self._observer.decision,
+            tool_history=self._observer.history(),
+            pause_reason=None if pending is None else pending.prompt,
+            model_calls=state.model_calls,
+            input_tokens=state.usage.input_tokens,
+            output_tokens=state.usage.output_tokens,
+        )
+        if task is None or not task.done() or task.cancelled():
+            return now
+        failure = task.exception()
+        if isinstance(failure, RunFailed):
+            return now._replace(
+                status="failed",
+                error=str(failure),
+                error_type=failure.type,
+                pause_reason=None,
+                cost=failure.result.cost,
+            )
+        return self._ended(now, task.result())
+
+    def _ended(self, now: AgentState, result: TeamResult) -> AgentState:
+        output = result.output
+        data = output.get(self._agent) if isinstance(output, dict) else None
+        turns = now.iteration or min(result.model_calls, 1)
+        return now._replace(
+            status="completed", data=data, iteration=turns, pause_reason=None, cost=result.cost
+        )
+
+    async def result(self) -> AgentState:
+        """Wait until the run has ended or asks a person, and return its state."""
+        while not self._stands_still():
+            await self._next()
+            if self._stands_still():
+                await asyncio.sleep(_SETTLING)  # a concurrent branch may go on
+        return self.state
+
+    async def __aiter__(self) -> AsyncIterator[AgentEvent]:
+        """Yield the events of the run until it ends or asks a person."""
+        seen = 0
+        while True:
+            still = self._stands_still()
+            while seen < len(self._observer.events):
+                yield self._observer.events[seen]
+                seen += 1
+            if still:
+                return
+            await self._next()
+
+    def approve(self, by: str, comment: str = "") -> "AgentRun":
+        """Allow what the run asks; it goes on.
+
+        Raises:
+            ValueError: It asks nothing, or not this person.
+        """
+        return self._decide(
+            DecideInput(id=self._asked(), decision="approve", by=by, comment=comment)
+        )
+
+    def reject(self, by: str, comment: str = "") -> "AgentRun":
+        """Refuse what the run asks; the model learns the comment.
+
+        Raises:
+            ValueError: It asks nothing, or not this person.
+        """
+        return self._decide(
+            DecideInput(id=self._asked(), decision="reject", by=by, comment=comment)
+        )
+
+    async def cancel(self) -> None:
+        """End the run now."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def _asked(self) -> str:
+        request = next(iter(self._run_state.pending), None)
+        if request is None:
+            raise ValueError("the run asks nothing: its status is not 'paused'")
+        return request
+
+    def _decide(self, asked: DecideInput) -> "AgentRun":
+        try:
+            self._scope.decide(asked)
+        except Refused as refusal:
+            raise ValueError(str(refusal)) from None
+        return self
+
+    def _stands_still(self) -> bool:
+        ended = self._task is None or self._task.done()
+        return ended or (bool(self._run_state.pending) and not self._scope.busy)
+
+    async def _next(self) -> None:
+        """Wait until something happens in the run."""
+        self._stirred.clear()
+        await self._stirred.wait()
+
+
+def _providers(
+    compiled: CompiledAgent, settings: Settings, script: Sequence[Json] | None
+) -> "Providers | ScriptedModel":
+    if script is not None:
+        return ScriptedModel(script)
+    lacking = missing_keys(key_names(compiled.plan, compiled.trusted), settings)
+    if lacking:
+        raise ValueError("; ".join(lacking))
+    return Providers(provider_settings(compiled.trusted, settings))

@@ -1,0 +1,172 @@
+"""How far the run of an agent is: the state that a program sees, and its events."""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from pydantic import JsonValue
+
+from dsl.tool_loop.call_names import without_calls
+from dsl.tool_loop.tool_loop_progress import OpenCall
+from dsl.values import Json
+from workflows.core.causes.agent_causes import ModelTurned
+from workflows.core.memory import TrailRecord
+from workflows.core.state import RunState
+
+AgentStatus = Literal["running", "paused", "completed", "failed"]
+
+Route = Literal["execute", "generate", "max_iterations"]
+"""Where a model turn leads: to calls of tools, to the answer, or to the answer because no turns are
+left."""
+
+
+class RouterDecision(NamedTuple):
+    """What the model decided in its latest turn."""
+
+    route: Route
+    tools: tuple[str, ...] = ()
+    """The tools that it calls, in the order of the calls."""
+
+
+class ToolExecution(NamedTuple):
+    """One call of a tool."""
+
+    tool: str
+    arguments: Json
+    result: str | None
+    """What the model got; None while the call is open."""
+    failed: bool
+    seconds: float | None
+    """None while the call is open."""
+    step: str
+    """Which call of which agent: `planner/weather@2.1`: call 1 of turn 2."""
+
+
+class AgentEvent(NamedTuple):
+    """One event of a run."""
+
+    name: str
+    """`tool_start`, `tool_end`, `routing`, `cache_hit`, ..., or the kind of entry in the trail."""
+    step: str
+    tool: str | None
+    """The tool that is called."""
+    status: str | None
+    because: str
+    seconds: float | None
+
+
+class AgentState(NamedTuple):
+    """The state of a run, as a snapshot."""
+
+    status: AgentStatus
+    iteration: int
+    """Model turns of the agent so far, without those of its subagents."""
+    max_iterations: int
+    router_decision: RouterDecision | None
+    """None before the first turn, and for an agent without tools."""
+    tool_history: tuple[ToolExecution, ...]
+    """All calls of the run, in the order in which they started."""
+    pause_reason: str | None
+    """What a person is asked, while the run is paused."""
+    data: JsonValue = None
+    """The agent's answer: `{"text": ...}`, or by its output_schema."""
+    error: str | None = None
+    error_type: str | None = None
+    model_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    """US dollars; None when no call has a price."""
+
+    @property
+    def text(self) -> str:
+        """The answer as a text; empty if there is none."""
+        said = self.data.get("text") if isinstance(self.data, dict) else self.data
+        return said if isinstance(said, str) else ""
+
+
+def route_after_router(turn: ModelTurned) -> Route:
+    """Return where a model turn leads."""
+    if turn.code == "turn_called":
+        return "execute"
+    return "max_iterations" if turn.last else "generate"
+
+
+class WatchedState(RunState):
+    """The state of a run in this process; tells what happens while it happens."""
+
+    def observe(self, observer: "RunObserver") -> None:
+        """Report each entry of the trail to the observer from now on."""
+        self._observer = observer
+
+    def note(self, entry: TrailRecord, fingerprint: str = "") -> None:
+        """Add to the trail, and report it."""
+        super().note(entry, fingerprint)
+        self._observer.take(entry, self)
+
+
+class RunObserver:
+    """Collects what a program sees of a run from the entries of its trail."""
+
+    def __init__(self, agent: str) -> None:
+        self._agent = agent
+        self.on_event: Callable[[], None] = lambda: None
+        self.events: list[AgentEvent] = []
+        self.turns = 0
+        self.decision: RouterDecision | None = None
+        self._calls: dict[str, OpenCall] = {}
+        self._seconds: dict[str, float | None] = {}
+
+    def take(self, entry: TrailRecord, state: RunState) -> None:
+        """Take the next entry of the trail."""
+        path = entry.step or ""
+        if entry.event == "tool_start":
+            call = _open_call(entry, state)
+            if call is not None:
+                self._calls[path] = call
+        elif entry.event == "tool_end":
+            self._seconds[path] = entry.seconds
+        if isinstance(entry.cause, ModelTurned) and path == self._agent:
+            self.turns = max(self.turns, entry.cause.number)
+            self.decision = RouterDecision(route_after_router(entry.cause), entry.cause.calls)
+        self.events.append(_event(entry))
+        self.on_event()
+
+    def history(self) -> tuple[ToolExecution, ...]:
+        """Return the calls so far, in the order in which they started."""
+        return tuple(self._execution(step, call) for step, call in self._calls.items())
+
+    def _execution(self, step: str, call: OpenCall) -> ToolExecution:
+        result = call.result
+        return ToolExecution(
+            tool=call.tool,
+            arguments=call.arguments,
+            result=None if result is None else result.text,
+            failed=result is not None and result.failed,
+            seconds=self._seconds.get(step),
+            step=step,
+        )
+
+
+def _event(entry: TrailRecord) -> AgentEvent:
+    path = entry.step or ""
+    last = path.rpartition("/")[2]
+    tool = without_calls(last)
+    return AgentEvent(
+        name=entry.event or entry.kind,
+        step=path,
+        tool=tool if tool != last else None,
+        status=entry.status,
+        because=entry.because,
+        seconds=entry.seconds,
+    )
+
+
+def _open_call(entry: TrailRecord, state: RunState) -> OpenCall | None:
+    """Return the call that an entry is about, as the loop of its agent keeps it."""
+    above, _, name = (entry.step or "").rpartition("/")
+    number = name.rpartition(".")[2]
+    ending = f"#{entry.visit}/{above}"
+    for key, progress in state.progress.tool_loops.items():
+        if key.endswith(ending) and number.isdecimal():
+            return progress.loop.calls[int(number) - 1]
+    return None

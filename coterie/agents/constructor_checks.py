@@ -1,0 +1,54 @@
+"""Check the arguments of an agent's constructor before it is called."""
+
+import inspect
+from collections.abc import Collection, Mapping
+
+from coterie.agents.agent_definition import SETTINGS
+from coterie.agents.python_agent import BaseAgent, unknown_setting
+
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def missing_arguments(cls: type[BaseAgent], config: Mapping[str, object]) -> list[str]:
+    """Return the names of the arguments that the constructor needs and the configuration lacks."""
+    missing = [
+        name
+        for name, parameter in _parameters(cls).items()
+        if parameter.default is parameter.empty
+        and parameter.kind not in _VARIADIC
+        and name not in config
+    ]
+    plain = cls.__init__ is BaseAgent.__init__
+    if plain and not cls.system_message and not config.get("system_message"):
+        missing.insert(0, "system_message")
+    return missing
+
+
+def check_arguments(
+    name: str, cls: type[BaseAgent], config: Mapping[str, object], beside: Collection[str]
+) -> None:
+    """Refuse arguments that the constructor does not take.
+
+    Args:
+        name: Of the agent.
+        cls: Of the agent.
+        config: The arguments.
+        beside: Other names that a person may have meant.
+
+    Raises:
+        TypeError: Names the first one, and the nearest that exists.
+    """
+    parameters = _parameters(cls)
+    own = [key for key, one in parameters.items() if one.kind not in _VARIADIC]
+    open_ended = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    known = [*own, *(SETTINGS if open_ended else ())]
+    passed_on = ("system_message", "tools", "agent_id", "output_schema") if open_ended else ()
+    for key in config:
+        if key not in known and key not in passed_on:
+            raise TypeError(
+                f"Agent '{name}': {unknown_setting(cls.__name__, key, [*known, *beside])}"
+            )
+
+
+def _parameters(cls: type[BaseAgent]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(cls).parameters

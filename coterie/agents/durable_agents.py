@@ -1,0 +1,130 @@
+"""Run an agent of a program on Temporal, unchanged.
+
+A worker imports the functions of tools by their names, in processes of its own. So what exists only
+in this process is refused before the run, by name: lambdas, closures, methods, functions of a
+notebook, and classes that change how a run works.
+"""
+
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from activities.user_code.tool_functions import terms_of
+from coterie.agents.agent_compilation import CompiledAgent, InvalidAgent
+from coterie.agents.agent_definition import AgentDefinition
+from coterie.agents.agent_documents import AgentDocument
+from coterie.agents.tool_definitions import Executor, ToolFunction
+from coterie.runs.new_runs import start_run
+from coterie.runs.records import new_id
+from coterie.runs.run_client import Run
+from coterie.server.connection import open_connection
+from coterie.settings import Settings
+from dsl.values import Json
+from workflows.core.messages import TeamInput
+
+_FIX = (
+    "define it with `def` at the top of a module, mark it with @tool, and name the module's "
+    "package in `worker.tool_packages`; or run the agent in this process"
+)
+
+
+def check_durable(agent: AgentDefinition, document: AgentDocument) -> None:
+    """Refuse an agent that a worker cannot run as this process does.
+
+    Raises:
+        InvalidAgent: One line for each tool or class that exists only in this process.
+    """
+    problems = [*_class_problems(agent), *_tool_problems(document)]
+    if problems:
+        raise InvalidAgent("\n".join(dict.fromkeys(problems)))
+
+
+async def start_durably(
+    compiled: CompiledAgent, settings: Settings, context: Json, id: str | None = None
+) -> Run:
+    """Start a run for the workers of the shared task queue.
+
+    Args:
+        compiled: The agent, which `check_durable` has accepted.
+        settings: Server and task queue.
+        context: The initial context of the run.
+        id: None to generate one.
+
+    Raises:
+        CommandError: There is no server, or the id is taken.
+    """
+    connection = await open_connection(settings, start=True)
+    given = TeamInput(plan=compiled.plan, context=context)
+    name = compiled.document.name
+    return await start_run(
+        connection.client,
+        id or new_id(name),
+        given,
+        task_queue=settings.task_queue,
+        summary=name,
+    )
+
+
+def _class_problems(agent: AgentDefinition) -> Iterator[str]:
+    for method in agent.overrides:
+        yield (
+            f"agent {agent.id!r}: {agent.class_name} overrides {method}(), and a worker has only "
+            "the agent's settings; move the code into a tool, or run the agent in this process"
+        )
+    for one in agent.subagents:
+        yield from _class_problems(one.agent)
+
+
+def _tool_problems(document: AgentDocument) -> Iterator[str]:
+    for function in document.functions:
+        reason = _reason(function)
+        if reason is not None:
+            owner, name = document.owners[function.found.name], function.schema.name
+            yield f"agent {owner!r}: a worker cannot call the tool {name!r}: {reason}"
+
+
+def _reason(function: ToolFunction) -> str | None:
+    """Return why a worker cannot call a function, and what to write instead."""
+    schema = function.schema
+    where = unimportable(schema.executor)
+    if where is not None:
+        return f"{where}; {_FIX}"
+    marked = terms_of(schema.executor)
+    if marked is None:
+        return f"{function.found.name} has no @tool; mark it, so that workers may call it"
+    if schema.input_schema is not None:
+        return (
+            "its ToolSchema has an input_schema, and a worker reads the arguments from the types "
+            "of the function; leave it out"
+        )
+    if schema.effect is not None and schema.effect != marked.effect:
+        return (
+            f"its ToolSchema has the effect {schema.effect!r}, and @tool says {marked.effect!r}; "
+            "write it in @tool"
+        )
+    return None
+
+
+def unimportable(executor: Executor) -> str | None:
+    """Return why no other process can import a function; None if it can."""
+    name = getattr(executor, "__qualname__", None)
+    module = getattr(executor, "__module__", None)
+    if inspect.ismethod(executor):
+        return f"it is a method of an instance of {type(executor.__self__).__name__}"
+    if not inspect.isfunction(executor) or name is None or module is None:
+        return f"it is an instance of {type(executor).__name__}"
+    at = f"{Path(executor.__code__.co_filename).name}:{executor.__code__.co_firstlineno}"
+    if executor.__name__ == "<lambda>":
+        return f"it is a lambda ({at})"
+    if "<locals>" in name:
+        outer = name.partition(".<locals>")[0]
+        kind = "a closure" if executor.__closure__ else "a function"
+        return f"it is {kind} inside {outer}() ({at})"
+    if module == "__main__":
+        return f"it is defined in the program itself, not in a module ({at})"
+    if "." in name:
+        return f"it belongs to the class {name.rpartition('.')[0]} ({at})"
+    if getattr(sys.modules.get(module), name, None) is not executor:
+        return f"{module} has something else under the name {name!r}"
+    return None

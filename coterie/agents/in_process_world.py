@@ -1,0 +1,160 @@
+"""The world of a run in this process: models and tools, called directly.
+
+Nothing survives the process. A failed call is tried again as its contract says, like on a server.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+from temporalio.exceptions import ApplicationError
+
+from activities.agent_activity import AgentActivities
+from activities.agents.agent_base import ProviderAccess
+from activities.call_prices import Pricing
+from activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FailureType,
+    SkillRequest,
+    SkillResult,
+)
+from activities.providers.provider import Completion, ModelRequest
+from activities.providers.provider_failures import ProviderFailure
+from activities.providers.script import ScriptedAnswer
+from activities.providers.scripted import choose, missing, played
+from activities.providers.translation.request_checks import check_request
+from activities.skills.skill_activity import SkillActivities
+from activities.skills.skill_registry import AnySkill
+from activities.storage.blobs import MemoryBlobs
+from activities.workspace.skill_base import Workspace
+from coterie.agents.tool_registry import ToolRegistry
+from coterie.runs.local_scope import LocalScope
+from dsl.values import Json
+from workflows.core.scope import Call, CallFailed
+
+_FIRST_DELAY = 0.2
+"""Seconds before a failed call is tried again; doubles with each attempt."""
+
+_MAX_DELAY = 10.0
+
+_SETTLING = 0.02
+"""Seconds without a call in progress after which a run that asks a person stands still."""
+
+Response = TypeVar("Response", AgentResponse, SkillResult)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentContext:
+    """What surrounds the runs of a program."""
+
+    tool_registry: ToolRegistry = field(default_factory=ToolRegistry)
+    """The tools that agents may name."""
+    folder: Path | None = None
+    """The project: its `coterie.yml` says how to reach models and what skills may touch. Default:
+    the current folder."""
+    script: Sequence[Json] | None = None
+    """Answers instead of a model's, for tests: `{task, turn, contains, answer, tool_calls}`."""
+
+
+class ScriptedModel:
+    """Stands in for every provider, and answers from a list."""
+
+    def __init__(self, script: Sequence[Json]) -> None:
+        try:
+            self._answers = tuple(map(ScriptedAnswer.model_validate, script))
+        except ValidationError as error:
+            raise ValueError(f"the script has an invalid entry: {error}") from None
+
+    def get(self, name: str) -> "ScriptedModel":
+        """Return itself, whatever the provider's name."""
+        return self
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """Return the entry that matches best.
+
+        Raises:
+            ProviderFailure: No entry matches; says which one to add.
+        """
+        check_request(request)
+        entry = choose(self._answers, request)
+        if entry is None:
+            raise ProviderFailure(
+                FailureType.PROVIDER_REFUSED,
+                f"the script has no answer for {request.label!r}: {missing(request)}",
+                retryable=False,
+            )
+        await asyncio.sleep(entry.seconds)
+        return played(entry, request)
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+class InProcessWorld:
+    """The activities of a worker, called directly."""
+
+    def __init__(
+        self,
+        providers: ProviderAccess,
+        workspace: Workspace,
+        skills: Mapping[str, AnySkill],
+        pricing: Pricing,
+    ) -> None:
+        # Results come back whole: there is no history to keep them out of.
+        self._skills = SkillActivities(workspace, skills)
+        self._agents = AgentActivities(
+            providers,
+            call_skill=self._skills.call_skill,
+            skills=tuple(skills),
+            blobs=MemoryBlobs(),
+            pricing=pricing,
+        )
+
+    async def run_agent(self, request: AgentRequest) -> AgentResponse:
+        """Run one model turn."""
+        return await self._agents.run_agent(request)
+
+    async def call_skill(self, request: SkillRequest) -> SkillResult:
+        """Run one skill."""
+        return await self._skills.call_skill(request)
+
+
+class InProcessScope(LocalScope):
+    """Tries calls again as a server would, and counts those in progress."""
+
+    busy = 0
+    """Calls in progress."""
+    call_ended: Callable[[], None] = staticmethod(lambda: None)
+    """Called after each call."""
+
+    async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
+        """Run one model turn, with its retries."""
+        return await self._tried(call, lambda: LocalScope.run_agent(self, request, call))
+
+    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
+        """Run one skill, with its retries."""
+        return await self._tried(call, lambda: LocalScope.call_skill(self, request, call))
+
+    async def _tried(self, call: Call, attempt: Callable[[], Awaitable[Response]]) -> Response:
+        left = 0 if call.options.effect == "once" else call.options.retries
+        delay = _FIRST_DELAY
+        self.busy += 1
+        try:
+            while True:
+                try:
+                    return await attempt()
+                except CallFailed as failed:
+                    cause = failed.__cause__
+                    final = isinstance(cause, ApplicationError) and cause.non_retryable
+                    if final or left == 0:
+                        raise
+                left -= 1
+                await asyncio.sleep(delay)
+                delay = min(2 * delay, _MAX_DELAY)
+        finally:
+            self.busy -= 1
+            self.call_ended()

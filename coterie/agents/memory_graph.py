@@ -1,0 +1,73 @@
+"""Say which agent reads whose work: edges of a graph without cycles.
+
+    graph = SharedMemoryGraph().add_edge("researcher", "writer")
+    factory.with_memory_graph(graph)
+
+Each call of `writer` then sees the accepted work that `researcher` has done in the same run.
+"""
+
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from typing import Literal, NamedTuple
+
+Publish = Literal["final", "tool_result"]
+"""What an agent shows: its accepted answers, or also the results of its own tools."""
+
+
+class MemoryEdge(NamedTuple):
+    """One agent reads the work of another."""
+
+    source: str
+    """`agent_id` of the one whose work is read."""
+    reader: str
+    """`agent_id` of the one that reads."""
+    publish: Publish = "final"
+
+
+class SharedMemoryGraph:
+    """The edges between agents; it never has a cycle."""
+
+    def __init__(self) -> None:
+        self._edges: dict[tuple[str, str], MemoryEdge] = {}
+
+    def add_edge(self, source: str, reader: str, publish: Publish = "final") -> "SharedMemoryGraph":
+        """Let an agent read the work of another; return the graph, for chaining.
+
+        Args:
+            source: `agent_id` of the agent whose work is read.
+            reader: `agent_id` of the agent that reads.
+            publish: `tool_result` also shows the results of the source's own tools.
+
+        Raises:
+            ValueError: The edge would close a cycle.
+        """
+        edges = {**self._edges, (source, reader): MemoryEdge(source, reader, publish)}
+        order: TopologicalSorter[str] = TopologicalSorter()
+        for edge in edges.values():
+            order.add(edge.reader, edge.source)
+        try:
+            order.prepare()
+        except CycleError as error:
+            circle = " -> ".join(error.args[1])
+            raise ValueError(
+                f"agents would read each other's work in a circle: {circle}; leave out one edge"
+            ) from None
+        self._edges = edges
+        return self
+
+    def sources_of(self, reader: str) -> tuple[MemoryEdge, ...]:
+        """Return the edges that end at an agent, in the order in which they were added."""
+        return tuple(edge for edge in self if edge.reader == reader)
+
+    def order(self) -> tuple[str, ...]:
+        """Return the agents so that each comes after those whose work it reads."""
+        order: TopologicalSorter[str] = TopologicalSorter()
+        for edge in self:
+            order.add(edge.reader, edge.source)
+        return tuple(order.static_order())
+
+    def __iter__(self) -> Iterator[MemoryEdge]:
+        return iter(self._edges.values())
+
+    def __len__(self) -> int:
+        return len(self._edges)

@@ -1,0 +1,350 @@
+"""The base class of agents in a program."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import yaml
+from pydantic import BaseModel, JsonValue
+
+from activities.agents import agent_base
+from activities.contracts import AgentError, AgentResponse
+from coterie.agents.agent_compilation import CompiledAgent, compile_agent
+from coterie.agents.agent_definition import (
+    NAME_OF_AN_AGENT,
+    SETTINGS,
+    AgentDefinition,
+    AgentTool,
+    SubagentDefinition,
+    id_of,
+)
+from coterie.agents.agent_documents import QUERY, name_of, written_persona
+from coterie.agents.agent_runs import AgentRun
+from coterie.agents.agent_state import AgentState
+from coterie.agents.durable_agents import check_durable, start_durably
+from coterie.agents.in_process_world import AgentContext
+from coterie.agents.memory_graph import SharedMemoryGraph
+from coterie.runs.run_client import Run
+from coterie.settings import Settings, load
+from dsl.errors import nearest
+from dsl.values import Json
+
+_BEHAVIOUR = ("begin", "definition", "process", "run")
+"""Methods that make a run what it is."""
+
+
+class BaseAgent(agent_base.BaseAgent):
+    """An agent: a system message, a model, tools, and the settings of a persona.
+
+        class WeatherAgent(BaseAgent):
+            system_message = "You know the weather."
+
+            def __init__(self, **settings: Any) -> None:
+                super().__init__(tools=[forecast], **settings)
+
+    `await agent.run("...")` works in this process; `await agent.start("...")` on Temporal.
+    """
+
+    system_message: str = ""
+    """What the model is told first, word for word. A class may set it for all its agents."""
+    _is_orchestrator: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        system_message: str | None = None,
+        *,
+        agent_id: str | None = None,
+        tools: Sequence[AgentTool] = (),
+        output_schema: Json | type[BaseModel] | None = None,
+        **settings: JsonValue,
+    ) -> None:
+        """Make an agent.
+
+        Args:
+            system_message: Default: what the class says.
+            agent_id: Names it in runs and in a memory graph. Default: the name of the class, as
+                `weather_agent`.
+            tools: Typed functions, instances of BaseTool, definitions, names of registered tools,
+                or skills like `Files.read`. The model sees them in this order.
+            output_schema: JSON Schema of the answer, or a pydantic model.
+            settings: Other fields of a persona: `provider`, `model`, `temperature`, `max_turns`,
+                `tool_policy`, ...
+
+        Raises:
+            ValueError: There is no system message, or the id is invalid.
+            TypeError: There is no such setting; names the nearest.
+        """
+        kind = type(self)
+        for name in settings:
+            if name not in SETTINGS:
+                raise TypeError(unknown_setting(kind.__name__, name, SETTINGS))
+        if system_message is not None:
+            self.system_message = system_message
+        if not self.system_message:
+            raise ValueError(without_system_message(kind.__name__))
+        if isinstance(output_schema, type):
+            output_schema = output_schema.model_json_schema()
+        if output_schema is not None:
+            settings["output_schema"] = output_schema
+        self.settings: Json = {key: one for key, one in settings.items() if one is not None}
+        self.memory_graph: SharedMemoryGraph | None = None
+        self._tools: list[AgentTool] = list(tools)
+        self._subagents: list[tuple[SubagentDefinition, BaseAgent]] = []
+        super().__init__({}, checked_id(agent_id or id_of(kind.__name__)), {})
+        self._describe()
+
+    @property
+    def agent_id(self) -> str:
+        """The agent's name in runs, and in a memory graph."""
+        return self.unique_name
+
+    @agent_id.setter
+    def agent_id(self, name: str) -> None:
+        self.unique_name = checked_id(name)
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of its tools in the order in which its model sees them, subagents last."""
+        return (*map(name_of, self._tools), *(called.name for called, _ in self._subagents))
+
+    def register_tool(self, tool: AgentTool) -> None:
+        """Add a tool after those that it has."""
+        self._tools.append(tool)
+        self._describe()
+
+    def register_agent(self, agent: "BaseAgent") -> None:
+        """Make another agent a tool of this one.
+
+        Raises:
+            TypeError: This class is not marked with `@orchestrator`, or that one not with
+                `@subagent`.
+            ValueError: The agents would call each other in a circle, or a tool has that name.
+        """
+        mine, other = type(self), type(agent)
+        if not self._is_orchestrator:
+            raise TypeError(
+                f"{mine.__name__} is not an orchestrator: mark it with @orchestrator, or create "
+                "it with AgentFactory.create(..., as_orchestrator=True)"
+            )
+        name = getattr(other, "subagent_name", None)
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{other.__name__} is not a subagent: mark it with @subagent(name=..., "
+                "description=...), or register it with expose_as_subagent=True"
+            )
+        if agent is self or self in agent.all_subagents():
+            raise ValueError(
+                f"agents would call each other in a circle: {self.agent_id} -> {agent.agent_id} "
+                f"-> {self.agent_id}"
+            )
+        if name in self.tools:
+            raise ValueError(f"agent {self.agent_id!r} already has a tool called {name!r}")
+        called = SubagentDefinition(
+            name=name,
+            description=getattr(other, "subagent_description", ""),
+            agent=agent.definition(),
+            stateless=getattr(other, "subagent_stateless", True),
+            retries=getattr(other, "subagent_retries", 0),
+        )
+        self._subagents.append((called, agent))
+        self._describe()
+
+    def all_subagents(self) -> "list[BaseAgent]":
+        """Return the agents that it may call, directly or through others."""
+        own = [agent for _, agent in self._subagents]
+        return own + [below for agent in own for below in agent.all_subagents()]
+
+    def definition(self) -> AgentDefinition:
+        """Return what it consists of, with all its subagents as they are now."""
+        kind = type(self)
+        changed = [
+            name for name in _BEHAVIOUR if getattr(kind, name) is not getattr(BaseAgent, name)
+        ]
+        return AgentDefinition(
+            id=self.agent_id,
+            class_name=kind.__name__,
+            system_message=self.system_message,
+            settings=dict(self.settings),
+            tools=tuple(self._tools),
+            subagents=tuple(
+                SubagentDefinition(
+                    called.name,
+                    called.description,
+                    agent.definition(),
+                    called.stateless,
+                    called.retries,
+                )
+                for called, agent in self._subagents
+            ),
+            graph=self.memory_graph,
+            overrides=tuple(changed),
+        )
+
+    def begin(
+        self,
+        query: str,
+        *,
+        context: AgentContext | None = None,
+        max_iterations: int | None = None,
+    ) -> AgentRun:
+        """Begin a run in this process, in the background of the running event loop.
+
+        Args:
+            query: What the agent is asked.
+            context: The program's tools, project, and answers for tests.
+            max_iterations: Model turns with tools, instead of the agent's `max_turns`.
+
+        Raises:
+            ValueError: The agent cannot run; says every reason.
+        """
+        around = context or AgentContext()
+        settings = _settings(around.folder)
+        compiled = self._compiled(settings, around, max_iterations)
+        return AgentRun(compiled, settings, around.script).start({QUERY: query})
+
+    async def run(
+        self,
+        query: str,
+        *,
+        context: AgentContext | None = None,
+        max_iterations: int | None = None,
+    ) -> AgentState:
+        """Run in this process, and return the state at the end.
+
+        A run that asks a person is left, with the status `paused`; `begin` lets a program answer.
+        Arguments and errors are those of `begin`.
+        """
+        run = self.begin(query, context=context, max_iterations=max_iterations)
+        try:
+            return await run.result()
+        finally:
+            await run.cancel()
+
+    def run_sync(
+        self,
+        query: str,
+        *,
+        context: AgentContext | None = None,
+        max_iterations: int | None = None,
+    ) -> AgentState:
+        """Run as `run` does, in a program without an event loop."""
+        return asyncio.run(self.run(query, context=context, max_iterations=max_iterations))
+
+    async def process(self, context: Json) -> AgentResponse:
+        """Run in this process, as an agent of a document does.
+
+        Args:
+            context: The query is its `input`, or the `query` of its `input` or `context`.
+        """
+        state = await self.run(_query_of(context))
+        if state.status == "completed":
+            return AgentResponse(data=state.data)
+        message = state.error or f"the run waits for a person: {state.pause_reason}"
+        error = AgentError(type=state.error_type or "ApprovalPending", message=message)
+        return AgentResponse(success=False, error=error)
+
+    def to_yaml(self, context: AgentContext | None = None) -> str:
+        """Return the agent as a document, which `coterie run FILE --set query=...` runs.
+
+        Raises:
+            ValueError: A worker cannot run the agent; names each lambda, closure or method.
+        """
+        return yaml.safe_dump(
+            self.durable(context).document.tree, sort_keys=False, allow_unicode=True
+        )
+
+    async def start(
+        self, query: str, *, id: str | None = None, context: AgentContext | None = None
+    ) -> Run:
+        """Start a run on Temporal, for the project's workers; return a client of it.
+
+        Raises:
+            ValueError: A worker cannot run the agent; names each lambda, closure or method.
+            CommandError: There is no server, or the id is taken.
+        """
+        around = context or AgentContext()
+        settings = _settings(around.folder)
+        return await start_durably(self._durable(settings, around), settings, {QUERY: query}, id)
+
+    def compiled(self, context: AgentContext | None = None) -> CompiledAgent:
+        """Return the agent's document and the plan of its runs in this process.
+
+        Raises:
+            ValueError: The agent cannot run; says every reason.
+        """
+        around = context or AgentContext()
+        return self._compiled(_settings(around.folder), around, None)
+
+    def durable(self, context: AgentContext | None = None) -> CompiledAgent:
+        """Return the agent's document and the plan of its runs on Temporal.
+
+        Raises:
+            ValueError: A worker cannot run the agent; names each lambda, closure or method.
+        """
+        around = context or AgentContext()
+        return self._durable(_settings(around.folder), around)
+
+    def _durable(self, settings: Settings, around: AgentContext) -> CompiledAgent:
+        compiled = self._compiled(settings, around, None)
+        check_durable(self.definition(), compiled.document)
+        return compiled
+
+    def _compiled(
+        self, settings: Settings, around: AgentContext, max_turns: int | None
+    ) -> CompiledAgent:
+        return compile_agent(
+            self.definition(),
+            around.tool_registry,
+            settings,
+            scripted=around.script is not None,
+            max_turns=max_turns,
+        )
+
+    def _describe(self) -> None:
+        """Keep the persona in step with the agent."""
+        self.persona_config = written_persona(self.definition(), self.tools)
+        vars(self).pop("persona", None)  # a cached property of the base class
+
+
+def checked_id(name: str) -> str:
+    """Return a valid id.
+
+    Raises:
+        ValueError: It is invalid.
+    """
+    if NAME_OF_AN_AGENT.fullmatch(name):
+        return name
+    raise ValueError(
+        f"an agent cannot be called {name!r}; use letters, digits, `-` and `_`, at most 64, "
+        "beginning with a letter"
+    )
+
+
+def unknown_setting(kind: str, name: str, known: Sequence[str]) -> str:
+    """Say that a class takes no setting of this name, and which one was meant."""
+    hint = nearest(name, (*known, "system_message", "tools", "agent_id"))
+    return f"{kind} takes no {name!r}" + (f"; {hint}" if hint else "")
+
+
+def without_system_message(kind: str) -> str:
+    """Say that a class has no system message."""
+    return (
+        f"{kind} has no `system_message`: pass it to the constructor, set it in the class, or "
+        "give it to the factory in `defaults`"
+    )
+
+
+def _query_of(context: Json) -> str:
+    given = context.get("input")
+    for part in (given, context.get("context")):
+        if isinstance(part, str):
+            return part
+        found = part.get(QUERY) if isinstance(part, dict) else None
+        if isinstance(found, str):
+            return found
+    raise ValueError(f"the context has no text under `input`, or under `{QUERY}` within it")
+
+
+def _settings(folder: Path | None) -> Settings:
+    return load(cwd=folder)

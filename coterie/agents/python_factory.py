@@ -1,0 +1,305 @@
+"""The factory of agents in a program: register classes, create agents and orchestrators."""
+
+import logging
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from activities import factory as document_factory
+from activities.agents import agent_base
+from coterie.agents.agent_roles import orchestrator, subagent
+from coterie.agents.agent_spec import AgentSpec
+from coterie.agents.constructor_checks import check_arguments, missing_arguments
+from coterie.agents.memory_graph import SharedMemoryGraph
+from coterie.agents.python_agent import BaseAgent, checked_id
+from dsl.errors import nearest
+from dsl.values import Json, JsonValue
+
+_LOG = logging.getLogger(__name__)
+
+_MODES = {
+    "agent": "create({name!r})",
+    "orchestrator": "create({name!r}, as_orchestrator=True, subagents=[...])",
+}
+"""What to write instead of the modes of the first design."""
+
+
+class AgentFactory(document_factory.AgentFactory):
+    """Registers classes of agents, and creates agents with one configuration.
+
+        factory = AgentFactory({"provider": "anthropic"})
+        factory.register("weather", WeatherAgent, expose_as_subagent=True,
+                         subagent_description="Weather expert")
+        factory.register("planner", PlannerAgent)
+        planner = factory.create("planner", subagents=["weather"])
+
+    Later arguments win: `global_defaults`, then `defaults` of `register`, then those of `create`.
+    A registered class is never changed.
+    """
+
+    def __init__(
+        self,
+        global_defaults: Mapping[str, Any] | None = None,
+        *,
+        defaults: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Make an empty factory.
+
+        Args:
+            global_defaults: Arguments for the constructors of all agents.
+            defaults: The older name of `global_defaults`.
+        """
+        if defaults is not None:
+            _deprecated("AgentFactory(defaults=...)", "AgentFactory(global_defaults=...)")
+            global_defaults = {**defaults, **(global_defaults or {})}
+        super().__init__({})
+        self._global_defaults = dict(global_defaults or {})
+        self._registry: dict[str, AgentSpec] = {}
+        self._memory_graph: SharedMemoryGraph | None = None
+
+    def register(
+        self,
+        name: str,
+        cls: type[BaseAgent],
+        *,
+        expose_as_subagent: bool = False,
+        subagent_name: str | None = None,
+        subagent_description: str | None = None,
+        stateless: bool = True,
+        defaults: Mapping[str, Any] | None = None,
+        subagents: Sequence[str] = (),
+        retries: int = 0,
+        subagent_stateless: bool | None = None,
+    ) -> "AgentFactory":
+        """Register a class; return the factory, for chaining.
+
+        Args:
+            name: Names the agent in this factory, and is the `agent_id` of what it creates.
+            cls: A subclass of BaseAgent. What `@subagent` says of it wins over these arguments.
+            expose_as_subagent: Its agents can be tools of orchestrators.
+            subagent_name: The tool's name. Default: `name`.
+            subagent_description: What an orchestrator's model reads.
+            stateless: Each call is alone, and may run beside others.
+            defaults: Arguments of its constructor.
+            subagents: Registered agents that it may always call, also as a subagent itself.
+            retries: Additional attempts of a failed call before an orchestrator sees the failure.
+            subagent_stateless: The older name of `stateless`.
+
+        Raises:
+            ValueError: The description or a required argument is missing.
+            TypeError: The constructor does not take an argument.
+        """
+        if subagent_stateless is not None:
+            _deprecated("register(subagent_stateless=...)", "register(stateless=...)")
+            stateless = subagent_stateless
+        checked_id(name)
+        spec = AgentSpec(
+            cls=cls,
+            expose_as_subagent=expose_as_subagent,
+            subagent_name=subagent_name or name,
+            subagent_description=subagent_description,
+            stateless=stateless,
+            defaults=defaults or {},
+            subagents=tuple(subagents),
+            retries=retries,
+        )
+        if spec.is_already_subagent():
+            _warn_of_conflicts(name, spec, subagent_name)
+        elif expose_as_subagent and not subagent_description:
+            raise ValueError(
+                f"Agent '{name}': expose_as_subagent=True requires subagent_description "
+                f"because class {cls.__name__} is not decorated with @subagent"
+            )
+        self._check_constructor(name, spec)
+        self._registry[name] = spec
+        _LOG.info("AgentFactory: registered '%s' (%s)", name, cls.__name__)
+        return self
+
+    def create(
+        self,
+        name: str,
+        *,
+        as_orchestrator: bool = False,
+        subagents: Sequence[str] | None = None,
+        **overrides: Any,
+    ) -> BaseAgent:
+        """Create an agent of a registered class.
+
+        Args:
+            name: The name under which the class is registered.
+            as_orchestrator: Let it register subagents.
+            subagents: Registered agents to attach, in this order; implies `as_orchestrator`.
+            overrides: Arguments of the constructor, over all defaults.
+
+        Raises:
+            ValueError: An agent is not registered or not exposed, agents would call each other in a
+                circle, or a required argument is missing.
+            TypeError: The constructor does not take an argument, or `mode` is given.
+        """
+        if "mode" in overrides:
+            raise TypeError(_instead_of_mode(name, overrides["mode"]))
+        if name not in self._registry:
+            available = list(self._registry)
+            raise ValueError(f"Agent '{name}' not registered. Available: {available}")
+        spec = self._registry[name]
+        config = {**self._global_defaults, **spec.defaults, **overrides}
+        called = tuple(dict.fromkeys((*spec.subagents, *(subagents or ()))))
+        kind = spec.cls
+        if as_orchestrator or called:
+            kind = self._ensure_orchestrator_class(kind)
+        return self._made(name, kind, config, called, (name,))
+
+    def create_agent(self, task_config: Json) -> agent_base.BaseAgent:
+        """Create the one-turn agent of a task, as a worker does for a document.
+
+        The personas are those of the registered agents, under their names: both doors give the same
+        persona.
+        """
+        personas: dict[str, JsonValue] = {}
+        for name, spec in self._registry.items():
+            if not missing_arguments(spec.cls, {**self._global_defaults, **spec.defaults}):
+                personas[name] = self.create(name).persona_config
+        self.full_system_config = {"llm_config": {"personas": personas}}
+        return super().create_agent(task_config)
+
+    def with_memory_graph(self, graph: SharedMemoryGraph) -> "AgentFactory":
+        """Give a graph to all agents that are created from now on; return the factory.
+
+        Subagents of one orchestrator then read each other's work along its edges.
+        """
+        self._memory_graph = graph
+        _LOG.info("AgentFactory: memory graph attached (%d edges)", len(graph))
+        return self
+
+    def get_registered_names(self) -> list[str]:
+        """Return the names of all registered agents."""
+        return list(self._registry)
+
+    def is_registered(self, name: str) -> bool:
+        """Return whether an agent of this name is registered."""
+        return name in self._registry
+
+    def get_spec(self, name: str) -> AgentSpec | None:
+        """Return the specification of a registered agent, or None."""
+        return self._registry.get(name)
+
+    def _made(
+        self,
+        name: str,
+        kind: type[BaseAgent],
+        config: Mapping[str, Any],
+        subagents: Sequence[str],
+        above: tuple[str, ...],
+    ) -> BaseAgent:
+        """Make an agent with its subagents; `above` are the agents that lead here."""
+        missing = missing_arguments(kind, config)
+        if missing:
+            raise ValueError(_without_arguments(name, kind, missing))
+        check_arguments(name, kind, config, ("as_orchestrator", "subagents"))
+        agent = kind(**config)
+        agent.agent_id = name
+        agent.memory_graph = self._memory_graph
+        for called in subagents:
+            agent.register_agent(self._create_subagent_instance(called, above))
+        return agent
+
+    def _create_subagent_instance(self, name: str, above: tuple[str, ...]) -> BaseAgent:
+        spec = self._registry.get(name)
+        if spec is None:
+            hint = nearest(name, self._registry)
+            raise ValueError(f"Subagent '{name}' not registered" + (f"; {hint}" if hint else ""))
+        if not spec.expose_as_subagent:
+            raise ValueError(
+                f"Agent '{name}' is not exposed as subagent. "
+                "Set expose_as_subagent=True in register()"
+            )
+        if name in above:
+            circle = " -> ".join((*above[above.index(name) :], name))
+            raise ValueError(f"agents would call each other in a circle: {circle}")
+        kind = self._ensure_subagent_class(spec, name)
+        if spec.subagents:
+            kind = self._ensure_orchestrator_class(kind)
+        config = {**self._global_defaults, **spec.defaults}
+        return self._made(name, kind, config, spec.subagents, (*above, name))
+
+    def _ensure_orchestrator_class(self, cls: type[BaseAgent]) -> type[BaseAgent]:
+        """Return the class if it is marked, else a marked subclass of it."""
+        if getattr(cls, "_is_orchestrator", False):
+            return cls
+        return orchestrator(_subclass(cls, "Orchestrator"))
+
+    def _ensure_subagent_class(self, spec: AgentSpec, name: str) -> type[BaseAgent]:
+        """Return the class if it is marked, else a marked subclass of it."""
+        if spec.is_already_subagent():
+            return spec.cls
+        mark = subagent(
+            name=spec.subagent_name or name,
+            description=spec.subagent_description or "",
+            stateless=spec.stateless,
+            retries=spec.retries,
+        )
+        return mark(_subclass(spec.cls, "SubAgent"))
+
+    def _check_constructor(self, name: str, spec: AgentSpec) -> None:
+        """Check what can be known before an agent is created.
+
+        A subagent gets no further arguments, so nothing may be missing. Of other agents, only the
+        system message must be there: `create` may give the rest.
+        """
+        config = {**self._global_defaults, **spec.defaults}
+        check_arguments(name, spec.cls, config, ())
+        missing = missing_arguments(spec.cls, config)
+        if not spec.expose_as_subagent:
+            missing = [one for one in missing if one == "system_message"]
+        if missing:
+            raise ValueError(_without_arguments(name, spec.cls, missing))
+
+
+def _subclass(cls: type[BaseAgent], suffix: str) -> type[BaseAgent]:
+    return type(f"{cls.__name__}{suffix}", (cls,), {"__module__": cls.__module__})
+
+
+def _warn_of_conflicts(name: str, spec: AgentSpec, subagent_name: str | None) -> None:
+    """Report each argument of `register` that `@subagent` overrides."""
+    cls, described = spec.cls, spec.subagent_description
+    given = {
+        "subagent_name": (subagent_name, getattr(cls, "subagent_name", None)),
+        "subagent_description": (described, getattr(cls, "subagent_description", None)),
+        "stateless": (spec.stateless, getattr(cls, "subagent_stateless", True)),
+        "retries": (spec.retries or None, getattr(cls, "subagent_retries", 0)),
+    }
+    for key, (mine, decorated) in given.items():
+        is_default = mine is None or (key == "stateless" and mine is True)
+        if mine != decorated and not is_default:
+            warnings.warn(
+                f"Agent '{name}': @subagent of {cls.__name__} says {key}={decorated!r}, which "
+                f"wins over {key}={mine!r} of register()",
+                stacklevel=3,
+            )
+
+
+def _without_arguments(name: str, cls: type[BaseAgent], missing: Sequence[str]) -> str:
+    needed = ", ".join(f"`{one}`" for one in missing)
+    where = (
+        "set it in the class, or pass it in `defaults` of register()"
+        if "system_message" in missing
+        else "pass it in `defaults` of register(), or to create()"
+    )
+    return f"Agent '{name}': {cls.__name__} needs {needed}; {where}"
+
+
+def _instead_of_mode(name: str, mode: object) -> str:
+    form = _MODES.get(mode) if isinstance(mode, str) else None
+    if form is not None:
+        return f"create() has no `mode` any more; write {form.format(name=name)}"
+    hint = nearest(mode, _MODES) if isinstance(mode, str) else ""
+    forms = ", or ".join(one.format(name=name) for one in _MODES.values())
+    return (
+        f"create() has no `mode` any more, and {mode!r} was none"
+        + (f" ({hint})" if hint else "")
+        + f"; write {forms}"
+    )
+
+
+def _deprecated(old: str, new: str) -> None:
+    warnings.warn(f"{old} is now {new}", DeprecationWarning, stacklevel=3)

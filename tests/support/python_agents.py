@@ -1,0 +1,78 @@
+"""Agents of a program, for tests: classes, tools, and runs that a script answers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from coterie import ToolError, tool
+from coterie.agents import AgentContext, AgentState, BaseAgent, ToolRegistry
+from dsl.values import Json, JsonValue
+
+
+@tool(effect="read")
+def forecast(city: str) -> str:
+    """Tell tomorrow's weather in a city."""
+    if city == "Atlantis":
+        raise ToolError("Atlantis has no weather")
+    return f"{city}: sunny"
+
+
+class WeatherAgent(BaseAgent):
+    """Not marked with anything."""
+
+    def __init__(self, system_message: str, **settings: Any) -> None:
+        super().__init__(system_message, tools=[forecast], **settings)
+
+
+class PlannerAgent(BaseAgent):
+    """Has all that a class can say of its agents."""
+
+    system_message = "You plan trips."
+
+    def __init__(self, **settings: Any) -> None:
+        policy: JsonValue = [{"tool": "forecast", "min_calls": 1}]
+        super().__init__(tools=[forecast], **{"tool_policy": policy, **settings})
+
+    def style(self) -> str:
+        """The behaviour of the class's own."""
+        return "brief"
+
+
+class PlainAgent(BaseAgent):
+    """Has only a system message."""
+
+    system_message = "You help."
+
+
+def asks(
+    task: str, turn: int, *calls: tuple[str, Mapping[str, JsonValue]], contains: str | None = None
+) -> Json:
+    """An entry of a script: a turn that calls tools."""
+    wanted: list[JsonValue] = [{"tool": name, "arguments": dict(given)} for name, given in calls]
+    entry: Json = {"task": task, "turn": turn, "tool_calls": wanted}
+    return entry if contains is None else {**entry, "contains": contains}
+
+
+def says(task: str, answer: JsonValue, **more: JsonValue) -> Json:
+    """An entry of a script: an answer."""
+    return {"task": task, "answer": answer, **more}
+
+
+def around(folder: Path, *script: Json, registry: ToolRegistry | None = None) -> AgentContext:
+    """A program whose models answer by a script."""
+    return AgentContext(registry or ToolRegistry(), folder, script)
+
+
+async def ran(agent: BaseAgent, folder: Path, *script: Json, query: str = "Go?") -> AgentState:
+    """The end of a run in this process."""
+    return await agent.run(query, context=around(folder, *script))
+
+
+def unnamed(function: Callable[[int], int]) -> Callable[[int], int]:
+    """A lambda, with types for the reader of a test."""
+    return function
+
+
+def results(state: AgentState, tool: str) -> Sequence[str | None]:
+    """What the calls of a tool gave."""
+    return [call.result for call in state.tool_history if call.tool == tool]

@@ -1,0 +1,152 @@
+"""The mistakes of the first factory design stay corrected (11.1 to 11.7 of its review)."""
+
+from pathlib import Path
+
+import pytest
+
+from coterie.agents import AgentFactory, BaseAgent, SharedMemoryGraph, subagent
+from tests.support.python_agents import (
+    PlainAgent,
+    PlannerAgent,
+    WeatherAgent,
+    around,
+    asks,
+    ran,
+    results,
+    says,
+)
+
+
+@subagent(name="weather", description="Weather from decorator", stateless=True)
+class MarkedAgent(BaseAgent):
+    system_message = "You know the weather."
+
+
+def exposed(factory: AgentFactory, name: str = "plain") -> AgentFactory:
+    return factory.register(
+        name, PlainAgent, expose_as_subagent=True, subagent_description="Helps."
+    )
+
+
+def orchestrating_planner() -> BaseAgent:
+    factory = exposed(AgentFactory()).register("planner", PlannerAgent)
+    return factory.create("planner", as_orchestrator=True, subagents=["plain"])
+
+
+async def test_an_orchestrator_keeps_the_system_message_tools_and_policy_of_its_class(
+    tmp_path: Path,
+) -> None:
+    planner = orchestrating_planner()
+    plan = planner.definition()
+    assert plan.system_message == "You plan trips."
+    assert planner.tools == ("forecast", "plain")
+    state = await ran(
+        planner,
+        tmp_path,
+        says("planner", "Too early.", turn=1, contains="You plan trips."),
+        asks("planner", 2, ("forecast", {"city": "Rome"}), contains="You plan trips."),
+        says("planner", "Go.", turn=3, contains="You plan trips."),
+    )
+    assert state.text == "Go.", state.error
+    assert results(state, "forecast") == ["Rome: sunny"], "its policy demands a forecast"
+
+
+def test_an_orchestrator_keeps_the_behaviour_of_its_class() -> None:
+    planner = orchestrating_planner()
+    assert isinstance(planner, PlannerAgent)
+    assert planner.style() == "brief"
+
+
+def test_no_class_is_changed_by_a_factory() -> None:
+    before = (dict(vars(PlannerAgent)), dict(vars(PlainAgent)))
+    orchestrating_planner()
+    assert (dict(vars(PlannerAgent)), dict(vars(PlainAgent))) == before
+    other = AgentFactory().register("plain", PlainAgent).create("plain")
+    assert not hasattr(other, "subagent_name")
+    assert not other._is_orchestrator  # pyright: ignore[reportPrivateUsage]
+
+
+def test_a_factory_marks_subclasses_of_its_own() -> None:
+    planner = orchestrating_planner()
+    (plain,) = planner.all_subagents()
+    assert type(plain).__name__ == "PlainAgentSubAgent"
+    assert type(plain).__module__ == PlainAgent.__module__
+    assert type(planner).__name__ == "PlannerAgentOrchestrator"
+
+
+@pytest.mark.parametrize(
+    ("given", "reported"),
+    [
+        ({"subagent_description": "Weather from factory"}, "subagent_description"),
+        ({"subagent_name": "forecaster"}, "subagent_name"),
+        ({"stateless": False}, "stateless"),
+        ({"retries": 2}, "retries"),
+    ],
+)
+def test_a_decorator_wins_and_the_conflict_is_reported(
+    given: dict[str, object], reported: str
+) -> None:
+    factory = AgentFactory().register("planner", PlannerAgent)
+    with pytest.warns(UserWarning, match=f"@subagent of MarkedAgent says {reported}="):
+        factory.register("weather", MarkedAgent, expose_as_subagent=True, **given)  # type: ignore[arg-type]
+    called = factory.create("planner", subagents=["weather"]).definition().subagents[0]
+    assert (called.name, called.description, called.stateless, called.retries) == (
+        "weather",
+        "Weather from decorator",
+        True,
+        0,
+    )
+
+
+@pytest.mark.filterwarnings("error")
+def test_equal_words_of_decorator_and_factory_are_no_conflict() -> None:
+    AgentFactory().register(
+        "weather",
+        MarkedAgent,
+        expose_as_subagent=True,
+        subagent_name="weather",
+        subagent_description="Weather from decorator",
+    )
+
+
+def test_a_missing_system_message_is_found_at_registration() -> None:
+    with pytest.raises(ValueError, match="WeatherAgent needs `system_message`"):
+        AgentFactory().register("weather", WeatherAgent)
+
+
+async def test_agents_are_nodes_of_a_memory_graph_and_read_along_its_edges(
+    tmp_path: Path,
+) -> None:
+    graph = SharedMemoryGraph().add_edge("a", "b").add_edge("b", "c")
+    factory = AgentFactory().with_memory_graph(graph).register("planner", PlainAgent)
+    for name in "abc":
+        exposed(factory, name)
+    planner = factory.create("planner", subagents=["a", "b", "c"])
+    assert all(agent.memory_graph is graph for agent in [planner, *planner.all_subagents()])
+    assert [agent.agent_id for agent in planner.all_subagents()] == ["a", "b", "c"]
+    state = await ran(
+        planner,
+        tmp_path,
+        *(asks("planner", turn, (name, {"query": "?"})) for turn, name in enumerate("abc", 1)),
+        says("a", "A-RESULT"),
+        says("b", "B-RESULT", contains="[From a: A-RESULT]"),
+        says("c", "C-RESULT", contains="[From b: B-RESULT]"),
+        says("planner", "done", turn=4),
+    )
+    assert state.text == "done", state.error
+
+
+def test_a_memory_graph_has_no_circle() -> None:
+    graph = SharedMemoryGraph().add_edge("a", "b").add_edge("b", "c")
+    with pytest.raises(ValueError, match="in a circle: "):
+        graph.add_edge("c", "a")
+    assert graph.order() == ("a", "b", "c"), "the refused edge is not kept"
+
+
+def test_a_missing_source_of_the_memory_graph_is_reported(tmp_path: Path) -> None:
+    factory = AgentFactory().with_memory_graph(SharedMemoryGraph().add_edge("a", "b"))
+    planner = (
+        exposed(factory, "b").register("planner", PlainAgent).create("planner", subagents=["b"])
+    )
+    with pytest.warns(UserWarning, match="'b' reads the work of 'a', which is no subagent"):
+        planner.to_yaml(around(tmp_path))

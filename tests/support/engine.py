@@ -23,7 +23,7 @@ from activities.notifications import Channel, NotificationActivities
 from activities.providers.provider import ProviderSettings
 from activities.providers.provider_registry import Providers
 from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import SKILLS, contracts
+from activities.skills.skill_registry import SKILLS, AnySkill, contracts
 from activities.storage.blobs import Blobs, MemoryBlobs
 from activities.user_code.child_pool import UserCode
 from activities.workspace.skill_base import Command, Workspace
@@ -142,6 +142,7 @@ async def engine(
     provider: ProviderSettings | None = None,
     cached_runs: int = 1000,
     channels: Mapping[str, Channel] | None = None,
+    functions: Mapping[str, AnySkill] | None = None,
 ) -> AsyncGenerator[Engine]:
     """A worker with a scripted model and skills that may touch `folder`.
 
@@ -164,7 +165,7 @@ async def engine(
         pricing=Pricing({"scripted": settings}),
         user_code=user_code,
     )
-    skills = SkillActivities(workspace, SKILLS, blobs)
+    skills = SkillActivities(workspace, {**SKILLS, **(functions or {})}, blobs)
     notices = NotificationActivities(channels or {}, {"PATH": os.environ["PATH"]}, folder)
     queue = f"test-{uuid.uuid4()}"
     async with Worker(

@@ -4,17 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from coterie import ToolError, tool
 from coterie.agents import AgentContext, AgentState, BaseAgent, ToolRegistry
 from dsl.values import Json, JsonValue
-
-
-@tool(effect="read")
-def forecast(city: str) -> str:
-    """Tell tomorrow's weather in a city."""
-    if city == "Atlantis":
-        raise ToolError("Atlantis has no weather")
-    return f"{city}: sunny"
+from tests.support.weather_tools import forecast
 
 
 class WeatherAgent(BaseAgent):
@@ -30,7 +22,7 @@ class PlannerAgent(BaseAgent):
     system_message = "You plan trips."
 
     def __init__(self, **settings: Any) -> None:
-        policy: JsonValue = [{"tool": "forecast", "min_calls": 1}]
+        policy: Any = [{"tool": "forecast", "min_calls": 1}]
         super().__init__(tools=[forecast], **{"tool_policy": policy, **settings})
 
     def style(self) -> str:

@@ -27,12 +27,12 @@ from tests.support.python_agents import (
     PlannerAgent,
     around,
     asks,
-    forecast,
     ran,
     results,
     says,
     unnamed,
 )
+from tests.support.weather_tools import forecast
 
 
 def plain(*tools: Any, **settings: Any) -> BaseAgent:

@@ -8,7 +8,8 @@ import pytest
 
 from coterie import tool
 from coterie.agents import BaseAgent, BaseTool, InvalidTool, ToolRegistry, ToolSchema
-from tests.support.python_agents import PlainAgent, around, asks, forecast, says
+from tests.support.python_agents import PlainAgent, around, asks, says
+from tests.support.weather_tools import forecast
 
 
 def calculator_function(expression: Any) -> int:  # untyped for the schema to say it

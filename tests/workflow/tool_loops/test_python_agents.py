@@ -1,0 +1,64 @@
+"""An agent of a program runs on Temporal as it does in the program."""
+
+from pathlib import Path
+from typing import Any
+
+from temporalio.testing import WorkflowEnvironment
+
+from activities.skills.functions.function_skills import FunctionSkill, find_tools
+from activities.user_code.child_pool import UserCode
+from coterie.agents import AgentFactory, SharedMemoryGraph
+from dsl.values import Json, JsonValue
+from tests.law.sources import ROOT
+from tests.support.engine import engine, trail
+from tests.support.python_agents import PlainAgent, PlannerAgent, around, asks, says
+
+SCRIPT: list[Json] = [
+    asks("planner", 1, ("forecast", {"city": "Rome"}), ("scout", {"query": "Rome?"})),
+    asks("scout", 1, ("forecast", {"city": "Atlantis"})),
+    says("scout", "Only Rome.", turn=2, contains="Atlantis has no weather"),
+    asks("planner", 2, ("guide", {"query": "one"}), ("guide", {"query": "two"})),
+    says("guide", "first", turn=1, contains="[From scout: Only Rome.]"),
+    says("guide", "second", turn=2, contains="one"),
+    says("planner", {"days": 3}, turn=3, contains="second"),
+]
+ANSWER: Json = {
+    "type": "object",
+    "properties": {"days": {"type": "integer"}},
+    "required": ["days"],
+    "additionalProperties": False,
+}
+
+
+def factory() -> AgentFactory:
+    made = AgentFactory({"provider": "scripted", "model": "demo"})
+    made.with_memory_graph(SharedMemoryGraph().add_edge("scout", "guide"))
+    exposed: dict[str, Any] = {"expose_as_subagent": True, "subagent_description": "Helps."}
+    made.register("scout", PlannerAgent, **exposed, defaults={"system_message": "You scout."})
+    made.register("guide", PlainAgent, **exposed, stateless=False)
+    return made.register("planner", PlannerAgent, defaults={"output_schema": ANSWER})
+
+
+async def test_the_same_agent_gives_the_same_result_in_the_process_and_on_temporal(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    context = around(tmp_path, *SCRIPT)
+    planner = factory().create("planner", subagents=["scout", "guide"])
+    here = await planner.run("Where?", context=context)
+    assert (here.status, here.data) == ("completed", {"days": 3}), here.error
+
+    code = UserCode(tmp_path, {}, (str(ROOT),))
+    try:
+        found = await find_tools(code, ["tests.support.weather_tools"])
+        functions = {one.name: FunctionSkill(one, code) for one in found}
+        async with engine(env, tmp_path, SCRIPT, functions=functions) as running:
+            plan = planner.durable(context).plan
+            handle: Any = await running.start(plan, {"query": "Where?"})
+            there: dict[str, JsonValue] = await handle.result()
+            entries = await trail(handle)
+    finally:
+        await code.close()
+    assert there["output"] == {"planner": here.data}
+    assert there["model_calls"] == here.model_calls
+    made = [entry.step for entry in entries if entry.event == "tool_start"]
+    assert sorted(filter(None, made)) == sorted(call.step for call in here.tool_history)

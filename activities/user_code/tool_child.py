@@ -159,4 +159,3 @@ async def _awaited(result: Any, on_cancel: list[Callable[[], object]]) -> object
         return await task
     finally:
         on_cancel.clear()
-

@@ -11,7 +11,7 @@ from coterie.agents import AgentFactory, SharedMemoryGraph
 from dsl.values import Json, JsonValue
 from tests.law.sources import ROOT
 from tests.support.engine import engine, trail
-from tests.support.python_agents import PlainAgent, PlannerAgent, around, asks, says
+from tests.support.programs.python_agents import PlainAgent, PlannerAgent, around, asks, says
 
 SCRIPT: list[Json] = [
     asks("planner", 1, ("forecast", {"city": "Rome"}), ("scout", {"query": "Rome?"})),
@@ -49,7 +49,7 @@ async def test_the_same_agent_gives_the_same_result_in_the_process_and_on_tempor
 
     code = UserCode(tmp_path, {}, (str(ROOT),))
     try:
-        found = await find_tools(code, ["tests.support.weather_tools"])
+        found = await find_tools(code, ["tests.support.programs.weather_tools"])
         functions = {one.name: FunctionSkill(one, code) for one in found}
         async with engine(env, tmp_path, SCRIPT, functions=functions) as running:
             plan = planner.durable(context).plan

@@ -10,7 +10,7 @@ import pytest
 
 from activities.agents import agent_base
 from coterie.agents import AgentFactory, AgentSpec, BaseAgent, orchestrator, subagent
-from tests.support.python_agents import PlainAgent, PlannerAgent, WeatherAgent
+from tests.support.programs.python_agents import PlainAgent, PlannerAgent, WeatherAgent
 
 
 @subagent(name="clock", description="Tells the time.", stateless=False)

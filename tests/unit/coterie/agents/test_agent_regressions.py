@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coterie.agents import AgentFactory, BaseAgent, SharedMemoryGraph, subagent
-from tests.support.python_agents import (
+from tests.support.programs.python_agents import (
     PlainAgent,
     PlannerAgent,
     WeatherAgent,

@@ -22,7 +22,7 @@ from coterie.agents import (
     subagent,
 )
 from dsl.values import Json
-from tests.support.python_agents import (
+from tests.support.programs.python_agents import (
     PlainAgent,
     PlannerAgent,
     around,
@@ -32,7 +32,7 @@ from tests.support.python_agents import (
     says,
     unnamed,
 )
-from tests.support.weather_tools import forecast
+from tests.support.programs.weather_tools import forecast
 
 
 def plain(*tools: Any, **settings: Any) -> BaseAgent:

@@ -23,8 +23,8 @@ from coterie.agents.tool_definitions import ready_tool, schema_of
 from dsl.compile.compiler import compile_sources
 from dsl.compile.merged_sources import SourceText
 from tests.support.compiling import CAPABILITIES
-from tests.support.python_agents import PlainAgent, PlannerAgent, around, says, unnamed
-from tests.support.weather_tools import forecast, unmarked
+from tests.support.programs.python_agents import PlainAgent, PlannerAgent, around, says, unnamed
+from tests.support.programs.weather_tools import forecast, unmarked
 
 
 class Shout(BaseTool):
@@ -80,7 +80,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a static method": (ToolSchema("w", Shout.whisper), "it belongs to the class Shout"),
     "a tool class": (Shout(), "it is a method of an instance of Shout"),
     "a replaced function": (replaced(), "replaced_module has something else under the name 'old'"),
-    "an unmarked function": (unmarked, "tests.support.weather_tools:unmarked has no @tool"),
+    "an unmarked function": (
+        unmarked,
+        "tests.support.programs.weather_tools:unmarked has no @tool",
+    ),
     "another schema": (
         ToolSchema("forecast", forecast, input_schema=SCHEMA),
         "its ToolSchema has an input_schema, and a worker reads the arguments from the types",
@@ -142,7 +145,7 @@ def test_the_written_document_compiles_to_the_same_plan(tmp_path: Path) -> None:
     text = agent.to_yaml(context)
     assert compile_sources([SourceText("planner.yml", text)], known, name="x").plan == plan
     assert yaml.safe_load(text)["tools"] == {
-        "forecast": {"skill": "tests.support.weather_tools:forecast"}
+        "forecast": {"skill": "tests.support.programs.weather_tools:forecast"}
     }
 
 
@@ -158,7 +161,7 @@ def test_a_definition_may_change_what_a_document_can_say(tmp_path: Path) -> None
     agent = PlainAgent(tools=[schema])
     assert yaml.safe_load(agent.to_yaml(around(tmp_path)))["tools"] == {
         "sky": {
-            "skill": "tests.support.weather_tools:forecast",
+            "skill": "tests.support.programs.weather_tools:forecast",
             "description": "Tells the sky.",
             "timeout": 5,
             "retries": 1,

@@ -8,8 +8,8 @@ import pytest
 
 from coterie import tool
 from coterie.agents import BaseAgent, BaseTool, InvalidTool, ToolRegistry, ToolSchema
-from tests.support.python_agents import PlainAgent, around, asks, says
-from tests.support.weather_tools import forecast
+from tests.support.programs.python_agents import PlainAgent, around, asks, says
+from tests.support.programs.weather_tools import forecast
 
 
 def calculator_function(expression: Any) -> int:  # untyped for the schema to say it

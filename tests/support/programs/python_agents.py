@@ -6,7 +6,7 @@ from typing import Any
 
 from coterie.agents import AgentContext, AgentState, BaseAgent, ToolRegistry
 from dsl.values import Json, JsonValue
-from tests.support.weather_tools import forecast
+from tests.support.programs.weather_tools import forecast
 
 
 class WeatherAgent(BaseAgent):

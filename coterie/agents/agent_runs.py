@@ -122,7 +122,7 @@ class AgentRun:
         while not self._stands_still():
             await self._next()
             if self._stands_still():
-                await asyncio.sleep(_SETTLING)  # a concurrent branch may go on
+                await asyncio.sleep(_SETTLING)  # a concurrent branch may continue
         return self.state
 
     async def __aiter__(self) -> AsyncIterator[AgentEvent]:
@@ -138,7 +138,7 @@ class AgentRun:
             await self._next()
 
     def approve(self, by: str, comment: str = "") -> "AgentRun":
-        """Allow what the run asks; it goes on.
+        """Allow what the run asks; it continues.
 
         Raises:
             ValueError: It asks nothing, or not this person.

@@ -51,7 +51,7 @@ class InProcessCode(UserCode):
         """Call a tool, and return the outcome.
 
         Raises:
-            UserCodeTimeout: It took longer than `seconds`. A sync function goes on in its thread,
+            UserCodeTimeout: It took longer than `seconds`. A sync function continues in its thread,
                 and may learn from its ToolContext that nobody waits.
         """
         tool = self._tools.get(call.tool)

@@ -1,6 +1,6 @@
 """The world of a run in this process: models and tools, called directly.
 
-Nothing survives the process. A failed call is tried again as its contract says, like on a server.
+Nothing survives the process. A failed call is retried as its contract says, like on a server.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ from dsl.values import Json
 from workflows.core.scope import Call, CallFailed
 
 _FIRST_DELAY = 0.2
-"""Seconds before a failed call is tried again; doubles with each attempt."""
+"""Seconds before a failed call is retried; doubles with each attempt."""
 
 _MAX_DELAY = 10.0
 

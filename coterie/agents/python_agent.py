@@ -47,7 +47,7 @@ class BaseAgent(agent_base.BaseAgent):
     """
 
     system_message: str = ""
-    """What the model is told first, word for word. A class may set it for all its agents."""
+    """What the model reads first, word for word. A class may set it for all its agents."""
     _is_orchestrator: ClassVar[bool] = False
 
     def __init__(

@@ -72,7 +72,7 @@ class ToolSchema:
 class BaseTool(ABC):
     """A tool as a class: its attributes are the contract, `run` does the work.
 
-    The types of `run` are the tool's arguments and result, unless `input_schema` says them.
+    The types of `run` give the arguments and the result; `input_schema` may give the arguments.
     """
 
     name: ClassVar[str] = ""

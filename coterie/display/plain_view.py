@@ -12,7 +12,7 @@ from coterie.rendering.approval_panel import plain_lines
 from coterie.rendering.progress_lines import task_text
 from coterie.rendering.run_text import trail_line
 from coterie.runs.live_texts import LiveAnswer
-from coterie.runs.progress import Progress
+from coterie.runs.progress import END_STATES, Progress
 from coterie.runs.retries import PendingRetry
 from coterie.terminal import note, prompt
 from coterie.text.lines import prompt_lines, text_of
@@ -20,6 +20,9 @@ from coterie.text.moments import clock
 from dsl.visible import one_line
 from workflows.core.requests import Pending
 from workflows.core.views import Activity, CostReport, RunStatus, TrailEntry
+
+_IN_PROGRESS = frozenset({"turn", "refused", "repeated", "exited", "retried", "caught"})
+"""Statuses of a task that continues, each worth a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,9 @@ class PlainView:
         elif entry.kind != "step":
             failed = entry.status not in (None, "success") and entry.kind == "route"
             self._write(trail_line(entry, because=failed))
-        elif entry.step and "/" not in entry.step:
+        elif entry.status in _IN_PROGRESS and "/" not in (entry.step or ""):
+            self._write(trail_line(entry))
+        elif entry.status in END_STATES and entry.step and "/" not in entry.step:
             task = self.rows.visits[entry.team, entry.visit].tasks.get(entry.step)
             if task is not None:
                 where = f"{entry.team}#{entry.visit}"

@@ -12,6 +12,16 @@ from workflows.core.views import Activity, CostReport, TrailEntry
 
 RowState = Literal["running", "success", "failure", "skipped"]
 
+END_STATES: dict[str, RowState] = {
+    "success": "success",
+    "failure": "failure",
+    "failed": "failure",
+    "cut_off": "failure",
+    "skipped": "skipped",
+    "cancelled": "skipped",
+}
+"""The statuses with which a step ends; with others (`turn`, `retried`, ...) it continues."""
+
 
 @dataclass(slots=True)
 class TaskRow:
@@ -77,7 +87,8 @@ class Progress:
                 case "team":
                     self._visit(entry.team, entry.visit)
                 case "step" if entry.step and "/" not in entry.step and entry.visit:
-                    self._ended(entry)
+                    if entry.status in END_STATES:
+                        self._ended(entry, END_STATES[entry.status])
                 case "route" if entry.visit:
                     self._left(entry)
                 case _:
@@ -115,11 +126,11 @@ class Progress:
     def _visit(self, team: str, visit: int) -> VisitRow:
         return self.visits.setdefault((team, visit), VisitRow(team, visit))
 
-    def _ended(self, entry: TrailEntry) -> None:
+    def _ended(self, entry: TrailEntry, state: RowState) -> None:
         tasks = self._visit(entry.team, entry.visit).tasks
         row = tasks.setdefault(entry.step or "", TaskRow(entry.step or ""))
         row.seconds, row.tokens = entry.seconds, entry.tokens or 0
-        row.state = _state(entry.status)
+        row.state = state
         row.because = entry.because if row.state == "failure" else ""
 
     def _left(self, entry: TrailEntry) -> None:
@@ -130,11 +141,3 @@ class Progress:
         for task in row.tasks.values():
             if task.state == "running":
                 task.state = "skipped"
-
-
-def _state(status: str | None) -> RowState:
-    match status:
-        case "failure" | "skipped" | "success" as state:
-            return state
-        case _:
-            return "success"

@@ -278,6 +278,28 @@ def test_plain_lines_tell_each_task_once_and_everything_only_when_asked() -> Non
         assert len(told) == 1
 
 
+def test_turns_and_further_attempts_do_not_end_a_task() -> None:
+    events = trail(
+        {"kind": "team"},
+        step("answer", status="turn", seconds=None, because="turn 1 calls search"),
+        step("answer/search@1.1", status="started"),
+        step("answer/search@1.1"),
+        step("answer", status="retried", because="ProviderFailed: away"),
+    )
+    lines: list[str] = []
+    view = PlainView(lines.append)
+    view.events(events)
+    view.rows.follow(events)
+    assert [line.partition("write#1")[2] for line in lines] == [
+        " starts",
+        "/answer: turn, because turn 1 calls search",
+        "/answer: retried (1.5 s), because ProviderFailed: away",
+    ]
+    assert view.rows.visits["write", 1].tasks == {}
+    view.rows.follow(trail(step("answer", status="cancelled")))
+    assert view.rows.visits["write", 1].tasks["answer"].state == "skipped"
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_summary_is_compact_and_dumps_nothing(width: int) -> None:
     files: list[JsonValue] = ["f" * 900] * 50

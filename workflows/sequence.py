@@ -8,6 +8,7 @@ from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.steps import Step
 from workflows.agents.collected_files import found_by
+from workflows.approvals.egress_approval import forget_clearances
 from workflows.control.cancellation import begin_to_stop
 from workflows.core.causes.step_causes import Failed, StepStated, WhenAsked
 from workflows.core.causes.trail_causes import TrailCause
@@ -68,6 +69,8 @@ async def run_steps(
             failed = failed or outcome
         progress.next += 1
         progress.started = None
+        if scope.state.progress.cleared_labels:
+            forget_clearances(place.at(step.name).key, scope.state)
         _leave_if_handed_off(place.at(step.name), scope, outcome)
     sequences.pop(key, None)
     if failed is None and outcome.status == "failure":

@@ -22,12 +22,15 @@ from dsl.values import Json, NodePath
 from dsl.wording.approval_wording import (
     approval_before_step,
     approval_of_tool,
+    egress_by_silence,
+    egress_remembered,
     empty_group,
     escalation_after_deadline,
     escalations_out_of_order,
     no_deadline,
     nothing_to_edit,
     question_of_budget,
+    question_of_egress,
     question_of_no_progress,
     quorum_of_unnamed,
     quorum_too_large,
@@ -76,14 +79,14 @@ def check_approvals(
         checks.moments(asked)
         checks.change(asked)
         checks.channels(asked.terms.notify, asked.path)
+    if orchestration.egress_approval is not None:
+        checks.egress(orchestration.egress_approval)
 
 
 def _questions(
     document: SystemDocument, orchestration: Orchestration, steps: PlacedSteps
 ) -> Iterator[_Asked]:
-    if isinstance(orchestration.no_progress, Asking):
-        path: NodePath = ("orchestration", "no_progress", "ask")
-        yield _Asked(question_of_no_progress(), orchestration.no_progress.ask, path)
+    yield from _of_the_run(orchestration)
     for budgets, place in sections(document, orchestration):
         for kind, budget in written(budgets):
             if isinstance(budget.on_exceeded, Asking):
@@ -114,6 +117,16 @@ def _questions(
                 pass
 
 
+def _of_the_run(orchestration: Orchestration) -> Iterator[_Asked]:
+    """Yield the questions that any step may lead to."""
+    if isinstance(orchestration.no_progress, Asking):
+        path: NodePath = ("orchestration", "no_progress", "ask")
+        yield _Asked(question_of_no_progress(), orchestration.no_progress.ask, path)
+    if orchestration.egress_approval is not None:
+        path = ("orchestration", "egress_approval")
+        yield _Asked(question_of_egress(), orchestration.egress_approval, path)
+
+
 class _Checks:
     """The checks of one document."""
 
@@ -136,6 +149,16 @@ class _Checks:
         self._problems.note(
             "E105", self._tree.find(path).at, path, team_named_as_outcome(team_id, TIMEOUT_OUTCOMES)
         )
+
+    def egress(self, terms: AskTerms) -> None:
+        """Refuse what would let private data out without a person who looks at the call."""
+        path: NodePath = ("orchestration", "egress_approval")
+        if terms.on_timeout == "approve":
+            place = (*path, "on_timeout")
+            self._problems.note("E105", self._tree.find(place).mark, place, egress_by_silence())
+        if terms.remember:
+            place = (*path, "remember")
+            self._problems.note("E107", self._tree.find(place).at, place, egress_remembered())
 
     def timeout_route(self, asked: _Asked) -> None:
         """Check that `on_timeout` is an outcome or, except for a limit, a known team."""

@@ -23,13 +23,14 @@ from dsl.compile.routes import RouteCompiler
 from dsl.compile.shapes import shaped
 from dsl.compile.subagents import with_subagents
 from dsl.compile.team_compiler import TeamCompiler
+from dsl.egress.egress_rules import can_send_private_data
 from dsl.errors import InvalidDocument, Problem
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument
 from dsl.model.plan import DEFAULT_MESSAGES, Limits, Plan
 from dsl.model.sections.provider_document import ProviderSection
 from dsl.model.sections.worker_document import WorkerSection
-from dsl.model.terms import asking, channels
+from dsl.model.terms import AskTerms, asking, channels
 from dsl.normalise.forms import normalised
 from dsl.source.nodes import Node, Problems
 from dsl.wording.document_wording import orchestration_disabled, orchestration_missing
@@ -156,7 +157,7 @@ class _PlanCompiler:
             return None
         offered = {name for persona in agents.personas.values() for name in persona.tools}
         no_progress, no_progress_terms = asking(orchestration.no_progress)
-        return Plan(
+        plan = Plan(
             name=self.document.name or name,
             entry_team=orchestration.entry_team,
             limits=Limits(
@@ -179,7 +180,11 @@ class _PlanCompiler:
             settings=orchestration.settings,
             context=self.context,
             legacy_agents=self.document.llm_config.agents if agents.uses_legacy else {},
-        ).sealed()
+        )
+        if can_send_private_data(plan):
+            terms = orchestration.egress_approval or AskTerms()
+            plan = plan.model_copy(update={"egress_approval": terms})
+        return plan.sealed()
 
     def _entry(self) -> None:
         path = ("orchestration",)

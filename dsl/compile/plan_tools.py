@@ -10,6 +10,7 @@ from dsl.checks.contracts.command_checks import check_command
 from dsl.checks.contracts.contract_checks import check_input
 from dsl.checks.tools.section_checks import (
     check_attempts,
+    check_grants,
     check_keys,
     check_memory,
     check_schema,
@@ -88,6 +89,8 @@ class ToolCompiler:
         tree, problems = self.tree, self.problems
         check_skill_tool(name, section, contract, path, tree, problems)
         self._approval(name, section, contract.input_schema, contract.output_schema)
+        labels = tuple(dict.fromkeys((*contract.labels, *section.labels)))
+        check_grants(name, section, labels, path, tree, problems)
         fixed: NodePath = (*path, "fixed")
         check_command(self.capabilities, problems, tree, skill, section.fixed, fixed)
         check_input(tree, problems, contract, section.fixed, fixed, whole=False)
@@ -105,7 +108,8 @@ class ToolCompiler:
                 requires_approval=approval,
                 terms=_terms(section, contract),
                 input_schema=arguments_schema(contract.input_schema, section.fixed),
-                labels=tuple(dict.fromkeys((*contract.labels, *section.labels))),
+                labels=labels,
+                grants=section.grants,
                 cache=section.cache,
             ),
             name,
@@ -154,6 +158,7 @@ class ToolCompiler:
         """Return a tool made of an agent or a team."""
         tree, problems = self.tree, self.problems
         check_attempts(name, section, path, tree, problems)
+        check_grants(name, section, section.labels, path, tree, problems)
         check_schema(name, "output_schema", section.output_schema, path, tree, problems)
         self._approval(name, section, schema, result or {})
         if not description:
@@ -177,6 +182,7 @@ class ToolCompiler:
                 input_schema=arguments_schema(schema, section.fixed),
                 output_schema=section.output_schema,
                 labels=section.labels,
+                grants=section.grants,
                 stateful=section.stateful,
                 reads=section.reads,
             ),

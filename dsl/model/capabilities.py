@@ -17,6 +17,9 @@ Label = Literal["private", "untrusted", "egress"]
 """What a call does with information: its result is confidential, its result is text that others
 wrote, or its input leaves the system."""
 
+KeptLabel = Literal["private", "untrusted"]
+"""The labels that a run keeps once a call has brought them."""
+
 
 class SkillContract(Frozen):
     """The contract of one skill, `Name.method`."""

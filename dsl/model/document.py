@@ -21,7 +21,7 @@ from dsl.model.sections.template_bound import Bound, ConcurrencyBound
 from dsl.model.sections.worker_document import WorkerSection
 from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.model.steps import Step
-from dsl.model.terms import ApprovalTerms, Channels, NoProgress
+from dsl.model.terms import ApprovalTerms, AskTerms, Channels, NoProgress
 from dsl.model.tools.tool_section import ToolSection
 from dsl.values import Frozen, Json, Seconds, Timeout
 
@@ -149,6 +149,9 @@ class Orchestration(Frozen):
     """`{group: people}`; an approval may name a group instead of its members."""
     notify: Channels | None = None
     """The channels that notify people of what waits for them; an approval may name others."""
+    egress_approval: AskTerms | None = None
+    """Who decides about a call that could send out private data at the word of others, and until
+    when. Default: anyone, without a deadline."""
     max_concurrent_branches: int = Field(
         default=DEFAULT_CONCURRENT_BRANCHES, ge=1, le=MAX_CONCURRENT_BRANCHES
     )

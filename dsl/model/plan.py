@@ -224,6 +224,9 @@ class Plan(Frozen):
     """`{group: people}`, for approvals."""
     notify: tuple[str, ...] = ()
     """The channels that notify people of what waits for them, if an approval names no others."""
+    egress_approval: AskTerms | None = None
+    """How a run asks before a call that could send out private data at the word of others; None if
+    no call of the plan could, and in plans of earlier versions, whose runs do not ask."""
     on_cancel: str | None = None
     """The team that cleans up when the run is cancelled."""
     output: JsonValue = None

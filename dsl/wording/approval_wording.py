@@ -11,6 +11,10 @@ def question_of_no_progress() -> str:
     return "the question of `no_progress`"
 
 
+def question_of_egress() -> str:
+    return "the question of `egress_approval`"
+
+
 def question_of_budget(kind: str) -> str:
     return f"the question of the budget `{kind}`"
 
@@ -40,6 +44,23 @@ def unknown_timeout_route(
         known = f"reject, approve, fail, or a team ({listed(teams)})"
     return ProblemText(
         f"{question}: 'on_timeout' is {value!r}", known, nearest(value, (*outcomes, *(teams or ())))
+    )
+
+
+@statement
+def egress_by_silence() -> ProblemText:
+    return ProblemText(
+        "no missing decision lets private data out: `on_timeout: approve` is not allowed here",
+        "reject, fail",
+        "write `on_timeout: reject`",
+    )
+
+
+@statement
+def egress_remembered() -> ProblemText:
+    return ProblemText(
+        "an approval of `egress_approval` covers one call with its arguments only",
+        fix="remove `remember`; add `grants` to a tool that may always send",
     )
 
 

@@ -55,6 +55,14 @@ def cached_effect(name: str, effect: str) -> ProblemText:
 
 
 @statement
+def grant_of_nothing(name: str) -> ProblemText:
+    return ProblemText(
+        f"`grants` of {name!r} has no effect: its calls send nothing out",
+        fix="remove `grants`, or add `labels: [egress]`",
+    )
+
+
+@statement
 def once_retried(name: str) -> ProblemText:
     return ProblemText(
         f"a call of {name!r} must not happen twice, so it is never retried",
@@ -247,10 +255,11 @@ def unapproved_egress(
     tool: str, place: str, private: tuple[str, str], untrusted: tuple[str, str]
 ) -> ProblemText:
     return ProblemText(
-        f"{place} can send out private data at the word of others, and nobody approves it: "
+        f"{place} can send out private data at the word of others, so its run asks a person: "
         f"{private[1]!r} in {private[0]} returns private data, {untrusted[1]!r} in "
         f"{untrusted[0]} returns text that others wrote, and {tool!r} sends data out",
-        fix=f"add `requires_approval: before` to {tool!r}, or an `approval` step before it",
+        fix=f"add `requires_approval: before` to {tool!r}, an `approval` step before it, or "
+        "`grants: [private]` if it may send private data",
     )
 
 

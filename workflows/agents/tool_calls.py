@@ -178,6 +178,7 @@ class _Turn:
             allow=f"May the tool {call.tool!r} be called?",
             accept=f"Is the result of the tool {call.tool!r} accepted?",
             tool=call.tool,
+            sends="egress" in tool.labels,
         )
         outcome = await with_consent(terms, subject, place, self._scope, work)
         if ran and ran[-1].outcome is outcome:

@@ -18,6 +18,7 @@ from workflows.agents.skill_calls import CalledSkill, make_call
 from workflows.agents.team_runs import begin_team, follow_team
 from workflows.agents.time_limits import within_time
 from workflows.agents.tool_cache import cached_result, remember_result
+from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from workflows.budgets.call_admission import admit_call
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Scope
@@ -46,27 +47,40 @@ async def call_tool(
 ) -> CalledSkill:
     """Call the tool with its whole input."""
     kind, made_of = call.tool.origin
+    labelled = LabelledCall.of_tool(call.name, call.tool)
     match kind:
         case "skill":
-            return await _skill(call, made_of, given, scope)
+            known = _cached(call, given, scope)
+            if known is not None:
+                end_call(labelled, call.place, scope)
+                return known
+            if refused := await refused_egress(labelled, given, call.place, scope):
+                return CalledSkill(refused)
+            called = await _skill(call, made_of, given, scope)
         case "agent" | "team":
-            outcome = await _whole(
-                call, given if isinstance(given, dict) else {}, scope, interpreter
-            )
-            return CalledSkill(outcome)
+            if refused := await refused_egress(labelled, given, call.place, scope):
+                return CalledSkill(refused)
+            own = given if isinstance(given, dict) else {}
+            called = CalledSkill(await _whole(call, own, scope, interpreter))
         case "function" | "mcp":
             raise InvalidPlan(f"the tool {call.name!r} is made of what this version cannot call")
         case _:
             assert_never(kind)
+    end_call(labelled, call.place, scope)
+    return called
+
+
+def _cached(call: ToolCall, given: JsonValue, scope: Scope) -> CalledSkill | None:
+    """Return what an equal call has left."""
+    known = cached_result(call.name, call.tool, given, scope.state, keep=call.keep)
+    if known is not None:
+        note_step(scope, call.place, "cached", None, event="cache_hit")
+    return known
 
 
 async def _skill(call: ToolCall, skill: str, given: JsonValue, scope: Scope) -> CalledSkill:
-    """Call a skill, unless an equal call has left its result."""
+    """Call a skill, and keep its result for equal calls."""
     tool, place, state = call.tool, call.place, scope.state
-    known = cached_result(call.name, tool, given, state, keep=call.keep)
-    if known is not None:
-        note_step(scope, place, "cached", None, event="cache_hit")
-        return known
     count = call.counted or (lambda: state.executed(place.step))
     called = await make_call(
         skill, given, tool.terms, place, scope, count, seconds=call.seconds, keep=call.keep
@@ -120,7 +134,10 @@ def _stop(place: Location, scope: Scope) -> None:
     """Drop all progress within the call, but not what a person has allowed it to do."""
     allowed = scope.state.progress.approved_inputs
     kept, retries = allowed.get(place.key), scope.state.progress.tool_retries.get(place.key)
+    sending = scope.state.progress.sending_calls.get(place.key)
     scope.state.forget(place.key)
+    if sending is not None:
+        scope.state.progress.sending_calls[place.key] = sending
     if kept is not None:
         allowed[place.key] = kept
     if retries is not None:

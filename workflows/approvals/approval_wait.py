@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
+from dsl.egress.met_labels import MetLabel
 from dsl.model.causes import NotDecided
 from dsl.model.outcomes import Outcome
 from dsl.model.sections.template_bound import optional_seconds, seconds_of
@@ -48,6 +49,7 @@ async def ask(
     boundary: bool = True,
     choices: tuple[str, ...] = (),
     tool: str | None = None,
+    met: tuple[MetLabel, ...] = (),
 ) -> Decision | None:
     """Wait for a person's decision; None when the deadline passed and the step fails.
 
@@ -60,6 +62,7 @@ async def ask(
         boundary: whether the run may continue as new here; not in the middle of a call.
         choices: the decisions allowed about a failed task; empty for an approval.
         tool: the tool whose call the request is about.
+        met: why a call that sends data out asks: what the run has met.
 
     Raises:
         Skipped: a person skipped the step.
@@ -70,7 +73,7 @@ async def ask(
     request_id = requests.get(key)
     if request_id is None:
         check_size([prompt, show], f"what {place.name!r} shows to a person", MAX_SHOWN)
-        request_id = requests[key] = _request(scope, place, prompt, show, terms, choices, tool)
+        request_id = requests[key] = _request(scope, place, prompt, show, terms, choices, tool, met)
     if boundary:
         await scope.checkpoint()
     waiting = state.pending.get(request_id)
@@ -175,6 +178,7 @@ def _request(
     terms: DecisionTerms,
     choices: tuple[str, ...],
     tool: str | None,
+    met: tuple[MetLabel, ...],
 ) -> str:
     """Open a request and give its id, bound to this visit; an equal approval may answer it."""
     state = scope.state
@@ -203,6 +207,7 @@ def _request(
         approvers=people(scope.plan, terms.approvers),
         quorum=terms.quorum,
         choices=choices,
+        met=met,
         editable=shown.editable,
         payload_schema=shown.schema_ if shown.editable else None,
         since=now.isoformat(timespec="milliseconds"),

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from dsl.egress.egress_rules import shows_arguments
 from dsl.errors import TemplateFailed
 from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.model.facts import Facts
@@ -12,6 +13,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.terms import Consent
 from dsl.templates.template_filling import fill
 from workflows.approvals.approval_wait import ask, rejected
+from workflows.approvals.egress_approval import approve_call
 from workflows.core.causes.people_causes import ApprovalNotAsked
 from workflows.core.location import Location
 from workflows.core.requests import Decision
@@ -34,6 +36,8 @@ class ApprovalSubject(NamedTuple):
     """The tool, if it is a call of one. Then `prompt` and `show` of the terms are plain text, not
     templates, the condition sees only the call, and a remembered approval holds for each call.
     """
+    sends: bool = False
+    """Whether the input leaves the system: an approval of it then also lets it out."""
 
 
 async def with_consent(
@@ -67,7 +71,10 @@ async def with_consent(
         decision = await _ask(terms, subject, place, scope, subject.allow, shown)
         if decision is None or decision.verdict == "rejected":
             return rejected(decision)
-        progress.approved_inputs[key] = decision.payload if terms.editable else subject.given
+        allowed = decision.payload if terms.editable else subject.given
+        progress.approved_inputs[key] = allowed
+        if subject.sends and shows_arguments(terms):
+            approve_call(decision, allowed, place, scope)
     outcome = await work(progress.approved_inputs[key])
     progress.approved_inputs.pop(key, None)
     return outcome

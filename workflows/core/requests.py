@@ -4,6 +4,7 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
+from dsl.egress.met_labels import MetLabel
 from dsl.values import Frozen, Json
 
 Verdict = Literal["approved", "rejected", "counted", "retried", "skipped", "failed"]
@@ -31,6 +32,8 @@ class Pending(Frozen):
     """How many people must approve."""
     choices: tuple[str, ...] = ()
     """The decisions allowed about a failed task; empty for an approval."""
+    met: tuple[MetLabel, ...] = ()
+    """Why a call that sends data out asks: what the run has met, and the calls that brought it."""
     approved_by: tuple[str, ...] = ()
     """Who has approved so far, where one is not enough."""
     editable: bool = False

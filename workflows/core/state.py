@@ -9,6 +9,7 @@ from typing import Any, cast
 from pydantic import JsonValue, TypeAdapter
 
 from activities.contracts import OwnQueue, TokenUsage, VisibilitySettings
+from dsl.egress.met_labels import MetLabels
 from dsl.tool_loop.exchange import ToolResult
 from dsl.values import Json
 from workflows.core.causes.cause_facts import cause_facts
@@ -69,6 +70,8 @@ class RunState:
         default_factory=dict[str, list[tuple[str, str]]]
     )
     """`{tool: (final or tool_result, text)}` of the work that other tools read."""
+    labels: MetLabels = field(default_factory=MetLabels)
+    """What calls have brought into the run, if a call of its plan could send it out."""
     marks: VisibilitySettings | None = None
     """The visibility settings of the run."""
     pending: dict[str, Pending] = field(default_factory=dict[str, Pending])

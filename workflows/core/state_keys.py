@@ -85,6 +85,11 @@ class StateKey(str):
         """How many team calls are nested here."""
         return self.count("!")
 
+    def part_of(self, above: str) -> "StateKey":
+        """Return the part directly below another key that holds this one: `TRACK:t#1/both/left`."""
+        name = self[len(above) + 1 :].translate(_ONE_END).partition(":")[0]
+        return StateKey(self[: len(above) + 1 + len(name)])
+
     def holds(self, other: str) -> bool:
         """Return whether another key is this one, or lies within it.
 

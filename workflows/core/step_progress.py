@@ -168,6 +168,15 @@ class AgentLoopProgress:
 
 
 @dataclass(slots=True)
+class SendingCall:
+    """A call that sends data out, and that a person decides about."""
+
+    digest: str
+    """Of its arguments: an approval covers these and no others."""
+    approved: bool = False
+
+
+@dataclass(slots=True)
 class TryProgress:
     """A `try` step."""
 
@@ -252,6 +261,10 @@ class StepProgress:
     """Id of the request that a step has opened."""
     approved_inputs: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """Input of a step as a person approved it."""
+    sending_calls: dict[str, SendingCall] = field(default_factory=dict[str, SendingCall])
+    """Calls that send data out, from the question about them to their end."""
+    cleared_labels: dict[str, int] = field(default_factory=dict[str, int])
+    """The number of the latest label that an approval in concurrent work covers, within it."""
     outputs_to_approve: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     """Outcome of a step that a person has yet to accept."""
     failures_to_decide: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
@@ -313,6 +326,8 @@ class StepProgress:
             self.time_limits,
             self.requests,
             self.approved_inputs,
+            self.sending_calls,
+            self.cleared_labels,
             self.outputs_to_approve,
             self.failures_to_decide,
             self.personas,

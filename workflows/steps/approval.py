@@ -5,6 +5,7 @@ from dsl.model.steps import ApprovalStep
 from dsl.templates.template_filling import fill
 from dsl.values import Json
 from workflows.approvals.approval_wait import ask
+from workflows.approvals.egress_approval import clear_labels
 from workflows.core.location import Location
 from workflows.core.scope import Scope
 
@@ -31,6 +32,8 @@ async def execute(step: ApprovalStep, place: Location, scope: Scope) -> Outcome:
     if step.editable:
         data["payload"] = decision.payload
     if decision.verdict == "approved":
+        if decision.how != "deadline":
+            clear_labels(place, scope)
         return Outcome.succeeded(data)
     reason = decision.comment or "no reason given"
     return Outcome.failed("Rejected", f"{decision.by} rejected it: {reason}", data)

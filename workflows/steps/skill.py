@@ -8,6 +8,7 @@ from dsl.model.steps import SkillStep
 from dsl.model.terms import consent
 from dsl.templates.template_filling import fill
 from workflows.agents.skill_calls import call_skill
+from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.core.location import Location
 from workflows.core.scope import Scope
@@ -17,20 +18,22 @@ async def execute(step: SkillStep, place: Location, scope: Scope) -> Outcome:
     """Call the skill with its filled input, with an approval if the step requires one."""
     limit = optional_seconds(step.timeout)
     given = fill(step.input, place.facts(scope).names())
-    if step.requires_approval is False:
-        return await call_skill(step.skill, given, step.terms, place, scope, limit)
+    labelled = LabelledCall.of_skill(step.skill, step.terms)
 
     async def work(allowed: JsonValue) -> Outcome:
-        return await call_skill(step.skill, allowed, step.terms, place, scope, limit)
+        if refused := await refused_egress(labelled, allowed, place, scope):
+            return refused
+        outcome = await call_skill(step.skill, allowed, step.terms, place, scope, limit)
+        end_call(labelled, place, scope)
+        return outcome
 
-    terms = consent(step.requires_approval)
+    terms = None if step.requires_approval is False else consent(step.requires_approval)
+    if terms is None:
+        return await work(given)
     subject = ApprovalSubject(
         given=given,
         allow=f"May {step.skill!r} be called by {step.name!r}?",
         accept=f"Is the result of {step.name!r} accepted?",
+        sends=labelled.sends,
     )
-    return (
-        await work(given)
-        if terms is None
-        else await with_consent(terms, subject, place, scope, work)
-    )
+    return await with_consent(terms, subject, place, scope, work)

@@ -13,6 +13,7 @@ from dsl.tool_loop.call_checks import argument_problems
 from workflows.agents.shared_work import publish_work
 from workflows.agents.skill_calls import call_skill
 from workflows.agents.tool_kinds import ToolCall, call_tool
+from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Scope
@@ -57,6 +58,7 @@ async def execute(
         allow=f"May the tool {name!r} be called?",
         accept=f"Is the result of the tool {name!r} accepted?",
         tool=name,
+        sends="egress" in tool.labels,
     )
     return _accepted(call, await with_consent(terms, subject, place, scope, work), scope)
 
@@ -74,5 +76,10 @@ async def _called(
     """Call the tool; a skill also counts as a call of the loop around the step."""
     tool = call.tool
     if tool.skill is not None and tool.cache is None:
-        return await call_skill(tool.skill, given, tool.terms, call.place, scope, call.seconds)
+        labelled = LabelledCall.of_tool(call.name, tool)
+        if refused := await refused_egress(labelled, given, call.place, scope):
+            return refused
+        outcome = await call_skill(tool.skill, given, tool.terms, call.place, scope, call.seconds)
+        end_call(labelled, call.place, scope)
+        return outcome
     return (await call_tool(call, given, scope, interpreter)).outcome

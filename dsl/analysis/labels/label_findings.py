@@ -1,12 +1,13 @@
 """Report every call that can send out private data at the word of others without an approval."""
 
 from dsl.analysis.bodies import Bodies, is_there
+from dsl.analysis.labels.label_calls import Leak
 from dsl.analysis.labels.label_flow import LabelFlow
-from dsl.analysis.labels.label_steps import Leak
 from dsl.analysis.labels.points import Source
 from dsl.analysis.teams import Teams
+from dsl.egress.met_labels import KEPT
 from dsl.logic.solver import Effort
-from dsl.model.capabilities import Label
+from dsl.model.capabilities import KeptLabel
 from dsl.model.plan import Plan
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
@@ -20,7 +21,7 @@ def check_labels(
     for leak in LabelFlow(plan, graph, bodies, effort).check():
         path = _written_at(leak, tree)
         node = tree.find(path)
-        private, untrusted = (_source(leak, label) for label in ("private", "untrusted"))
+        private, untrusted = (_source(leak, label) for label in KEPT)
         details = unapproved_egress(
             leak.tool,
             leak.place,
@@ -30,7 +31,7 @@ def check_labels(
         problems.note("W521", node.mark if leak.agent is not None else node.at, path, details)
 
 
-def _source(leak: Leak, label: Label) -> Source:
+def _source(leak: Leak, label: KeptLabel) -> Source:
     return next(one for one in leak.trace if one.label == label)
 
 

@@ -9,7 +9,9 @@ each point. An `approval` step that nothing skips begins anew: a person has seen
 from collections.abc import Iterable, Iterator
 
 from dsl.analysis.bodies import Bodies
-from dsl.analysis.labels.label_steps import Leak, Place, StepFlow
+from dsl.analysis.labels.label_calls import Leak, Place
+from dsl.analysis.labels.label_sources import sources
+from dsl.analysis.labels.label_steps import StepFlow
 from dsl.analysis.labels.points import (
     FRESH,
     NOTHING,
@@ -58,7 +60,7 @@ class LabelFlow:
         self._followed.clear()
         for team in sorted(self._graph.cleaning()):
             self._run(team, self._everything, ())
-        return list(self._step_flow.leaks.values())
+        return list(self._step_flow.leaks)
 
     def _known(self) -> int:
         return sum(len(one.done) + len(one.failed) + 1 for one in self._ends.values())
@@ -151,7 +153,7 @@ class LabelFlow:
         for node in ahead:
             body = self._bodies.teams[node.team]
             for inner in self._bodies.within(body):
-                for source in self._step_flow.sources(inner.steps, node.team):
+                for source in sources(inner.steps, self._plan, node.team):
                     found.setdefault(source.label, source)
             for other in self._graph.beside(node):
                 if other not in seen:

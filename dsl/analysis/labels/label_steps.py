@@ -1,23 +1,20 @@
 """The flow of labels through steps: how each kind of step passes on what a run has met."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from dsl.analysis.bodies import Bodies, Body
+from dsl.analysis.labels.label_calls import CallFlow, FollowTeam, Leak, Place
+from dsl.analysis.labels.label_sources import brought, clears, sources
 from dsl.analysis.labels.points import (
     FRESH,
-    KEPT,
     NOTHING,
     Points,
     Source,
-    Trace,
     Ways,
     bringing,
     possibly,
     union,
 )
-from dsl.model.capabilities import Label
 from dsl.model.plan import Plan
 from dsl.model.steps import (
     AgentStep,
@@ -34,67 +31,35 @@ from dsl.model.steps import (
     ToolStep,
     TryStep,
 )
-from dsl.model.terms import Approval, DecisionTerms, consent
-from dsl.model.tools.tool_contract import Tool
-from dsl.model.traversal.callable_tools import step_of_tool, tools_of
+from dsl.model.traversal.callable_tools import tools_of
 from dsl.model.traversal.step_lists import step_lists
 from dsl.values import NodePath
 
 
-class Leak(NamedTuple):
-    """A call that may send out private data at the word of others, and that nobody approves."""
-
-    tool: str
-    place: str
-    """`team/step` of the call."""
-    path: NodePath
-    """Of the step."""
-    agent: str | None
-    """The persona whose model calls it; None for a step of a plan."""
-    trace: Trace
-
-
-class Place(NamedTuple):
-    """Where the walk is."""
-
-    name: str
-    """`team` or `team/step`."""
-    path: NodePath
-    beside: tuple[Source, ...] = ()
-    """What concurrent work may bring at any time."""
-    agent: str | None = None
-
-    def of(self, step: str, path: NodePath) -> "Place":
-        """Return the place of a step here."""
-        return self._replace(name=f"{self.name}/{step}", path=path)
-
-
-@dataclass(slots=True)
 class StepFlow:
     """The flow of labels through the steps of one plan."""
 
-    plan: Plan
-    bodies: Bodies
-    run_team: Callable[[str, Points, tuple[Source, ...]], Ways]
-    """Follows a team that a step or a tool runs, to the end of its own routing."""
-    brought_by: Callable[[Iterable[str]], tuple[Source, ...]]
-    """Returns what these teams may bring, and those that they lead to."""
-    leaks: dict[tuple[NodePath, str, str | None], Leak] = field(
-        default_factory=dict[tuple[NodePath, str, str | None], Leak]
-    )
+    def __init__(
+        self,
+        plan: Plan,
+        bodies: Bodies,
+        run_team: FollowTeam,
+        brought_by: Callable[[Iterable[str]], tuple[Source, ...]],
+    ) -> None:
+        self._plan = plan
+        self._bodies = bodies
+        self._run_team = run_team
+        self._brought_by = brought_by
+        """Returns what these teams may bring, and those that they lead to."""
+        self._teams_clear = any(
+            clears(step) for body in bodies.teams.values() for step, _ in body.walked()
+        )
+        self._calls = CallFlow(plan, bodies, run_team, self.steps)
 
-    def sources(self, steps: Sequence[Step], name: str) -> Iterator[Source]:
-        """Yield what calls at any depth of these steps bring, wherever they stand."""
-        for step in steps:
-            at = f"{name}/{step.name}"
-            if isinstance(step, SkillStep) and step.terms is not None:
-                yield from _brought(step.terms.labels, at, step.skill)
-            if not _executes(step, self.plan):
-                continue
-            for tool_name, tool in tools_of(step, self.plan):
-                yield from _brought(tool.labels, at, tool_name)
-            for below in step_lists(step, ()):
-                yield from self.sources(below.steps, at)
+    @property
+    def leaks(self) -> Iterable[Leak]:
+        """What was found so far, each call once."""
+        return self._calls.leaks.values()
 
     def steps(
         self,
@@ -139,24 +104,24 @@ class StepFlow:
         match step:
             case SkillStep(skill=skill, terms=terms, requires_approval=asked):
                 labels = () if terms is None else terms.labels
-                self._note(skill, labels, asked, points, place)
-                done = bringing(points, _brought(labels, place.name, skill))
+                self._calls.note(skill, labels, asked, points, place)
+                done = bringing(points, brought(labels, place.name, skill))
                 return Ways(done, union(points, done))
             case ToolStep():
                 called = [
-                    self._call(name, tool, points, place)
-                    for name, tool in tools_of(step, self.plan)
+                    self._calls.tool(name, tool, points, place)
+                    for name, tool in tools_of(step, self._plan)
                 ]
                 done = union(*called)
                 return Ways(done, union(points, done))
             case AgentStep():
-                done = self._agent(step, points, place)
+                done = self._calls.agent(step, points, place)
                 return Ways(done, union(points, done))
             case TeamStep(team=team):
-                ends = self.run_team(team, points, place.beside)
+                ends = self._run_team(team, points, place.beside)
                 return Ways(ends.done, union(points, ends.done, ends.failed))
             case ApprovalStep():
-                return Ways(FRESH if _decided(step) else points, points)
+                return Ways(FRESH if clears(step) else points, points)
             case ReturnStep():
                 return Ways(NOTHING, points, points)
             case LoopStep() | TaskGraphStep():
@@ -214,16 +179,27 @@ class StepFlow:
             done = union(done, ways.done)
             failed = union(failed, ways.failed)
             returned = union(returned, ways.returned)
+        if any(self._may_clear(below.steps) for below in inside):  # which counts within it alone
+            around = [one for below in inside for one in self._within(below.steps, place.name)]
+            done = union(done, possibly(points, around))
         some_fail = union(points, failed)
         finished = done if step.join == "all" else union(done, failed)
         return Ways(finished, union(some_fail, done), returned)
 
     def _within(self, steps: Sequence[Step], name: str) -> Iterator[Source]:
         """Yield what these steps may bring, with the agents and teams that they call."""
-        for body in self.bodies.within(Body("", tuple(steps), ())):
-            yield from self.sources(body.steps, name)
+        for body in self._bodies.within(Body("", tuple(steps), ())):
+            yield from sources(body.steps, self._plan, name)
             called = (one.team for one, _ in body.walked() if isinstance(one, TeamStep))
-            yield from self.brought_by(called)
+            yield from self._brought_by(called)
+
+    def _may_clear(self, steps: Sequence[Step]) -> bool:
+        """Return whether a person may decide within these steps, or in a team that they call."""
+        return any(
+            clears(one) or (isinstance(one, TeamStep) and self._teams_clear)
+            for body in self._bodies.within(Body("", tuple(steps), ()))
+            for one, _ in body.walked()
+        )
 
     def _tried(self, step: TryStep, path: NodePath, points: Points, place: Place) -> Ways:
         tried, *clauses, last = step_lists(step, path)
@@ -241,72 +217,3 @@ class StepFlow:
         back = self.steps(last.steps, last.path, returned, place)
         failures = union(well.failed, badly.done, badly.failed, back.failed)
         return Ways(well.done, failures, union(back.done, well.returned, badly.returned))
-
-    def _agent(self, step: AgentStep, points: Points, place: Place) -> Points:
-        """Return what may have been met when an agent ends: of a plan, or by calls of its model."""
-        plans = list(self.bodies.plans_of(step))
-        if plans:
-            several = [self.steps(one.steps, one.path, points, place) for one in plans]
-            return union(*(one.done for one in several), *(one.returned for one in several))
-        if step.personas:
-            return union(*(self._agent(one, points, place) for one in step.choices))
-        if not _executes(step, self.plan):
-            return points
-        place = place._replace(agent=step.persona_name)
-        offered = list(tools_of(step, self.plan))
-        found = points
-        while True:
-            before = found
-            for name, tool in offered:
-                found = union(found, self._call(name, tool, found, place))
-            if found.keys() == before.keys():
-                return found
-
-    def _call(self, name: str, tool: Tool, points: Points, place: Place) -> Points:
-        """Return what has been met after a call of a tool."""
-        self._note(name, tool.labels, tool.requires_approval, points, place)
-        step = step_of_tool(name, tool, self.plan)
-        inner = place._replace(name=f"{place.name}/{name}")
-        if isinstance(step, TeamStep):
-            ends = self.run_team(step.team, points, place.beside)
-            points = union(ends.done, ends.failed)  # the model gets either
-        if isinstance(step, AgentStep):
-            points = self._agent(step, points, inner)
-        return bringing(points, _brought(tool.labels, place.name, name))
-
-    def _note(
-        self,
-        name: str,
-        labels: Sequence[Label],
-        asked: Approval,
-        points: Points,
-        place: Place,
-    ) -> None:
-        """Note a call that sends out what it must not."""
-        terms = consent(asked)
-        approved = (
-            terms is not None and terms.at == "before" and terms.when is None and _decided(terms)
-        )
-        trace = points.get(frozenset(KEPT))
-        if "egress" not in labels or approved or trace is None:
-            return
-        key = (place.path, name, place.agent)
-        if key not in self.leaks:
-            self.leaks[key] = Leak(name, place.name, place.path, place.agent, trace)
-
-
-def _executes(step: Step, plan: Plan) -> bool:
-    """Return whether an agent's calls are executed at all."""
-    if not isinstance(step, AgentStep):
-        return True
-    persona = plan.personas.get(step.persona_key or "")
-    return persona is None or (persona.tool_calls == "execute" and persona.tool_choice != "none")
-
-
-def _decided(terms: DecisionTerms) -> bool:
-    """Return whether only a person can approve."""
-    return terms.deadline is None or terms.on_timeout != "approve"
-
-
-def _brought(labels: Sequence[Label], place: str, tool: str) -> tuple[Source, ...]:
-    return tuple(Source(label, place, tool) for label in KEPT if label in labels)

@@ -3,18 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from dsl.model.capabilities import Label
+from dsl.model.capabilities import KeptLabel
 
-KEPT: tuple[Label, ...] = ("private", "untrusted")
-"""The labels that a run keeps once it has met them."""
-
-Met = frozenset[Label]
+Met = frozenset[KeptLabel]
 
 
 class Source(NamedTuple):
     """A call whose result brought a label."""
 
-    label: Label
+    label: KeptLabel
     place: str
     """`team/step`."""
     tool: str

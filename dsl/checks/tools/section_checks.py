@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_problems import schema_fault
-from dsl.model.capabilities import SkillContract
+from dsl.model.capabilities import Label, SkillContract
 from dsl.model.tools.tool_contract import ToolKind, ToolOrigin
 from dsl.model.tools.tool_section import ToolSection
 from dsl.problem_details import Details
@@ -12,6 +12,7 @@ from dsl.source.nodes import Node, Problems
 from dsl.values import Json, NodePath
 from dsl.wording.tool_wording import (
     cached_effect,
+    grant_of_nothing,
     key_of_other_tool,
     memory_of_no_agent,
     once_retried,
@@ -62,6 +63,19 @@ def check_keys(
         if kind in kinds or getattr(section, key) == getattr(defaults, key):
             continue
         _note(name, key, path, tree, problems, key_of_other_tool(name, key, kind, kinds))
+
+
+def check_grants(
+    name: str,
+    section: ToolSection,
+    labels: Collection[Label],
+    path: NodePath,
+    tree: Node,
+    problems: Problems,
+) -> None:
+    """Note a grant to a tool that sends nothing out."""
+    if section.grants and "egress" not in labels:
+        _note(name, "grants", path, tree, problems, grant_of_nothing(name))
 
 
 def check_skill_tool(

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, get_args
 
 from pydantic import Field, JsonValue, model_validator
 
-from dsl.model.capabilities import Effect, Label
+from dsl.model.capabilities import Effect, KeptLabel, Label
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.terms import Approval
 from dsl.values import Frozen, Json, Timeout
@@ -69,6 +69,9 @@ class Tool(Frozen):
     """JSON Schema that the result of an agent or a team must match."""
     labels: tuple[Label, ...] = ()
     """What its results carry, and where its arguments go."""
+    grants: tuple[KeptLabel, ...] = ()
+    """Of a tool with `egress`: its calls ask nobody, because their destination may get private
+    data, or because text of others may decide them."""
     cache: Literal["run"] | None = None
     """`run`: a call with the same arguments gets the first result again."""
     stateful: bool = False

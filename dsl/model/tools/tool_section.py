@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from dsl.model.capabilities import Label
+from dsl.model.capabilities import KeptLabel, Label
 from dsl.model.terms import Approval
 from dsl.model.tools.tool_contract import MemoryRead, OnToolError
 from dsl.values import Frozen, Json, Timeout
@@ -32,6 +32,9 @@ class ToolSection(Frozen):
     effect; only for a skill whose effect is `read`."""
     labels: tuple[Label, ...] = ()
     """`private`, `untrusted`, `egress`; a skill's own labels stay."""
+    grants: tuple[KeptLabel, ...] = ()
+    """Of a tool with `egress`: its calls need no approval for what the run has met, because their
+    destination may get `private` data, or because `untrusted` text may decide them."""
     input_schema: Json | None = None
     """The arguments of an agent or a team: `{name: JSON Schema}` of optional ones besides `query`,
     or a whole JSON Schema of an object."""

@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from dsl.egress.egress_wording import label_words, sources_text
 from dsl.evaluate.because import act_because, condition_because, route_because
 from dsl.model.causes import (
     BudgetReached,
@@ -32,6 +33,12 @@ from workflows.core.causes.agent_causes import (
     LoopExited,
     ModelTurned,
     PersonaChosen,
+)
+from workflows.core.causes.egress_causes import (
+    EgressAsked,
+    EgressGranted,
+    LabelMet,
+    LabelsCleared,
 )
 from workflows.core.causes.message_causes import (
     Forked,
@@ -100,6 +107,8 @@ def _worded(cause: TrailCause) -> str:
             return _step(cause)
         case ModelTurned() | CallRefused() | LoopExited():
             return _tool_loop(cause)
+        case LabelMet() | LabelsCleared() | EgressAsked() | EgressGranted():
+            return _egress(cause)
         case Failed() | RunEnded() | MessageRefused() | SignalsDropped() | NotificationLost():
             return _failed(cause)
         case RequestDecided() | ApprovalNotAsked() | RequestReminded() | RequestEscalated():
@@ -189,6 +198,22 @@ def _tool_loop(cause: ModelTurned | CallRefused | LoopExited) -> str:
             return message
         case LoopExited(tool=tool):
             return f"{tool} succeeded, which ends the agent"
+
+
+def _egress(cause: LabelMet | LabelsCleared | EgressAsked | EgressGranted) -> str:
+    match cause:
+        case LabelMet(label=label, tool=tool):
+            return f"{tool} brought {label_words(label)}"
+        case LabelsCleared(labels=labels, within=within):
+            where = f" within {within}" if within else ""
+            return f"a person has decided: {', '.join(labels)} met before counts no more{where}"
+        case EgressAsked(tool=tool, sources=sources):
+            return f"{tool} sends data out, and the run has met {sources_text(sources)}"
+        case EgressGranted(tool=tool, grants=grants, sources=sources):
+            return (
+                f"{tool} asks nobody: the document grants {', '.join(grants)}; the run has met "
+                f"{sources_text(sources)}"
+            )
 
 
 def _condition(found: ConditionFound | None) -> str:

@@ -37,6 +37,12 @@ from workflows.core.causes.agent_causes import (
     ModelTurned,
     PersonaChosen,
 )
+from workflows.core.causes.egress_causes import (
+    EgressAsked,
+    EgressGranted,
+    LabelMet,
+    LabelsCleared,
+)
 from workflows.core.causes.message_causes import (
     Forked,
     MessageRefused,
@@ -92,6 +98,10 @@ TrailCause = Annotated[
     | CallRefused
     | LoopExited
     | CallCutOff
+    | LabelMet
+    | LabelsCleared
+    | EgressAsked
+    | EgressGranted
     | TimeOver
     | RequestDecided
     | ApprovalNotAsked

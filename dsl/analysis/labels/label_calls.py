@@ -1,0 +1,116 @@
+"""The flow of labels through calls: of agents, of their tools, and of tools by steps."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dsl.analysis.bodies import Bodies
+from dsl.analysis.labels.label_sources import brought, executes, only_people_approve
+from dsl.analysis.labels.points import Points, Source, Trace, Ways, bringing, union
+from dsl.egress.egress_rules import is_granted, shows_arguments
+from dsl.egress.met_labels import KEPT
+from dsl.model.capabilities import Label
+from dsl.model.plan import Plan
+from dsl.model.steps import AgentStep, Step, TeamStep
+from dsl.model.terms import Approval, consent
+from dsl.model.tools.tool_contract import Tool
+from dsl.model.traversal.callable_tools import step_of_tool, tools_of
+from dsl.values import NodePath
+
+
+class Leak(NamedTuple):
+    """A call that may send out private data at the word of others, and that nobody approves."""
+
+    tool: str
+    place: str
+    """`team/step` of the call."""
+    path: NodePath
+    """Of the step."""
+    agent: str | None
+    """The persona whose model calls it; None for a step of a plan."""
+    trace: Trace
+
+
+class Place(NamedTuple):
+    """Where the walk is."""
+
+    name: str
+    """`team` or `team/step`."""
+    path: NodePath
+    beside: tuple[Source, ...] = ()
+    """What concurrent work may bring at any time."""
+    agent: str | None = None
+
+    def of(self, step: str, path: NodePath) -> "Place":
+        """Return the place of a step here."""
+        return self._replace(name=f"{self.name}/{step}", path=path)
+
+
+FollowSteps = Callable[[Sequence[Step], NodePath, Points, Place], Ways]
+FollowTeam = Callable[[str, Points, tuple[Source, ...]], Ways]
+
+
+@dataclass(slots=True)
+class CallFlow:
+    """The flow of labels through the calls of one plan."""
+
+    plan: Plan
+    bodies: Bodies
+    run_team: FollowTeam
+    """Follows a team that a step or a tool runs, to the end of its own routing."""
+    follow: FollowSteps
+    """Follows the steps of an execution plan."""
+    leaks: dict[tuple[NodePath, str, str | None], Leak] = field(
+        default_factory=dict[tuple[NodePath, str, str | None], Leak]
+    )
+
+    def agent(self, step: AgentStep, points: Points, place: Place) -> Points:
+        """Return what may have been met when an agent ends: of a plan, or by calls of its model."""
+        plans = list(self.bodies.plans_of(step))
+        if plans:
+            several = [self.follow(one.steps, one.path, points, place) for one in plans]
+            return union(*(one.done for one in several), *(one.returned for one in several))
+        if step.personas:
+            return union(*(self.agent(one, points, place) for one in step.choices))
+        if not executes(step, self.plan):
+            return points
+        place = place._replace(agent=step.persona_name)
+        offered = list(tools_of(step, self.plan))
+        found = points
+        while True:
+            before = found
+            for name, tool in offered:
+                found = union(found, self.tool(name, tool, found, place))
+            if found.keys() == before.keys():
+                return found
+
+    def tool(self, name: str, tool: Tool, points: Points, place: Place) -> Points:
+        """Return what has been met after a call of a tool."""
+        if not is_granted(tool):
+            self.note(name, tool.labels, tool.requires_approval, points, place)
+        step = step_of_tool(name, tool, self.plan)
+        inner = place._replace(name=f"{place.name}/{name}")
+        if isinstance(step, TeamStep):
+            ends = self.run_team(step.team, points, place.beside)
+            points = union(ends.done, ends.failed)  # the model gets either
+        if isinstance(step, AgentStep):
+            points = self.agent(step, points, inner)
+        return bringing(points, brought(tool.labels, place.name, name))
+
+    def note(
+        self, name: str, labels: Sequence[Label], asked: Approval, points: Points, place: Place
+    ) -> None:
+        """Note a call that sends out what it must not."""
+        terms = consent(asked)
+        approved = (
+            terms is not None
+            and terms.when is None
+            and shows_arguments(terms)
+            and only_people_approve(terms)
+        )
+        trace = points.get(frozenset(KEPT))
+        if "egress" not in labels or approved or trace is None:
+            return
+        key = (place.path, name, place.agent)
+        if key not in self.leaks:
+            self.leaks[key] = Leak(name, place.name, place.path, place.agent, trace)

@@ -1,0 +1,55 @@
+"""Which calls of steps bring labels, wherever in the steps they stand."""
+
+from collections.abc import Iterator, Sequence
+
+from dsl.analysis.labels.points import Source
+from dsl.egress.met_labels import KEPT
+from dsl.model.capabilities import Label
+from dsl.model.plan import Plan
+from dsl.model.steps import AgentStep, ApprovalStep, SkillStep, Step
+from dsl.model.terms import DecisionTerms
+from dsl.model.traversal.callable_tools import tools_of
+from dsl.model.traversal.step_lists import step_lists
+
+
+def sources(steps: Sequence[Step], plan: Plan, name: str) -> Iterator[Source]:
+    """Yield what calls at any depth of these steps bring.
+
+    Args:
+        steps: of a list.
+        plan: of the run.
+        name: `team` or `team/step` around them.
+    """
+    for step in steps:
+        at = f"{name}/{step.name}"
+        if isinstance(step, SkillStep) and step.terms is not None:
+            yield from brought(step.terms.labels, at, step.skill)
+        if not executes(step, plan):
+            continue
+        for tool_name, tool in tools_of(step, plan):
+            yield from brought(tool.labels, at, tool_name)
+        for below in step_lists(step, ()):
+            yield from sources(below.steps, plan, at)
+
+
+def brought(labels: Sequence[Label], place: str, tool: str) -> tuple[Source, ...]:
+    """Return what one call brings."""
+    return tuple(Source(label, place, tool) for label in KEPT if label in labels)
+
+
+def executes(step: Step, plan: Plan) -> bool:
+    """Return whether an agent's calls are executed at all."""
+    if not isinstance(step, AgentStep):
+        return True
+    persona = plan.personas.get(step.persona_key or "")
+    return persona is None or (persona.tool_calls == "execute" and persona.tool_choice != "none")
+
+
+def clears(step: Step) -> bool:
+    """Return whether a person decides at this step, so that what was met before counts no more."""
+    return isinstance(step, ApprovalStep) and only_people_approve(step)
+
+
+def only_people_approve(terms: DecisionTerms) -> bool:
+    """Return whether no missing decision approves."""
+    return terms.deadline is None or terms.on_timeout != "approve"

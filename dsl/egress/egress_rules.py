@@ -1,0 +1,82 @@
+"""Decide whether a call may send data out, from what the run has met. Pure.
+
+Text that others wrote may contain instructions, and a model may follow them. With private data at
+hand, a call with `egress` could then send it anywhere. So a person approves the call, unless the
+document grants it.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from dsl.egress.met_labels import KEPT, MetLabel
+from dsl.model.capabilities import KeptLabel, Label
+from dsl.model.plan import Plan
+from dsl.model.steps import SkillStep
+from dsl.model.terms import Consent
+from dsl.model.tools.tool_contract import Tool
+from dsl.model.traversal.step_walk import walk
+
+_MAX_SOURCES = 3
+"""Calls that a question names for each label."""
+
+
+@dataclass(frozen=True, slots=True)
+class MayCall:
+    """The call sends nothing out, or the run has not met both labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrantedCall:
+    """The document grants the call, whatever the run has met."""
+
+    sources: tuple[MetLabel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MustAsk:
+    """A person must approve the call."""
+
+    sources: tuple[MetLabel, ...]
+
+
+EgressDecision = MayCall | GrantedCall | MustAsk
+
+
+def egress_decision(
+    labels: Collection[Label], grants: Collection[KeptLabel], met: Sequence[MetLabel]
+) -> EgressDecision:
+    """Decide about one call.
+
+    Args:
+        labels: of the tool.
+        grants: of the tool: one of them breaks the chain from text of others to private data.
+        met: what the run has met, oldest first.
+    """
+    if "egress" not in labels or any(all(one.label != kept for one in met) for kept in KEPT):
+        return MayCall()
+    named = tuple(
+        one for kept in KEPT for one in [one for one in met if one.label == kept][:_MAX_SOURCES]
+    )
+    return GrantedCall(named) if grants else MustAsk(named)
+
+
+def is_granted(tool: Tool) -> bool:
+    """Return whether the document grants the tool's calls."""
+    return bool(tool.grants)
+
+
+def shows_arguments(terms: Consent) -> bool:
+    """Return whether who approves a call sees its arguments before it is made."""
+    return terms.at == "before" and terms.show is None
+
+
+def can_send_private_data(plan: Plan) -> bool:
+    """Return whether calls of a plan bring both labels, and another sends data out."""
+    labels = {label for tool in plan.tools.values() for label in tool.labels}
+    lists = [team.steps for team in plan.teams.values()]
+    lists += [one.execution_plan for one in plan.personas.values() if one.execution_plan]
+    for steps in lists:
+        for step, _ in walk(steps, ()):
+            if isinstance(step, SkillStep) and step.terms is not None:
+                labels.update(step.terms.labels)
+    return labels >= {*KEPT, "egress"}

@@ -1,0 +1,32 @@
+"""Labels and their sources in words: the one place that words them."""
+
+from collections.abc import Sequence
+
+from dsl.egress.met_labels import KEPT, MetLabel
+from dsl.model.capabilities import KeptLabel
+
+_WORDS: dict[KeptLabel, str] = {
+    "private": "private data",
+    "untrusted": "text that others wrote",
+}
+
+
+def label_words(label: KeptLabel) -> str:
+    """Return what a label means: `private data`."""
+    return _WORDS[label]
+
+
+def sources_text(sources: Sequence[MetLabel]) -> str:
+    """Return which calls brought what: `private data (read in a/one) and ...`."""
+    parts: list[str] = []
+    for label in KEPT:
+        calls = ", ".join(f"{one.tool} in {one.step}" for one in sources if one.label == label)
+        if calls:
+            parts.append(f"{_WORDS[label]} ({calls})")
+    return " and ".join(parts)
+
+
+def egress_question(tool: str, sources: Sequence[MetLabel], prompt: str | None) -> str:
+    """Return what a person is asked about a call; `prompt` is the document's own question."""
+    asked = prompt or f"May the tool {tool!r} send this out?"
+    return f"{asked} The run has met {sources_text(sources)}."

@@ -1,0 +1,101 @@
+"""Plans whose tools bring labels, models that obey what they read, and people who decide."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from dsl.model.plan import Plan
+from dsl.values import Json, JsonValue
+from tests.support.simulation.stopping import carried, fresh
+from tests.support.tool_agents import ModelScope, ModelWorld, skill_tool
+from workflows.approvals import decisions
+from workflows.core.messages import DecideInput
+from workflows.core.requests import Pending
+from workflows.core.scope import Interrupted
+from workflows.core.state import RunState
+from workflows.core.views import TeamResult
+from workflows.interpreter import run
+
+ANY: Json = {"type": "object"}
+LABELLED: dict[str, Json] = {
+    "files": skill_tool("Files.read", input_schema=ANY, labels=["private"]),
+    "page": skill_tool("Web.page", input_schema=ANY, labels=["untrusted"]),
+    "send": skill_tool("Mail.send", input_schema=ANY, labels=["egress"]),
+    "fetch": skill_tool("Web.fetch", input_schema=ANY, labels=["untrusted", "egress"]),
+    "clock": skill_tool("Clock.now", input_schema=ANY),
+}
+SENT = ("Mail.send", "Web.fetch")
+"""The skills that send data out."""
+
+Model = Callable[[AgentRequest, int], AgentResponse]
+Decide = Callable[[Pending], Literal["approve", "reject"]]
+
+
+class PeopleScope(ModelScope):
+    """A scope in which people decide each request as a test says, and whose requests it keeps."""
+
+    decide: Decide
+    asked: list[Pending]
+
+    async def wait_until(
+        self,
+        ready: Callable[[], bool],
+        seconds: float | None,
+        summary: str,
+        *,
+        boundary: bool = True,
+        stands_still: bool = True,
+    ) -> bool:
+        for request in list(self.state.pending.values()):
+            self.asked.append(request)
+            verdict = self.decide(request)
+            asked = DecideInput(id=request.id, decision=verdict, by="ann", comment="so")
+            decisions.record(self.state, asked, self.now(), "update")
+        return ready()
+
+
+class Ran:
+    """A run that ended: what it asked, what it did."""
+
+    def __init__(
+        self, result: TeamResult, world: ModelWorld, state: RunState, asked: list[Pending]
+    ) -> None:
+        self.result = result
+        self.world = world
+        self.state = state
+        self.asked = asked
+
+    @property
+    def sent(self) -> list[JsonValue]:
+        """The inputs of calls that sent data out."""
+        return [one.input for one in self.world.made if one.skill in SENT]
+
+    def trail(self, *statuses: str) -> list[tuple[str | None, str]]:
+        """Step and reason of the trail's entries with one of these statuses."""
+        return [(one.step, one.because) for one in self.state.trail if one.status in statuses]
+
+
+def found(request: SkillRequest) -> JsonValue:
+    """What skills return: a failing one is named `Broken`."""
+    return {"of": request.skill, "input": request.input}
+
+
+async def ran(
+    plan: Plan,
+    model: Model,
+    decide: Decide = lambda _: "reject",
+    skill: Callable[[SkillRequest], JsonValue] = found,
+    *,
+    everywhere: bool = False,
+    context: Json | None = None,
+) -> Ran:
+    """The run from beginning to end, or continued as new at every second checkpoint."""
+    world, state, asked = ModelWorld(model, skill), fresh(plan, context or {}), list[Pending]()
+    for _ in range(1000):
+        scope = PeopleScope(plan, state, world, 1 if everywhere else None)
+        scope.decide, scope.asked = decide, asked
+        try:
+            return Ran(await run(scope), world, state, asked)
+        except Interrupted:
+            state = carried(state)
+    raise AssertionError("the run never ended")

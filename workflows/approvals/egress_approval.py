@@ -1,0 +1,196 @@
+"""Calls that send data out: a person approves them once a run has met private and untrusted data.
+
+An approval covers one call with these arguments. What a run has met is state: it holds for every
+step, agent and team of the run, whoever met it.
+"""
+
+from typing import NamedTuple, assert_never
+
+from pydantic import JsonValue
+
+from dsl.egress.egress_rules import (
+    GrantedCall,
+    MayCall,
+    MustAsk,
+    egress_decision,
+)
+from dsl.egress.egress_wording import egress_question
+from dsl.egress.met_labels import KEPT, without_numbers
+from dsl.model.capabilities import KeptLabel, Label
+from dsl.model.outcomes import Outcome
+from dsl.model.step_kinds.step_base import SkillTerms
+from dsl.model.tools.tool_contract import Tool
+from workflows.approvals.approval_wait import ask, rejected
+from workflows.approvals.decisions import digest_of
+from workflows.core.causes.egress_causes import (
+    EgressAsked,
+    EgressGranted,
+    LabelMet,
+    LabelsCleared,
+)
+from workflows.core.location import Location
+from workflows.core.requests import Decision
+from workflows.core.scope import Scope
+from workflows.core.state import RunState
+from workflows.core.state_keys import StateKey
+from workflows.core.step_progress import SendingCall
+from workflows.core.trail import note_request, note_step
+
+
+class LabelledCall(NamedTuple):
+    """A call whose labels count."""
+
+    name: str
+    """Of the tool, or of the skill of a step."""
+    labels: tuple[Label, ...]
+    grants: tuple[KeptLabel, ...] = ()
+
+    @classmethod
+    def of_tool(cls, name: str, tool: Tool) -> "LabelledCall":
+        """Return the call of a tool."""
+        return cls(name, tool.labels, tool.grants)
+
+    @classmethod
+    def of_skill(cls, skill: str, terms: SkillTerms | None) -> "LabelledCall":
+        """Return the call of a skill by a step."""
+        return cls(skill, () if terms is None else terms.labels)
+
+    @property
+    def sends(self) -> bool:
+        """Whether its arguments leave the system."""
+        return "egress" in self.labels
+
+
+async def refused_egress(
+    call: LabelledCall, given: JsonValue, place: Location, scope: Scope
+) -> Outcome | None:
+    """Return the failure of a call that a person does not let send data out; None if it may run.
+
+    Args:
+        call: the call.
+        given: its whole input, as it would run.
+        place: of the call.
+        scope: the run.
+    """
+    terms = scope.plan.egress_approval
+    if terms is None or not call.sends:
+        return None
+    state, key, digest = scope.state, place.key, digest_of("", given)
+    calls = state.progress.sending_calls
+    while True:
+        known = calls.get(key)
+        if known is not None and known.approved and known.digest == digest:
+            return None
+        asks: MustAsk | None = MustAsk(())  # a question that is open stays
+        if key not in state.progress.requests:
+            asks = _to_ask(call, place, scope)
+            if asks is None:
+                return None
+            calls[key] = known = SendingCall(digest)
+        decision = await ask(
+            scope,
+            place,
+            egress_question(call.name, asks.sources, terms.prompt),
+            show=given,
+            terms=terms,
+            met=without_numbers(asks.sources),
+        )
+        calls.pop(key, None)
+        if decision is None or decision.verdict == "rejected":
+            return rejected(decision)
+        if known is not None and known.digest == digest:  # else the arguments have changed since
+            calls[key] = SendingCall(digest, approved=True)
+
+
+def _to_ask(call: LabelledCall, place: Location, scope: Scope) -> MustAsk | None:
+    """Return why a person is asked about a call that has not asked yet; None if nobody is."""
+    met = scope.state.labels.since(_cleared(place, scope.state))
+    decision = egress_decision(call.labels, call.grants, met)
+    match decision:
+        case MayCall():
+            return None
+        case GrantedCall(sources):
+            granted = EgressGranted("egress_granted", call.name, call.grants, sources)
+            note_request(scope, place, "not_asked", granted)
+            return None
+        case MustAsk(sources):
+            asked = EgressAsked("egress_asked", call.name, sources)
+            note_request(scope, place, "asked", asked)
+            return decision
+        case _:
+            assert_never(decision)
+
+
+def approve_call(decision: Decision, given: JsonValue, place: Location, scope: Scope) -> None:
+    """Let a call send out these arguments: a person has seen and approved them."""
+    if decision.how != "deadline" and scope.plan.egress_approval is not None:
+        approved = SendingCall(digest_of("", given), approved=True)
+        scope.state.progress.sending_calls[place.key] = approved
+
+
+def end_call(call: LabelledCall, place: Location, scope: Scope) -> None:
+    """Keep what a call has brought, also if it failed; its approval ends with it."""
+    state = scope.state
+    if scope.plan.egress_approval is None:
+        return
+    state.progress.sending_calls.pop(place.key, None)
+    latest = max(state.progress.cleared_labels.values(), default=0)
+    for one in state.labels.meet(call.labels, call.name, str(place.step), latest):
+        note_step(scope, place, "met", LabelMet("label_met", one.label, one.tool))
+
+
+def clear_labels(place: Location, scope: Scope) -> None:
+    """Count what was met before no more: a person has decided at an approval step.
+
+    Within concurrent work it counts no more there, until that work ends: nobody can tell what the
+    other branches do with it.
+    """
+    state = scope.state
+    met = state.labels.since(_cleared(place, state))
+    if not met:
+        return
+    within = _concurrent_work(place.key, state)
+    if within is None:
+        state.labels.clear()
+    else:
+        state.progress.cleared_labels[within] = state.labels.count
+    labels: tuple[KeptLabel, ...] = tuple(
+        kept for kept in KEPT if any(one.label == kept for one in met)
+    )
+    named = "" if within is None else str(within.step)
+    note_step(scope, place, "cleared", LabelsCleared("labels_cleared", labels, named))
+
+
+def forget_clearances(key: StateKey, state: RunState) -> None:
+    """Drop the clearances of concurrent work that has ended at or below a step."""
+    cleared = state.progress.cleared_labels
+    for one in [one for one in cleared if key.holds(one)]:
+        del cleared[one]
+
+
+def _cleared(place: Location, state: RunState) -> int:
+    """Return the number of the latest label that an approval covers here."""
+    cleared = state.progress.cleared_labels
+    if not cleared:
+        return 0
+    key = place.key
+    return max((number for one, number in cleared.items() if StateKey(one).holds(key)), default=0)
+
+
+def _concurrent_work(key: StateKey, state: RunState) -> StateKey | None:
+    """Return the innermost branch, round, task or call of a model that contains a place."""
+    progress = state.progress
+    above = [
+        one
+        for kind in (
+            progress.parallels,
+            progress.concurrent_loops,
+            progress.task_graphs,
+            progress.tool_loops,
+        )
+        for one in kind
+        if one != key and StateKey(one).holds(key)
+    ]
+    if ">" in key:
+        above.append(key[: key.rindex(">")])
+    return key.part_of(max(above, key=len)) if above else None

@@ -1,0 +1,45 @@
+"""Causes of labels: what a run has met, and what that means for calls that send data out."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dsl.egress.met_labels import MetLabel
+from dsl.model.capabilities import KeptLabel
+
+
+@dataclass(frozen=True, slots=True)
+class LabelMet:
+    """A call brought a label into the run."""
+
+    code: Literal["label_met"]
+    label: KeptLabel
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsCleared:
+    """A person decided at an approval step, so what was met before counts no more."""
+
+    code: Literal["labels_cleared"]
+    labels: tuple[KeptLabel, ...]
+    within: str = ""
+    """The concurrent work in which it counts no more; empty for the whole run."""
+
+
+@dataclass(frozen=True, slots=True)
+class EgressAsked:
+    """A call could send out private data at the word of others, so a person is asked."""
+
+    code: Literal["egress_asked"]
+    tool: str
+    sources: tuple[MetLabel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EgressGranted:
+    """The document grants such a call, so nobody is asked."""
+
+    code: Literal["egress_granted"]
+    tool: str
+    grants: tuple[KeptLabel, ...]
+    sources: tuple[MetLabel, ...]

@@ -5,7 +5,7 @@ import pytest
 from activities.contracts import AgentRequest, AgentResponse
 from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue
-from tests.support.egress import LABELLED, Model, ran
+from tests.support.simulation.egress_runs import LABELLED, Model, ran
 from tests.support.tool_agents import answer, calls, persona, tool_plan
 
 

@@ -1,7 +1,7 @@
 """Calls that send data out: a person approves them once a run has met private and untrusted data.
 
-An approval covers one call with these arguments. What a run has met is state: it holds for every
-step, agent and team of the run, whoever met it.
+An approval covers one call with these arguments. What a run has met is state, and holds for every
+step, agent and team of the run.
 """
 
 from typing import NamedTuple, assert_never

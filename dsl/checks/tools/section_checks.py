@@ -68,7 +68,7 @@ def check_keys(
 def check_grants(
     name: str,
     section: ToolSection,
-    labels: Collection[Label],
+    labels: Sequence[Label],
     path: NodePath,
     tree: Node,
     problems: Problems,

@@ -53,6 +53,8 @@ class FailureType:
     AGENT_FAILED = "AgentFailed"  # a legacy agent raised
     SKILL_REFUSED = "SkillRefused"  # input violates the contract, or a path outside the workspace
     SKILL_FAILED = "SkillFailed"  # the skill ran and failed
+    TOOL_CHANGED = "ToolChanged"  # a tool of an MCP server is not the one of the plan
+    INPUT_REQUIRED = "InputRequired"  # a tool of an MCP server asks a person, and nobody can answer
     STORAGE_UNUSABLE = "StorageUnusable"  # a conversation cannot be read or stored
     TIMEOUT = "Timeout"  # Temporal's own type; also for a legacy agent that was stopped
     STALE_ATTEMPT = "StaleAttempt"  # superseded: Temporal gave the call to another attempt
@@ -192,6 +194,8 @@ class SkillRequest(Frozen):
     key: str
     """Identifies this call permanently by run, visit and step, so a skill can recognise a repeat.
     """
+    listing: str | None = None
+    """Of a tool of an MCP server: the digest of the tool that the plan was compiled with."""
     keep: bool = False
     """Store the result, if it is not small, and return its name instead: a model reads it."""
 

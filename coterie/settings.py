@@ -19,6 +19,8 @@ STORED = "blobs"
 """Subfolder for large values and conversations of runs on the embedded server."""
 OVERRIDE_FILE = "coterie.yml"
 """The project's worker settings, which override every document."""
+LISTINGS_FILE = "coterie.mcp.json"
+"""The recorded tools of the project's MCP servers."""
 SYSTEM_FILE = "system_config.yml"
 """Marks a config root: providers, defaults and limits for the documents below it."""
 

@@ -60,6 +60,7 @@ Form = Literal[
     "parameter",
     "host",
     "channel",
+    "mcp_server",
     "answer",
     "decision",
     "change",

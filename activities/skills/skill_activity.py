@@ -11,8 +11,10 @@ from temporalio.exceptions import ApplicationError
 from activities.attempts import confirm_attempt
 from activities.contracts import CALL_SKILL, FailureType, KeptResult, SkillRequest, SkillResult
 from activities.heartbeats import heartbeating
+from activities.mcp_client.server_pool import McpServers
 from activities.metering import Meter
 from activities.os_errors import reason_of, shown_path
+from activities.skills.functions.mcp_skill import McpSkill, mcp_skill
 from activities.skills.skill_registry import SKILLS, AnySkill, find_skill
 from activities.storage.blobs import Blobs, BlobsUnusable
 from activities.workspace.skill_base import (
@@ -46,6 +48,7 @@ class SkillActivities:
         workspace: Workspace,
         skills: Mapping[str, AnySkill] = SKILLS,
         blobs: Blobs | None = None,
+        servers: McpServers | None = None,
     ) -> None:
         """Take the worker's own settings.
 
@@ -53,10 +56,12 @@ class SkillActivities:
             workspace: The project that skills may touch.
             skills: By name.
             blobs: Stores results that a request wants kept; without it, they are returned.
+            servers: The MCP servers of the worker.
         """
         self._workspace = workspace
         self._skills = skills
         self._blobs = blobs
+        self._servers = servers
 
     @activity.defn(name=CALL_SKILL)
     async def call_skill(self, request: SkillRequest) -> SkillResult:
@@ -67,14 +72,14 @@ class SkillActivities:
         """
         meter = Meter.of_activity()
         try:
-            skill = find_skill(request.skill, self._skills)
+            skill = self._find(request)
             if skill.effect == "once" and _attempt() > 1:
                 raise _unknown(skill, "its first attempt was lost", meter)
             async with heartbeating(meter.heartbeat):
                 data = await self._called(skill, request, meter)
         except SkillRefusal as refusal:
             raise ApplicationError(
-                str(refusal), *meter.details(), type=FailureType.SKILL_REFUSED, non_retryable=True
+                str(refusal), *meter.details(), type=refusal.type, non_retryable=True
             ) from None
         except SkillFailure as failure:
             raise ApplicationError(
@@ -99,6 +104,12 @@ class SkillActivities:
             return await self._kept(encoded, request, self._blobs, meter)
         return SkillResult(data=data, seconds=meter.seconds)
 
+    def _find(self, request: SkillRequest) -> AnySkill | McpSkill:
+        """Return the skill; with a digest of a listing, it is a tool of an MCP server."""
+        if request.listing is None:
+            return find_skill(request.skill, self._skills)
+        return mcp_skill(request.skill, request.listing, self._servers)
+
     async def _kept(
         self, encoded: bytes, request: SkillRequest, blobs: Blobs, meter: Meter
     ) -> SkillResult:
@@ -106,7 +117,7 @@ class SkillActivities:
         try:
             name = await blobs.put(encoded, _run_id(request))
         except BlobsUnusable as error:
-            skill = find_skill(request.skill, self._skills)
+            skill = self._find(request)
             if skill.effect == "once":
                 raise _unknown(skill, f"its result could not be stored: {error}", meter) from None
             raise ApplicationError(
@@ -118,7 +129,9 @@ class SkillActivities:
         kept = KeptResult(name=name, size=len(encoded), preview=preview)
         return SkillResult(kept=kept, seconds=meter.seconds)
 
-    async def _called(self, skill: AnySkill, request: SkillRequest, meter: Meter) -> JsonValue:
+    async def _called(
+        self, skill: AnySkill | McpSkill, request: SkillRequest, meter: Meter
+    ) -> JsonValue:
         """Run the skill; an interrupted `once` skill has an unknown outcome."""
         context = SkillContext(
             workspace=self._workspace,
@@ -153,7 +166,7 @@ class SkillActivities:
         return f"{reason}: {shown_path(path, self._workspace.root)!r}"
 
 
-def _unknown(skill: AnySkill, why: str, meter: Meter) -> ApplicationError:
+def _unknown(skill: AnySkill | McpSkill, why: str, meter: Meter) -> ApplicationError:
     return ApplicationError(
         f"the outcome of {skill.name} is unknown: {why}; a call that may happen only once is "
         "not retried",

@@ -15,6 +15,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from activities.contracts import FailureType
 from activities.processes.bubblewrap import Bubblewrap
 from activities.processes.process_group import ProcessLimits
 from activities.workspace.command_parameters import Parameter
@@ -32,7 +33,14 @@ class SkillRefusal(Exception):
     """The call is forbidden or invalid; the same call is always refused.
 
     The message is one sentence for people: what is wrong, what is allowed.
+
+    Attributes:
+        type: Of the failure.
     """
+
+    def __init__(self, message: str, type: str = FailureType.SKILL_REFUSED) -> None:
+        self.type = type
+        super().__init__(message)
 
 
 class OutcomeLost(Exception):

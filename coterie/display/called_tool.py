@@ -19,7 +19,7 @@ from coterie.interrupts import run_async
 from coterie.settings import Settings
 from coterie.terminal import is_interactive, note
 from coterie.worker.command_sandbox import command_sandbox
-from coterie.worker.surroundings import function_skills, workspace_of
+from coterie.worker.surroundings import function_skills, mcp_servers_of, workspace_of
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
 from dsl.values import Json
 
@@ -31,7 +31,7 @@ _EFFECTS = {
 
 
 class CalledTool(NamedTuple):
-    """A tool that the terminal calls: its contract, and the skill that does the work."""
+    """A tool that the terminal calls: its contract, and the skill or MCP tool it is made of."""
 
     tool: ListedTool
     skill: str
@@ -65,6 +65,7 @@ def call_from_terminal(
         skill=called.skill,
         input={**arguments, **tool.fixed},
         key=f"terminal-{secrets.token_hex(8)}/{tool.name}",
+        listing=tool.listing or None,
     )
     try:
         return run_async(_result(request, workspace, trusted, settings))
@@ -76,10 +77,13 @@ async def _result(
     request: SkillRequest, workspace: Workspace, trusted: TrustedConfig, settings: Settings
 ) -> JsonValue:
     user_code = tool_code(settings)
+    servers = mcp_servers_of(trusted, settings)
     try:
         skills = {**SKILLS, **function_skills(trusted, settings, user_code)}
-        return (await SkillActivities(workspace, skills).call_skill(request)).data
+        activities = SkillActivities(workspace, skills, servers=servers)
+        return (await activities.call_skill(request)).data
     finally:
+        await servers.close()
         await user_code.close()
 
 

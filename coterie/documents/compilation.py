@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from coterie.documents.catalog import Catalog, Located
+from coterie.documents.mcp_listings import read_listings
 from coterie.documents.price_lists import has_price
 from coterie.documents.product_capabilities import capabilities
 from coterie.documents.tool_packages import known_skills, packages_in
@@ -52,6 +53,7 @@ def compile_located(
     known = capabilities(
         agent_packages=(),  # the project's own files declare them
         skills={**offered, **(skills or {})},
+        mcp_listings=read_listings(catalog.settings),
     )
     return compile_sources(
         sources,

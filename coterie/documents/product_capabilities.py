@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from activities.skills.skill_contracts import known_contracts
-from dsl.model.capabilities import Capabilities, SkillContract
+from dsl.model.capabilities import Capabilities, ServerListing, SkillContract
 from dsl.model.sections.provider_document import ProviderSection
 from dsl.model.sections.worker_document import CommandSection
 from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
@@ -11,7 +11,7 @@ from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 AGENT_TYPES = (SINGLE_SHOT, ORCHESTRATING, TOOL_CALLING)
 """The types that the agent factory knows; loading it takes half a second."""
 
-TOOL_KINDS = ("skill", "agent", "team")
+TOOL_KINDS = ("skill", "agent", "team", "mcp")
 """What the interpreter calls as a tool."""
 
 KEY_NAMES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
@@ -30,6 +30,7 @@ def capabilities(
     channels: Iterable[str] | None = None,
     agent_packages: Iterable[str] | None = None,
     skills: Mapping[str, SkillContract] | None = None,
+    mcp_listings: Mapping[str, ServerListing] | None = None,
 ) -> Capabilities:
     """List agent types, skills and built-in providers, with a worker's additions.
 
@@ -40,6 +41,7 @@ def capabilities(
         agent_packages: Packages of agent classes that it allows, besides those in the document;
             None if unknown.
         skills: Every skill by name. Default: Coterie's own.
+        mcp_listings: The recorded tools of MCP servers.
     """
     return Capabilities(
         agent_types=AGENT_TYPES,
@@ -49,5 +51,6 @@ def capabilities(
         commands=None if commands is None else tuple(commands),
         channels=None if channels is None else tuple(channels),
         agent_packages=None if agent_packages is None else tuple(agent_packages),
+        mcp_listings=dict(mcp_listings or {}),
         once_commands=tuple(name for name, command in (commands or {}).items() if command.once),
     )

@@ -40,6 +40,20 @@ def trusted_catalog(settings: Settings, catalog: Catalog, workspace: str | None)
     return shared.model_copy(update={"scoped": scoped})
 
 
+def trusted_document(
+    settings: Settings, sources: Iterable[SourceText], workspace: str | None
+) -> TrustedConfig:
+    """Build the effective sections for one document, which need not compile.
+
+    Raises:
+        InvalidDocument: One of these sections is invalid.
+        CommandError: The workspace is not a folder.
+    """
+    document, tree = _sections(sources)
+    worker = document.worker or WorkerSection()
+    return resolved(worker, dict(document.llm_config.providers), tree, settings, workspace)
+
+
 def scope_providers(
     plan: Plan, name: str, own: dict[str, ProviderSection], trusted: TrustedConfig
 ) -> Plan:

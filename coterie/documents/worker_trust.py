@@ -16,6 +16,7 @@ from coterie.documents.source_files import documents_of
 from coterie.failures import CommandError
 from coterie.settings import Settings
 from dsl.model.plan import Plan
+from dsl.model.sections.mcp_document import McpServerSection
 from dsl.model.sections.provider_document import ProviderSection, provider_kind
 from dsl.model.sections.worker_document import (
     ChannelSection,
@@ -41,6 +42,7 @@ class TrustedConfig(Frozen):
     agent_env: tuple[str, ...] = ()
     tool_packages: tuple[str, ...] = ()
     tool_env: tuple[str, ...] = ()
+    mcp_servers: dict[str, McpServerSection] = Field(default_factory=dict[str, McpServerSection])
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
     web: WebSection = WebSection()
     accept_plans: bool = True
@@ -97,6 +99,7 @@ def resolved(
         agent_env=worker.agent_env,
         tool_packages=worker.tool_packages,
         tool_env=worker.tool_env,
+        mcp_servers=worker.mcp_servers,
         notify=worker.notify,
         web=worker.web or WebSection(),
         accept_plans=settings.address is None

@@ -1,4 +1,4 @@
-"""Tools and skills as text: a table of all, and the contract of one."""
+"""Tools, MCP tools and skills as text: a table of all, and the contract of one."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from coterie.text.columns import aligned
 from coterie.text.durations import duration
 from dsl.json_schema.argument_schemas import arguments_schema
-from dsl.model.capabilities import Label, SkillContract
+from dsl.model.capabilities import Label, McpContract, SkillContract
 from dsl.model.plan import Plan
 from dsl.model.terms import consent
 from dsl.model.tools.tool_contract import Tool
@@ -31,23 +31,35 @@ class ListedTool(NamedTuple):
     output_schema: Json | None
     fixed: Json
     contract: str = ""
+    listing: str = ""
+    """Of an MCP tool: the digest of what its server listed."""
 
     def as_dict(self) -> Json:
         """Return it as JSON."""
         return {**self._asdict(), "labels": [*self.labels]}
 
 
-def listed_tools(plan: Plan | None, skills: Mapping[str, SkillContract]) -> list[ListedTool]:
-    """Return the tools of a plan in the order of the document, then all skills by name."""
-    own = (
-        [] if plan is None else [_of_tool(name, tool, skills) for name, tool in plan.tools.items()]
-    )
-    return [*own, *(_of_skill(skills[name]) for name in sorted(skills))]
+def listed_tools(
+    plan: Plan | None,
+    skills: Mapping[str, SkillContract],
+    servers: Mapping[str, McpContract],
+) -> list[ListedTool]:
+    """Return the tools of a plan in the order of the document, then all others by name.
+
+    Args:
+        plan: Of the document, if there is one.
+        skills: All skills.
+        servers: The tools of MCP servers.
+    """
+    known = {**skills, **servers}
+    own = [] if plan is None else [_of_tool(name, tool, known) for name, tool in plan.tools.items()]
+    listed = [_of_skill(skills[name]) for name in sorted(skills)]
+    return [*own, *(_of_mcp(servers[name]) for name in sorted(servers)), *listed]
 
 
 def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> ListedTool:
     asked, terms = consent(tool.requires_approval), tool.terms
-    contract = skills.get(tool.skill or "")
+    contract = skills.get(tool.skill or tool.mcp or "")
     taken = tool.input_schema
     if taken is None and contract is not None:
         taken = arguments_schema(contract.input_schema, tool.fixed)
@@ -64,7 +76,12 @@ def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> List
         tool.output_schema if contract is None else contract.output_schema,
         tool.fixed,
         tool.contract,
+        tool.listing,
     )
+
+
+def _of_mcp(contract: McpContract) -> ListedTool:
+    return _of_skill(contract)._replace(made_of="mcp", listing=contract.listing)
 
 
 def _of_skill(contract: SkillContract) -> ListedTool:

@@ -17,6 +17,7 @@ from activities.contracts import (
     VisibilitySettings,
 )
 from coterie.documents.catalog import Catalog, Located
+from coterie.documents.mcp_listings import read_listings
 from coterie.documents.product_capabilities import capabilities
 from coterie.documents.tool_packages import known_skills
 from coterie.documents.trusted_catalog import scope_providers
@@ -25,6 +26,7 @@ from coterie.settings import Settings
 from coterie.worker.provider_queues import ProviderQueue
 from dsl.analysis.findings import with_needs
 from dsl.compile.compiler import Compiled, compile_sources
+from dsl.compile.mcp.server_offers import with_servers
 from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidDocument, listed, nearest
 from dsl.model.plan import Plan
@@ -82,7 +84,11 @@ class CompileActivities:
         return scope_providers(compiled.plan, located.name, own, self._trusted)
 
     def _compiled(self, name: str, sources: Sequence[SourceText]) -> Compiled:
-        compiled = compile_sources(sources, self._capabilities, name=name)
+        listed = {"mcp_listings": read_listings(self._settings)}  # the file may have changed
+        known = with_servers(
+            self._capabilities.model_copy(update=listed), self._trusted.mcp_servers
+        )
+        compiled = compile_sources(sources, known, name=name)
         return with_needs(compiled)
 
     def _named(self, team: str) -> Located:

@@ -14,7 +14,7 @@ import coterie
 import dsl
 import workflows
 from coterie.documents.worker_trust import TrustedConfig
-from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE, Settings
+from coterie.settings import LISTINGS_FILE, OVERRIDE_FILE, SYSTEM_FILE, Settings
 
 _ROOMS = (activities, config, coterie, dsl, workflows)
 
@@ -27,6 +27,7 @@ def protected_paths(trusted: TrustedConfig, settings: Settings) -> tuple[Path, .
     root = Path(trusted.workspace).resolve()
     found = (
         settings.project / OVERRIDE_FILE,
+        settings.project / LISTINGS_FILE,
         settings.state,
         *_config_roots(settings, root),
         *map(Path, trusted.documents),
@@ -73,9 +74,11 @@ def _packages(packages: Iterable[str], settings: Settings) -> Iterator[Path]:
 
 
 def _programs(trusted: TrustedConfig, workspace: Path) -> Iterator[Path]:
-    """Yield notification commands, which run with secrets, and scripted answers."""
+    """Yield notification commands and MCP servers, which run with secrets, and scripted answers."""
     for channel in trusted.notify.values():
         yield from (workspace / part for part in channel.run if (workspace / part).is_file())
+    for server in trusted.mcp_servers.values():
+        yield from (workspace / part for part in server.command if (workspace / part).is_file())
     for provider in trusted.providers.values():
         if provider.answers is not None:
             yield Path(provider.answers)

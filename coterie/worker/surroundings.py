@@ -7,6 +7,8 @@ import sys
 from math import ceil
 from pathlib import Path
 
+from activities.mcp_client.server_pool import McpServers
+from activities.mcp_client.server_settings import McpServer
 from activities.notifications import Channel, NotificationCommand, Webhook
 from activities.processes.bubblewrap import Bubblewrap
 from activities.processes.process_group import ProcessLimits
@@ -17,10 +19,12 @@ from activities.workspace.command_parameters import Parameter
 from activities.workspace.command_start import PASSED_ON
 from activities.workspace.skill_base import Command, Workspace
 from activities.workspace.web_access import WebAccess
+from coterie.documents.mcp_listings import read_listings
 from coterie.documents.tool_discovery import found_tools
 from coterie.documents.worker_trust import TrustedConfig, key_name
 from coterie.settings import Settings
 from coterie.worker.protected_paths import hidden_paths, protected_paths
+from dsl.model.sections.mcp_document import McpServerSection
 from dsl.model.sections.provider_document import provider_kind
 from dsl.model.sections.worker_document import ChannelSection, CommandSection
 
@@ -125,6 +129,39 @@ def function_skills(
     return {
         found.name: FunctionSkill(found, user_code, secrets)
         for found in found_tools(settings, trusted.tool_packages)
+    }
+
+
+def mcp_servers_of(trusted: TrustedConfig, settings: Settings) -> McpServers:
+    """Build the connections to MCP servers; each server gets only the variables that it names."""
+    servers = {
+        name: _mcp_server(name, section, Path(trusted.workspace), settings)
+        for name, section in trusted.mcp_servers.items()
+    }
+    return McpServers(servers, lambda: read_listings(settings))
+
+
+def _mcp_server(
+    name: str, section: McpServerSection, folder: Path, settings: Settings
+) -> McpServer:
+    # Coterie's own Python, as for channels: the project's may be changed by commands.
+    command = tuple(part.replace("{python}", sys.executable) for part in section.command)
+    named = {one: settings.secret(one) for one in section.secrets}
+    values = {one: value for one, value in named.items() if value is not None}
+    return McpServer(
+        name=name,
+        section=section.model_copy(update={"command": command}),
+        folder=folder,
+        environment=_passed_on(settings) if section.command else {},
+        values=values,
+    )
+
+
+def _passed_on(settings: Settings) -> dict[str, str]:
+    return {
+        key: value
+        for key, value in settings.environment.items()
+        if key in PASSED_ON or key.startswith("LC_")
     }
 
 

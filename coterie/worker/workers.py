@@ -15,6 +15,7 @@ from activities.agent_activity import AgentActivities
 from activities.call_prices import Pricing
 from activities.contracts import MAX_HEARTBEAT_DELAY, VisibilitySettings
 from activities.failure_redaction import SecretsInterceptor
+from activities.mcp_client.server_pool import McpServers
 from activities.notifications import NotificationActivities, Webhook
 from activities.processes.bubblewrap import Bubblewrap
 from activities.providers.provider_registry import Providers
@@ -40,6 +41,7 @@ from coterie.worker.provider_queues import ProviderQueue, hold, provider_queues,
 from coterie.worker.surroundings import (
     channels_of,
     function_skills,
+    mcp_servers_of,
     provider_settings,
     user_code_of,
     workspace_of,
@@ -92,6 +94,7 @@ async def working(
         note(warning)
     user_code = user_code_of(trusted, settings)
     tools = tool_code(settings)
+    servers = mcp_servers_of(trusted, settings)
     reached = provider_settings(trusted, settings)
     providers = Providers(reached)
     queues = provider_queues(trusted, task_queue)
@@ -108,6 +111,7 @@ async def working(
             Pricing(reached),
             user_code,
             tools,
+            servers,
             marks,
             sandbox,
             board,
@@ -125,6 +129,7 @@ async def working(
         await blocked.close()
         await user_code.close()
         await tools.close()
+        await servers.close()
         await providers.close()
 
 
@@ -181,6 +186,7 @@ def build_workers(
     pricing: Pricing,
     user_code: UserCode,
     tools: UserCode,
+    servers: McpServers,
     marks: VisibilitySettings | None = None,
     commands_in: Bubblewrap | None = None,
     board: TaskBoard | None = None,
@@ -193,7 +199,8 @@ def build_workers(
     """Build the SDK's workers: one with our workflow and activities, one per provider queue."""
     workspace = workspace_of(trusted, settings, commands_in)
     offered: dict[str, AnySkill] = {**SKILLS, **function_skills(trusted, settings, tools)}
-    skills = SkillActivities(workspace, offered, blobs=storage_of(settings).blobs)
+    blobs = storage_of(settings).blobs
+    skills = SkillActivities(workspace, offered, blobs=blobs, servers=servers)
     known = KnownSecrets(_secret_values(trusted, settings))
     hide(known)  # in logs
     agents = _agents(
@@ -280,7 +287,8 @@ def _serving_worker(
 def _secret_values(trusted: TrustedConfig, settings: Settings) -> Iterator[str]:
     """Yield every secret that this worker knows."""
     yield from secrets_of(settings.environment)
-    for name in trusted.tool_env:
+    named = (name for server in trusted.mcp_servers.values() for name in server.secrets)
+    for name in (*trusted.tool_env, *named):
         yield settings.secret(name) or ""
     for provider in provider_settings(trusted, settings).values():
         yield provider.api_key or ""

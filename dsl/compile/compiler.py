@@ -16,6 +16,7 @@ from dsl.checks.document_checks import check_document
 from dsl.checks.tools.agent_cycles import check_cycles
 from dsl.compile.concentrators import task_names
 from dsl.compile.document_capabilities import with_declarations
+from dsl.compile.mcp.tool_expansion import with_mcp_tools
 from dsl.compile.merged_sources import SourceText, merged_sources
 from dsl.compile.personas import AgentResolver
 from dsl.compile.plan_tools import ToolCompiler, without_unread_schemas
@@ -80,6 +81,7 @@ def compile_sources(
         _without_teams(tree, problems)
         raise InvalidDocument(problems.errors)
     capabilities = with_declarations(capabilities, document)
+    document, tree = with_mcp_tools(document, capabilities, tree, problems)
     check_document(document, orchestration, tree, problems, capabilities)
     compiler = _PlanCompiler(document, orchestration, tree, problems, capabilities, model)
     priced = None if pricing is None else partial(pricing, document.llm_config.providers)
@@ -118,7 +120,9 @@ class _PlanCompiler:
         self.tree = tree
         self.problems = problems
         self.context = declared_context(orchestration.context, tree, problems)
-        outputs = DeclaredOutputs(document, capabilities.skills, self.context)
+        outputs = DeclaredOutputs(
+            document, capabilities.skills, self.context, capabilities.mcp_tools
+        )
         self.routes = RouteCompiler(orchestration, tree, problems)
         self.agents = AgentResolver(
             document,

@@ -3,6 +3,7 @@
 The `config` is deep-merged onto the persona; neither is changed.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dsl.compile.models import PersonaModels
@@ -46,9 +47,15 @@ class PersonaMerger:
     """Merges the personas of agent steps with their `config`."""
 
     def __init__(
-        self, llm: LlmConfig, tree: Node, problems: Problems, models: PersonaModels
+        self,
+        llm: LlmConfig,
+        tree: Node,
+        problems: Problems,
+        models: PersonaModels,
+        groups: Mapping[str, Sequence[str]],
     ) -> None:
         self.llm = llm
+        self.groups = groups
         self.tree = tree
         self.problems = problems
         self.models = models
@@ -72,7 +79,8 @@ class PersonaMerger:
         if step.config is not None:
             merged = deep_merge(merged, plain_persona(step.config))
         origins = ((*path, "config"), (*PERSONAS, key))
-        persona = self.models.complete(with_offered_tools(without_nulls(merged)), origins, key)
+        offered = with_offered_tools(without_nulls(merged), self.groups)
+        persona = self.models.complete(offered, origins, key)
         if persona is None:
             return None
         config = (*path, "config") if step.config is not None else None

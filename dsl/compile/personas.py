@@ -36,6 +36,7 @@ from dsl.model.steps import (
     Step,
 )
 from dsl.model.terms import Approval, Consent
+from dsl.model.tools.tool_groups import tool_groups
 from dsl.model.traversal.step_lists import rebuilt
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import UNREADABLE, Json, NodePath
@@ -74,7 +75,9 @@ class AgentResolver:
         """`{plan key: the task's own budgets and their place}`."""
         self._models = PersonaModels(document.llm_config, tree, problems, capabilities, model)
         self._used: set[str] = set()
-        self._merger = PersonaMerger(document.llm_config, tree, problems, self._models)
+        self._merger = PersonaMerger(
+            document.llm_config, tree, problems, self._models, tool_groups(document.tools)
+        )
         self._open: list[str] = []
 
     def team_steps(

@@ -76,7 +76,9 @@ class ToolCompiler:
                 return self._agent(name, section, origin.name, path)
             case "team":
                 return self._team(name, section, origin.name, path)
-            case "function" | "mcp":
+            case "mcp":
+                return self._mcp(name, section, origin.name, path)
+            case "function":
                 return None  # no document declares one
             case _:
                 assert_never(origin.kind)
@@ -86,13 +88,27 @@ class ToolCompiler:
         if contract is None:
             self._unknown("E204", "skill", skill, self.capabilities.skills, (*path, "skill"))
             return None
+        fixed: NodePath = (*path, "fixed")
+        check_command(self.capabilities, self.problems, self.tree, skill, section.fixed, fixed)
+        return self._contracted(name, section, contract, path)
+
+    def _mcp(self, name: str, section: ToolSection, mcp: str, path: NodePath) -> Tool | None:
+        contract = self.capabilities.mcp_tools.get(mcp)
+        if contract is None:
+            return None  # a group, whose members are tools; or an unknown tool, already noted
+        tool = self._contracted(name, section, contract, path)
+        return tool.model_copy(update={"listing": contract.listing})
+
+    def _contracted(
+        self, name: str, section: ToolSection, contract: SkillContract, path: NodePath
+    ) -> Tool:
+        """Return a tool whose call is one activity."""
         tree, problems = self.tree, self.problems
         check_skill_tool(name, section, contract, path, tree, problems)
         self._approval(name, section, contract.input_schema, contract.output_schema)
         labels = tuple(dict.fromkeys((*contract.labels, *section.labels)))
         check_grants(name, section, labels, path, tree, problems)
         fixed: NodePath = (*path, "fixed")
-        check_command(self.capabilities, problems, tree, skill, section.fixed, fixed)
         check_input(tree, problems, contract, section.fixed, fixed, whole=False)
         shown = of_schemas(
             section.requires_approval, contract.input_schema, contract.output_schema, section.fixed
@@ -102,7 +118,8 @@ class ToolCompiler:
         )
         return _pinned(
             Tool(
-                skill=skill,
+                skill=section.skill,
+                mcp=section.mcp,
                 description=section.description or contract.description,
                 fixed=section.fixed,
                 requires_approval=approval,
@@ -216,7 +233,7 @@ class ToolCompiler:
 
 
 def without_unread_schemas(tools: Mapping[str, Tool], offered: Collection[str]) -> dict[str, Tool]:
-    """Drop the schemas of skills that no model may call: a plan is in the history of every run.
+    """Drop the schemas of skills and MCP tools that no model may call: every history has the plan.
 
     Args:
         tools: All tools of the document.
@@ -224,7 +241,7 @@ def without_unread_schemas(tools: Mapping[str, Tool], offered: Collection[str]) 
     """
     return {
         name: tool.model_copy(update={"input_schema": None})
-        if tool.skill is not None and name not in offered
+        if (tool.skill is not None or tool.mcp is not None) and name not in offered
         else tool
         for name, tool in tools.items()
     }

@@ -6,7 +6,7 @@ The compiler checks a document against this; the world implements it. Pure data,
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from dsl.values import Frozen, Json
 
@@ -41,6 +41,37 @@ class SkillContract(Frozen):
     """What its results carry, and where its input goes."""
 
 
+class ServerTool(Frozen):
+    """A tool of an MCP server, as the server lists it."""
+
+    name: str
+    description: str = ""
+    input_schema: Json = Field(default_factory=dict[str, JsonValue])
+    output_schema: Json | None = None
+    hints: Json = Field(default_factory=dict[str, JsonValue])
+    """What the server says of its effects; nothing relies on it."""
+
+
+class ServerListing(Frozen):
+    """The tools of an MCP server when somebody last listed them."""
+
+    configuration: str
+    """Digest of where the server is; another server needs a new listing."""
+    tools: tuple[ServerTool, ...] = ()
+
+
+class McpContract(SkillContract):
+    """The contract of a tool of an MCP server, `server/tool`."""
+
+    listing: str
+    """Digest of the tool as its server lists it; another digest is another tool."""
+
+
+ServerState = Literal["listed", "unlisted", "moved"]
+"""Whether the tools of a configured MCP server are known: its listing is there, is missing, or is
+of another command or address."""
+
+
 class Capabilities(Frozen):
     """Everything that a document may name but not define."""
 
@@ -55,5 +86,11 @@ class Capabilities(Frozen):
     """The packages that the worker lets agent classes come from; None when they are not known."""
     tool_kinds: tuple[str, ...] = ("skill",)
     """What a tool may be made of."""
+    mcp_listings: dict[str, ServerListing] = Field(default_factory=dict[str, ServerListing])
+    """`{MCP server: its tools}`, as recorded."""
+    mcp_servers: dict[str, ServerState] = Field(default_factory=dict[str, ServerState])
+    """The MCP servers that the worker configures."""
+    mcp_tools: dict[str, McpContract] = Field(default_factory=dict[str, McpContract])
+    """Their tools: `{server/tool: contract}`."""
     once_commands: tuple[str, ...] = ()
     """The commands that must not run twice."""

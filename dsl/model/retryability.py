@@ -49,6 +49,8 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
     "NotANumber": "with_other_input",
     "RepeatedCall": "with_other_input",
     "ConversationBusy": "with_other_input",
+    "ToolChanged": "never",
+    "InputRequired": "with_other_input",
     "NestedTooDeep": "never",
     "NotAName": "with_other_input",
     "InvalidBound": "with_other_input",

@@ -6,7 +6,11 @@ from dsl.errors import listed
 from dsl.problem_details import ProblemText, statement
 from dsl.wording.step_names import called
 
-_KINDS = "skill, agent, team"
+_KINDS = "skill, agent, team, mcp"
+
+
+def _with_article(kind: str) -> str:
+    return {"agent": "an agent", "mcp": "an MCP tool"}.get(kind, f"a {kind}")
 
 
 @statement
@@ -27,7 +31,7 @@ def tool_of_several(name: str, kinds: Sequence[str]) -> ProblemText:
 
 @statement
 def tool_not_run(name: str, kind: str, known: Sequence[str]) -> ProblemText:
-    article = "an agent" if kind == "agent" else f"a {kind}"
+    article = _with_article(kind)
     return ProblemText(
         f"the tool {name!r} is made of {article}, which this version does not run as a tool",
         listed(known),
@@ -37,8 +41,8 @@ def tool_not_run(name: str, kind: str, known: Sequence[str]) -> ProblemText:
 
 @statement
 def key_of_other_tool(name: str, key: str, kind: str, wanted: Sequence[str]) -> ProblemText:
-    of = " or ".join({"agent": "an agent", "team": "a team"}.get(one, f"a {one}") for one in wanted)
-    article = "an agent" if kind == "agent" else f"a {kind}"
+    of = " or ".join(map(_with_article, wanted))
+    article = _with_article(kind)
     return ProblemText(
         f"`{key}` belongs to a tool made of {of}, and {name!r} is made of {article}",
         fix=f"remove `{key}`",

@@ -15,6 +15,7 @@ MAX_FILES = 20
 LOADERS = {
     ("activities.call_prices", "activities.contracts"),
     ("activities.call_prices", "activities.providers.provider"),
+    ("activities.mcp_client.server_pool", "activities.mcp_client.mcp_connection"),
     ("activities.providers.provider_registry", "activities.providers.anthropic"),
     ("activities.providers.provider_registry", "activities.providers.openai"),
     ("activities.providers.provider_registry", "activities.providers.openai_responses"),

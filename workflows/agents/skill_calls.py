@@ -45,12 +45,16 @@ async def call_skill(
     place: Location,
     scope: Scope,
     seconds: float | None = None,
+    listing: str | None = None,
 ) -> Outcome:
     """Call the skill by the terms of its contract; the call's key never changes."""
     if place.loop is not None and (again := refused(skill, given, place, scope)) is not None:
         return again
     count = partial(scope.state.executed, place.step)
-    outcome = (await make_call(skill, given, terms, place, scope, count, seconds=seconds)).outcome
+    called = await make_call(
+        skill, given, terms, place, scope, count, seconds=seconds, listing=listing
+    )
+    outcome = called.outcome
     if place.loop is not None:
         record_call(skill, given, outcome, place, scope)
     return outcome
@@ -66,11 +70,12 @@ async def make_call(
     *,
     seconds: float | None = None,
     keep: bool = False,
+    listing: str | None = None,
 ) -> CalledSkill:
     """Make one call, within the budgets of the plan.
 
     Args:
-        skill: `Name.method`.
+        skill: `Name.method`, or `server/tool` of an MCP server.
         given: its input.
         terms: of its contract.
         place: of the call.
@@ -78,6 +83,7 @@ async def make_call(
         count: returns the execution of the step that the call belongs to, for its key.
         seconds: time limit of one attempt, instead of that of the terms.
         keep: whether the worker stores a large result.
+        listing: of an MCP tool, the digest of what its server must still offer.
     """
     state = scope.state
     budgeted = bool(scope.plan.budgets)
@@ -90,7 +96,7 @@ async def make_call(
         state.cached_results.clear()
     state.calls += 1
     state.skill_calls += 1
-    request = SkillRequest(skill=skill, input=given, key=key, keep=keep)
+    request = SkillRequest(skill=skill, input=given, key=key, listing=listing, keep=keep)
     call = Call(
         id=f"{state.calls:04}.{place.team}.{place.name}",
         summary=f"{path}: {skill}",

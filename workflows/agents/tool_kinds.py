@@ -1,4 +1,4 @@
-"""One call of a tool, whatever the tool is made of: a skill, an agent, a team."""
+"""One call of a tool, whatever the tool is made of: a skill, an MCP tool, an agent, a team."""
 
 from collections.abc import Callable, Coroutine
 from typing import NamedTuple, assert_never
@@ -49,7 +49,7 @@ async def call_tool(
     kind, made_of = call.tool.origin
     labelled = LabelledCall.of_tool(call.name, call.tool)
     match kind:
-        case "skill":
+        case "skill" | "mcp":
             known = _cached(call, given, scope)
             if known is not None:
                 end_call(labelled, call.place, scope)
@@ -62,7 +62,7 @@ async def call_tool(
                 return CalledSkill(refused)
             own = given if isinstance(given, dict) else {}
             called = CalledSkill(await _whole(call, own, scope, interpreter))
-        case "function" | "mcp":
+        case "function":
             raise InvalidPlan(f"the tool {call.name!r} is made of what this version cannot call")
         case _:
             assert_never(kind)
@@ -79,11 +79,19 @@ def _cached(call: ToolCall, given: JsonValue, scope: Scope) -> CalledSkill | Non
 
 
 async def _skill(call: ToolCall, skill: str, given: JsonValue, scope: Scope) -> CalledSkill:
-    """Call a skill, and keep its result for equal calls."""
+    """Call a skill or an MCP tool, and keep its result for equal calls."""
     tool, place, state = call.tool, call.place, scope.state
     count = call.counted or (lambda: state.executed(place.step))
     called = await make_call(
-        skill, given, tool.terms, place, scope, count, seconds=call.seconds, keep=call.keep
+        skill,
+        given,
+        tool.terms,
+        place,
+        scope,
+        count,
+        seconds=call.seconds,
+        keep=call.keep,
+        listing=tool.listing or None,
     )
     remember_result(call.name, tool, given, called, state)
     return called

@@ -39,7 +39,7 @@ async def execute(
             f"the arguments of the tool {name!r} are {describe_kind(arguments)}, not a mapping",
         )
     problems = ()
-    if tool.skill is None and tool.input_schema is not None:  # a skill checks its own input
+    if not tool.is_one_call and tool.input_schema is not None:  # a skill checks its own input
         own = {key: value for key, value in arguments.items() if key not in tool.fixed}
         problems = argument_problems(own, tool.input_schema)
     if problems:
@@ -65,7 +65,7 @@ async def execute(
 
 def _accepted(call: ToolCall, outcome: Outcome, scope: Scope) -> Outcome:
     """Publish the work of an agent or a team that other tools read."""
-    if call.tool.skill is None:
+    if not call.tool.is_one_call:
         publish_work(call.name, outcome, call.place, scope)
     return outcome
 
@@ -73,13 +73,16 @@ def _accepted(call: ToolCall, outcome: Outcome, scope: Scope) -> Outcome:
 async def _called(
     call: ToolCall, given: JsonValue, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    """Call the tool; a skill also counts as a call of the loop around the step."""
+    """Call the tool; a skill or an MCP tool also counts as a call of the loop around the step."""
     tool = call.tool
-    if tool.skill is not None and tool.cache is None:
+    if tool.is_one_call and tool.cache is None:
         labelled = LabelledCall.of_tool(call.name, tool)
         if refused := await refused_egress(labelled, given, call.place, scope):
             return refused
-        outcome = await call_skill(tool.skill, given, tool.terms, call.place, scope, call.seconds)
+        listing = tool.listing or None
+        outcome = await call_skill(
+            tool.origin.name, given, tool.terms, call.place, scope, call.seconds, listing
+        )
         end_call(labelled, call.place, scope)
         return outcome
     return (await call_tool(call, given, scope, interpreter)).outcome

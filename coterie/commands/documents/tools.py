@@ -1,4 +1,4 @@
-"""`coterie tools`: list the tools of a document and the worker's skills, show one, or call it."""
+"""`coterie tools`: list the tools of a document and of the worker, show one, call it; refresh."""
 
 import json
 from argparse import ArgumentParser, Namespace
@@ -7,28 +7,37 @@ from typing import cast
 from coterie.display.called_tool import CalledTool, call_from_terminal
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
-from coterie.documents.tool_packages import known_skills, packages_in
-from coterie.documents.trusted_catalog import trusted_catalog
-from coterie.documents.worker_trust import resolved
+from coterie.documents.mcp_listings import read_listings
+from coterie.documents.product_capabilities import capabilities
+from coterie.documents.tool_packages import known_skills
+from coterie.documents.trusted_catalog import trusted_catalog, trusted_document
+from coterie.documents.worker_trust import TrustedConfig, resolved
 from coterie.explaining.tools_text import ListedTool, listed_tools, tool_text, tools_table
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
 from coterie.terminal import say
+from coterie.worker.mcp_refresh import refresh_listings
 from dsl.compile.compiler import Compiled
+from dsl.compile.mcp.server_offers import with_servers
 from dsl.errors import listed, nearest
 from dsl.values import Json
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("action", choices=("list", "show", "call"), help="what to do")
-    parser.add_argument("name", nargs="?", metavar="NAME", help="a tool, or a skill: Name.method")
+    parser.add_argument("action", choices=("list", "show", "call", "refresh"), help="what to do")
+    parser.add_argument(
+        "name",
+        nargs="?",
+        metavar="NAME",
+        help="a tool, a skill (Name.method) or an MCP tool (server/tool); for `refresh` an MCP "
+        "server, default: all",
+    )
     parser.add_argument(
         "--of",
         dest="target",
         metavar="TEAM_OR_FILE",
-        help="the document with the tools; default: the worker's skills, and the functions with "
-        "@tool that coterie.yml allows",
+        help="the document with the tools; default: what the worker offers",
     )
     parser.add_argument(
         "--arguments", default="{}", metavar="JSON", help="the arguments of a call, a JSON object"
@@ -43,16 +52,19 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """List, show or call."""
+    """List, show, call or refresh."""
     catalog = Catalog(settings)
+    if args.action == "refresh":
+        return _refresh(args, catalog, settings)
     compiled = None
     if args.target is not None:
         compiled = compile_located(catalog, catalog.locate(args.target))
-        packages = compiled.worker.tool_packages
-    else:
-        packages = packages_in(tuple(catalog.worker_sources()))
-    skills = known_skills(settings, packages)
-    tools = listed_tools(None if compiled is None else compiled.plan, skills)
+    trusted = _trusted(args, compiled, catalog, settings)
+    skills = known_skills(settings, trusted.tool_packages)
+    listed = capabilities(skills=skills, mcp_listings=read_listings(settings))
+    offered = with_servers(listed, trusted.mcp_servers)
+    plan = None if compiled is None else compiled.plan
+    tools = listed_tools(plan, offered.skills, offered.mcp_tools)
     if args.action == "list":
         say(_json([one.as_dict() for one in tools]) if args.json else tools_table(tools))
         return ExitCode.DONE
@@ -60,8 +72,32 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     if args.action == "show":
         say(_json(tool.as_dict()) if args.json else tool_text(tool))
         return ExitCode.DONE
-    say(_json(_call(tool, args, compiled, catalog, settings)))
+    say(_json(_call(tool, args, trusted, settings)))
     return ExitCode.DONE
+
+
+def _refresh(args: Namespace, catalog: Catalog, settings: Settings) -> ExitCode:
+    """Ask MCP servers for their tools anew; the document need not compile yet."""
+    if args.target is None:
+        trusted = trusted_catalog(settings, catalog, args.workspace)
+    else:
+        trusted = trusted_document(
+            settings, catalog.sources(catalog.locate(args.target)), args.workspace
+        )
+    made = refresh_listings(trusted, settings, () if args.name is None else (args.name,))
+    if args.json:
+        say(_json([one.as_dict() for one in made]))
+    else:
+        say("\n".join(line for one in made for line in one.lines()))
+    return ExitCode.DONE
+
+
+def _trusted(
+    args: Namespace, compiled: Compiled | None, catalog: Catalog, settings: Settings
+) -> TrustedConfig:
+    if compiled is None:
+        return trusted_catalog(settings, catalog, args.workspace)
+    return resolved(compiled.worker, compiled.providers, compiled.tree, settings, args.workspace)
 
 
 def _named(name: str | None, action: str, tools: list[ListedTool]) -> ListedTool:
@@ -79,21 +115,14 @@ def _named(name: str | None, action: str, tools: list[ListedTool]) -> ListedTool
 def _call(
     tool: ListedTool,
     args: Namespace,
-    compiled: Compiled | None,
-    catalog: Catalog,
+    trusted: TrustedConfig,
     settings: Settings,
 ) -> object:
     kind, _, made_of = tool.made_of.partition(" ")
-    if kind != "skill":
+    if kind not in ("skill", "mcp"):
         raise CommandError(
             f"{tool.name!r} is made of the {kind} {made_of!r}, which only a run can call; run a "
             "team that uses it with `coterie run`"
-        )
-    if compiled is None:
-        trusted = trusted_catalog(settings, catalog, args.workspace)
-    else:
-        trusted = resolved(
-            compiled.worker, compiled.providers, compiled.tree, settings, args.workspace
         )
     called = CalledTool(tool, made_of or tool.name)
     return call_from_terminal(called, _arguments(args.arguments), trusted, settings, yes=args.yes)

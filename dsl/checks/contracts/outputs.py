@@ -39,6 +39,7 @@ from dsl.model.steps import (
     WaitStep,
 )
 from dsl.model.terms import Consent
+from dsl.model.tools.tool_section import ToolSection
 from dsl.model.traversal.step_walk import variables, walk
 from dsl.paths import Path
 from dsl.paths import parse as split
@@ -132,8 +133,10 @@ class DeclaredOutputs:
         document: SystemDocument,
         skills: Mapping[str, SkillContract],
         context: Declarations = UNDECLARED,
+        mcp_tools: Mapping[str, SkillContract] | None = None,
     ) -> None:
         self.context = context
+        self._mcp_tools = mcp_tools or {}
         self._personas = document.llm_config.personas
         self._tools = document.tools
         self._skills = skills
@@ -174,13 +177,17 @@ class DeclaredOutputs:
             case WaitStep(message=True, schema_=schema):
                 return schema
             case ToolStep(tool=name) if name in self._tools:
-                return self._contract(self._tools[name].skill or "")
+                return self._tool(self._tools[name])
             case LoopStep():
                 return _OF_LOOPS
             case BlockStep(steps=(*_, last)) if last.when is None and last.on_failure is None:
                 return self._step(last, depth)
             case _:
                 return None
+
+    def _tool(self, section: ToolSection) -> Json | None:
+        found = self._mcp_tools.get(section.mcp or "")
+        return self._contract(section.skill or "") if found is None else found.output_schema or None
 
     def _contract(self, name: str) -> Json | None:
         contract = self._skills.get(name)

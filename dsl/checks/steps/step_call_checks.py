@@ -8,8 +8,10 @@ from dsl.evaluate.because import brief
 from dsl.json_schema.argument_schemas import declared_arguments
 from dsl.model.capabilities import SkillContract
 from dsl.model.steps import ORCHESTRATING, AgentStep, SkillStep, ToolStep
+from dsl.model.tools.tool_groups import is_group, tool_groups
 from dsl.templates.template import is_template
 from dsl.values import NodePath
+from dsl.wording.mcp_wording import group_called
 from dsl.wording.step_wording import (
     conversation_without_model,
     fixed_argument,
@@ -56,13 +58,20 @@ def check_tool(scope: StepScope, step: ToolStep, path: NodePath) -> None:
     if section is None:
         scope.unknown("E204", "tool", step.tool, scope.tools, (*path, "tool"))
         return
+    if is_group(section):
+        members = tool_groups(scope.tools)[step.tool]
+        scope.note_value("E204", (*path, "tool"), group_called(step.tool, members))
+        return
     if isinstance(step.arguments, str):
         return
     for name in step.arguments.keys() & section.fixed.keys():
         place = (*path, "arguments", name)
         scope.note("E213", place, fixed_argument(step.tool, name))
-    contract = scope.capabilities.skills.get(section.skill or "")
-    if contract is None and section.skill is None:
+    offered = scope.capabilities
+    contract: SkillContract | None = offered.skills.get(section.skill or "")
+    if section.mcp is not None:
+        contract = offered.mcp_tools.get(section.mcp)
+    elif section.skill is None:
         schema = declared_arguments(section.input_schema)
         contract = SkillContract(
             name=step.tool, description="", effect="once", input_schema=schema, output_schema={}

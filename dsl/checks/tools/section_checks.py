@@ -24,7 +24,8 @@ from dsl.wording.tool_wording import (
 )
 
 _OWN_KEYS: dict[str, tuple[str, ...]] = {
-    "cache": ("skill",),
+    "cache": ("skill", "mcp"),
+    "include": ("mcp",),
     "input_schema": ("agent", "team"),
     "output_schema": ("agent", "team"),
     "stateful": ("agent",),
@@ -42,6 +43,7 @@ def origin_of(
         "skill": section.skill,
         "agent": section.agent,
         "team": section.team,
+        "mcp": section.mcp,
     }
     found = [ToolOrigin(kind, one) for kind, one in named.items() if one is not None]
     if len(found) == 1:

@@ -4,6 +4,7 @@ from dsl.checks.document_steps import every_step
 from dsl.checks.tools.tool_names import written_personas
 from dsl.model.document import SystemDocument
 from dsl.model.steps import ToolStep
+from dsl.model.tools.tool_groups import tool_groups
 from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template
 from dsl.wording.tool_wording import unused_tool
@@ -20,6 +21,8 @@ def check_unused_tools(document: SystemDocument, tree: Node, problems: Problems)
     used = set(called)
     for persona, _ in written_personas(document):
         used |= {*(persona.tools or ()), *(persona.subagents or ())}
+    for group, members in tool_groups(document.tools).items():
+        used |= {*members, group} if group in used or used & {*members} else {*members}
     file = tree.find(("orchestration", "entry_team")).mark.file
     for name in document.tools:
         place = ("tools", name)

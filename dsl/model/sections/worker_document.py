@@ -14,22 +14,10 @@ from pydantic import (
     model_validator,
 )
 
+from dsl.model.sections.mcp_document import McpServerSection, ServerName
+from dsl.model.sections.variable_names import VariableName
 from dsl.regular_expressions import pattern
 from dsl.values import MAX_COMMAND_TIMEOUT, Frozen, Timeout, misfit
-
-
-def _variable_name(text: str) -> str:
-    if not text.isidentifier() or not text.isascii():
-        raise misfit(
-            "environment_variable", "the name of an environment variable: letters, digits and _"
-        )
-    return text
-
-
-VariableName = Annotated[
-    str, AfterValidator(_variable_name), Field(json_schema_extra={"pattern": "^[A-Za-z_]\\w*$"})
-]
-
 
 RESERVED_PACKAGES = ("activities", "config", "coterie", "dsl", "workflows")
 """Coterie's own packages: it never imports others of these names."""
@@ -276,6 +264,10 @@ class WorkerSection(Frozen):
     """The packages whose functions with `@tool` are tools."""
     tool_env: tuple[VariableName, ...] = ()
     """Names of the environment variables that tools may name as secrets."""
+    mcp_servers: dict[ServerName, McpServerSection] = Field(
+        default_factory=dict[ServerName, McpServerSection]
+    )
+    """`{name: an MCP server}` whose tools documents may use."""
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
     """`{channel: how it reaches people}`; a document can only name channels."""
     web: WebSection | None = None

@@ -78,6 +78,8 @@ class Tool(Frozen):
     """An agent with one conversation in the whole run, and one call at a time."""
     reads: tuple[MemoryRead, ...] = ()
     """Whose work a call of the agent sees besides its arguments."""
+    listing: str = ""
+    """Of an MCP tool: the digest of what its server listed when the plan was compiled."""
     contract: str = ""
     """Digest of all that a caller relies on; another digest is another tool."""
 
@@ -99,6 +101,11 @@ class Tool(Frozen):
             "mcp": self.mcp,
         }
         return next(ToolOrigin(kind, name) for kind, name in named.items() if name is not None)
+
+    @property
+    def is_one_call(self) -> bool:
+        """Whether a call is one activity, which checks its own input."""
+        return self.skill is not None or self.mcp is not None
 
     @property
     def effect(self) -> Effect:

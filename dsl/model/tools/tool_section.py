@@ -11,14 +11,19 @@ from dsl.values import Frozen, Json, Timeout
 
 
 class ToolSection(Frozen):
-    """A tool: a skill, an agent or a team, as something that a model may call."""
+    """A tool: a skill, an agent, a team or a tool of an MCP server, for models and steps."""
 
     skill: str | None = None
-    """`Name.method`; a tool has exactly one of `skill`, `agent` and `team`."""
+    """`Name.method`; a tool has exactly one of `skill`, `agent`, `team` and `mcp`."""
     agent: str | None = None
     """A persona: each call is the work of an agent."""
     team: str | None = None
     """A team: each call runs it to its end, with the arguments in its copy of the context."""
+    mcp: str | None = Field(default=None, pattern=r"^[a-zA-Z0-9_-]{1,40}(/\S+)?$")
+    """`server/tool` of an MCP server that the worker configures, or `server` for all its tools,
+    each as `NAME_tool`."""
+    include: tuple[str, ...] = ()
+    """Of a whole server: the globs of the tools to take, such as `search_*`; empty for all."""
     description: str = ""
     """What it does, for models and people."""
     fixed: Json = Field(default_factory=dict[str, JsonValue])

@@ -1,0 +1,49 @@
+"""What a call of an MCP server came to: an answer, or a failure by what is known of the call."""
+
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from dsl.model.capabilities import ServerTool
+
+
+class ToolAnswer(NamedTuple):
+    """The result of a call."""
+
+    data: JsonValue
+    failed: bool = False
+    """The tool says that it failed, and `data` is its text."""
+
+
+class LeftOut(NamedTuple):
+    """A tool that cannot be offered."""
+
+    name: str
+    why: str
+
+
+class FoundServerTools(NamedTuple):
+    """What a server offers now."""
+
+    tools: tuple[ServerTool, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+class ServerUnreachable(Exception):
+    """The call was never sent; it may succeed later."""
+
+
+class CallLost(Exception):
+    """The call was sent, and no answer came: whether it happened is not known."""
+
+
+class CallRefused(Exception):
+    """The server refused the call, or answered what the protocol does not allow."""
+
+
+class ToolDrifted(Exception):
+    """The server offers another tool under this name than the plan was compiled with."""
+
+
+class InputAsked(Exception):
+    """The tool asks a person something before it goes on."""

@@ -1,0 +1,93 @@
+"""Turn what an MCP server sends into plain data: its tools, and the results of calls.
+
+All of it is untrusted: sizes are bounded here, and what cannot be text or JSON is named instead of
+passed on.
+"""
+
+import json
+from collections.abc import Iterable
+
+import mcp_types as types
+from pydantic_core import to_jsonable_python
+
+from activities.mcp_client.call_outcomes import LeftOut, ToolAnswer
+from dsl.json_schema.schema_grammar import grammar_fault
+from dsl.model.capabilities import ServerTool
+from dsl.values import Json
+from dsl.visible import visible
+
+MAX_TOOL_SIZE = 100_000
+"""Bytes of JSON of one tool; a larger one is left out."""
+
+MAX_TEXT = 500_000
+"""Characters of a result's text; the rest is cut off."""
+
+_MAX_NAME_LENGTH = 128
+
+
+def server_tool(tool: types.Tool) -> ServerTool | LeftOut:
+    """Return a listed tool, or why it cannot be offered."""
+    name = visible(tool.name)[:_MAX_NAME_LENGTH]
+    if name != tool.name or not name or any(one.isspace() for one in name):
+        return LeftOut(name, "its name is empty, too long, or not printable")
+    annotations = tool.annotations
+    hints = {} if annotations is None else annotations.model_dump(exclude_none=True)
+    hints.pop("title", None)
+    listed = ServerTool(
+        name=name,
+        description=tool.description or "",
+        input_schema=_sorted(tool.input_schema),
+        output_schema=None if tool.output_schema is None else _sorted(tool.output_schema),
+        hints=hints,
+    )
+    size = len(listed.model_dump_json())
+    if size > MAX_TOOL_SIZE:
+        return LeftOut(name, f"it has {size} bytes, more than {MAX_TOOL_SIZE}")
+    for schema in (listed.input_schema, listed.output_schema):
+        wrong = None if schema is None else grammar_fault(schema)
+        if wrong is not None:
+            return LeftOut(name, f"its schema is not a valid JSON Schema, at {visible(wrong)}")
+    return listed
+
+
+def _sorted(schema: Json) -> Json:
+    """Return it with sorted keys: servers send them in any order."""
+    return json.loads(json.dumps(schema, sort_keys=True))
+
+
+def tool_answer(result: types.CallToolResult) -> ToolAnswer:
+    """Return structured content if there is some, otherwise the text of all parts."""
+    if result.is_error:
+        return ToolAnswer(_text(result.content) or "it failed without a message", failed=True)
+    if result.structured_content is not None:
+        return ToolAnswer(to_jsonable_python(result.structured_content))
+    return ToolAnswer(_text(result.content))
+
+
+def _text(parts: Iterable[types.ContentBlock]) -> str:
+    text = "\n".join(map(_part, parts))
+    if len(text) > MAX_TEXT:
+        text = f"{text[:MAX_TEXT]}\n[cut off: {len(text) - MAX_TEXT} more characters]"
+    return visible(text)
+
+
+def _part(part: types.ContentBlock) -> str:
+    match part:
+        case types.TextContent(text=text):
+            return text
+        case types.ImageContent(data=data, mime_type=kind):
+            return _not_passed_on("an image", kind, data)
+        case types.AudioContent(data=data, mime_type=kind):
+            return _not_passed_on("a recording", kind, data)
+        case types.ResourceLink(uri=uri, name=name):
+            return f"[a link to the resource {name!r}: {uri}]"
+        case types.EmbeddedResource(resource=types.TextResourceContents(text=text)):
+            return text
+        case types.EmbeddedResource(resource=types.BlobResourceContents(blob=data, mime_type=kind)):
+            return _not_passed_on("a file", kind or "of an unknown type", data)
+        case _:
+            return f"[a part of the type {part.type!r}, which is not passed on]"
+
+
+def _not_passed_on(what: str, kind: str, data: str) -> str:
+    return f"[{what} ({kind}, {len(data) * 3 // 4} bytes), which is not passed on]"

@@ -1,0 +1,156 @@
+"""The MCP servers of one worker: connections are opened by the first call, shared, and reopened."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING
+
+from activities.mcp_client.call_outcomes import (
+    FoundServerTools,
+    ServerUnreachable,
+    ToolAnswer,
+    ToolDrifted,
+)
+from activities.mcp_client.server_settings import McpServer
+from activities.mcp_client.tool_difference import differences
+from dsl.errors import listed
+from dsl.model.capabilities import ServerListing, ServerTool
+from dsl.model.tools.tool_digests import digest_of_tool
+from dsl.values import Json
+
+if TYPE_CHECKING:
+    from activities.mcp_client.mcp_connection import McpConnection
+
+MAX_LISTING_AGE = 60.0
+"""Seconds for which a listing is trusted for calls that may be repeated; other calls always ask."""
+
+
+class McpServers:
+    """The configured servers, and the connections to them."""
+
+    def __init__(
+        self,
+        servers: Mapping[str, McpServer],
+        recorded: Callable[[], Mapping[str, ServerListing]],
+    ) -> None:
+        """Store what is configured; nothing connects yet.
+
+        Args:
+            servers: By name.
+            recorded: Returns the recorded listings, to show what has changed since.
+        """
+        self.servers = servers
+        self._recorded = recorded
+        self._open: dict[str, McpConnection] = {}
+        self._locks = {name: asyncio.Lock() for name in servers}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    async def call(
+        self,
+        server: str,
+        tool: str,
+        arguments: Json,
+        *,
+        digest: str | None,
+        seconds: float,
+        ask_first: bool,
+    ) -> ToolAnswer:
+        """Call a tool, if it is still the one that the plan was compiled with.
+
+        A server that is found dead before the call was sent is reopened once.
+
+        Args:
+            server: A configured one.
+            tool: As the server names it.
+            arguments: Checked against its schema.
+            digest: Of the tool when the plan was compiled; None for whatever it is now.
+            seconds: Time limit of the call itself.
+            ask_first: Whether the server lists its tools before the call in any case.
+
+        Raises:
+            ServerUnreachable: The call was not sent.
+            ToolDrifted: The server offers another tool under this name, or none.
+            CallLost: The call was sent, and no answer came.
+            CallRefused: The server refused the call.
+            InputAsked: The tool asks a question.
+        """
+        while True:
+            connection, reused = await self._connection(server)
+            try:
+                offered = await connection.tools(0.0 if ask_first else MAX_LISTING_AGE)
+                self._check(server, tool, offered, digest)
+                return await connection.call(tool, arguments, seconds)
+            except ServerUnreachable:
+                self._drop(server, connection)
+                if not reused:
+                    raise
+
+    async def list_tools(self, server: str) -> FoundServerTools:
+        """Return what a server offers now.
+
+        Raises:
+            ServerUnreachable: It cannot be started or reached, or does not answer.
+        """
+        connection, _ = await self._connection(server)
+        tools = await connection.tools(0.0)
+        return FoundServerTools(tuple(tools.values()), connection.left_out)
+
+    async def close(self) -> None:
+        """End all connections, and the servers that are commands."""
+        for name, connection in list(self._open.items()):
+            self._drop(name, connection)
+        if self._closing:
+            await asyncio.wait(self._closing)
+
+    def _check(
+        self, server: str, tool: str, offered: Mapping[str, ServerTool], digest: str | None
+    ) -> None:
+        current = offered.get(tool)
+        if current is None:
+            raise ToolDrifted(
+                f"the MCP server {server!r} has no tool {tool!r} any more; it has "
+                f"{listed(offered)}. Run `coterie tools refresh {server}` and start a new run"
+            )
+        if digest is None or digest_of_tool(current) == digest:
+            return
+        listing = self._recorded().get(server)
+        known = () if listing is None else listing.tools
+        before = next((one for one in known if digest_of_tool(one) == digest), None)
+        what = (
+            "the recorded listing has another version, too"
+            if before is None
+            else "; ".join(differences(before, current))
+        )
+        raise ToolDrifted(
+            f"{server}/{tool} has changed since the plan was compiled and is not called: {what}. "
+            f"Check the change with `coterie tools refresh {server}`, and start a new run"
+        )
+
+    async def _connection(self, server: str) -> "tuple[McpConnection, bool]":
+        """Return the open connection, or a new one; and whether it was open already."""
+        from activities.mcp_client.mcp_connection import McpConnection
+
+        async with self._locks[server]:
+            known = self._open.get(server)
+            if known is not None and not known.is_over:
+                return known, True
+            if known is not None:
+                self._drop(server, known)
+            connection = McpConnection(self.servers[server])
+            try:
+                await connection.open()
+            except BaseException:
+                self._later(connection.close())
+                raise
+            self._open[server] = connection
+            return connection, False
+
+    def _drop(self, server: str, connection: "McpConnection") -> None:
+        """Close a connection in the background; the next call opens another."""
+        if self._open.get(server) is connection:
+            del self._open[server]
+        self._later(connection.close())
+
+    def _later(self, closing: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(closing)
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)

@@ -1,0 +1,105 @@
+"""Call a tool of an MCP server as a skill, by the terms of the worker's configuration."""
+
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from activities.contracts import FailureType
+from activities.mcp_client.call_outcomes import (
+    CallLost,
+    CallRefused,
+    InputAsked,
+    ServerUnreachable,
+    ToolDrifted,
+)
+from activities.mcp_client.server_pool import McpServers
+from activities.skills.missing_packages import needing
+from activities.workspace.skill_base import (
+    OutcomeLost,
+    SkillContext,
+    SkillFailure,
+    SkillRefusal,
+)
+from dsl.errors import listed, nearest
+from dsl.json_values import describe_kind
+from dsl.model.capabilities import Effect
+
+
+@dataclass(frozen=True)
+class McpSkill:
+    """A tool of a configured server."""
+
+    server: str
+    tool: str
+    servers: McpServers = field(repr=False)
+    listing: str | None = None
+    """Digest of the tool that the plan was compiled with; None calls whatever it is now."""
+
+    @property
+    def name(self) -> str:
+        """`server/tool`."""
+        return f"{self.server}/{self.tool}"
+
+    @property
+    def effect(self) -> Effect:
+        """What a repeated call does, by the worker's configuration; its server has no say."""
+        return self.servers.servers[self.server].section.terms_of(self.tool).effect or "once"
+
+    async def call(self, value: JsonValue, context: SkillContext) -> JsonValue:
+        """Call the tool, if it has not changed since the plan was compiled.
+
+        Raises:
+            SkillRefusal: It has changed, it asks a person, or its server refuses the call.
+            SkillFailure: It failed, or its server cannot be reached.
+            OutcomeLost: No answer came to a call that may happen only once.
+        """
+        if not isinstance(value, dict):
+            raise SkillRefusal(f"{self.name} takes a mapping, not {describe_kind(value)}")
+        section = self.servers.servers[self.server].section
+        terms = section.terms_of(self.tool)
+        once = self.effect == "once"
+        try:
+            with needing("mcp", self.name):
+                answer = await self.servers.call(
+                    self.server,
+                    self.tool,
+                    value,
+                    digest=self.listing,
+                    seconds=context.timeout or terms.timeout or section.timeout,
+                    ask_first=once,
+                )
+        except ServerUnreachable as failure:
+            raise SkillFailure(str(failure), may_pass=True) from None
+        except CallLost as lost:
+            if once:
+                raise OutcomeLost(str(lost)) from None
+            raise SkillFailure(str(lost), may_pass=True) from None
+        except CallRefused as refused:
+            raise SkillRefusal(str(refused)) from None
+        except ToolDrifted as drifted:
+            raise SkillRefusal(str(drifted), FailureType.TOOL_CHANGED) from None
+        except InputAsked as asked:
+            raise SkillRefusal(
+                f"{self.name} asks a person, and nobody can answer it here: {asked}",
+                FailureType.INPUT_REQUIRED,
+            ) from None
+        if answer.failed:
+            raise SkillFailure(f"{self.name} failed: {answer.data}")
+        return answer.data
+
+
+def mcp_skill(name: str, listing: str | None, servers: McpServers | None) -> McpSkill:
+    """Return the tool `server/tool` of a configured server.
+
+    Raises:
+        SkillRefusal: The worker has no such server.
+    """
+    server, _, tool = name.partition("/")
+    known = () if servers is None else tuple(servers.servers)
+    if servers is None or server not in known:
+        hint = nearest(server, known)
+        raise SkillRefusal(
+            f"this worker has no MCP server {server!r}; `worker.mcp_servers` of its configuration "
+            f"has {listed(known) or 'none'}" + (f"; {hint}" if hint else "")
+        )
+    return McpSkill(server, tool, servers, listing)

@@ -1,0 +1,53 @@
+"""What a new listing of an MCP server changed."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from activities.mcp_client.call_outcomes import LeftOut
+from activities.mcp_client.tool_difference import differences
+from coterie.text.problems import counted
+from dsl.model.capabilities import ServerListing, ServerTool
+from dsl.values import Json
+
+
+class RefreshedListing(NamedTuple):
+    """The tools of a server now, and when they were last recorded."""
+
+    server: str
+    before: ServerListing | None
+    now: ServerListing
+    left_out: tuple[LeftOut, ...] = ()
+
+    def as_dict(self) -> Json:
+        """Return what changed as JSON."""
+        old, new = self._tools(self.before), self._tools(self.now)
+        return {
+            "server": self.server,
+            "tools": [*new],
+            "added": [name for name in new if name not in old],
+            "removed": [name for name in old if name not in new],
+            "changed": {
+                name: [*differences(old[name], new[name])]
+                for name in new
+                if name in old and old[name] != new[name]
+            },
+            "left_out": {one.name: one.why for one in self.left_out},
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield the changes for people."""
+        old, new = self._tools(self.before), self._tools(self.now)
+        unchanged = self.before is not None and old == new
+        yield f"{self.server}: {counted(len(new), 'tool')}" + (", unchanged" if unchanged else "")
+        for name in new:
+            if name not in old:
+                yield f"  + {name}"
+            elif old[name] != new[name]:
+                yield f"  ~ {name}"
+                yield from (f"      {line}" for line in differences(old[name], new[name]))
+        yield from (f"  - {name}" for name in old if name not in new)
+        yield from (f"  left out: {one.name}: {one.why}" for one in self.left_out)
+
+    @staticmethod
+    def _tools(listing: ServerListing | None) -> dict[str, ServerTool]:
+        return {} if listing is None else {tool.name: tool for tool in listing.tools}

@@ -1,0 +1,65 @@
+"""The recorded tools of MCP servers: a file of the project, which compiling reads.
+
+`coterie tools refresh` writes it. It belongs into version control: a review then shows every change
+of a tool that somebody else's server makes.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from activities.os_errors import reason_of
+from activities.workspace.project_files import replace_file
+from coterie.failures import CommandError
+from coterie.settings import LISTINGS_FILE, Settings
+from dsl.model.capabilities import ServerListing
+from dsl.values import Frozen
+
+_DRAFT = f"{LISTINGS_FILE}.draft"
+_FIX = "write it again with `coterie tools refresh`"
+
+
+class _ListingsFile(Frozen):
+    """The content of the file."""
+
+    version: Literal[1] = 1
+    servers: dict[str, ServerListing] = Field(default_factory=dict[str, ServerListing])
+
+
+def read_listings(settings: Settings) -> dict[str, ServerListing]:
+    """Return `{MCP server: its recorded tools}`; empty if there is no file.
+
+    Raises:
+        CommandError: The file cannot be read.
+    """
+    path = settings.project / LISTINGS_FILE
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise CommandError(f"could not read {path}: {reason_of(error)}") from None
+    except UnicodeDecodeError:
+        raise CommandError(f"{path} is not UTF-8 text; {_FIX}") from None
+    try:
+        return _ListingsFile.model_validate_json(text).servers
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"])) or "its start"
+        raise CommandError(f"{path} cannot be understood at {place}; {_FIX}") from None
+
+
+def write_listings(settings: Settings, servers: Mapping[str, ServerListing]) -> None:
+    """Write the file, with sorted keys, so that a diff shows only what changed.
+
+    Raises:
+        CommandError: It cannot be written.
+    """
+    path = settings.project / LISTINGS_FILE
+    content = _ListingsFile(servers=dict(servers)).model_dump(mode="json")
+    text = json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False)
+    try:
+        replace_file(settings.project, LISTINGS_FILE, f"{text}\n".encode(), _DRAFT)
+    except OSError as error:
+        raise CommandError(f"could not write {path}: {reason_of(error)}") from None

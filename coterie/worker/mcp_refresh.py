@@ -1,0 +1,82 @@
+"""List the tools of MCP servers anew, and record them for the compiler."""
+
+from collections.abc import Sequence
+
+from activities.mcp_client.call_outcomes import ServerUnreachable
+from activities.mcp_client.server_pool import McpServers
+from activities.skills.missing_packages import needing
+from activities.workspace.skill_base import SkillFailure
+from coterie.documents.listing_changes import RefreshedListing
+from coterie.documents.mcp_listings import read_listings, write_listings
+from coterie.documents.worker_trust import TrustedConfig
+from coterie.failures import CommandError
+from coterie.interrupts import run_async
+from coterie.settings import Settings
+from coterie.worker.surroundings import mcp_servers_of
+from dsl.errors import listed, nearest
+from dsl.model.capabilities import ServerListing
+from dsl.model.tools.tool_digests import digest_of_place
+
+
+def refresh_listings(
+    trusted: TrustedConfig, settings: Settings, names: Sequence[str]
+) -> tuple[RefreshedListing, ...]:
+    """Ask servers for their tools, and record the answers.
+
+    Args:
+        trusted: The worker's configuration.
+        settings: Of the command.
+        names: The servers; none for all that are configured. Then others are dropped from the file.
+
+    Raises:
+        CommandError: A server is unknown or cannot be reached, or the file cannot be written.
+    """
+    known = trusted.mcp_servers
+    for name in names:
+        if name not in known:
+            hint = nearest(name, known)
+            raise CommandError(
+                f"unknown MCP server {name!r}; `worker.mcp_servers` has {listed(known) or 'none'}. "
+                f"{hint}".rstrip(". ")
+            )
+    if not known:
+        raise CommandError("no MCP server is configured; add one to `worker.mcp_servers`")
+    recorded = _recorded(settings, ignore_faults=not names)
+    kept = recorded if names else {}
+    found = run_async(_listed(trusted, settings, names or tuple(known)))
+    made = tuple(
+        RefreshedListing(one.server, recorded.get(one.server), one.now, one.left_out)
+        for one in found
+    )
+    write_listings(settings, {**kept, **{one.server: one.now for one in made}})
+    return made
+
+
+def _recorded(settings: Settings, *, ignore_faults: bool) -> dict[str, ServerListing]:
+    try:
+        return read_listings(settings)
+    except CommandError:
+        if ignore_faults:  # the file is written anew as a whole
+            return {}
+        raise
+
+
+async def _listed(
+    trusted: TrustedConfig, settings: Settings, names: Sequence[str]
+) -> list[RefreshedListing]:
+    servers = mcp_servers_of(trusted, settings)
+    try:
+        return [await _one(name, trusted, servers) for name in names]
+    except (ServerUnreachable, SkillFailure) as failure:
+        raise CommandError(str(failure)) from None
+    finally:
+        await servers.close()
+
+
+async def _one(name: str, trusted: TrustedConfig, servers: McpServers) -> RefreshedListing:
+    with needing("mcp", f"the MCP server {name!r}"):
+        found = await servers.list_tools(name)
+    tools = tuple(sorted(found.tools, key=lambda tool: tool.name))
+    place = digest_of_place(trusted.mcp_servers[name])
+    now = ServerListing(configuration=place, tools=tools)
+    return RefreshedListing(name, None, now, found.left_out)

@@ -1,0 +1,67 @@
+"""What configured MCP servers offer: contracts from their recorded listings, by the worker's terms.
+
+A server's own hints never relax anything: a tool is `once`, `untrusted` and `egress` unless the
+worker's configuration says otherwise.
+"""
+
+from collections.abc import Mapping
+
+from dsl.model.capabilities import (
+    Capabilities,
+    Label,
+    McpContract,
+    ServerListing,
+    ServerState,
+    ServerTool,
+)
+from dsl.model.sections.mcp_document import McpServerSection
+from dsl.model.tools.tool_digests import digest_of_place, digest_of_tool
+
+STRICTEST: tuple[Label, ...] = ("untrusted", "egress")
+"""The labels of a tool that the worker's configuration says nothing about."""
+
+_RETRIES = 2
+
+
+def with_servers(
+    capabilities: Capabilities, servers: Mapping[str, McpServerSection]
+) -> Capabilities:
+    """Return the capabilities with these MCP servers and their tools, as recorded."""
+    states, tools = dict(capabilities.mcp_servers), dict(capabilities.mcp_tools)
+    for name, section in servers.items():
+        listing = capabilities.mcp_listings.get(name)
+        states[name] = _state(section, listing)
+        tools = {one: contract for one, contract in tools.items() if server_of(one) != name}
+        if listing is not None and states[name] == "listed":
+            tools |= {
+                f"{name}/{tool.name}": contract_of(name, section, tool) for tool in listing.tools
+            }
+    return capabilities.model_copy(update={"mcp_servers": states, "mcp_tools": tools})
+
+
+def server_of(tool: str) -> str:
+    """Return the server of `server/tool`."""
+    return tool.partition("/")[0]
+
+
+def contract_of(server: str, section: McpServerSection, tool: ServerTool) -> McpContract:
+    """Return the contract of one tool of a server."""
+    terms = section.terms_of(tool.name)
+    effect = terms.effect or "once"
+    return McpContract(
+        name=f"{server}/{tool.name}",
+        description=tool.description,
+        effect=effect,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema or {},
+        timeout=terms.timeout or section.timeout,
+        retries=0 if effect == "once" else _RETRIES if terms.retries is None else terms.retries,
+        labels=STRICTEST if terms.labels is None else terms.labels,
+        listing=digest_of_tool(tool),
+    )
+
+
+def _state(section: McpServerSection, listing: ServerListing | None) -> ServerState:
+    if listing is None:
+        return "unlisted"
+    return "listed" if listing.configuration == digest_of_place(section) else "moved"

@@ -1,0 +1,125 @@
+"""Expand `{mcp: server}` into a tool for each tool of that MCP server, with its place in the tree.
+
+Nothing connects to a server here: its tools come from a recorded listing.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from dsl.compile.mcp.server_offers import server_of
+from dsl.errors import Code
+from dsl.model.capabilities import Capabilities, McpContract
+from dsl.model.document import SystemDocument
+from dsl.model.tools.tool_groups import is_group, is_included, member_name
+from dsl.model.tools.tool_section import ToolSection
+from dsl.problem_details import Details
+from dsl.source.nodes import Node, Problems
+from dsl.source.unknown_names import unknown
+from dsl.values import NodePath
+from dsl.wording.mcp_wording import (
+    group_described,
+    included_by_tool,
+    members_collide,
+    server_not_listed,
+)
+from dsl.wording.tool_wording import tool_name_refused
+
+_MAX_NAME_LENGTH = 64
+
+
+def with_mcp_tools(
+    document: SystemDocument, capabilities: Capabilities, tree: Node, problems: Problems
+) -> tuple[SystemDocument, Node]:
+    """Return the document and its tree with a tool for each member of a group.
+
+    A tool that the document declares under a member's name takes its place.
+    """
+    expansion = _Expansion(capabilities, tree, problems)
+    tools = dict(document.tools)
+    nodes = dict(tree.find(("tools",)).entries())
+    for name, section in document.tools.items():
+        if section.mcp is None:
+            continue
+        contracts = expansion.tools_of(section.mcp, ("tools", name, "mcp"))
+        if not is_group(section):
+            expansion.check_one(name, section, contracts)
+            continue
+        for member, contract in expansion.members(name, section, contracts):
+            if member in document.tools:
+                continue
+            if member in tools:
+                expansion.note_collision(name, member)
+            own: dict[str, object] = {"mcp": contract.name, "include": (), "description": ""}
+            tools[member] = section.model_copy(update=own)
+            nodes[member] = nodes[name]
+    if len(tools) == len(document.tools):
+        return document, tree
+    written = tree.find(("tools",)).with_value(nodes)
+    expanded = tree.with_value({**tree.entries(), "tools": written})
+    return document.model_copy(update={"tools": tools}), expanded
+
+
+class _Expansion:
+    """Looks up the tools of configured servers, and notes what is wrong."""
+
+    def __init__(self, capabilities: Capabilities, tree: Node, problems: Problems) -> None:
+        self.capabilities = capabilities
+        self.tree = tree
+        self.problems = problems
+
+    def tools_of(self, named: str, path: NodePath) -> Sequence[McpContract] | None:
+        """Return the tools of a server; None, and a problem, if they are not known."""
+        server = server_of(named)
+        mark = self.tree.find(path).mark
+        state = self.capabilities.mcp_servers.get(server)
+        match state:
+            case None:
+                known = self.capabilities.mcp_servers
+                unknown(self.problems, mark, path, "E204", "MCP server", server, known)
+                return None
+            case "unlisted" | "moved":
+                self.problems.note("E509", mark, path, server_not_listed(server, state))
+                return None
+            case "listed":
+                tools = self.capabilities.mcp_tools
+                return [one for name, one in tools.items() if server_of(name) == server]
+
+    def check_one(
+        self, name: str, section: ToolSection, contracts: Sequence[McpContract] | None
+    ) -> None:
+        """Note a single tool that its server does not have, or that has `include`."""
+        if section.include:
+            self._note("E107", ("tools", name, "include"), included_by_tool(name))
+        known = None if contracts is None else [one.name for one in contracts]
+        if known is not None and section.mcp is not None and section.mcp not in known:
+            path = ("tools", name, "mcp")
+            mark = self.tree.find(path).mark
+            unknown(self.problems, mark, path, "E204", "MCP tool", section.mcp, known)
+
+    def members(
+        self, name: str, section: ToolSection, contracts: Sequence[McpContract] | None
+    ) -> Iterator[tuple[str, McpContract]]:
+        """Yield each member of a group; note globs that match nothing, and unusable names."""
+        if section.description:
+            self._note("E107", ("tools", name, "description"), group_described(name))
+        if contracts is None:
+            return
+        plain = {one.name.partition("/")[2]: one for one in contracts}
+        for index, pattern in enumerate(section.include):
+            alone = section.model_copy(update={"include": (pattern,)})
+            if not any(is_included(alone, tool) for tool in plain):
+                path = ("tools", name, "include", index)
+                mark = self.tree.find(path).mark
+                unknown(self.problems, mark, path, "E204", "MCP tool", pattern, plain)
+        for tool, contract in plain.items():
+            if is_included(section, tool):
+                member = member_name(name, tool)
+                if len(member) > _MAX_NAME_LENGTH:
+                    self._note("E105", ("tools", name), tool_name_refused(member))
+                yield member, contract
+
+    def note_collision(self, name: str, member: str) -> None:
+        """Note two members of one name."""
+        self._note("E208", ("tools", name), members_collide(name, member))
+
+    def _note(self, code: Code, path: NodePath, details: Details) -> None:
+        self.problems.note(code, self.tree.find(path).at, path, details)

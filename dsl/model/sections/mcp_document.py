@@ -1,0 +1,75 @@
+"""The section `worker.mcp_servers`: the MCP servers whose tools documents may use."""
+
+from fnmatch import fnmatchcase
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from dsl.model.capabilities import Effect, Label
+from dsl.model.sections.variable_names import VariableName
+from dsl.values import MAX_COMMAND_TIMEOUT, Frozen, Timeout, misfit
+
+ServerName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,40}$")]
+_HEADER = r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"
+HeaderName = Annotated[str, Field(pattern=_HEADER)]
+
+
+class McpToolTerms(Frozen):
+    """What the worker trusts tools of a server with, beyond the strictest terms."""
+
+    effect: Effect | None = None
+    """What a repeated call does. Default: `once`, whatever the server says."""
+    labels: tuple[Label, ...] | None = None
+    """Default: `untrusted` and `egress`."""
+    timeout: Timeout | None = Field(default=None, le=MAX_COMMAND_TIMEOUT)
+    """Time limit of one attempt. Default: that of the server."""
+    retries: int | None = Field(default=None, ge=0, le=100)
+    """Additional attempts of a call whose effect is not `once`. Default: 2."""
+
+
+class McpServerSection(Frozen):
+    """An MCP server: a command that speaks on its standard input and output, or an address."""
+
+    command: tuple[str, ...] = ()
+    """Program and arguments; no shell. It runs in the workspace."""
+    env: tuple[VariableName, ...] = ()
+    """Names of further environment variables that the command may see."""
+    url: str | None = Field(default=None, pattern=r"^https?://[^\s/@]+(/\S*)?$")
+    """The address of a server that speaks streamable HTTP."""
+    headers: dict[HeaderName, VariableName] = Field(default_factory=dict[HeaderName, VariableName])
+    """`{header: the NAME of the environment variable with its value}`."""
+    token_env: VariableName | None = None
+    """The NAME of the environment variable with the token of `Authorization: Bearer`."""
+    timeout: Timeout = Field(default=60.0, le=MAX_COMMAND_TIMEOUT)
+    """Time limit of one attempt of a call."""
+    start_timeout: Timeout = Field(default=15.0, le=300)
+    """Time limit for starting the server, or connecting to it."""
+    tools: dict[str, McpToolTerms] = Field(default_factory=dict[str, McpToolTerms])
+    """`{tool, or a glob of tools: its terms}`; the first entry that matches counts."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "McpServerSection":
+        if bool(self.command) == (self.url is not None):
+            raise misfit("mcp_server", "an MCP server has one of `command` and `url`")
+        if self.url is not None and self.env:
+            raise misfit("mcp_server", "`env` is for a command, and this server has a `url`")
+        if self.command and (self.headers or self.token_env is not None):
+            raise misfit(
+                "mcp_server", "`headers` and `token_env` are for a `url`; a command gets `env`"
+            )
+        if self.command and not self.command[0].strip():
+            raise misfit("mcp_server", "a program and its arguments; the program is not empty")
+        return self
+
+    def terms_of(self, tool: str) -> McpToolTerms:
+        """Return the terms of one of its tools."""
+        for pattern, terms in self.tools.items():
+            if fnmatchcase(tool, pattern):
+                return terms
+        return McpToolTerms()
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The names of the environment variables that it gets."""
+        token = () if self.token_env is None else (self.token_env,)
+        return tuple(dict.fromkeys((*self.env, *self.headers.values(), *token)))

@@ -1,0 +1,52 @@
+"""Problems of tools that MCP servers offer."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from dsl.errors import listed
+from dsl.problem_details import ProblemText, statement
+
+
+@statement
+def server_not_listed(server: str, state: Literal["unlisted", "moved"]) -> ProblemText:
+    why = {
+        "unlisted": "nobody has listed them yet",
+        "moved": "its `command` or `url` has changed since somebody listed them",
+    }[state]
+    return ProblemText(
+        f"the tools of the MCP server {server!r} are not known: {why}",
+        fix=f"run `coterie tools refresh {server}`",
+    )
+
+
+@statement
+def included_by_tool(name: str) -> ProblemText:
+    return ProblemText(
+        f"`include` chooses tools of a whole MCP server, and {name!r} is one tool",
+        fix="remove `include`, or write only the server's name in `mcp`",
+    )
+
+
+@statement
+def group_described(name: str) -> ProblemText:
+    return ProblemText(
+        f"`description` has no effect: {name!r} stands for several tools, and each has its own",
+        fix="remove `description`, or declare one of the tools on its own",
+    )
+
+
+@statement
+def members_collide(name: str, member: str) -> ProblemText:
+    return ProblemText(
+        f"two tools of the group {name!r} would both have the name {member!r}",
+        fix="declare them on their own: `{mcp: server/tool}`",
+    )
+
+
+@statement
+def group_called(name: str, members: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"{name!r} stands for several tools of an MCP server, and a step calls one",
+        listed(members),
+        "name one of these",
+    )

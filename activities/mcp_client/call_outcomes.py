@@ -15,7 +15,7 @@ class ToolAnswer(NamedTuple):
     """The tool says that it failed, and `data` is its text."""
 
 
-class LeftOut(NamedTuple):
+class UnusableTool(NamedTuple):
     """A tool that cannot be offered."""
 
     name: str
@@ -26,7 +26,7 @@ class FoundServerTools(NamedTuple):
     """What a server offers now."""
 
     tools: tuple[ServerTool, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[UnusableTool, ...]
 
 
 class ServerUnreachable(Exception):
@@ -37,7 +37,7 @@ class CallLost(Exception):
     """The call was sent, and no answer came: whether it happened is not known."""
 
 
-class CallRefused(Exception):
+class McpCallRefused(Exception):
     """The server refused the call, or answered what the protocol does not allow."""
 
 
@@ -46,4 +46,4 @@ class ToolDrifted(Exception):
 
 
 class InputAsked(Exception):
-    """The tool asks a person something before it goes on."""
+    """The tool asks a person something before it continues."""

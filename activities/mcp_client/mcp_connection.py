@@ -22,11 +22,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from activities.mcp_client.call_outcomes import (
     CallLost,
-    CallRefused,
     InputAsked,
-    LeftOut,
+    McpCallRefused,
     ServerUnreachable,
     ToolAnswer,
+    UnusableTool,
 )
 from activities.mcp_client.error_output import ErrorOutput
 from activities.mcp_client.server_answers import server_tool, tool_answer
@@ -60,7 +60,7 @@ class McpConnection:
         self._tools: dict[str, ServerTool] = {}
         self._listed = 0.0
         """When the listing began, or 0 if there is none or it has changed since."""
-        self.left_out: tuple[LeftOut, ...] = ()
+        self.left_out: tuple[UnusableTool, ...] = ()
         """The tools that cannot be offered, of the latest listing."""
         self._questions: list[str] = []
 
@@ -115,7 +115,7 @@ class McpConnection:
         Raises:
             ServerUnreachable: The server did not accept the call.
             CallLost: No answer came, or none that can be understood.
-            CallRefused: The server refused the call.
+            McpCallRefused: The server refused the call.
             InputAsked: The tool asks a question.
         """
         asked = len(self._questions)
@@ -145,12 +145,12 @@ class McpConnection:
             case types.INVALID_REQUEST:  # such as a session that the server forgot
                 return ServerUnreachable(self._message("refuses requests", error))
             case _:
-                return CallRefused(self._message("refused the call", error))
+                return McpCallRefused(self._message("refused the call", error))
 
     async def _list(self) -> None:
         client = await asyncio.shield(self._ready)
         found: dict[str, ServerTool] = {}
-        left_out: list[LeftOut] = []
+        left_out: list[UnusableTool] = []
         cursor: str | None = None
         self._listed = monotonic()
         for _ in range(_MAX_PAGES):
@@ -161,8 +161,8 @@ class McpConnection:
                     case ServerTool() as known if len(found) < MAX_TOOLS:
                         found[known.name] = known
                     case ServerTool(name=name):
-                        left_out.append(LeftOut(name, f"the server has more than {MAX_TOOLS}"))
-                    case LeftOut() as unusable:
+                        left_out.append(UnusableTool(name, f"the server has more than {MAX_TOOLS}"))
+                    case UnusableTool() as unusable:
                         left_out.append(unusable)
             cursor = page.next_cursor
             if cursor is None:
@@ -244,21 +244,22 @@ class McpConnection:
 @asynccontextmanager
 async def _watched(transport: Transport, over: asyncio.Event) -> AsyncGenerator[tuple[Any, Any]]:
     """Relay the messages of a transport, and note its end: the SDK does not report it."""
-    send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     async with transport as (read, write), anyio.create_task_group() as group:
+        send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 
         async def relay() -> None:
             with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                async with send:
-                    async for message in read:
-                        await send.send(message)
+                async for message in read:
+                    await send.send(message)
+            send.close()
             over.set()
 
-        group.start_soon(relay)
-        try:
-            yield receive, write
-        finally:
-            group.cancel_scope.cancel()
+        with send, receive:
+            group.start_soon(relay)
+            try:
+                yield receive, write
+            finally:
+                group.cancel_scope.cancel()
 
 
 def _question_of(result: types.InputRequiredResult) -> str:

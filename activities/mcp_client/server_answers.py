@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import mcp_types as types
 from pydantic_core import to_jsonable_python
 
-from activities.mcp_client.call_outcomes import LeftOut, ToolAnswer
+from activities.mcp_client.call_outcomes import ToolAnswer, UnusableTool
 from dsl.json_schema.schema_grammar import grammar_fault
 from dsl.model.capabilities import ServerTool
 from dsl.values import Json
@@ -25,11 +25,11 @@ MAX_TEXT = 500_000
 _MAX_NAME_LENGTH = 128
 
 
-def server_tool(tool: types.Tool) -> ServerTool | LeftOut:
+def server_tool(tool: types.Tool) -> ServerTool | UnusableTool:
     """Return a listed tool, or why it cannot be offered."""
     name = visible(tool.name)[:_MAX_NAME_LENGTH]
     if name != tool.name or not name or any(one.isspace() for one in name):
-        return LeftOut(name, "its name is empty, too long, or not printable")
+        return UnusableTool(name, "its name is empty, too long, or not printable")
     annotations = tool.annotations
     hints = {} if annotations is None else annotations.model_dump(exclude_none=True)
     hints.pop("title", None)
@@ -42,11 +42,11 @@ def server_tool(tool: types.Tool) -> ServerTool | LeftOut:
     )
     size = len(listed.model_dump_json())
     if size > MAX_TOOL_SIZE:
-        return LeftOut(name, f"it has {size} bytes, more than {MAX_TOOL_SIZE}")
+        return UnusableTool(name, f"it has {size} bytes, more than {MAX_TOOL_SIZE}")
     for schema in (listed.input_schema, listed.output_schema):
         wrong = None if schema is None else grammar_fault(schema)
         if wrong is not None:
-            return LeftOut(name, f"its schema is not a valid JSON Schema, at {visible(wrong)}")
+            return UnusableTool(name, f"its schema is not a valid JSON Schema, at {visible(wrong)}")
     return listed
 
 
@@ -90,4 +90,5 @@ def _part(part: types.ContentBlock) -> str:
 
 
 def _not_passed_on(what: str, kind: str, data: str) -> str:
-    return f"[{what} ({kind}, {len(data) * 3 // 4} bytes), which is not passed on]"
+    size = len(data) * 3 // 4 - data[-2:].count("=")
+    return f"[{what} ({kind}, {size} bytes), which is not passed on]"

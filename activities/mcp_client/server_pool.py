@@ -70,7 +70,7 @@ class McpServers:
             ServerUnreachable: The call was not sent.
             ToolDrifted: The server offers another tool under this name, or none.
             CallLost: The call was sent, and no answer came.
-            CallRefused: The server refused the call.
+            McpCallRefused: The server refused the call.
             InputAsked: The tool asks a question.
         """
         while True:

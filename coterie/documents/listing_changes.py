@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from activities.mcp_client.call_outcomes import LeftOut
+from activities.mcp_client.call_outcomes import UnusableTool
 from activities.mcp_client.tool_difference import differences
 from coterie.text.problems import counted
 from dsl.model.capabilities import ServerListing, ServerTool
@@ -16,7 +16,7 @@ class RefreshedListing(NamedTuple):
     server: str
     before: ServerListing | None
     now: ServerListing
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[UnusableTool, ...] = ()
 
     def as_dict(self) -> Json:
         """Return what changed as JSON."""

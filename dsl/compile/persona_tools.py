@@ -29,4 +29,4 @@ def with_offered_tools(merged: Json, groups: Mapping[str, Sequence[str]]) -> Jso
 
 def _names(value: JsonValue, groups: Mapping[str, Sequence[str]]) -> list[str]:
     written = cast("list[str]", value) if isinstance(value, list) else []
-    return [one for name in written for one in groups.get(name, (name,))]
+    return [one for name in written for one in groups.get(name) or (name,)]

@@ -20,6 +20,14 @@ def server_not_listed(server: str, state: Literal["unlisted", "moved"]) -> Probl
 
 
 @statement
+def server_without_tools(server: str) -> ProblemText:
+    return ProblemText(
+        f"the MCP server {server!r} has no tools",
+        fix=f"check the server, then run `coterie tools refresh {server}`",
+    )
+
+
+@statement
 def included_by_tool(name: str) -> ProblemText:
     return ProblemText(
         f"`include` chooses tools of a whole MCP server, and {name!r} is one tool",

@@ -19,6 +19,7 @@ from temporalio.worker import Worker
 from activities.agent_activity import AgentActivities
 from activities.call_prices import Pricing
 from activities.contracts import MAX_HEARTBEAT_DELAY
+from activities.mcp_client.server_pool import McpServers
 from activities.notifications import Channel, NotificationActivities
 from activities.providers.provider import ProviderSettings
 from activities.providers.provider_registry import Providers
@@ -42,7 +43,7 @@ from workflows.team import TeamWorkflow
 
 CAPABILITIES = Capabilities(
     agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),
-    tool_kinds=("skill", "agent", "team"),
+    tool_kinds=("skill", "agent", "team", "mcp"),
     skills=contracts(),
     providers=("scripted",),
 )
@@ -143,6 +144,7 @@ async def engine(
     cached_runs: int = 1000,
     channels: Mapping[str, Channel] | None = None,
     functions: Mapping[str, AnySkill] | None = None,
+    servers: McpServers | None = None,
 ) -> AsyncGenerator[Engine]:
     """A worker with a scripted model and skills that may touch `folder`.
 
@@ -165,7 +167,7 @@ async def engine(
         pricing=Pricing({"scripted": settings}),
         user_code=user_code,
     )
-    skills = SkillActivities(workspace, {**SKILLS, **(functions or {})}, blobs)
+    skills = SkillActivities(workspace, {**SKILLS, **(functions or {})}, blobs, servers)
     notices = NotificationActivities(channels or {}, {"PATH": os.environ["PATH"]}, folder)
     queue = f"test-{uuid.uuid4()}"
     async with Worker(

@@ -7,8 +7,8 @@ from pydantic import JsonValue
 from activities.contracts import FailureType
 from activities.mcp_client.call_outcomes import (
     CallLost,
-    CallRefused,
     InputAsked,
+    McpCallRefused,
     ServerUnreachable,
     ToolDrifted,
 )
@@ -74,7 +74,7 @@ class McpSkill:
             if once:
                 raise OutcomeLost(str(lost)) from None
             raise SkillFailure(str(lost), may_pass=True) from None
-        except CallRefused as refused:
+        except McpCallRefused as refused:
             raise SkillRefusal(str(refused)) from None
         except ToolDrifted as drifted:
             raise SkillRefusal(str(drifted), FailureType.TOOL_CHANGED) from None

@@ -1,6 +1,7 @@
 """Stub skills: real ones on the case's workspace, except those with results in the file.
 
-A stand-in never runs: it has a result in the file, or the case fails.
+A stand-in never runs, and no test reaches an MCP server: a call has a result in the file, or the
+case fails.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +41,7 @@ class StubSkills:
         self._played = played
         self._stand_ins = stand_ins
         self.unanswered: dict[str, str] = {}
-        """`{call: what to add}` for calls of stand-ins without a result."""
+        """`{call: what to add}` for calls of stand-ins and MCP tools without a result."""
         self.used: set[int] = set()
         """Indexes of the entries that were used."""
 
@@ -56,6 +57,8 @@ class StubSkills:
         if stand_in is not None:
             _check_input(request, stand_in)
         if entry is None:
+            if request.listing is not None:
+                raise self._unanswered_call(request, "the MCP tool")
             if stand_in is None:
                 return await self._real.call_skill(request)
             return SkillResult(data=self._data_of(request, stand_in))
@@ -66,11 +69,15 @@ class StubSkills:
     def _data_of(self, request: SkillRequest, stand_in: StandInDocument) -> JsonValue:
         if stand_in.has_result:
             return stand_in.data
+        raise self._unanswered_call(request, "the stand-in")
+
+    def _unanswered_call(self, request: SkillRequest, what: str) -> ApplicationError:
+        """Note a call that needs a result in the file, and return its failure."""
         key = SkillCallKey(request.key)
         fix = f"add `- {{step: {key.step}, visit: {key.execution}, data: ...}}` under `skills`"
         self.unanswered[f"{request.skill} in {key.step}#{key.execution}"] = fix
-        raise ApplicationError(
-            f"the stand-in {request.skill} has no result for this call: {fix}",
+        return ApplicationError(
+            f"{what} {request.skill} has no result for this call: {fix}",
             type=FailureType.SKILL_FAILED,
             non_retryable=True,
         )

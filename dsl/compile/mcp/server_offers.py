@@ -16,11 +16,14 @@ from dsl.model.capabilities import (
 )
 from dsl.model.sections.mcp_document import McpServerSection
 from dsl.model.tools.tool_digests import digest_of_place, digest_of_tool
+from dsl.values import Json
 
 STRICTEST: tuple[Label, ...] = ("untrusted", "egress")
 """The labels of a tool that the worker's configuration says nothing about."""
 
 _RETRIES = 2
+_OPEN = ("additionalProperties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf")
+"""Keywords by which a schema says itself what else an object may have."""
 
 
 def with_servers(
@@ -52,13 +55,21 @@ def contract_of(server: str, section: McpServerSection, tool: ServerTool) -> Mcp
         name=f"{server}/{tool.name}",
         description=tool.description,
         effect=effect,
-        input_schema=tool.input_schema,
+        input_schema=_closed(tool.input_schema),
         output_schema=tool.output_schema or {},
         timeout=terms.timeout or section.timeout,
         retries=0 if effect == "once" else _RETRIES if terms.retries is None else terms.retries,
         labels=STRICTEST if terms.labels is None else terms.labels,
         listing=digest_of_tool(tool),
     )
+
+
+def _closed(schema: Json) -> Json:
+    """Return the schema without arguments that it does not name: servers ignore those."""
+    properties = schema.get("properties")
+    if not isinstance(properties, dict) or any(key in schema for key in _OPEN):
+        return schema
+    return {**schema, "additionalProperties": False}
 
 
 def _state(section: McpServerSection, listing: ServerListing | None) -> ServerState:

@@ -20,6 +20,7 @@ from dsl.wording.mcp_wording import (
     included_by_tool,
     members_collide,
     server_not_listed,
+    server_without_tools,
 )
 from dsl.wording.tool_wording import tool_name_refused
 
@@ -104,6 +105,10 @@ class _Expansion:
         if contracts is None:
             return
         plain = {one.name.partition("/")[2]: one for one in contracts}
+        if not plain:
+            path: NodePath = ("tools", name, "mcp")
+            details = server_without_tools(section.mcp or "")
+            self.problems.note("E204", self.tree.find(path).mark, path, details)
         for index, pattern in enumerate(section.include):
             alone = section.model_copy(update={"include": (pattern,)})
             if not any(is_included(alone, tool) for tool in plain):

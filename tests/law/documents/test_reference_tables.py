@@ -20,7 +20,7 @@ from dsl.model.document import TeamDocument
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Routing, Rule, Team
-from dsl.model.sections import provider_document, worker_document
+from dsl.model.sections import mcp_document, provider_document, worker_document
 from dsl.model.step_kinds.step_base import STEP_KINDS, StepBase
 from dsl.model.steps import STEP_MODELS, PersonaDocument, ReturnStep
 from dsl.normalise.dialect_steps import AGENT_TYPES, STEP_TYPES
@@ -52,6 +52,7 @@ TABLES: dict[str, type[BaseModel]] = {
     "`concentrator`": plan.Collect,
     "A tool": document.ToolSection,
     "The worker": document.WorkerSection,
+    "An MCP server": mcp_document.McpServerSection,
     "A command": worker_document.CommandSection,
     "Parameters of a command": worker_document.ParameterSection,
     "The web": worker_document.WebSection,

@@ -1,0 +1,107 @@
+"""An MCP server for tests, run as a script: on its standard input and output, or over HTTP.
+
+It notes each call in the file `ledger` of its folder, its process id in `pid`, and describes `add`
+by the file `description`, so that a test can count calls, kill it, and change a tool.
+"""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from mcp.server.mcpserver import Elicit, Image, MCPServer, Resolve
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import ToolAnnotations
+from pydantic import BaseModel
+
+FOLDER = Path(sys.argv[1])
+READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, destructive_hint=False)
+server = MCPServer("demo")
+
+
+class Sum(BaseModel):
+    total: int
+
+
+class Confirm(BaseModel):
+    sure: bool
+
+
+def noted(call: str) -> None:
+    with (FOLDER / "ledger").open("a") as ledger:
+        ledger.write(f"{call}\n")
+
+
+def description() -> str:
+    path = FOLDER / "description"
+    return path.read_text() if path.exists() else "Adds two numbers."
+
+
+@server.tool(description=description(), annotations=READ_ONLY)
+def add(a: int, b: int = 1) -> Sum:
+    noted(f"add {a} {b}")
+    return Sum(total=a + b)
+
+
+@server.tool(structured_output=False)
+def note(text: str) -> str:
+    noted(f"note {text}")
+    return text
+
+
+@server.tool(structured_output=False)
+async def slow(fifo: str) -> str:
+    await asyncio.to_thread(Path(fifo).write_text, "began")
+    try:
+        await asyncio.sleep(600)
+    except BaseException:
+        noted("slow cancelled")
+        raise
+    return "done"
+
+
+@server.tool(structured_output=False)
+def die() -> str:
+    noted("die")
+    sys.stderr.write("out of \x1b[31mcoffee\n")
+    sys.stderr.flush()
+    os._exit(3)
+
+
+@server.tool(structured_output=False)
+def fail() -> str:
+    raise ToolError("the archive is closed")
+
+
+@server.tool(structured_output=False)
+def picture() -> list[str | Image]:
+    return ["a cat", Image(data=b"\x89PNG 123", format="png")]
+
+
+@server.tool(structured_output=False)
+def noise() -> str:
+    return "\x1b]0;owned\x07\u202e" + "x" * 600_000
+
+
+@server.tool()
+def environment() -> dict[str, str]:
+    return dict(os.environ)
+
+
+def question() -> Elicit[Confirm]:
+    return Elicit("Really delete it?", Confirm)
+
+
+@server.tool(structured_output=False)
+def remove(sure: Annotated[Confirm, Resolve(question)]) -> str:
+    noted("remove")
+    return f"removed: {sure.sure}"
+
+
+if __name__ == "__main__":
+    (FOLDER / "pid").write_text(str(os.getpid()))
+    if len(sys.argv) > 2:
+        server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[2]))
+    else:
+        server.run()

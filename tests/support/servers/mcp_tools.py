@@ -1,0 +1,92 @@
+"""MCP servers of a test, and calls of their tools as Temporal makes them."""
+
+import sys
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from pydantic import JsonValue
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+
+from activities.contracts import SkillRequest
+from activities.mcp_client.server_pool import McpServers
+from activities.mcp_client.server_settings import McpServer
+from activities.skills.skill_activity import SkillActivities
+from activities.workspace.skill_base import Workspace
+from dsl.model.capabilities import ServerListing
+from dsl.model.sections.mcp_document import McpServerSection
+from dsl.model.tools.tool_digests import digest_of_tool
+from dsl.values import Json
+from tests.support.skills import environment
+
+DEMO = Path(__file__).parent / "mcp_demo.py"
+HOSTILE = Path(__file__).parent / "mcp_hostile.py"
+
+
+def demo_section(folder: Path, **more: object) -> McpServerSection:
+    """The configuration of the server of `mcp_demo.py`."""
+    command = [sys.executable, "-P", str(DEMO), str(folder)]
+    return McpServerSection.model_validate({"command": command, **more})
+
+
+@asynccontextmanager
+async def mcp_servers(
+    folder: Path,
+    sections: Mapping[str, McpServerSection],
+    recorded: Mapping[str, ServerListing] | None = None,
+    secrets: Mapping[str, str] | None = None,
+) -> AsyncGenerator[McpServers]:
+    """The servers, closed afterwards."""
+    known = {
+        name: McpServer(name, one, folder, values=secrets or {}) for name, one in sections.items()
+    }
+    made = McpServers(known, lambda: recorded or {})
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+async def listing_of(servers: McpServers, server: str) -> ServerListing:
+    """What the server offers now."""
+    return ServerListing(configuration="", tools=(await servers.list_tools(server)).tools)
+
+
+def digests(listing: ServerListing) -> dict[str, str]:
+    """`{tool: its digest}`."""
+    return {tool.name: digest_of_tool(tool) for tool in listing.tools}
+
+
+async def call_tool(
+    servers: McpServers,
+    tool: str,
+    digest: str,
+    arguments: Json | None = None,
+    *,
+    at: ActivityEnvironment | None = None,
+) -> JsonValue:
+    """Call `server/tool` of a plan with this digest."""
+    folder = next(iter(servers.servers.values())).folder
+    activities = SkillActivities(Workspace(folder), servers=servers)
+    request = SkillRequest(
+        skill=tool, input=arguments or {}, key="run-1/coder#1/apply", listing=digest
+    )
+    return (await (at or environment()).run(activities.call_skill, request)).data
+
+
+async def failure_of(
+    servers: McpServers, tool: str, digest: str, arguments: Json | None = None
+) -> ApplicationError:
+    """The error that such a call ends in."""
+    try:
+        result = await call_tool(servers, tool, digest, arguments)
+    except ApplicationError as error:
+        return error
+    raise AssertionError(f"{tool} was expected to fail and returned {result}")
+
+
+def ledger(folder: Path) -> Sequence[str]:
+    """The calls that the server of `mcp_demo.py` noted."""
+    path = folder / "ledger"
+    return path.read_text().splitlines() if path.exists() else []

@@ -1,0 +1,242 @@
+"""Tools of MCP servers in documents: names, groups, contracts, and what is wrong with them."""
+
+import pytest
+
+from dsl.compile.compiler import Compiled, compile_sources
+from dsl.compile.merged_sources import SourceText
+from dsl.errors import InvalidDocument
+from dsl.model.capabilities import ServerListing, ServerTool
+from dsl.model.sections.mcp_document import McpServerSection
+from dsl.model.tools.tool_digests import digest_of_place, digest_of_tool
+from dsl.values import Json
+from tests.support.compiling import CAPABILITIES
+
+WORKER = """
+worker:
+  mcp_servers:
+    hub:
+      command: [hub]
+      timeout: 30s
+      tools:
+        "search_*": { effect: read, labels: [private], retries: 5 }
+        delete: { timeout: 5s }
+    bare: { command: [bare] }
+    moved: { command: [elsewhere] }
+"""
+BASE = """
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas:
+    actor: { prompts: { user: Act. }, %s }
+orchestration:
+  entry_team: work
+  teams:
+    work:
+      tasks:
+        - { name: act, persona_key: actor }
+tools:
+%s
+"""
+QUERY: Json = {
+    "type": "object",
+    "properties": {"query": {"type": "string"}, "page": {"type": "integer"}},
+    "required": ["query"],
+}
+
+
+def tool(name: str, **more: object) -> ServerTool:
+    return ServerTool.model_validate({"name": name, "input_schema": QUERY, **more})
+
+
+TOOLS = (
+    tool("search_code", description="Finds code.", hints={"read_only_hint": True}),
+    tool("search.issues", description="Finds issues."),
+    tool("search_issues", output_schema={"type": "object", "properties": {"total": {}}}),
+    tool("delete", hints={"read_only_hint": True, "destructive_hint": False}),
+)
+LISTINGS = {
+    "hub": ServerListing(
+        configuration=digest_of_place(McpServerSection(command=("hub",))), tools=TOOLS
+    ),
+    "moved": ServerListing(configuration="of another command", tools=TOOLS),
+}
+
+
+def compiled(tools: str, persona: str = "tools: [t]", more: str = "") -> Compiled:
+    known = CAPABILITIES.model_copy(update={"mcp_listings": LISTINGS})
+    text = BASE % (persona, "".join(f"  {line}\n" for line in tools.splitlines())) + more
+    sources = [SourceText("team.yml", text), SourceText("coterie.yml", WORKER)]
+    return compile_sources(sources, known, name="test")
+
+
+def problems(tools: str, persona: str = "tools: [t]") -> list[tuple[str, int, int, str]]:
+    """`(code, line, column, message)` of all that is wrong."""
+    with pytest.raises(InvalidDocument) as caught:
+        compiled(tools, persona)
+    return [(one.code, one.line, one.column, one.message) for one in caught.value.problems]
+
+
+def test_a_tool_has_the_contract_of_its_listing_by_the_terms_of_the_worker() -> None:
+    made = compiled("t: { mcp: hub/search_code, fixed: { page: 1 } }").plan.tools["t"]
+    assert made.mcp == "hub/search_code"
+    assert made.description == "Finds code."
+    assert made.terms is not None
+    assert (made.terms.effect, made.terms.timeout, made.terms.retries) == ("read", 30, 5)
+    assert made.labels == ("private",)
+    assert made.listing == digest_of_tool(TOOLS[0])
+    assert made.input_schema is not None
+    assert made.input_schema["properties"] == {"query": {"type": "string"}}
+
+
+def test_hints_of_a_server_relax_nothing() -> None:
+    made = compiled("t: { mcp: hub/delete }").plan.tools["t"]
+    assert made.terms is not None
+    assert (made.terms.effect, made.terms.timeout, made.terms.retries) == ("once", 5, 0)
+    assert made.labels == ("untrusted", "egress")
+
+
+def test_another_listing_is_another_contract() -> None:
+    before = digest_of_tool(tool("a", description="Adds."))
+    assert digest_of_tool(tool("a", description="Adds")) != before
+    assert digest_of_tool(tool("a", description="Adds.", hints={"x": True})) != before
+    turned = {key: QUERY[key] for key in reversed(QUERY)}
+    assert digest_of_tool(tool("a", description="Adds.", input_schema=turned)) == before
+
+
+def test_a_group_offers_the_tools_that_match() -> None:
+    plan = compiled("hub: { mcp: hub, include: [search_*, del*] }", "tools: [hub]").plan
+    assert list(plan.tools) == ["hub_search_code", "hub_search_issues", "hub_delete"]
+    assert plan.personas["actor"].tools == tuple(plan.tools)
+    assert plan.tools["hub_delete"].mcp == "hub/delete"
+
+
+def test_a_tool_of_its_own_takes_the_place_of_a_member() -> None:
+    tools = (
+        "hub: { mcp: hub, include: [search_c*, delete], requires_approval: true }\n"
+        "hub_search_code: { mcp: hub/search_code, description: Mine. }"
+    )
+    plan = compiled(tools, "tools: [hub]").plan
+    assert plan.tools["hub_search_code"].description == "Mine."
+    assert plan.tools["hub_search_code"].requires_approval is False
+    assert plan.tools["hub_delete"].requires_approval is True
+    assert plan.personas["actor"].tools == ("hub_search_code", "hub_delete")
+
+
+def test_a_persona_may_exclude_a_member() -> None:
+    persona = "tools: [hub], exclude_tools: [hub_delete]"
+    plan = compiled("hub: { mcp: hub, include: [search_c*, delete] }", persona).plan
+    assert plan.personas["actor"].tools == ("hub_search_code",)
+
+
+def test_two_members_of_one_name_are_a_problem() -> None:
+    assert problems("hub: { mcp: hub }", "tools: [hub]") == [
+        (
+            "E208",
+            14,
+            3,
+            "two tools of the group 'hub' would both have the name 'hub_search_issues'",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        ("{ mcp: hud/x }", ("E204", 14, 13, "unknown MCP server 'hud'")),
+        ("{ mcp: hub/serch_code }", ("E204", 14, 13, "unknown MCP tool 'hub/serch_code'")),
+        ("{ mcp: hub, include: [find_*] }", ("E204", 14, 28, "unknown MCP tool 'find_*'")),
+        (
+            "{ mcp: bare/x }",
+            (
+                "E509",
+                14,
+                13,
+                "the tools of the MCP server 'bare' are not known: nobody has listed them yet",
+            ),
+        ),
+        (
+            "{ mcp: moved/delete }",
+            (
+                "E509",
+                14,
+                13,
+                "the tools of the MCP server 'moved' are not known: its `command` or `url` has "
+                "changed since somebody listed them",
+            ),
+        ),
+        (
+            "{ mcp: hub/delete, retries: 2 }",
+            ("E107", 14, 25, "a call of 't' must not happen twice, so it is never retried"),
+        ),
+        (
+            "{ mcp: hub/delete, cache: run }",
+            (
+                "E107",
+                14,
+                25,
+                "`cache: run` would leave out calls of 't', and they have an effect ('once')",
+            ),
+        ),
+        (
+            "{ mcp: hub/delete, include: [a] }",
+            (
+                "E107",
+                14,
+                25,
+                "`include` chooses tools of a whole MCP server, and 't' is one tool",
+            ),
+        ),
+        (
+            "{ mcp: hub, include: [delete], description: X. }",
+            (
+                "E107",
+                14,
+                37,
+                "`description` has no effect: 't' stands for several tools, and each has its own",
+            ),
+        ),
+        (
+            "{ mcp: hub/delete, fixed: { pag: 1 } }",
+            ("E213", 14, 34, "hub/delete takes no input 'pag'"),
+        ),
+    ],
+)
+def test_a_mistake_is_reported_at_its_place(written: str, found: tuple[str, int, int, str]) -> None:
+    assert problems(f"t: {written}") == [found]
+
+
+def test_a_step_calls_a_member_and_no_group() -> None:
+    step = 'work2: { tasks: [{ name: s, type: tool, tool: %s, arguments: { query: "x" } }] }'
+    tools = "hub: { mcp: hub, include: [delete] }"
+    text = f"orchestration: {{ teams: {{ {step} }} }}"
+    known = CAPABILITIES.model_copy(update={"mcp_listings": LISTINGS})
+    said = "'hub' stands for several tools of an MCP server, and a step calls one"
+    for name, wrong in (("hub", [said]), ("hub_delete", [])):
+        base = BASE % ("tools: [hub]", f"  {tools}\n")
+        sources = [SourceText("team.yml", base), SourceText("w.yml", WORKER)]
+        sources.append(SourceText("more.yml", text % name))
+        try:
+            found: list[str] = []
+            compile_sources(sources, known, name="t")
+        except InvalidDocument as error:
+            found = [one.message for one in error.problems]
+        assert found == wrong
+
+
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        ("{}", "an MCP server has one of `command` and `url`"),
+        ("{ command: [a], url: 'https://a.example' }", "one of `command` and `url`"),
+        ("{ url: 'https://a.example', env: [A] }", "`env` is for a command"),
+        ("{ command: [a], token_env: A }", "`headers` and `token_env` are for a `url`"),
+        ("{ url: 'https://ann:pw@a.example/' }", "url"),
+    ],
+)
+def test_a_server_is_a_command_or_an_address(server: str, said: str) -> None:
+    text = f"worker: {{ mcp_servers: {{ a: {server} }} }}"
+    sources = [SourceText("team.yml", BASE % ("name: a", "  {}\n")), SourceText("w.yml", text)]
+    with pytest.raises(InvalidDocument) as caught:
+        compile_sources(sources, CAPABILITIES, name="test")
+    assert any(said in f"{one.message} {one.allowed} {one.path}" for one in caught.value.problems)

@@ -1,0 +1,93 @@
+"""Agents and steps that call tools of MCP servers, on a server."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import yaml
+from temporalio.api.enums.v1 import EventType
+from temporalio.testing import WorkflowEnvironment
+
+from dsl.compile.compiler import compile_sources
+from dsl.compile.merged_sources import SourceText
+from dsl.model.capabilities import ServerListing
+from dsl.model.plan import Plan
+from dsl.model.sections.mcp_document import McpServerSection
+from dsl.model.tools.tool_digests import digest_of_place
+from tests.support.engine import CAPABILITIES, engine
+from tests.support.runs import failure, scheduled
+from tests.support.servers.mcp_tools import demo_section, ledger, listing_of, mcp_servers
+
+TEAM = """
+name: sums
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas:
+    actor: { prompts: { user: Add. }, tools: [demo], exclude_tools: [demo_slow] }
+tools:
+  demo: { mcp: demo, include: ["a*", "note", slow] }
+orchestration:
+  entry_team: work
+  teams:
+    work:
+      tasks:
+        - { name: act, persona_key: actor }
+        - name: keep
+          tool: demo_note
+          arguments: { text: "{{ tasks.act.data.text }}" }
+"""
+
+
+def plan_with(section: McpServerSection, listing: ServerListing) -> Plan:
+    recorded = listing.model_copy(update={"configuration": digest_of_place(section)})
+    known = CAPABILITIES.model_copy(update={"mcp_listings": {"demo": recorded}})
+    worker = {"worker": {"mcp_servers": {"demo": section.model_dump(mode="json")}}}
+    sources = [SourceText("team.yml", TEAM), SourceText("coterie.yml", yaml.safe_dump(worker))]
+    return compile_sources(sources, known, name="sums").plan
+
+
+async def test_an_agent_calls_an_mcp_tool_with_one_activity_per_call(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    section = demo_section(tmp_path, tools={"add": {"effect": "read"}})
+    calls = [{"tool": "demo_add", "arguments": {"a": number}} for number in (1, 2)]
+    wrong = {"tool": "demo_add", "arguments": {"a": "many"}}
+    answers: Any = [
+        {"task": "act", "turn": 1, "tool_calls": [*calls, wrong]},
+        {"task": "act", "turn": 2, "answer": "Five."},
+    ]
+    async with mcp_servers(tmp_path, {"demo": section}) as servers:
+        plan = plan_with(section, await listing_of(servers, "demo"))
+        async with engine(env, tmp_path, answers, servers=servers) as running:
+            handle: Any = await running.start(plan)
+            result = await handle.result()
+            history = await handle.fetch_history()
+            made = await scheduled(handle)
+    assert result["output"] == {"act": {"text": "Five."}, "keep": "Five."}
+    assert sorted(ledger(tmp_path)) == ["add 1 1", "add 2 1", "note Five."]
+    kinds = Counter(EventType.Name(event.event_type) for event in history.events)
+    assert kinds["EVENT_TYPE_ACTIVITY_TASK_SCHEDULED"] == 5  # two turns, and three calls
+    asked = [one["input"] for one in made if one["type"] == "call_skill"]
+    pinned = {plan.tools["demo_add"].listing, plan.tools["demo_note"].listing}
+    assert {one["listing"] for one in asked} == pinned
+    assert {one["skill"] for one in asked} == {"demo/add", "demo/note"}
+    assert plan.personas["actor"].tools == ("demo_add", "demo_note")
+
+
+async def test_a_tool_that_changed_after_the_plan_was_compiled_fails_the_step_that_calls_it(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    section = demo_section(tmp_path)
+    answers: Any = [{"task": "act", "answer": "Five."}]
+    recorded: dict[str, ServerListing] = {}
+    async with mcp_servers(tmp_path, {"demo": section}, recorded) as servers:
+        offered = await listing_of(servers, "demo")
+        older = tuple(one.model_copy(update={"description": "Other."}) for one in offered.tools)
+        recorded["demo"] = offered.model_copy(update={"tools": older})
+        plan = plan_with(section, recorded["demo"])
+        async with engine(env, tmp_path, answers, servers=servers) as running:
+            handle: Any = await running.start(plan)
+            error = await failure(handle)
+    assert 'description: "Other." -> "' in str(error)
+    assert ledger(tmp_path) == []

@@ -15,6 +15,7 @@ from activities.mcp_client.call_outcomes import ServerUnreachable, ToolDrifted
 from activities.mcp_client.server_pool import McpServers
 from dsl.model.capabilities import ServerListing
 from dsl.model.sections.mcp_document import McpServerSection
+from dsl.values import Json
 from tests.support.servers.mcp_tools import (
     call_tool,
     demo_section,
@@ -73,7 +74,7 @@ async def test_a_result_is_the_structured_content_or_else_the_text(demo: Demo) -
 
 async def test_many_calls_share_one_server(demo: Demo) -> None:
     before = (demo.folder / "pid").read_text()
-    given = [{"a": number} for number in range(8)]
+    given: list[Json] = [{"a": number} for number in range(8)]
     made = await asyncio.gather(
         *(call_tool(demo.servers, "demo/add", demo.digests["add"], one) for one in given)
     )

@@ -29,6 +29,7 @@ def plan(name: str) -> Plan:
 def test_the_shipped_teams_are_there() -> None:
     assert TEAMS == [
         "agent_loop",
+        "coordinator",
         "development",
         "implementation_review",
         "requirements",

@@ -7,9 +7,10 @@ import pytest
 from coterie.graph.picture import picture
 from dsl.model.terms import consent
 from dsl.source.yaml_reader import read
+from dsl.values import JsonValue
 from tests.support.documents.shipped import compiled, team_file
 
-MAX_LINES = {"agent_loop": 86, "tool_router": 138}
+MAX_LINES = {"agent_loop": 86, "coordinator": 116, "tool_router": 138}
 """Of a plan, without its comments and its prompts."""
 MAX_WIDTH = 150
 MAX_NODES = 15
@@ -38,6 +39,42 @@ EVENTS = {
     "executor": "executing",
     "grade_documents": "grading",
     "generate": "generation",
+}
+PROFILES: dict[str, JsonValue] = {
+    "conservative": {
+        "steps": 5,
+        "retries": 2,
+        "rewrites": 1,
+        "branches": ["tool"],
+        "join": "fallback",
+    },
+    "exploratory": {
+        "steps": 15,
+        "retries": 3,
+        "rewrites": 3,
+        "branches": ["tool", "rag", "web"],
+        "join": "best",
+    },
+    "fallback": {
+        "steps": 10,
+        "retries": 4,
+        "rewrites": 2,
+        "branches": ["tool", "rag", "web"],
+        "join": "fallback",
+    },
+}
+PATHS = {
+    "query": {"minLength": 3, "maxLength": 5000},
+    "perceptions": {},
+    "plan_versions": {},
+    "retrieval": {},
+    "tool_log": {},
+}
+KEPT = {"memory.short_term": 100, "memory.banned_tools": 50, "memory.successful_tools": 100}
+HEURISTICS = {
+    "perception": {"entities.maxItems": 50, "sub_goals.maxItems": 10, "confidence.maximum": 1},
+    "decision": {"steps.maxItems": 20},
+    "critic": {"quality_score.maximum": 1, "hallucination_risk.maximum": 1, "issues.maxItems": 20},
 }
 ASKING = {
     "file_write": "Files.write",
@@ -118,3 +155,40 @@ def test_a_search_of_the_web_asks_a_person_because_private_passages_may_leave() 
     assert asked is not None
     assert (asked.at, asked.when, asked.on_timeout) == ("before", None, "reject")
     assert tools["retrieve_chunks"].fixed == {"top_k": 3}
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_profile_of_the_coordinator_has_its_limits(name: str) -> None:
+    profiles = compiled("coordinator").compiled.plan.settings["profiles"]
+    assert isinstance(profiles, dict)
+    assert profiles[name] == PROFILES[name]
+
+
+def test_the_blackboard_of_the_coordinator_is_declared_with_its_limits() -> None:
+    context = compiled("coordinator").compiled.plan.context
+    for path, limits in PATHS.items():
+        assert limits.items() <= context[path].schema_.items()
+    assert {path: context[path].keep_last for path in KEPT} == KEPT
+
+
+@pytest.mark.parametrize("name", HEURISTICS)
+def test_what_an_agent_of_the_coordinator_says_is_bounded(name: str) -> None:
+    schema = compiled("coordinator").compiled.plan.personas[name].output_schema
+    assert schema is not None
+    properties = schema["properties"]
+    assert isinstance(properties, dict)
+    for path, limit in HEURISTICS[name].items():
+        key, word = path.split(".")
+        of_key = properties[key]
+        assert isinstance(of_key, dict)
+        assert of_key[word] == limit
+
+
+def test_a_project_adds_a_profile_of_its_own(tmp_path: Path) -> None:
+    own = "{steps: 3, retries: 0, rewrites: 0, branches: [tool, rag], join: best}"
+    (tmp_path / "coterie.yml").write_text(
+        f"orchestration: {{settings: {{profiles: {{quick: {own}}}}}}}"
+    )
+    profiles = compiled("coordinator", tmp_path).compiled.plan.settings["profiles"]
+    assert isinstance(profiles, dict)
+    assert {"quick", *PROFILES} == profiles.keys()

@@ -25,6 +25,13 @@ INPUTS = {
         **dict.fromkeys(("max_iterations", "task_retries", "state"), False),
         **dict.fromkeys(("thought_history", "action_history", "learnings", "reflections"), False),
     },
+    "coordinator": {
+        "query": True,
+        **dict.fromkeys(("strategy", "sources", "heuristics", "perceptions"), False),
+        **dict.fromkeys(("retrieval", "plan_versions", "results", "tool_log", "completed"), False),
+        **dict.fromkeys(("memory.short_term", "memory.banned_tools"), False),
+        "memory.successful_tools": False,
+    },
     "development": {"requirement": True, "project": False},
     "implementation_review": {"requirement": True, "project": False},
     "requirements": {"request": True, "project": False},

@@ -6,6 +6,7 @@ from threading import Event
 from typing import Any
 
 import pytest
+import yaml
 from pydantic import BaseModel
 
 from coterie import ToolContext, ToolError, tool
@@ -473,3 +474,41 @@ async def test_a_system_message_reaches_the_model_word_for_word(tmp_path: Path) 
     agent = PlainAgent(text, agent_id="plain")
     state = await ran(agent, tmp_path, says("plain", "ok", contains=text))
     assert state.text == "ok", state.error
+
+
+PROJECT = """
+llm_config:
+  default_provider: local
+  providers: {local: {kind: scripted, answers: answers.yml, default_model: demo}}
+worker: {workspace: work}
+"""
+
+
+async def test_the_project_says_how_to_reach_models_and_what_skills_may_touch(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.txt").write_text("hello")
+    (tmp_path / "coterie.yml").write_text(PROJECT)
+    script = [
+        asks("plain", 1, ("files_read", {"path": "a.txt"})),
+        says("plain", "read", turn=2, contains="hello"),
+    ]
+    (tmp_path / "answers.yml").write_text(yaml.safe_dump({"answers": script}))
+    state = await plain("Files.read").run("Go?", context=AgentContext(folder=tmp_path))
+    assert state.text == "read", state.error
+
+
+async def test_a_missing_key_of_a_provider_is_named_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    agent = plain(provider="anthropic", model="claude-opus-5-5")
+    with pytest.raises(ValueError, match="environment variable ANTHROPIC_API_KEY"):
+        await agent.run("Go?", context=AgentContext(folder=tmp_path))
+
+
+async def test_settings_of_a_persona_reach_the_plan(tmp_path: Path) -> None:
+    settings: Json = {"temperature": 0.5, "max_turns": 3, "tool_choice": "required"}
+    plan = plain(forecast, **settings).compiled(around(tmp_path)).plan.personas["plain"]
+    assert (plan.temperature, plan.max_turns, plan.tool_choice) == (0.5, 3, "required")

@@ -101,6 +101,7 @@ Code = Literal[
     "W521",
     "W522",
     "W523",
+    "W524",
 ]
 """Stable codes; `docs/errors.md` has one heading for each."""
 

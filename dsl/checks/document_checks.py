@@ -5,6 +5,7 @@ from dsl.checks.approval_checks import check_approvals
 from dsl.checks.document_steps import every_step
 from dsl.checks.keys_without_effect import check_without_effect
 from dsl.checks.session_checks import check_sessions
+from dsl.checks.tools.stateful_tools import check_stateful_tools
 from dsl.checks.tools.tool_names import check_tool_names
 from dsl.checks.tools.unused_tools import check_unused_tools
 from dsl.checks.unexpanded_templates import refuse_texts
@@ -32,4 +33,5 @@ def check_document(
     check_approvals(document, orchestration, steps, tree, problems, capabilities.channels)
     check_tool_names(document, tree, problems)
     check_unused_tools(document, tree, problems)
+    check_stateful_tools(document, steps, tree, problems)
     check_sessions(orchestration, steps, tree, problems)

@@ -273,3 +273,12 @@ def unused_tool(name: str) -> ProblemText:
         f"nothing calls the tool {name!r}",
         fix="add it to the `tools` of a persona, call it with a step, or remove it",
     )
+
+
+@statement
+def stateful_in_parallel(step: str, tool: str) -> ProblemText:
+    return ProblemText(
+        f"concurrent parts of {called(step)} call the stateful tool {tool!r}, which works on one "
+        "call at a time",
+        fix="remove `stateful: true`, or run these parts one after another",
+    )

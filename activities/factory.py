@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from activities.agents.agent_base import AgentServices, BaseAgent
+from activities.agents.extension_agent import extension_agent
 from activities.agents.legacy import LegacyAgent, check_agent_path
 from activities.agents.orchestrating import GenericOrchestratingAgent
 from activities.agents.refusals import AgentRefused, UnknownAgentType, UnknownPersona
@@ -90,6 +91,9 @@ class AgentFactory:
         found = self._agent_types.get(agent_type)
         if found is not None:
             return found
+        if ":" in agent_type and agent_type not in self._skills:
+            check_agent_path(agent_type, self._agent_packages)
+            return extension_agent(agent_type)
         if self._is_skill(agent_type):
             raise UnknownAgentType(
                 f"{agent_type!r} is a skill, not an agent type. Agents are tasks of a team; call "

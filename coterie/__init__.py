@@ -1,16 +1,83 @@
 """The front door. Importing it ensures that Coterie's packages are its own.
 
-What code of other packages may import from here is stable: `tool`, `ToolContext` and `ToolError`.
+What code of other packages may import from here is stable. `import coterie` loads only the standard
+library; the names of models and of teams load more when they are first used.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from coterie.own_packages import install
 
 install()
 
-from activities.user_code.tool_functions import (  # noqa: E402  after `install`
-    ToolContext,
-    ToolError,
-    tool,
+from activities.user_code.agent_functions import (  # noqa: E402  after `install`
+    AgentFailure,
+    AgentFunction,
+    AgentTurn,
 )
+from activities.user_code.provider_errors import ProviderError  # noqa: E402
+from activities.user_code.tool_functions import ToolContext, ToolError, tool  # noqa: E402
 
-__all__ = ["ToolContext", "ToolError", "tool"]
+if TYPE_CHECKING:
+    from activities.contracts import TokenUsage
+    from activities.providers.message_model import (
+        ImagePart,
+        ModelMessage,
+        TextPart,
+        ToolCallPart,
+        ToolResultPart,
+        ToolSpec,
+    )
+    from activities.providers.provider import (
+        Completion,
+        ModelProvider,
+        ModelRequest,
+        ProviderSettings,
+    )
+
+_MESSAGES = "activities.providers.message_model"
+_PROVIDER = "activities.providers.provider"
+_LOADED_LATER = {
+    "Completion": _PROVIDER,
+    "ImagePart": _MESSAGES,
+    "ModelMessage": _MESSAGES,
+    "ModelProvider": _PROVIDER,
+    "ModelRequest": _PROVIDER,
+    "ProviderSettings": _PROVIDER,
+    "TextPart": _MESSAGES,
+    "TokenUsage": "activities.contracts",
+    "ToolCallPart": _MESSAGES,
+    "ToolResultPart": _MESSAGES,
+    "ToolSpec": _MESSAGES,
+}
+"""`{name: its module}`: pydantic and Temporal's SDK are behind them."""
+
+__all__ = [
+    "AgentFailure",
+    "AgentFunction",
+    "AgentTurn",
+    "Completion",
+    "ImagePart",
+    "ModelMessage",
+    "ModelProvider",
+    "ModelRequest",
+    "ProviderError",
+    "ProviderSettings",
+    "TextPart",
+    "TokenUsage",
+    "ToolCallPart",
+    "ToolContext",
+    "ToolError",
+    "ToolResultPart",
+    "ToolSpec",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a name when it is first used."""
+    module = _LOADED_LATER.get(name)
+    if module is None:
+        raise AttributeError(f"module 'coterie' has no attribute {name!r}")
+    return getattr(import_module(module), name)

@@ -40,21 +40,27 @@ _WHOLE_CONFIG = ("full_config", "full_effective_config", "full_system_config", "
 
 
 def check_agent_path(path: str, allowed_packages: Collection[str]) -> None:
-    """Check that a class may be imported, without importing it.
+    """Check that a class or an agent type may be imported, without importing it.
 
     Args:
-        path: `package.module.Class`.
+        path: `package.module.Class` of a class, or `package.module:function` of an agent type.
         allowed_packages: Packages or dotted prefixes that the worker allows agents from.
 
     Raises:
         AgentRefused: The path is malformed, or outside the allowed packages.
     """
-    parts = path.split(".")
+    key, form = (
+        ("agent_type", "package.module:function")
+        if ":" in path
+        else ("agent_class", "package.module.Class")
+    )
+    dotted = path.replace(":", ".", 1)
+    parts = dotted.split(".")
     if len(parts) < 2 or not all(part.isidentifier() for part in parts):
-        raise AgentRefused(f"agent_class {path!r} must have the form package.module.Class")
-    if not any(f"{path}.".startswith(f"{package}.") for package in allowed_packages):
+        raise AgentRefused(f"{key} {path!r} must have the form {form}")
+    if not any(f"{dotted}.".startswith(f"{package}.") for package in allowed_packages):
         raise AgentRefused(
-            f"agent_class {path!r} is not in a package that this worker allows "
+            f"{key} {path!r} is not in a package that this worker allows "
             f"({listed(allowed_packages)}); add its package to `worker.agent_packages` in the "
             "worker's configuration"
         )

@@ -21,7 +21,7 @@ from activities.providers.message_model import (
 from dsl.model.model_options import Effort, PromptCache, Thinking
 from dsl.model.price import Price
 from dsl.model.tools.tool_use import ToolChoice
-from dsl.values import Json
+from dsl.values import Json, JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class ProviderSettings:
 
     name: str
     kind: str
-    """The adapter: `anthropic`, `openai` or `scripted`."""
+    """The adapter: `anthropic`, `openai`, `scripted`, or one of a package."""
     api_base: str | None = None
     api_key: str | None = field(default=None, repr=False)
     """The key itself, resolved on the worker; it never leaves this process."""
@@ -134,3 +134,5 @@ class ProviderSettings:
     """File to which the scripted provider appends a line per call, for crash tests."""
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     """Prices configured on the worker, `{model: price}`."""
+    options: Json = field(default_factory=dict[str, JsonValue])
+    """What an adapter of a package needs besides."""

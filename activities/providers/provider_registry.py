@@ -36,19 +36,30 @@ def _scripted(settings: ProviderSettings) -> ModelProvider:
     return ScriptedProvider.of(settings)
 
 
-KINDS: dict[str, Callable[[ProviderSettings], ModelProvider]] = {
+Maker = Callable[[ProviderSettings], ModelProvider]
+
+KINDS: Mapping[str, Maker] = {
     "anthropic": _anthropic,
     "openai": _openai,
     "scripted": _scripted,
 }
-"""All kinds of providers. A new one is a file and a line here."""
+"""The kinds of providers that Coterie has; packages may add others."""
 
 
 class Providers:
     """Creates the providers of `{name: settings}` on demand."""
 
-    def __init__(self, settings: Mapping[str, ProviderSettings]) -> None:
+    def __init__(
+        self, settings: Mapping[str, ProviderSettings], others: Mapping[str, Maker] | None = None
+    ) -> None:
+        """Take what the worker's configuration says.
+
+        Args:
+            settings: By the name of the provider.
+            others: Kinds of providers besides Coterie's own, which they cannot replace.
+        """
         self._settings = dict(settings)
+        self._kinds = {**(others or {}), **KINDS}
         self._made: dict[str, ModelProvider] = {}
         self._making = threading.Lock()
 
@@ -75,10 +86,12 @@ class Providers:
         settings = self._settings.get(name)
         if settings is None:
             raise _unknown(f"this worker has no provider {name!r}", name, self._settings)
-        make = KINDS.get(settings.kind)
+        make = self._kinds.get(settings.kind)
         if make is None:
             raise _unknown(
-                f"provider {name!r} has the unknown kind {settings.kind!r}", settings.kind, KINDS
+                f"provider {name!r} has the unknown kind {settings.kind!r}",
+                settings.kind,
+                self._kinds,
             )
         return make(settings)
 

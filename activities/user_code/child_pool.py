@@ -33,6 +33,12 @@ from activities.user_code.child_process import (
     Notes,
     ReplyTooLarge,
 )
+from activities.user_code.extension_messages import (
+    EXTENSION_REPLY,
+    ExtensionOutcome,
+    ExtensionRequest,
+    ExtensionTurn,
+)
 from dsl.values import Frozen, JsonValue
 
 MAX_CHILDREN = 16
@@ -168,6 +174,29 @@ class UserCode:
 
         line = _Line("tool_child", "", call, call.module, is_warned)
         return await self._answer(line, TOOL_REPLY, seconds, take)
+
+    async def extend(
+        self,
+        message: ExtensionTurn | ExtensionRequest,
+        path: str,
+        seconds: float | None,
+        notes: Notes,
+    ) -> ExtensionOutcome:
+        """Run a turn of an agent type, or a call of a provider.
+
+        Args:
+            message: The call.
+            path: `package.module:name`; each package has its own processes.
+            seconds: How long it may take.
+            notes: Takes what it asks or tells meanwhile; may raise.
+
+        Raises:
+            UserCodeFailed: Its process ended, or replied with something invalid.
+            UserCodeTimeout: It took longer than `seconds` and was killed.
+        """
+        entry: Entry = "extension_child" if isinstance(message, ExtensionTurn) else "provider_child"
+        line = _Line(entry, path.partition(":")[0].partition(".")[0], message)
+        return await self._answer(line, EXTENSION_REPLY, seconds, notes)
 
     async def _answer(
         self,

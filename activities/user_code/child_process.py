@@ -27,8 +27,9 @@ Notes = Callable[[bytes], Awaitable[bytes | None]]
 """Takes a note that a call sends before its reply; returns the answer, if it waits for one."""
 
 _DRAIN_TIMEOUT = 1.0
-Entry = Literal["child", "tool_child"]
-"""The module of this package that a child runs: for turns of agents, or for tools."""
+Entry = Literal["child", "tool_child", "extension_child", "provider_child"]
+"""The module of this package that a child runs: for legacy agents, tools, agent types, providers.
+"""
 
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "

@@ -52,6 +52,7 @@ def compile_located(
     offered = known_skills(catalog.settings, packages_in(sources))
     known = capabilities(
         agent_packages=(),  # the project's own files declare them
+        provider_packages=(),
         skills={**offered, **(skills or {})},
         mcp_listings=read_listings(catalog.settings),
     )

@@ -1,10 +1,12 @@
 """List what Coterie offers to documents, without loading the implementation."""
 
 from collections.abc import Iterable, Mapping
+from typing import get_args
 
 from activities.skills.skill_contracts import known_contracts
+from coterie.documents.installed_extensions import installed_paths
 from dsl.model.capabilities import Capabilities, ServerListing, SkillContract
-from dsl.model.sections.provider_document import ProviderSection
+from dsl.model.sections.provider_document import BuiltInKind, ProviderSection
 from dsl.model.sections.worker_document import CommandSection
 from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 
@@ -13,6 +15,9 @@ AGENT_TYPES = (SINGLE_SHOT, ORCHESTRATING, TOOL_CALLING)
 
 TOOL_KINDS = ("skill", "agent", "team", "mcp")
 """What the interpreter calls as a tool."""
+
+PROVIDER_KINDS: tuple[str, ...] = get_args(BuiltInKind)
+"""The kinds that the registry of providers knows."""
 
 KEY_NAMES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 """Environment variables where each vendor's own tools look for the key."""
@@ -31,6 +36,7 @@ def capabilities(
     agent_packages: Iterable[str] | None = None,
     skills: Mapping[str, SkillContract] | None = None,
     mcp_listings: Mapping[str, ServerListing] | None = None,
+    provider_packages: Iterable[str] | None = None,
 ) -> Capabilities:
     """List agent types, skills and built-in providers, with a worker's additions.
 
@@ -42,6 +48,7 @@ def capabilities(
             None if unknown.
         skills: Every skill by name. Default: Coterie's own.
         mcp_listings: The recorded tools of MCP servers.
+        provider_packages: Packages of kinds of providers that it allows, likewise.
     """
     return Capabilities(
         agent_types=AGENT_TYPES,
@@ -52,5 +59,9 @@ def capabilities(
         channels=None if channels is None else tuple(channels),
         agent_packages=None if agent_packages is None else tuple(agent_packages),
         mcp_listings=dict(mcp_listings or {}),
+        agent_paths=dict(installed_paths("coterie.agents")),
+        provider_kinds=PROVIDER_KINDS,
+        provider_packages=None if provider_packages is None else tuple(provider_packages),
+        provider_paths=dict(installed_paths("coterie.providers")),
         once_commands=tuple(name for name, command in (commands or {}).items() if command.once),
     )

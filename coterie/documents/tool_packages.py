@@ -5,18 +5,14 @@ compiles a document asks once; a worker asks when it starts.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.metadata import entry_points
 
 from activities.skills.skill_contracts import known_contracts
+from coterie.documents.installed_extensions import installed_modules
 from coterie.settings import Settings
 from dsl.compile.merged_sources import SourceText, merged_sources
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import SkillContract
 from dsl.source.nodes import Problems
-
-ENTRY_POINTS = "coterie.tools"
-"""The group of entry points by which an installed package names its modules with tools."""
 
 _KEY = "tool_packages"
 
@@ -36,7 +32,7 @@ def known_skills(settings: Settings, packages: Sequence[str]) -> Mapping[str, Sk
 
 def searched_packages(packages: Sequence[str]) -> tuple[str, ...]:
     """Return the packages to search: these, and those that installed packages name."""
-    return tuple(dict.fromkeys((*packages, *_installed())))
+    return tuple(dict.fromkeys((*packages, *installed_modules("coterie.tools"))))
 
 
 def packages_in(sources: Sequence[SourceText]) -> tuple[str, ...]:
@@ -54,8 +50,3 @@ def packages_in(sources: Sequence[SourceText]) -> tuple[str, ...]:
 
 def _is_package(name: str) -> bool:
     return all(part.isidentifier() for part in name.split("."))
-
-
-@cache
-def _installed() -> tuple[str, ...]:
-    return tuple(sorted({point.module for point in entry_points(group=ENTRY_POINTS)}))

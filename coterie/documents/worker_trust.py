@@ -40,6 +40,7 @@ class TrustedConfig(Frozen):
     """Paths are absolute."""
     agent_packages: tuple[str, ...] = ()
     agent_env: tuple[str, ...] = ()
+    provider_packages: tuple[str, ...] = ()
     tool_packages: tuple[str, ...] = ()
     tool_env: tuple[str, ...] = ()
     mcp_servers: dict[str, McpServerSection] = Field(default_factory=dict[str, McpServerSection])
@@ -97,6 +98,7 @@ def resolved(
         sandbox=_sandbox(worker.sandbox, tree, settings),
         agent_packages=worker.agent_packages,
         agent_env=worker.agent_env,
+        provider_packages=worker.provider_packages,
         tool_packages=worker.tool_packages,
         tool_env=worker.tool_env,
         mcp_servers=worker.mcp_servers,

@@ -56,6 +56,7 @@ class CompileActivities:
             trusted.notify,
             trusted.agent_packages,
             known_skills(settings, trusted.tool_packages),
+            provider_packages=trusted.provider_packages,
         )
 
     @activity.defn(name=COMPILE_TEAM)

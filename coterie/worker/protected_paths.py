@@ -31,7 +31,9 @@ def protected_paths(trusted: TrustedConfig, settings: Settings) -> tuple[Path, .
         settings.state,
         *_config_roots(settings, root),
         *map(Path, trusted.documents),
-        *_packages((*trusted.agent_packages, *trusted.tool_packages), settings),
+        *_packages(
+            (*trusted.agent_packages, *trusted.provider_packages, *trusted.tool_packages), settings
+        ),
         *_programs(trusted, root),
         Path(sys.prefix),
         *(Path(str(room.__file__)).parent for room in _ROOMS),

@@ -4,26 +4,35 @@ This module resolves the names of secrets to their values, which no file, histor
 """
 
 import sys
+from collections.abc import Mapping
+from functools import partial
 from math import ceil
 from pathlib import Path
 
+from activities.agents.agent_base import BaseAgent
+from activities.agents.extension_agent import extension_agent
+from activities.factory import BUILT_IN
 from activities.mcp_client.server_pool import McpServers
 from activities.mcp_client.server_settings import McpServer
 from activities.notifications import Channel, NotificationCommand, Webhook
 from activities.processes.bubblewrap import Bubblewrap
 from activities.processes.process_group import ProcessLimits
 from activities.providers.provider import ProviderSettings
+from activities.providers.provider_registry import KINDS, Maker
 from activities.skills.functions.function_skills import FunctionSkill
 from activities.user_code.child_pool import UserCode
+from activities.user_code.extension_provider import ExtensionProvider
 from activities.workspace.command_parameters import Parameter
 from activities.workspace.command_start import PASSED_ON
 from activities.workspace.skill_base import Command, Workspace
 from activities.workspace.web_access import WebAccess
+from coterie.documents.installed_extensions import allowed_paths
 from coterie.documents.mcp_listings import read_listings
 from coterie.documents.tool_discovery import found_tools
 from coterie.documents.worker_trust import TrustedConfig, key_name
 from coterie.settings import Settings
 from coterie.worker.protected_paths import hidden_paths, protected_paths
+from dsl.checks.agents.agent_classes import is_allowed
 from dsl.model.sections.mcp_document import McpServerSection
 from dsl.model.sections.provider_document import provider_kind
 from dsl.model.sections.worker_document import ChannelSection, CommandSection
@@ -43,6 +52,7 @@ def provider_settings(trusted: TrustedConfig, settings: Settings) -> dict[str, P
             mock=section.mock,
             log=section.log,
             prices=section.prices,
+            options=section.options,
         )
         for name, section in (trusted.providers | trusted.scoped).items()
     }
@@ -163,6 +173,34 @@ def _passed_on(settings: Settings) -> dict[str, str]:
         for key, value in settings.environment.items()
         if key in PASSED_ON or key.startswith("LC_")
     }
+
+
+def provider_makers(
+    trusted: TrustedConfig, reached: Mapping[str, ProviderSettings], user_code: UserCode
+) -> dict[str, Maker]:
+    """Return the kinds of providers that the packages of this worker give, by name and by path.
+
+    Raises:
+        CommandError: A name is ambiguous.
+    """
+    packages = trusted.provider_packages
+    paths = dict(allowed_paths("coterie.providers", packages, KINDS))
+    for settings in reached.values():
+        if ":" in settings.kind and is_allowed(settings.kind.partition(":")[0], packages):
+            paths[settings.kind] = settings.kind
+    return {
+        name: partial(ExtensionProvider, path, user_code=user_code) for name, path in paths.items()
+    }
+
+
+def agent_types(trusted: TrustedConfig) -> dict[str, type[BaseAgent]]:
+    """Return the agent types that the packages of this worker name.
+
+    Raises:
+        CommandError: A name is ambiguous.
+    """
+    paths = allowed_paths("coterie.agents", trusted.agent_packages, BUILT_IN)
+    return {name: extension_agent(path) for name, path in paths.items()}
 
 
 def user_code_of(trusted: TrustedConfig, settings: Settings) -> UserCode:

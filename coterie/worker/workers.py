@@ -39,9 +39,11 @@ from coterie.worker.plan_policy import PlanPolicy
 from coterie.worker.process_privacy import keep_to_itself
 from coterie.worker.provider_queues import ProviderQueue, hold, provider_queues, queue_worker
 from coterie.worker.surroundings import (
+    agent_types,
     channels_of,
     function_skills,
     mcp_servers_of,
+    provider_makers,
     provider_settings,
     user_code_of,
     workspace_of,
@@ -95,8 +97,9 @@ async def working(
     user_code = user_code_of(trusted, settings)
     tools = tool_code(settings)
     servers = mcp_servers_of(trusted, settings)
+    models = tool_code(settings)  # of their own: a call may take minutes
     reached = provider_settings(trusted, settings)
-    providers = Providers(reached)
+    providers = Providers(reached, provider_makers(trusted, reached, models))
     queues = provider_queues(trusted, task_queue)
     marks = await visibility_settings(client, trusted)
     blocked = BlockedRuns(client, worker_name())
@@ -131,6 +134,7 @@ async def working(
         await tools.close()
         await servers.close()
         await providers.close()
+        await models.close()
 
 
 @asynccontextmanager
@@ -241,6 +245,7 @@ def _agents(
 ) -> AgentActivities:
     return AgentActivities(
         providers,
+        agent_types=agent_types(trusted),
         agent_packages=trusted.agent_packages,
         call_skill=skills.call_skill,
         skills=offered,

@@ -1,18 +1,20 @@
 """Keys that are valid, but that the rest of the document leaves without effect."""
 
+from typing import get_args
+
 from dsl.checks.document_steps import PlacedSteps
 from dsl.model.document import SystemDocument
-from dsl.model.sections.provider_document import provider_kind
+from dsl.model.sections.provider_document import BuiltInKind, provider_kind
 from dsl.model.steps import AgentStep, ParallelStep, TeamStep
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
-from dsl.wording.agent_wording import key_of_another_kind, unread_section
+from dsl.wording.agent_wording import key_of_another_kind, options_unread, unread_section
 from dsl.wording.step_wording import unread_output
 from dsl.wording.strategy_wording import losers_without_effect
 
 _READERS = {"answers": "scripted", "log": "scripted", "mock": "scripted", "api": "openai"}
-"""`{key: the only kind of provider that reads it}`."""
+"""`{key: the only kind of provider that reads it}`; kinds of packages read `options`."""
 
 
 def check_unread_keys(
@@ -34,6 +36,9 @@ def _providers(document: SystemDocument, tree: Node, problems: Problems) -> None
             if kind != reader and getattr(section, key) is not None:
                 place = ("llm_config", "providers", name, key)
                 _warn(place, tree, problems, key_of_another_kind(key, name, kind, reader))
+        if section.options and kind in get_args(BuiltInKind):
+            place = ("llm_config", "providers", name, "options")
+            _warn(place, tree, problems, options_unread(name, kind))
 
 
 def _sections(document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems) -> None:

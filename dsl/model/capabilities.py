@@ -84,6 +84,14 @@ class Capabilities(Frozen):
     """The worker's channels to people; None when they are not known here."""
     agent_packages: tuple[str, ...] | None = None
     """The packages that the worker lets agent classes come from; None when they are not known."""
+    agent_paths: dict[str, str] = Field(default_factory=dict[str, str])
+    """The agent types that installed packages name, allowed or not: `{name: module:function}`."""
+    provider_kinds: tuple[str, ...] | None = None
+    """The kinds of providers that Coterie has; None when they are not known here."""
+    provider_packages: tuple[str, ...] | None = None
+    """The packages that the worker lets kinds of providers come from; None when not known."""
+    provider_paths: dict[str, str] = Field(default_factory=dict[str, str])
+    """The kinds that installed packages name, allowed or not: `{name: module:name}`."""
     tool_kinds: tuple[str, ...] = ("skill",)
     """What a tool may be made of."""
     mcp_listings: dict[str, ServerListing] = Field(default_factory=dict[str, ServerListing])

@@ -222,6 +222,15 @@ def key_of_another_kind(key: str, provider: str, kind: str, reader: str) -> Prob
 
 
 @statement
+def options_unread(provider: str, kind: str) -> ProblemText:
+    return ProblemText(
+        f"`options` has no effect: {provider!r} is of kind {kind!r}, and only kinds of packages "
+        "read it",
+        fix="remove it, or name the package's kind in `kind`",
+    )
+
+
+@statement
 def unread_section(name: str) -> ProblemText:
     return ProblemText(
         f"no task with an `agent_class` is called {name!r}, so no agent reads this section",

@@ -102,6 +102,18 @@ def unimportable_class(name: str, allowed: Collection[str]) -> ProblemText:
     )
 
 
+@statement
+def unimportable(
+    what: str, name: str, module: str, key: str, allowed: Collection[str]
+) -> ProblemText:
+    return ProblemText(
+        f"the {what} {name!r} comes from {module!r}, which is in no package that this project's "
+        "worker allows",
+        listed(allowed),
+        f"add `{key}: [{module.split('.')[0]}]` to `worker:` in coterie.yml",
+    )
+
+
 _INSTEAD = {
     **dict.fromkeys(
         ("team", "next_team", "default", "entry_team", "on_timeout", "concentrator"),

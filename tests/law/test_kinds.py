@@ -5,12 +5,12 @@ from typing import get_args
 
 from activities.providers.provider_registry import KINDS
 from coterie.commands.table import VERBS
-from coterie.documents.product_capabilities import KEY_NAMES
+from coterie.documents.product_capabilities import KEY_NAMES, PROVIDER_KINDS
 from coterie.graph.condition_labels import condition_words
 from coterie.graph.drawing.style import SIGNS
 from dsl.evaluate.operators import TESTS
 from dsl.model.conditions import ContextField, Operator
-from dsl.model.sections.provider_document import ProviderSection
+from dsl.model.sections.provider_document import BuiltInKind
 from dsl.model.step_kinds.step_base import STEP_KINDS
 from dsl.model.steps import STEP_MODELS
 from tests.law.sources import ROOT
@@ -59,8 +59,8 @@ def test_every_operator_has_a_test_and_a_label_in_pictures() -> None:
 
 
 def test_every_provider_kind_has_a_loader() -> None:
-    kinds, _ = get_args(ProviderSection.model_fields["kind"].annotation)
-    assert sorted(get_args(kinds)) == sorted(KINDS)
+    assert sorted(get_args(BuiltInKind)) == sorted(KINDS)
+    assert sorted(PROVIDER_KINDS) == sorted(KINDS)
 
 
 def test_every_provider_with_an_sdk_has_a_key_a_ban_and_a_test() -> None:

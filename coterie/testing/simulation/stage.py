@@ -29,6 +29,7 @@ from coterie.testing.simulation.stub_skills import StubSkills
 from coterie.version import own_version
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.surroundings import (
+    agent_types,
     function_skills,
     provider_settings,
     user_code_of,
@@ -76,6 +77,7 @@ class Stage:
     def _worker(self, gate: Gate | None) -> Worker:
         agents = AgentActivities(
             self.model,
+            agent_types=agent_types(self.file.team.trusted),
             agent_packages=self.file.team.trusted.agent_packages,
             call_skill=self.skills.call_skill,
             skills=self.skills.names,

@@ -49,7 +49,7 @@ def _personas(step: AgentStep, path: NodePath, tree: Node, problems: Problems) -
 def _agent_type(
     step: AgentStep, path: NodePath, capabilities: Capabilities, tree: Node, problems: Problems
 ) -> None:
-    known = capabilities.agent_types
+    known = (*capabilities.agent_types, *capabilities.agent_paths)
     if step.agent_type is None or step.agent_type in known:
         return
     place = (*path, "agent_type")
@@ -57,7 +57,8 @@ def _agent_type(
     if step.agent_type in capabilities.skills:
         problems.note("E203", mark, place, skill_as_agent(step.agent_type, known))
         return
-    unknown(problems, mark, place, "E203", "agent type", step.agent_type, known)
+    if ":" not in step.agent_type:
+        unknown(problems, mark, place, "E203", "agent type", step.agent_type, known)
 
 
 def check_legacy(step: AgentStep, path: NodePath, tree: Node, problems: Problems) -> None:

@@ -1,4 +1,9 @@
-"""Legacy agent classes: whether a worker imports them, and which of their sections are unread."""
+"""Code of packages that a document names: agent classes, agent types and kinds of providers.
+
+Whether a worker imports it, and which sections of legacy agents are unread.
+"""
+
+from collections.abc import Collection
 
 from dsl.checks.document_steps import PlacedSteps
 from dsl.model.capabilities import Capabilities
@@ -7,7 +12,7 @@ from dsl.model.steps import AgentStep
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
-from dsl.wording.document_wording import unimportable_class
+from dsl.wording.document_wording import unimportable, unimportable_class
 
 
 def check_agent_classes(
@@ -17,8 +22,10 @@ def check_agent_classes(
     problems: Problems,
     capabilities: Capabilities,
 ) -> None:
-    """Warn of a class whose package the worker does not allow; check the sections of `agents`."""
+    """Warn of code whose package the worker does not allow; check the sections of `agents`."""
     _sections(document, tree, problems)
+    _agent_types(document, steps, tree, problems, capabilities)
+    _provider_kinds(document, tree, problems, capabilities)
     own = None if document.worker is None else document.worker.agent_packages
     if capabilities.agent_packages is None and own is None:
         return  # the worker's packages are not known here
@@ -29,6 +36,64 @@ def check_agent_classes(
             continue
         place = (*path, "agent_class")
         problems.note("W514", tree.find(place).mark, place, unimportable_class(name, allowed))
+
+
+def _agent_types(
+    document: SystemDocument,
+    steps: PlacedSteps,
+    tree: Node,
+    problems: Problems,
+    capabilities: Capabilities,
+) -> None:
+    own = () if document.worker is None else document.worker.agent_packages
+    if capabilities.agent_packages is None and not own:
+        return  # the worker's packages are not known here
+    allowed = (*(capabilities.agent_packages or ()), *own)
+    for step, path in steps:
+        name = step.agent_type if isinstance(step, AgentStep) else None
+        if name is None or name in capabilities.agent_types:
+            continue
+        module = package_path(name, capabilities.agent_paths)
+        if module is not None and not is_allowed(module, allowed):
+            place = (*path, "agent_type")
+            details = unimportable("agent type", name, module, "agent_packages", allowed)
+            problems.note("W514", tree.find(place).mark, place, details)
+
+
+def _provider_kinds(
+    document: SystemDocument, tree: Node, problems: Problems, capabilities: Capabilities
+) -> None:
+    known = capabilities.provider_kinds
+    if known is None:
+        return
+    own = () if document.worker is None else document.worker.provider_packages
+    allowed = (*(capabilities.provider_packages or ()), *own)
+    for provider, section in document.llm_config.providers.items():
+        kind = section.kind
+        if kind is None or kind in known:
+            continue
+        place: NodePath = ("llm_config", "providers", provider, "kind")
+        mark = tree.find(place).mark
+        module = package_path(kind, capabilities.provider_paths)
+        if module is None:
+            names = (*known, *capabilities.provider_paths)
+            unknown(problems, mark, place, "E205", "provider kind", kind, names)
+        elif (own or capabilities.provider_packages is not None) and not is_allowed(
+            module, allowed
+        ):
+            details = unimportable("provider kind", kind, module, "provider_packages", allowed)
+            problems.note("W514", mark, place, details)
+
+
+def package_path(name: str, installed: dict[str, str]) -> str | None:
+    """Return the module of a name that a package gives, or of `module:name`; None if unknown."""
+    path = name if ":" in name else installed.get(name)
+    return None if path is None else path.partition(":")[0]
+
+
+def is_allowed(module: str, packages: Collection[str]) -> bool:
+    """Return whether a module lies in one of the packages."""
+    return any(f"{module}.".startswith(f"{package}.") for package in packages)
 
 
 def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:

@@ -1,6 +1,6 @@
 """The section `llm_config`: model providers, their rates and prices, and personas."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AliasChoices, Field, JsonValue, field_validator, model_validator
 
@@ -50,12 +50,25 @@ class RateLimitPolicy(Frozen):
         return None if rate is None else rate / 60
 
 
+BuiltInKind = Literal["anthropic", "openai", "scripted"]
+"""The adapters that Coterie has."""
+
+ProviderKind = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*(:[A-Za-z_][A-Za-z0-9_]*)?$",
+        json_schema_extra={"examples": [*get_args(BuiltInKind)]},
+    ),
+]
+"""A name; packages that the worker allows add names, and `package.module:name` needs none."""
+
+
 class ProviderSection(Frozen):
     """How a model provider is reached; the worker's own configuration only."""
 
-    kind: Literal["anthropic", "openai", "scripted"] | None = None
-    """The adapter; the provider's own name when that is one of these. Anything OpenAI-compatible
-    is `openai` with an `api_base`."""
+    kind: ProviderKind | None = None
+    """The adapter; the provider's own name when that is one of Coterie's. Anything
+    OpenAI-compatible is `openai` with an `api_base`."""
     api: Literal["responses", "chat"] | None = None
     """`openai` only: the API to call. Default: Responses; Chat Completions with an `api_base`."""
     api_base: str | None = None
@@ -76,6 +89,8 @@ class ProviderSection(Frozen):
     """Scripted only: a file that gets one line per call."""
     prices: dict[str, Price] = Field(default_factory=dict[str, Price])
     """`{model: price}`, for budgets and `coterie cost`; overrides public prices."""
+    options: Json = Field(default_factory=dict[str, JsonValue])
+    """Of a package's own kind only: what its adapter needs besides."""
 
 
 def provider_kind(name: str, section: ProviderSection | None) -> str:

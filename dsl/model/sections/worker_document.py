@@ -257,9 +257,11 @@ class WorkerSection(Frozen):
     sandbox: Sandbox = "auto"
     """How commands are kept apart from the worker: `auto`, `bubblewrap`, `none`, or a mapping."""
     agent_packages: tuple[PackageName, ...] = ()
-    """The packages that `agent_class` may be imported from."""
+    """The packages that `agent_class`, and agent types of packages, may be imported from."""
     agent_env: tuple[VariableName, ...] = ()
     """Names of further environment variables that classes of these packages may see."""
+    provider_packages: tuple[PackageName, ...] = ()
+    """The packages that kinds of providers may be imported from."""
     tool_packages: tuple[PackageName, ...] = ()
     """The packages whose functions with `@tool` are tools."""
     tool_env: tuple[VariableName, ...] = ()

@@ -1,0 +1,46 @@
+"""Run agent types of packages in a child process."""
+
+import asyncio
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from activities.user_code.agent_functions import AgentFailure, AgentTurn
+from activities.user_code.child_loop import Channel, not_imported, reason_for, serve
+from activities.user_code.plain_values import NotJson, as_json
+
+Handle = Callable[[Callable[..., Any], dict[str, Any], Channel], dict[str, object]]
+
+
+def main() -> None:
+    """Serve turns of agent types."""
+    serve(lambda asked, channel: handled(str(asked["agent"]), _turn, asked, channel))
+
+
+def handled(
+    path: str, handle: Handle, asked: dict[str, Any], channel: Channel
+) -> dict[str, object]:
+    """Import what a message names, and let it handle the message; exceptions become outcomes."""
+    module_name, _, name = path.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except BaseException as error:  # importing a module may do anything
+        return not_imported(error)
+    found: Any = getattr(module, name, None)
+    if not callable(found):
+        return {"kind": "no_object", "names": [k for k, v in vars(module).items() if callable(v)]}
+    try:
+        return handle(found, asked, channel)
+    except AgentFailure as failure:
+        return {"kind": "failed", "reason": str(failure)}
+    except NotJson as error:
+        return {"kind": "not_json", "reason": str(error)}
+    except BaseException as error:
+        return {"kind": "raised", "reason": reason_for(error)}
+
+
+def _turn(
+    function: Callable[..., Any], asked: dict[str, Any], channel: Channel
+) -> dict[str, object]:
+    result: object = asyncio.run(function(AgentTurn(**asked["turn"], asked=channel.ask)))
+    return {"kind": "ended", "data": as_json(result, "the result")}

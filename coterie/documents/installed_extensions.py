@@ -1,0 +1,62 @@
+"""The tools, providers and agent types that installed packages name by their entry points.
+
+Nothing is imported here: an entry point is a line of text in the package's metadata. A worker uses
+those whose package its configuration allows.
+"""
+
+from collections.abc import Collection, Mapping
+from functools import cache
+from importlib.metadata import EntryPoints, entry_points
+from typing import Literal
+
+from coterie.failures import CommandError
+from dsl.checks.agents.agent_classes import is_allowed
+
+Group = Literal["coterie.tools", "coterie.providers", "coterie.agents"]
+
+
+@cache
+def installed_points(group: Group) -> EntryPoints:
+    """Return the entry points of a group, which all installed packages name; read once."""
+    return entry_points(group=group)
+
+
+def installed_modules(group: Group) -> tuple[str, ...]:
+    """Return the modules that the entry points of a group name."""
+    return tuple(sorted({point.module for point in installed_points(group)}))
+
+
+def installed_paths(group: Group) -> Mapping[str, str]:
+    """Return `{name: package.module:object}` of every entry point of a group."""
+    return {point.name: point.value for point in sorted(installed_points(group))}
+
+
+def allowed_paths(
+    group: Group, packages: Collection[str], own: Collection[str]
+) -> Mapping[str, str]:
+    """Return `{name: package.module:object}` of the entry points that a worker uses.
+
+    Args:
+        group: The group.
+        packages: The packages that its configuration allows.
+        own: The names that Coterie uses itself.
+
+    Raises:
+        CommandError: Two of these packages use one name, or one uses a name of Coterie's.
+    """
+    found: dict[str, str] = {}
+    for point in installed_points(group) if packages else ():
+        if not is_allowed(point.module, packages):
+            continue
+        if point.name in own:
+            raise CommandError(
+                f"{point.module} names {point.name!r} in {group}, and Coterie has its own; ask its "
+                "author for another name, or do not allow the package"
+            )
+        earlier = found.setdefault(point.name, point.value)
+        if earlier != point.value:
+            raise CommandError(
+                f"{earlier} and {point.value} are both named {point.name!r} in {group}; allow only "
+                f"one of their packages, or write the path itself instead of {point.name!r}"
+            )
+    return found

@@ -1,0 +1,1 @@
+"""A tool, a model provider and an agent type for Coterie."""

@@ -41,6 +41,10 @@ class McpCallRefused(Exception):
     """The server refused the call, or answered what the protocol does not allow."""
 
 
+class ResultInvalid(Exception):
+    """The tool answered, and the result does not match its own schema."""
+
+
 class ToolDrifted(Exception):
     """The server offers another tool under this name than the plan was compiled with."""
 

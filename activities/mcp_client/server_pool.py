@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from activities.mcp_client.call_outcomes import (
     FoundServerTools,
+    ResultInvalid,
     ServerUnreachable,
     ToolAnswer,
     ToolDrifted,
@@ -13,6 +14,7 @@ from activities.mcp_client.call_outcomes import (
 from activities.mcp_client.server_settings import McpServer
 from activities.mcp_client.tool_difference import differences
 from dsl.errors import listed
+from dsl.json_schema.schema_checker import UnusableSchema, misfits
 from dsl.model.capabilities import ServerListing, ServerTool
 from dsl.model.tools.tool_digests import digest_of_tool
 from dsl.values import Json
@@ -72,17 +74,20 @@ class McpServers:
             CallLost: The call was sent, and no answer came.
             McpCallRefused: The server refused the call.
             InputAsked: The tool asks a question.
+            ResultInvalid: The result does not match the tool's own schema.
         """
         while True:
             connection, reused = await self._connection(server)
             try:
                 offered = await connection.tools(0.0 if ask_first else MAX_LISTING_AGE)
-                self._check(server, tool, offered, digest)
-                return await connection.call(tool, arguments, seconds)
+                current = self._current(server, tool, offered, digest)
+                answer = await connection.call(tool, arguments, seconds)
             except ServerUnreachable:
                 self._drop(server, connection)
                 if not reused:
                     raise
+            else:
+                return _checked(answer, current)
 
     async def list_tools(self, server: str) -> FoundServerTools:
         """Return what a server offers now.
@@ -101,9 +106,10 @@ class McpServers:
         if self._closing:
             await asyncio.wait(self._closing)
 
-    def _check(
+    def _current(
         self, server: str, tool: str, offered: Mapping[str, ServerTool], digest: str | None
-    ) -> None:
+    ) -> ServerTool:
+        """Return the tool as the server offers it, if it is the one of the plan."""
         current = offered.get(tool)
         if current is None:
             raise ToolDrifted(
@@ -111,7 +117,7 @@ class McpServers:
                 f"{listed(offered)}. Run `coterie tools refresh {server}` and start a new run"
             )
         if digest is None or digest_of_tool(current) == digest:
-            return
+            return current
         listing = self._recorded().get(server)
         known = () if listing is None else listing.tools
         before = next((one for one in known if digest_of_tool(one) == digest), None)
@@ -154,3 +160,16 @@ class McpServers:
         task = asyncio.create_task(closing)
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
+
+
+def _checked(answer: ToolAnswer, tool: ServerTool) -> ToolAnswer:
+    """Hold a result against the schema of its tool: bounded, whatever pattern a server writes."""
+    if answer.failed or tool.output_schema is None:
+        return answer
+    try:
+        problems = misfits(answer.data, tool.output_schema, "the result")
+    except UnusableSchema:
+        return answer  # it has no verdict
+    if problems:
+        raise ResultInvalid("; ".join(problems))
+    return answer

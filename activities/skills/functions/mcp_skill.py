@@ -9,6 +9,7 @@ from activities.mcp_client.call_outcomes import (
     CallLost,
     InputAsked,
     McpCallRefused,
+    ResultInvalid,
     ServerUnreachable,
     ToolDrifted,
 )
@@ -74,6 +75,10 @@ class McpSkill:
             if once:
                 raise OutcomeLost(str(lost)) from None
             raise SkillFailure(str(lost), may_pass=True) from None
+        except ResultInvalid as invalid:
+            raise SkillFailure(
+                f"{self.name} returned a result that violates its contract: {invalid}"
+            ) from None
         except McpCallRefused as refused:
             raise SkillRefusal(str(refused)) from None
         except ToolDrifted as drifted:

@@ -1,0 +1,70 @@
+"""A hostile MCP server cannot stop a worker, reach a terminal, or pass for another tool."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from dsl.model.sections.mcp_document import McpServerSection
+from tests.support.servers.mcp_tools import (
+    HOSTILE,
+    call_tool,
+    digests,
+    failure_of,
+    listing_of,
+    mcp_servers,
+)
+
+
+def hostile(way: str, **more: object) -> McpServerSection:
+    command = [sys.executable, "-P", str(HOSTILE), way]
+    given = {"command": command, "tools": {"*": {"effect": "read"}}, **more}
+    return McpServerSection.model_validate(given)
+
+
+async def test_tools_that_cannot_be_offered_are_left_out_by_name(tmp_path: Path) -> None:
+    async with mcp_servers(tmp_path, {"bad": hostile("noise")}) as servers:
+        found = await servers.list_tools("bad")
+    assert [tool.name for tool in found.tools] == ["good", "evil"]
+    reasons = {one.name: one.why for one in found.left_out}
+    assert reasons["bad\\u001bname"] == "its name is empty, too long, or not printable"
+    assert "more than 100000" in reasons["huge"]
+    assert "its schema is not a valid JSON Schema" in reasons["wrong"]
+
+
+async def test_noise_on_the_connection_is_skipped(tmp_path: Path) -> None:
+    async with mcp_servers(tmp_path, {"bad": hostile("noise")}) as servers:
+        known = digests(await listing_of(servers, "bad"))
+        assert await call_tool(servers, "bad/good", known["good"]) == {"s": "a" * 40 + "!"}
+
+
+async def test_a_pattern_of_a_server_cannot_stop_the_worker(tmp_path: Path) -> None:
+    async with mcp_servers(tmp_path, {"bad": hostile("lies")}) as servers:
+        known = digests(await listing_of(servers, "bad"))
+        # a backtracking matcher takes hours for this result
+        async with asyncio.timeout(60):
+            error = await failure_of(servers, "bad/evil", known["evil"])
+    assert error.type == "SkillFailed"
+    assert "bad/evil returned a result that violates its contract" in error.message
+
+
+async def test_a_listing_without_end_is_bounded(tmp_path: Path) -> None:
+    async with mcp_servers(tmp_path, {"bad": hostile("flood")}) as servers:
+        assert len((await servers.list_tools("bad")).tools) == 1
+
+
+@pytest.mark.parametrize(
+    ("way", "said"), [("silent", "did not answer within 1 s"), ("garbled", "broke the protocol")]
+)
+async def test_a_call_without_an_answer_may_be_repeated_only_if_it_reads(
+    tmp_path: Path, way: str, said: str
+) -> None:
+    once = hostile(way, timeout=1, tools={"good": {"effect": "read"}})
+    async with mcp_servers(tmp_path, {"bad": once}) as servers:
+        known = digests(await listing_of(servers, "bad"))
+        error = await failure_of(servers, "bad/good", known["good"])
+        assert (error.type, error.non_retryable) == ("SkillFailed", False)
+        assert said in error.message
+        error = await failure_of(servers, "bad/evil", known["evil"])
+        assert (error.type, error.non_retryable) == ("OutcomeUnknown", True)

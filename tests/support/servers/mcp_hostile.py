@@ -1,0 +1,62 @@
+"""A hostile MCP server for tests, run as a script: it breaks the protocol where it can.
+
+The first argument says how: `noise` writes garbage between its messages, `flood` lists without end,
+`lies` breaks its output schema, `silent` never answers a call, `garbled` answers with nonsense.
+"""
+
+import json
+import sys
+
+WAY = sys.argv[1]
+OBJECT = {"type": "object", "properties": {"n": {"type": "integer"}}}
+EVIL = {"type": "object", "properties": {"s": {"type": "string", "pattern": "^(a+)+$"}}}
+TOOLS = [
+    {"name": "good", "description": "\x1b[2J\u202egood", "inputSchema": OBJECT},
+    {"name": "evil", "inputSchema": EVIL, "outputSchema": EVIL},
+    {"name": "bad\x1bname", "inputSchema": OBJECT},
+    {"name": "huge", "description": "x" * 200_000, "inputSchema": OBJECT},
+    {"name": "wrong", "inputSchema": {"type": "object", "properties": {"n": {"type": "objekt"}}}},
+]
+
+
+def send(message: dict[str, object]) -> None:
+    if WAY == "noise":
+        sys.stdout.write(
+            'hello\n{"jsonrpc": "1.0"}\n[[[\n{"jsonrpc": "2.0", "id": 99, "result": {}}\n'
+        )
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def result_of(method: str) -> dict[str, object] | None:
+    match method:
+        case "initialize":
+            return {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "hostile", "version": "1"},
+            }
+        case "tools/list" if WAY == "flood":
+            return {"tools": TOOLS[:1], "nextCursor": "again"}
+        case "tools/list":
+            return {"tools": TOOLS}
+        case "tools/call" if WAY == "silent":
+            return None
+        case "tools/call" if WAY == "garbled":
+            return {"content": [{"type": "hologram", "text": 3}]}
+        case "tools/call":
+            return {"content": [], "structuredContent": {"s": "a" * 40 + "!"}}
+        case _:
+            return {}
+
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    if asked["method"] == "server/discover":
+        send({"id": asked["id"], "error": {"code": -32601, "message": "unknown method"}})
+        continue
+    result = result_of(asked["method"])
+    if result is not None:
+        send({"id": asked["id"], "result": result})

@@ -1,0 +1,100 @@
+"""The page of MCP tools, executed: its files, its commands, its output; and what may go wrong."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from coterie.cli import main
+from coterie.documents.compilation import compile_target
+from coterie.settings import LISTINGS_FILE, load
+from dsl.errors import InvalidDocument
+from tests.law.documents.pages import text
+
+Ran = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ran:
+    """Runs a command in a folder with the files of the page."""
+    blocks = re.findall(r"```yaml\n# (\S+)\n(.*?)```", text("mcp-tools.md"), re.DOTALL)
+    assert tuple(name for name, _ in blocks) == ("coterie.yml", "team.yml")
+    for name, content in blocks:
+        (tmp_path / name).write_text(content)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main([*arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+def test_the_page_does_what_it_says(ran: Ran, tmp_path: Path) -> None:
+    with pytest.raises(InvalidDocument) as caught:
+        compile_target(load({}, tmp_path), "team.yml")
+    assert [one.code for one in caught.value.problems] == ["E509"]
+    (shown,) = re.findall(r"```text\n(.*?)```", text("mcp-tools.md"), re.DOTALL)
+    assert ran("tools", "refresh") == (0, shown, "")
+    assert ran("validate", "team.yml")[0] == 0
+    code, out, _ = ran("tools", "show", "clock", "--of", "team.yml", "--json")
+    assert (code, json.loads(out)["effect"]) == (0, "read")
+    given = '{"timezone": "UTC"}'
+    code, out, _ = ran("tools", "call", "time/get_current_time", "--arguments", given)
+    assert (code, json.loads(out)["timezone"]) == (0, "UTC")
+
+
+def test_a_refresh_shows_what_has_changed_and_another_command_needs_another_one(
+    ran: Ran, tmp_path: Path
+) -> None:
+    old = {"name": "convert_time", "description": "Convert time"}
+    tools = [old, {"name": "get_time"}]
+    server = {"configuration": "of an older command", "tools": tools}
+    (tmp_path / LISTINGS_FILE).write_text(json.dumps({"servers": {"time": server}}))
+    lines = ran("tools", "refresh")[1].splitlines()
+    assert lines[:2] == ["time: 2 tools", "  ~ convert_time"]
+    shown = 'description: "Convert time" -> "Convert time between timezones"'
+    assert any(shown in line for line in lines)
+    assert lines[-2:] == ["  + get_current_time", "  - get_time"]
+    assert ran("validate", "team.yml")[0] == 0
+    worker = tmp_path / "coterie.yml"
+    worker.write_text(worker.read_text().replace("UTC", "Asia/Tokyo"))
+    code, out, _ = ran("validate", "team.yml")
+    assert code != 0
+    assert "its `command` or `url` has changed since somebody listed them [E509]" in out
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "cannot be understood at its start"),
+        ('{"version": 2}', "cannot be understood at version"),
+        ('{"servers": {"time": {"tools": []}}}', "cannot be understood at servers.time"),
+    ],
+)
+def test_a_broken_file_of_listings_is_named_with_its_fix(
+    ran: Ran, tmp_path: Path, content: str, said: str
+) -> None:
+    (tmp_path / LISTINGS_FILE).write_text(content)
+    code, _, err = ran("validate", "team.yml")
+    assert code != 0
+    assert said in err
+    assert "write it again with `coterie tools refresh`" in err
+
+
+def test_a_refresh_names_an_unknown_server_and_one_that_cannot_be_started(
+    ran: Ran, tmp_path: Path
+) -> None:
+    code, _, err = ran("tools", "refresh", "tme")
+    assert code != 0
+    assert "unknown MCP server 'tme'; `worker.mcp_servers` has time. did you mean 'time'" in err
+    (tmp_path / "coterie.yml").write_text(
+        "worker: { mcp_servers: { time: { command: [nowhere] } } }"
+    )
+    code, _, err = ran("tools", "refresh")
+    assert code != 0
+    assert "the MCP server 'time' cannot be reached: [Errno 2]" in err
+    assert not (tmp_path / LISTINGS_FILE).exists()

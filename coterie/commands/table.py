@@ -22,6 +22,10 @@ VERBS: Mapping[str, Verb] = {
         "run a team here and watch it",
         "coterie.commands.runs.run",
     ),
+    "agent": Verb(
+        "let an agent reach a goal, freely or by a workflow such as debug_bug",
+        "coterie.commands.runs.agent",
+    ),
     "chat": Verb(
         "talk to a session at the terminal",
         "coterie.commands.runs.chat",

@@ -1,0 +1,106 @@
+"""`coterie agent`: let the team `agent_loop` reach a goal, freely or by a workflow."""
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from typing import Literal, assert_never, get_args
+
+from coterie.arguments import add_model, name_given, read_context
+from coterie.commands.runs.run import run as run_team
+from coterie.documents.compilation import compile_target
+from coterie.failures import CommandError, ExitCode
+from coterie.runs.workflow_templates import (
+    AGENT_TEAM,
+    WorkflowTemplate,
+    named_template,
+    template_text,
+    templates_of,
+    with_files,
+    workflow_context,
+)
+from coterie.settings import Settings
+from coterie.terminal import say
+from coterie.text.columns import aligned
+from dsl.values import Json
+
+_Action = Literal["run", "debug", "implement", "workflow"]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "action",
+        choices=get_args(_Action),
+        help="run a goal, debug an error, implement a feature, or follow a workflow",
+    )
+    parser.add_argument(
+        "text", nargs="?", metavar="GOAL_OR_WORKFLOW", help="the goal; for `workflow`, its name"
+    )
+    parser.add_argument(
+        "--workflow", type=name_given, metavar="NAME", help="the workflow that a goal follows"
+    )
+    parser.add_argument("--files", nargs="+", default=[], metavar="FILE", help="what it is about")
+    parser.add_argument(
+        "--context", metavar="JSON|@FILE", help="what is known: a JSON object, or a YAML file"
+    )
+    parser.add_argument("--list", action="store_true", help="list the workflows")
+    parser.add_argument("--info", action="store_true", help="show a workflow and what it needs")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help="set a value of the run's context, such as planning=false or max_iterations=20",
+    )
+    parser.add_argument("--id", help="the run's id; default: a generated one")
+    add_model(parser)
+    parser.add_argument(
+        "--decisions", metavar="FILE", help="a YAML file with decisions on approvals"
+    )
+    parser.add_argument(
+        "--verbose", action="store_true", help="print every event of the run with its reason"
+    )
+    parser.add_argument("--workspace", metavar="DIR", help="the folder that skills may touch")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """List or show workflows, or start a run and stay with it to its end."""
+    plan = compile_target(settings, AGENT_TEAM).compiled.plan
+    templates = templates_of(plan.settings)
+    if args.list:
+        say("\n".join(aligned([(key, one.description) for key, one in templates.items()])))
+        return ExitCode.DONE
+    if args.info:
+        name = args.text if args.action == "workflow" else args.workflow
+        say(template_text(*named_template(templates, name)))
+        return ExitCode.DONE
+    context = _context(args.action, args, read_context(settings, args.context, ()), templates)
+    given = {**vars(args), "target": AGENT_TEAM, "resume": None, "context": json.dumps(context)}
+    return run_team(Namespace(**given), settings)
+
+
+def _context(
+    action: _Action, args: Namespace, details: Json, templates: Mapping[str, WorkflowTemplate]
+) -> Json:
+    """Return the context of the run that a person asks for."""
+    match action:
+        case "workflow":
+            name, text = args.text, None
+        case "debug":
+            name, text = args.workflow or "debug_bug", _goal(args)
+        case "implement":
+            name, text = args.workflow or "implement_feature", _goal(args)
+        case "run":
+            name, text = args.workflow, _goal(args)
+            if name is None:
+                return {"goal": text, "details": with_files(details, args.files)}
+        case _:
+            assert_never(action)
+    return workflow_context(*named_template(templates, name), text, details, args.files)
+
+
+def _goal(args: Namespace) -> str:
+    if args.text is None:
+        raise CommandError(f'say what to do: coterie agent {args.action} "..."')
+    return str(args.text)

@@ -1,0 +1,27 @@
+"""`coterie agent`: mends a project's defects end to end, with a person who allows each change."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.project import Project, project
+
+
+def verdict(made: Project) -> str:
+    """What the project's own tests say, in their last line."""
+    command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=made.folder, text=True, capture_output=True, check=False)
+    return done.stdout.strip().splitlines()[-1]
+
+
+def test_an_agent_debugs_a_project_until_its_tests_are_green(tmp_path: Path) -> None:
+    with project(tmp_path / "project") as made:
+        assert verdict(made).startswith("2 failed")
+        allowed = made.folder / "allowed.yml"
+        allowed.write_text("- { approval: 'agent/work/*', decision: approve, by: ada }")
+        issue = "The failing tests: ten pieces get no discount"
+        options = ("--files", "invoicing/discounts.py", "--decisions", allowed.name)
+        done = made.coterie("agent", "debug", issue, *options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "success: true" in done.stdout
+        assert verdict(made).startswith("9 passed")

@@ -153,7 +153,7 @@ RULES: dict[str, list[Json]] = {
             "then": _none_of("conversation_turns", "conversation_characters"),
         },
     ],
-    "ToolSection": [{"oneOf": [_said(key) for key in ("skill", "agent", "team")]}],
+    "ToolSection": [{"oneOf": [_said(key) for key in ("skill", "agent", "team", "mcp")]}],
     "RuleDocument": [
         {
             "if": {"properties": {"next_team": {"type": ["string", "null"]}}},

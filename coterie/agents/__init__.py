@@ -11,12 +11,14 @@ from coterie.agents.agent_roles import orchestrator, subagent
 from coterie.agents.agent_runs import AgentRun
 from coterie.agents.agent_spec import AgentSpec
 from coterie.agents.agent_state import (
+    AgentAnswer,
     AgentEvent,
     AgentState,
     RouterDecision,
     ToolExecution,
     route_after_router,
 )
+from coterie.agents.durable_agents import DurableRun
 from coterie.agents.in_process_world import AgentContext
 from coterie.agents.memory_graph import SharedMemoryGraph
 from coterie.agents.python_agent import BaseAgent
@@ -25,6 +27,7 @@ from coterie.agents.tool_definitions import BaseTool, InvalidTool, ToolSchema
 from coterie.agents.tool_registry import ToolRegistry
 
 __all__ = [
+    "AgentAnswer",
     "AgentContext",
     "AgentEvent",
     "AgentFactory",
@@ -33,6 +36,7 @@ __all__ = [
     "AgentState",
     "BaseAgent",
     "BaseTool",
+    "DurableRun",
     "InvalidAgent",
     "InvalidTool",
     "RouterDecision",

@@ -112,6 +112,7 @@ class _Writer:
                 )
             return
         self._agents[agent.id] = agent
+        self.personas[agent.id] = None  # before those of its subagents
         tools = tuple(self._add_tool(tool, agent) for tool in agent.tools)
         named = tuple(self._add_subagent(one) for one in agent.subagents)
         offered = (*tools, *named)

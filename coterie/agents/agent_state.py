@@ -80,8 +80,30 @@ class AgentState(NamedTuple):
     @property
     def text(self) -> str:
         """The answer as a text; empty if there is none."""
-        said = self.data.get("text") if isinstance(self.data, dict) else self.data
-        return said if isinstance(said, str) else ""
+        return _text_of(self.data)
+
+
+class AgentAnswer(NamedTuple):
+    """How a run on a server ended; the fields mean what they mean in an AgentState."""
+
+    status: Literal["completed", "failed"]
+    data: JsonValue
+    error: str | None
+    error_type: str | None
+    model_calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+
+    @property
+    def text(self) -> str:
+        """The answer as a text; empty if there is none."""
+        return _text_of(self.data)
+
+
+def _text_of(data: JsonValue) -> str:
+    said = data.get("text") if isinstance(data, dict) else data
+    return said if isinstance(said, str) else ""
 
 
 def route_after_router(turn: ModelTurned) -> Route:

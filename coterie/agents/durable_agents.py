@@ -10,10 +10,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from activities.contracts import TokenUsage
 from activities.user_code.tool_functions import terms_of
 from coterie.agents.agent_compilation import CompiledAgent, InvalidAgent
 from coterie.agents.agent_definition import AgentDefinition
 from coterie.agents.agent_documents import AgentDocument
+from coterie.agents.agent_state import AgentAnswer
 from coterie.agents.tool_definitions import Executor, ToolFunction
 from coterie.runs.new_runs import start_run
 from coterie.runs.records import new_id
@@ -42,7 +44,7 @@ def check_durable(agent: AgentDefinition, document: AgentDocument) -> None:
 
 async def start_durably(
     compiled: CompiledAgent, settings: Settings, context: Json, id: str | None = None
-) -> Run:
+) -> "DurableRun":
     """Start a run for the workers of the shared task queue.
 
     Args:
@@ -57,13 +59,49 @@ async def start_durably(
     connection = await open_connection(settings, start=True)
     given = TeamInput(plan=compiled.plan, context=context)
     name = compiled.document.name
-    return await start_run(
+    run = await start_run(
         connection.client,
         id or new_id(name),
         given,
         task_queue=settings.task_queue,
         summary=name,
     )
+    return DurableRun(run, name)
+
+
+class DurableRun:
+    """A run of an agent on a server."""
+
+    def __init__(self, run: Run, agent: str) -> None:
+        self.run = run
+        """A client of the run: its status, its trail, decisions."""
+        self._agent = agent
+
+    @property
+    def id(self) -> str:
+        """The id of the run, for `coterie why` and all other commands."""
+        return self.run.id
+
+    async def result(self) -> AgentAnswer:
+        """Wait for the end, however long it takes.
+
+        Raises:
+            CommandError: The server stopped answering.
+        """
+        end = await self.run.end()
+        result = end.result
+        usage = TokenUsage() if result is None else result.usage
+        output = None if result is None else result.output
+        return AgentAnswer(
+            status="completed" if end.completed else "failed",
+            data=output.get(self._agent) if end.completed and isinstance(output, dict) else None,
+            error=None if end.completed else end.message,
+            error_type=None if end.failure is None else end.failure.type,
+            model_calls=0 if result is None else result.model_calls,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cost=None if result is None else result.cost,
+        )
 
 
 def _class_problems(agent: AgentDefinition) -> Iterator[str]:

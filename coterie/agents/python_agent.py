@@ -22,10 +22,9 @@ from coterie.agents.agent_definition import (
 from coterie.agents.agent_documents import QUERY, name_of, written_persona
 from coterie.agents.agent_runs import AgentRun
 from coterie.agents.agent_state import AgentState
-from coterie.agents.durable_agents import check_durable, start_durably
+from coterie.agents.durable_agents import DurableRun, check_durable, start_durably
 from coterie.agents.in_process_world import AgentContext
 from coterie.agents.memory_graph import SharedMemoryGraph
-from coterie.runs.run_client import Run
 from coterie.settings import Settings, load
 from dsl.errors import nearest
 from dsl.values import Json
@@ -256,8 +255,8 @@ class BaseAgent(agent_base.BaseAgent):
 
     async def start(
         self, query: str, *, id: str | None = None, context: AgentContext | None = None
-    ) -> Run:
-        """Start a run on Temporal, for the project's workers; return a client of it.
+    ) -> DurableRun:
+        """Start a run on Temporal, for the project's workers; do not wait for it.
 
         Raises:
             ValueError: A worker cannot run the agent; names each lambda, closure or method.

@@ -7,8 +7,9 @@ from temporalio.testing import WorkflowEnvironment
 
 from activities.skills.functions.function_skills import FunctionSkill, find_tools
 from activities.user_code.child_pool import UserCode
-from coterie.agents import AgentFactory, SharedMemoryGraph
-from dsl.values import Json, JsonValue
+from coterie.agents import AgentAnswer, AgentFactory, DurableRun, SharedMemoryGraph
+from coterie.runs.run_client import Run
+from dsl.values import Json
 from tests.law.sources import ROOT
 from tests.support.engine import engine, trail
 from tests.support.programs.python_agents import PlainAgent, PlannerAgent, around, asks, says
@@ -54,11 +55,23 @@ async def test_the_same_agent_gives_the_same_result_in_the_process_and_on_tempor
         async with engine(env, tmp_path, SCRIPT, functions=functions) as running:
             plan = planner.durable(context).plan
             handle: Any = await running.start(plan, {"query": "Where?"})
-            there: dict[str, JsonValue] = await handle.result()
+            there = await DurableRun(Run(running.client, handle.id), "planner").result()
             entries = await trail(handle)
     finally:
         await code.close()
-    assert there["output"] == {"planner": here.data}
-    assert there["model_calls"] == here.model_calls
+    assert there == AgentAnswer(*(getattr(here, name) for name in AgentAnswer._fields))
     made = [entry.step for entry in entries if entry.event == "tool_start"]
     assert sorted(filter(None, made)) == sorted(call.step for call in here.tool_history)
+
+
+async def test_a_failed_run_ends_the_same_way_in_both_places(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    agent = PlainAgent(agent_id="plain", provider="scripted", model="demo")
+    here = await agent.run("Where?", context=around(tmp_path))
+    async with engine(env, tmp_path, []) as running:
+        handle: Any = await running.start(agent.durable(around(tmp_path)).plan, {"query": "?"})
+        there = await DurableRun(Run(running.client, handle.id), "plain").result()
+    assert (there.status, there.error_type, there.text) == (here.status, here.error_type, "")
+    assert there.error is not None
+    assert "has no answer for 'plain/plain#1.0'" in there.error

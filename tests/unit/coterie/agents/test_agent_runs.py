@@ -512,3 +512,48 @@ async def test_settings_of_a_persona_reach_the_plan(tmp_path: Path) -> None:
     settings: Json = {"temperature": 0.5, "max_turns": 3, "tool_choice": "required"}
     plan = plain(forecast, **settings).compiled(around(tmp_path)).plan.personas["plain"]
     assert (plan.temperature, plan.max_turns, plan.tool_choice) == (0.5, 3, "required")
+
+
+def wrong_type() -> int:
+    return "many"  # type: ignore[return-value]
+
+
+def no_json() -> Any:
+    return float("nan")
+
+
+def raising() -> int:
+    raise LookupError("no such key")
+
+
+@pytest.mark.parametrize(
+    ("function", "result"),
+    [
+        (wrong_type, "returned a result that violates its contract: Input should be a valid int"),
+        (no_json, "returned a result that violates its contract: the result is nan"),
+        (raising, "raised LookupError: no such key"),
+    ],
+)
+async def test_a_function_that_breaks_its_contract_is_a_failed_call(
+    tmp_path: Path, function: Any, result: str
+) -> None:
+    name = function.__name__
+    state = await ran(
+        plain(function), tmp_path, asks("plain", 1, (name, {})), says("plain", "ok", turn=2)
+    )
+    (call,) = state.tool_history
+    assert call.failed
+    assert call.result is not None
+    assert result in call.result
+
+
+async def test_two_runs_of_a_program_do_not_disturb_each_other(tmp_path: Path) -> None:
+    script = (
+        asks("plain", 1, ("forecast", {"city": "Rome"}), contains="Rome?"),
+        asks("plain", 1, ("forecast", {"city": "Oslo"}), contains="Oslo?"),
+        says("plain", "R", turn=2, contains="Rome: sunny"),
+        says("plain", "O", turn=2, contains="Oslo: sunny"),
+    )
+    agent, context = plain(forecast), around(tmp_path, *script)
+    states = await asyncio.gather(*(agent.run(one, context=context) for one in ("Rome?", "Oslo?")))
+    assert [state.text for state in states] == ["R", "O"]

@@ -519,7 +519,7 @@ def wrong_type() -> int:
 
 
 def no_json() -> Any:
-    return float("nan")
+    return {"a": {1, 2}}
 
 
 def raising() -> int:
@@ -530,14 +530,17 @@ def raising() -> int:
     ("function", "result"),
     [
         (wrong_type, "returned a result that violates its contract: Input should be a valid int"),
-        (no_json, "returned a result that violates its contract: the result is nan"),
+        (
+            ToolSchema("no_json", no_json, input_schema={}),
+            "returned a result that violates its contract: the result.a is a set",
+        ),
         (raising, "raised LookupError: no such key"),
     ],
 )
 async def test_a_function_that_breaks_its_contract_is_a_failed_call(
     tmp_path: Path, function: Any, result: str
 ) -> None:
-    name = function.__name__
+    name = function.name if isinstance(function, ToolSchema) else function.__name__
     state = await ran(
         plain(function), tmp_path, asks("plain", 1, (name, {})), says("plain", "ok", turn=2)
     )

@@ -14,6 +14,8 @@ TeamError
   + BudgetExceeded       a budget of tokens, money, calls or time is used up
 + NoRoute                a team ended and no rule says what comes next
 + TeamFailed             a team failed and no rule and no default applies
++ HookFailed             a hook of the run failed
++ HookRejected           a hook of the run rejected it
 + RunRefused             the start request asks for what only the worker may decide
 
 Everything here is expected: a TeamError fails a run with a readable message and never retries it.
@@ -237,6 +239,14 @@ class StateTooLarge(TeamError):
 
 class ValueTooLarge(TeamError):
     """A value that a run would keep is too large to carry."""
+
+
+class HookFailed(TeamError):
+    """A hook of the run failed, or could not decide."""
+
+
+class HookRejected(TeamError):
+    """A hook of the run rejected its context or its output."""
 
 
 class RunRefused(TeamError):

@@ -33,6 +33,7 @@ from workflows.core.state_keys import MAIN, StateKey
 from workflows.core.trail import note_control, note_route, note_visit
 from workflows.core.views import TeamResult
 from workflows.fan_out import fork, gathered, join, leave
+from workflows.run_hooks import after_run, before_run
 from workflows.sequence import run_steps
 from workflows.sessions.message_queue import counted_visits
 from workflows.skipped_steps import skip_unrun
@@ -50,8 +51,11 @@ async def run(scope: Scope) -> TeamResult:
     """
     main = scope.state.main
     try:
+        await before_run(scope)
         await TeamInterpreter(scope).follow(MAIN)
         output = declared_output(scope)
+        if scope.plan.hooks:
+            return await _hooked_result(scope, output)
     except TeamError as error:
         give_up(scope.state, scope.now())
         place = Location.of_visit(MAIN, main.team, main.visit)
@@ -62,6 +66,16 @@ async def run(scope: Scope) -> TeamResult:
     if scope.plan.output is None:
         return completed
     return completed.model_copy(update={"output": output})
+
+
+async def _hooked_result(scope: Scope, output: JsonValue) -> TeamResult:
+    """Return the result of a completed run as its hooks let it pass."""
+    completed = result(scope, "completed", scope.state.main.routed.because)
+    shown = completed.output if scope.plan.output is None else output
+    given = await after_run(scope, shown)
+    give_up(scope.state, scope.now())
+    completed = result(scope, "completed", scope.state.main.routed.because)
+    return completed.model_copy(update={"output": given})
 
 
 class TeamInterpreter:

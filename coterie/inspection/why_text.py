@@ -31,6 +31,7 @@ _TOLD = (
     "refused",
     "repeated",
     "exited",
+    "hook",
 )
 """Kinds of steps that decided something, or led to a decision."""
 

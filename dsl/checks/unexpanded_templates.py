@@ -15,6 +15,7 @@ from dsl.model.document import (
     SystemDocument,
     TeamDocument,
 )
+from dsl.model.hooks import HookSection
 from dsl.model.plan import MaxVisits
 from dsl.model.sections.provider_document import LlmConfig
 from dsl.model.sections.template_bound import TemplateBound, TemplateDuration
@@ -43,6 +44,7 @@ _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
     RuleDocument: ("context_updates",),
     RoutingDocument: ("context_updates",),
     Expression: ("expression",),
+    HookSection: ("input", "decide", "value", "message"),
     Orchestration: ("output",),
     TeamDocument: ("output",),
     Consent: (*FILLED_OF_CONSENTS, "deadline"),

@@ -153,6 +153,7 @@ class _PlanCompiler:
         orchestration, agents = self.orchestration, self.agents
         tools = self.tools.tools()
         teams = {key: self.teams.team(key, team) for key, team in orchestration.teams.items()}
+        hooks = agents.run_hooks(orchestration.hooks, ("orchestration", "hooks"))
         agents.check_unused()
         check_cycles(tools, agents.personas, teams, self.tools.places, self.tree, self.problems)
         self.teams.check_run_output()
@@ -183,6 +184,7 @@ class _PlanCompiler:
             output=orchestration.output,
             settings=orchestration.settings,
             context=self.context,
+            hooks=hooks,
             legacy_agents=self.document.llm_config.agents if agents.uses_legacy else {},
         )
         if can_send_private_data(plan):

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from dsl.checks.agents.agent_checks import check_agent_keys, check_legacy
 from dsl.checks.agents.consent_checks import checked_by, of_contract
+from dsl.checks.agents.hook_checks import check_streamed_answers, compiled_hooks
 from dsl.checks.agents.plan_checks import plan_fits
 from dsl.checks.agents.prompt_checks import check_prompts, check_syntax
 from dsl.checks.agents.streaming_checks import check_reasks, check_streaming
@@ -23,6 +24,7 @@ from dsl.compile.models import PersonaModels
 from dsl.model.budgets import Budgets
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import SystemDocument
+from dsl.model.hooks import Hook, HookSection
 from dsl.model.plan import Persona
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.steps import (
@@ -40,9 +42,8 @@ from dsl.model.tools.tool_groups import tool_groups
 from dsl.model.traversal.step_lists import rebuilt
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import UNREADABLE, Json, NodePath
-from dsl.wording.agent_wording import (
-    skill_as_task,
-)
+from dsl.wording.agent_wording import skill_as_task
+from dsl.wording.hook_wording import hook_of_plan
 
 
 class AgentResolver:
@@ -227,15 +228,37 @@ class AgentResolver:
         is_open = plan_key in self._open
         if not plan_fits(step, persona, path, merged.named_at, is_open, self.tree, self.problems):
             return None
+        if step.agent_type == ORCHESTRATING and persona.hooks:
+            where = written_at("hooks")
+            details = hook_of_plan(str(step.persona_key))
+            self.problems.note("E509", self.tree.find(where).at, where, details)
         if step.agent_type == ORCHESTRATING and persona.execution_plan is not None:
             steps = self._plan(step, persona.execution_plan, merged, plan_key, reads)
             return persona.model_copy(update={"execution_plan": steps})
         if any(self.tools[name].agent is not None for name in persona.tools if name in self.tools):
             reads.update(self.tool_reads)
         check_tool_use(step, persona, path, written_at, self.tree, self.problems)
+        if persona.hooks:
+            persona = self._hooked(persona, written_at("hooks"), reads)
         check_streaming(step, persona, written_at("stream"), self.tree, self.problems)
         reads.update(check_prompts(scope, step, persona, path, written_at))
         return persona
+
+    def _hooked(self, persona: Persona, path: NodePath, reads: dict[str, None]) -> Persona:
+        """Return the persona with its hooks checked."""
+        scope = self._plan_scope((), path)
+        hooks = compiled_hooks(persona.hooks, path, scope, self.tools, persona.tools)
+        if persona.stream:
+            check_streamed_answers(hooks, path, self.tree, self.problems)
+        reads.update(scope.reads)
+        return persona.model_copy(update={"hooks": hooks})
+
+    def run_hooks(self, hooks: Sequence[HookSection], path: NodePath) -> tuple[Hook, ...]:
+        """Check the hooks of the whole document, when all its personas are known."""
+        compiled = compiled_hooks(hooks, path, self._plan_scope((), path), self.tools, None)
+        if any(persona.stream for persona in self.personas.values()):
+            check_streamed_answers(compiled, path, self.tree, self.problems)
+        return compiled
 
     def _plan(
         self,

@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue
 
 from dsl.model.budgets import Budgets
 from dsl.model.conditions import Condition
+from dsl.model.hooks import HookSection
 from dsl.model.plan import (
     DEFAULT_CONCURRENT_BRANCHES,
     MAX_CONCURRENT_BRANCHES,
@@ -163,6 +164,9 @@ class Orchestration(Frozen):
     output: JsonValue = None
     """What a run returns: a template over `context` and `teams` at its end. Default: `{task: data}`
     of the last team."""
+    hooks: tuple[HookSection, ...] = ()
+    """Conditions and skills that check, change or stop the run, and all turns, model calls and tool
+    calls in it."""
     settings: Json = Field(default_factory=dict[str, JsonValue])
     """Constants that templates and conditions read as `settings`."""
     teams: dict[str, TeamDocument] = Field(min_length=1)

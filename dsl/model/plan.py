@@ -15,6 +15,7 @@ from dsl.model.budgets import Budget
 from dsl.model.conditions import Condition
 from dsl.model.context.declarations import DeclaredPath
 from dsl.model.evaluation_budget import EvaluationBudget
+from dsl.model.hooks import Hook
 from dsl.model.model_options import Effort, PromptCache, Thinking
 from dsl.model.sections.template_bound import Bound
 from dsl.model.step_kinds.join_policies import MergePolicy
@@ -81,6 +82,8 @@ class Persona(Frozen):
     """Whether a turn may have several calls, which then run concurrently."""
     handoffs: tuple[str, ...] = ()
     """The teams to which the model may hand the work over."""
+    hooks: tuple[Hook, ...] = ()
+    """What the run asks around the turns and calls of its agents, after the plan's own hooks."""
 
 
 DEFAULT_CONCURRENT_BRANCHES = 200
@@ -237,6 +240,8 @@ class Plan(Frozen):
     """`{path: what it holds}`; empty where the document declares none, and then all is free."""
     needs: dict[str, str] = Field(default_factory=dict[str, str])
     """`{path of the context: the step that reads it first}`: a start must give these."""
+    hooks: tuple[Hook, ...] = ()
+    """What the run asks around itself, and around the turns and calls of all its agents."""
     evaluation: EvaluationBudget = EvaluationBudget()
     """What one evaluation of a template or a condition may cost. What each operation costs belongs
     to the language version: a replay decides as the run did."""

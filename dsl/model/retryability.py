@@ -28,6 +28,8 @@ DECIDED = ("Rejected", "NotDecided")
 
 NON_RETRYABLE: Mapping[str, Retryability] = {
     **dict.fromkeys(DECIDED, "never"),
+    "HookFailed": "never",
+    "HookRejected": "never",
     "OutcomeUnknown": "never",  # it may have happened
     "AgentRefused": "never",
     "MissingSecret": "never",  # a worker has the keys that it was started with

@@ -11,6 +11,7 @@ from pydantic import Discriminator, Field, JsonValue, Tag
 
 from dsl.model.budgets import Budgets
 from dsl.model.conditions import Condition
+from dsl.model.hooks import HookSection
 from dsl.model.model_options import Effort, PromptCache, Thinking
 from dsl.model.sections.template_bound import (
     Bound,
@@ -336,4 +337,6 @@ class PersonaDocument(Frozen):
     """What the run demands of the calls of single tools."""
     parallel_tool_calls: bool | None = None
     """Whether a turn may have several calls; they then run concurrently."""
+    hooks: tuple[HookSection, ...] | None = None
+    """Conditions and skills that check, change or stop its turns, model calls and tool calls."""
     execution_plan: tuple[Step, ...] | None = None

@@ -71,6 +71,8 @@ def normalised(document: Node, problems: Problems) -> Node:
     document = change_below(document, ("tools",), each_item(tool))
     document = change_below(document, ("llm_config", "personas"), each_entry(persona))
     document = change_below(document, ("orchestration", "budgets"), _amounts)
+    run = _Normaliser(Here(document, problems), teams)
+    document = change_below(document, ("orchestration", "hooks"), each_item(run.hook))
     return change_below(document, ("orchestration", "teams"), each_entry(team))
 
 
@@ -99,8 +101,14 @@ class _Normaliser:
             self.here, tasks=tuple(_names(steps)), persona=key, variables=dialects.variables(steps)
         )
         return change_entries(
-            node, execution_plan=each_item(_Normaliser(here, self.teams).step), budgets=_amounts
+            node,
+            execution_plan=each_item(_Normaliser(here, self.teams).step),
+            budgets=_amounts,
+            hooks=each_item(self.hook),
         )
+
+    def hook(self, node: Node) -> Node:
+        return change_entries(node, when=self.condition)
 
     def team(self, node: Node, key: str) -> Node:
         """Turn a team of type `loop`, `approval` or `chat` into the steps that it is short for."""

@@ -25,7 +25,7 @@ from dsl.values import Json
 _MAX_REMEMBERED = 200
 """Different calls that a loop remembers; it forgets the oldest."""
 _MAX_PROBLEMS = 5
-_MAX_NAME_LENGTH = 100
+MAX_NAME_LENGTH = 100
 
 
 def fingerprint(value: JsonValue) -> str:
@@ -79,7 +79,7 @@ def checked_calls(
     running: Counter[str] = Counter()
     equal: Counter[str] = Counter()
     for one in asked:
-        call = OpenCall(one.tool[:_MAX_NAME_LENGTH], one.arguments)
+        call = OpenCall(one.tool[:MAX_NAME_LENGTH], one.arguments)
         digest = call_digest(call.tool, call.arguments)
         refusal = _invalid(terms, one, missing)
         if refusal is None and call.tool not in terms.handoffs:
@@ -104,7 +104,7 @@ def _invalid(
     schema = terms.tools.get(name)
     if schema is None:
         offered = (*terms.tools, *terms.handoffs)
-        return UnknownToolCalled("unknown_tool", name[:_MAX_NAME_LENGTH], offered)
+        return UnknownToolCalled("unknown_tool", name[:MAX_NAME_LENGTH], offered)
     if asked.problem is not None:
         return ArgumentsUnusable("invalid_arguments", name, (asked.problem,))
     problems = argument_problems(asked.arguments, schema)

@@ -61,9 +61,9 @@ class HandoffTooEarly:
     """The tools that must be called first."""
 
 
-LeftOut = Literal["handed_off", "calls_returned", "others_invalid"]
-"""Why a turn leaves a valid call out: another hands over, the calls are the step's data, or others
-of the turn are invalid."""
+LeftOut = Literal["handed_off", "calls_returned", "others_invalid", "stopped_by_hook"]
+"""Why a turn leaves a valid call out: another hands over, the calls are the step's data, others
+of the turn are invalid, or a hook has stopped the agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,15 @@ class NotExecuted:
     tool: str
 
 
+@dataclass(frozen=True, slots=True)
+class SentBack:
+    """A hook wants the whole turn again."""
+
+    code: Literal["sent_back"]
+    tool: str
+    reason: str
+
+
 CallRefusal = Annotated[
     UnknownToolCalled
     | ArgumentsUnusable
@@ -81,7 +90,8 @@ CallRefusal = Annotated[
     | TooManyOfTurn
     | RepeatedTooOften
     | HandoffTooEarly
-    | NotExecuted,
+    | NotExecuted
+    | SentBack,
     Field(discriminator="code"),
 ]
 """Why a call is not executed."""

@@ -8,8 +8,8 @@ turns with calls, one last turn without, and `max_reasks` repeated answers.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dsl.tool_loop.call_checks import call_digest, checked_calls, equal_calls_of
-from dsl.tool_loop.call_refusals import LeftOut, NotExecuted
+from dsl.tool_loop.call_checks import MAX_NAME_LENGTH, call_digest, checked_calls, equal_calls_of
+from dsl.tool_loop.call_refusals import LeftOut, NotExecuted, SentBack
 from dsl.tool_loop.exchange import ToolCallRequest, ToolChoiceWord, ToolResult
 from dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn, Reminder
 from dsl.tool_loop.result_texts import handed_off_text, refused_result
@@ -73,6 +73,8 @@ class TurnTaken:
     """Its answer does not match the schema, and may be given again."""
     failed: bool = False
     """It has no answer, for another reason."""
+    sent_back: str = ""
+    """Why a hook wants it again: it must answer otherwise, or call otherwise."""
 
 
 def next_action(terms: LoopTerms, progress: ToolLoopProgress) -> Action:
@@ -106,16 +108,28 @@ def take_turn(
     progress.calls, progress.unusable, progress.unmet = [], False, False
     if turn.failed:
         progress.end = AnswerFailed("answer_failed")
+    elif turn.calls and not asked.is_last and turn.sent_back:
+        progress.calls = [_sent_back(one, turn.sent_back) for one in turn.calls]
     elif turn.calls and not asked.is_last:
         _take_calls(terms, progress, turn.calls)
+    elif turn.sent_back:
+        progress.unusable = True
+        progress.sent_back += 1
     elif not asked.is_last and unmet_policies(terms, progress):
         progress.unmet = True
     elif not turn.unusable:
         progress.end = ModelAnswered("answered")
-    elif progress.reasks < terms.max_reasks:
+    elif progress.reasks - progress.sent_back < terms.max_reasks:
         progress.unusable = True
     else:
         progress.end = AnswerFailed("answer_failed")
+
+
+def leave_out(progress: ToolLoopProgress, index: int) -> None:
+    """Give a call that a hook has stopped its result, without executing it."""
+    call = progress.calls[index]
+    call.refusal = NotExecuted("stopped_by_hook", call.tool)
+    call.result = refused_result(call.refusal)
 
 
 def take_result(progress: ToolLoopProgress, index: int, result: ToolResult, digest: str) -> int:
@@ -179,6 +193,11 @@ def _take_calls(
     for call in calls:
         if call.refusal is not None:
             call.result = refused_result(call.refusal)
+
+
+def _sent_back(asked: ToolCallRequest, reason: str) -> OpenCall:
+    refusal = SentBack("sent_back", asked.tool[:MAX_NAME_LENGTH], reason)
+    return OpenCall(refusal.tool, asked.arguments, refusal, refused_result(refusal))
 
 
 def _leave_out(calls: Sequence[OpenCall], code: LeftOut) -> None:

@@ -10,6 +10,7 @@ from dsl.tool_loop.call_refusals import (
     HandoffTooEarly,
     NotExecuted,
     RepeatedTooOften,
+    SentBack,
     TooManyOfTurn,
     UnknownToolCalled,
 )
@@ -20,6 +21,7 @@ from dsl.tool_loop.tool_loop_progress import UnmetPolicy
 _LEFT_OUT = {
     "handed_off": "not executed: another call of this turn hands over to a team",
     "calls_returned": "not executed here: the caller of this agent receives the call",
+    "stopped_by_hook": "not executed: a hook has stopped this agent",
     "others_invalid": "not executed: correct the other calls of this turn, and send all again",
 }
 
@@ -56,6 +58,8 @@ def refusal_text(refusal: CallRefusal) -> str:
             return f"before you hand over, call {listed(unmet)}"
         case NotExecuted(code=code):
             return _LEFT_OUT[code]
+        case SentBack(reason=reason):
+            return f"not executed: {reason}"
         case _:
             assert_never(refusal)
 

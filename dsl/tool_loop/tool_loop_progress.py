@@ -107,8 +107,24 @@ class PolicyUnmet:
     unmet: tuple[UnmetPolicy, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class StoppedByHook:
+    """A hook failed or rejected."""
+
+    code: Literal["stopped_by_hook"]
+    type: str
+    """Of the step's failure."""
+    message: str
+
+
 LoopEnd = Annotated[
-    ModelAnswered | AnswerFailed | CallsHandedBack | ExitedOnSuccess | HandoffMade | PolicyUnmet,
+    ModelAnswered
+    | AnswerFailed
+    | CallsHandedBack
+    | ExitedOnSuccess
+    | HandoffMade
+    | PolicyUnmet
+    | StoppedByHook,
     Field(discriminator="code"),
 ]
 """Why a tool loop ended."""
@@ -131,3 +147,9 @@ class ToolLoopProgress:
     unmet: bool = False
     """The latest answer came before the policy allowed it."""
     end: LoopEnd | None = None
+    closed: int = 0
+    """The latest turn after which the hooks were asked; only where there are hooks."""
+    sent_back: int = 0
+    """Answers that a hook has sent back; they are no re-asks of the persona."""
+    hook_retries: dict[str, int] = field(default_factory=dict[str, int])
+    """`{hook: turns that it has sent back}`."""

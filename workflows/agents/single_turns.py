@@ -1,5 +1,6 @@
 """An agent that asks a model once, with a bounded number of re-asks after an unusable answer."""
 
+import json
 from functools import partial
 
 from pydantic import JsonValue
@@ -18,6 +19,7 @@ from dsl.model.steps import AgentStep
 from dsl.templates.template_filling import fill
 from dsl.values import Json
 from workflows.agents.conversation_order import converse
+from workflows.agents.hook_points import HookVerdict, hooks_of, stopped_outcome
 from workflows.agents.model_turns import (
     is_worth_a_reask,
     take_turn,
@@ -27,6 +29,7 @@ from workflows.agents.model_turns import (
     turner_of,
 )
 from workflows.agents.shared_work import shared_work
+from workflows.agents.turn_hooks import TurnHooks
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import CallFailed, Scope
 
@@ -66,23 +69,47 @@ async def _asked(
     if conversation is not None:
         request = request.model_copy(update={"conversation": conversation})
     turner = turner_of(request, persona)
-    number = 0
+    schema = None if request.persona is None else request.persona.output_schema
+    asked = hooks_of(scope.plan, step.persona_key)
+    hooks = TurnHooks(asked, persona, step.name, place, scope, {}, schema)
+    number, left = 0, reasks
     while True:
-        if shared + notices != request.notices and request.agent_class is None:
-            request = request.model_copy(update={"notices": shared + notices})
+        begun = await hooks.begin(number + 1, turner.model, request.inputs)
+        if begun.stop is not None:
+            return stopped_outcome(begun.stop), None
+        told = (*shared, *notices, *begun.notes)
+        if told != request.notices and request.agent_class is None:
+            request = request.model_copy(update={"notices": told})
         call = turn_call(step.name, place, scope, options, f".r{number}" if number else "")
         try:
             response = await take_turn(scope, place, turner, request, call)
         except CallFailed as error:
             return Outcome.failed(error.type, error.message), None
-        if not is_worth_a_reask(response) or number == reasks:
+        verdict, response = await hooks.after_call(number + 1, turner.model, response)
+        stop = verdict.stop or (await hooks.after_turn(number + 1, response.data)).stop
+        if stop is not None:
+            return stopped_outcome(stop), response
+        unusable = is_worth_a_reask(response)
+        if not verdict.retries and (not unusable or not left):
             return turn_outcome(response), response
-        number += 1
-        problem = response.error.message if response.error else ""
-        reask = Reask(number=number, answer=response.answer or "", problem=problem)
-        request = request.model_copy(update={"reask": reask})
+        number, left = number + 1, left - unusable
+        request = request.model_copy(update={"reask": _reask(number, response, verdict)})
         if noticing:
             notices = await turn_notices(scope, place, persona, boundary=False)
+
+
+def _reask(number: int, response: AgentResponse, verdict: HookVerdict) -> Reask:
+    """Return what the model learns about its answer: unusable, or refused by a hook."""
+    if verdict.retries:
+        return Reask(number=number, answer=_said(response.data), problem=verdict.reason)
+    problem = response.error.message if response.error else ""
+    return Reask(number=number, answer=response.answer or "", problem=problem)
+
+
+def _said(data: JsonValue) -> str:
+    """Return an answer as the model gave it."""
+    text = data.get("text") if isinstance(data, dict) and len(data) == 1 else data
+    return text if isinstance(text, str) else json.dumps(data, ensure_ascii=False)
 
 
 def _request(

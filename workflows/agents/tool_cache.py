@@ -64,5 +64,10 @@ def remember_result(
         del cached[next(iter(cached))]
 
 
+def forget_result(name: str, tool: Tool, given: JsonValue, state: RunState) -> None:
+    """Forget the result of a call that is made again."""
+    state.cached_results.pop(_key(name, tool, given), None)
+
+
 def _key(name: str, tool: Tool, given: JsonValue) -> str:
     return fingerprint([name, tool.contract, given])

@@ -9,16 +9,21 @@ from pydantic import JsonValue
 
 from activities.contracts import KeptResult
 from dsl.errors import InvalidPlan
+from dsl.model.hooks import Hook
 from dsl.model.outcomes import Outcome
 from dsl.model.terms import Consent, consent
 from dsl.model.tools.tool_contract import Tool
 from dsl.tool_loop.call_checks import argument_problems, fingerprint
 from dsl.tool_loop.call_names import call_name, without_calls
-from dsl.tool_loop.decision import take_result
+from dsl.tool_loop.decision import leave_out, take_result
 from dsl.tool_loop.exchange import ToolResult
-from dsl.tool_loop.tool_loop_progress import OpenCall
+from dsl.tool_loop.tool_loop_progress import OpenCall, StoppedByHook
 from dsl.tool_loop.tool_loop_terms import REMINDED_AT, LoopTerms
+from dsl.values import Json
+from workflows.agents.hook_points import stopped_by
+from workflows.agents.hooked_calls import CallHooks, HookedResult
 from workflows.agents.shared_work import is_read, note_tool_result, publish_work
+from workflows.agents.skill_calls import CalledSkill
 from workflows.agents.tool_kinds import ToolCall, call_tool
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.approvals.payload_edits import changes
@@ -27,7 +32,7 @@ from workflows.core.causes.step_causes import Failed, StepStated
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Interpreter, Location, Skipped
 from workflows.core.scope import Job, Scope
-from workflows.core.step_progress import AgentLoopProgress
+from workflows.core.step_progress import AgentLoopProgress, HookedCall
 from workflows.core.trail import note_step
 
 _MAX_ERROR_LENGTH = 4_000
@@ -43,6 +48,7 @@ async def run_calls(
     persona: str,
     scope: Scope,
     interpreter: Interpreter,
+    hooks: Sequence[Hook] = (),
     *,
     concurrent: bool,
 ) -> None:
@@ -56,9 +62,10 @@ async def run_calls(
         persona: of the agent; its budgets pay.
         scope: the run.
         interpreter: runs agents and teams.
+        hooks: of the agent.
         concurrent: whether the calls run at the same time; calls of one stateful agent never do.
     """
-    turn = _Turn(progress, terms, place, persona, scope, interpreter)
+    turn = _Turn(progress, terms, place, persona, scope, interpreter, hooks)
     chains: dict[str, list[int]] = {}
     for index in indexes:
         tool = turn.tool(index)
@@ -93,8 +100,11 @@ class _Turn:
         persona: str,
         scope: Scope,
         interpreter: Interpreter,
+        hooks: Sequence[Hook],
     ) -> None:
         self._progress = progress
+        self._persona = persona
+        self._hooks = hooks
         self._terms = terms
         self._scope = scope
         self._interpreter = interpreter
@@ -115,7 +125,11 @@ class _Turn:
     async def run(self, indexes: Sequence[int]) -> None:
         """Make calls one after another."""
         for index in indexes:
-            if self._progress.loop.calls[index].result is None:
+            if self._progress.loop.calls[index].result is not None:
+                continue
+            if isinstance(self._progress.loop.end, StoppedByHook):
+                leave_out(self._progress.loop, index)
+            else:
                 await self._one(index)
 
     async def _one(self, index: int) -> None:
@@ -162,19 +176,52 @@ class _Turn:
             note_step(scope, self._agent, "repeated", repeated)
 
     async def _ran(self, call: OpenCall, tool: Tool, place: Location) -> _Ran:
-        """Make one call, with a person's approval if the tool demands one."""
-        given = {**call.arguments, **tool.fixed}
+        """Make one call, after its hooks, with a person's approval if the tool demands one."""
+        terms = consent(tool.requires_approval)
+        made = ToolCall(
+            call.tool,
+            tool,
+            place,
+            keep=self._may_keep(call, terms),
+            counted=lambda: self._progress.execution,
+        )
+        agent, number = self._agent, self._progress.loop.turns + self._progress.loop.reasks
+        own: Json = {"agent": self._persona, "task": without_calls(agent.name), "turn": number}
+        hooks = CallHooks(self._hooks, own, made, self._call, self._scope)
+        hooked = await hooks.before({**call.arguments, **tool.fixed})
+        if isinstance(hooked, HookedResult):
+            return self._hooked(hooked)
+        ran = await self._consented(call, tool, place, hooked, hooks)
+        hooks.ended()
+        if not hooked.changed_by:
+            return ran
+        differences = changes({**call.arguments, **tool.fixed}, hooked.given)
+        note = f"[The hook {hooked.changed_by[-1]} changed the arguments: {', '.join(differences)}]"
+        return ran._replace(note=f"{note}\n{ran.note}".strip())
+
+    async def _call(self, call: ToolCall, given: JsonValue) -> CalledSkill:
+        return await call_tool(call, given, self._scope, self._interpreter)
+
+    def _hooked(self, result: HookedResult, note: str = "") -> _Ran:
+        """Return what a call came to; a hook that failed also ends the agent."""
+        if result.stop is not None:
+            self._progress.loop.end = stopped_by(result.stop)
+        return _Ran(result.called.outcome, result.called.kept, note)
+
+    async def _consented(
+        self, call: OpenCall, tool: Tool, place: Location, hooked: HookedCall, hooks: CallHooks
+    ) -> _Ran:
         terms = consent(tool.requires_approval)
         if terms is None:
-            return await self._made(call, tool, place, given, terms)
+            return self._hooked(await hooks.call(hooked.given))
         ran: list[_Ran] = []
 
         async def work(allowed: JsonValue) -> Outcome:
-            ran.append(await self._made(call, tool, place, allowed, terms))
+            ran.append(await self._made(tool, hooked, allowed, hooks))
             return ran[-1].outcome
 
         subject = ApprovalSubject(
-            given=given,
+            given=hooked.given,
             allow=f"May the tool {call.tool!r} be called?",
             accept=f"Is the result of the tool {call.tool!r} accepted?",
             tool=call.tool,
@@ -186,16 +233,13 @@ class _Turn:
         return _Ran(outcome)
 
     async def _made(
-        self,
-        call: OpenCall,
-        tool: Tool,
-        place: Location,
-        given: JsonValue,
-        terms: Consent | None,
+        self, tool: Tool, hooked: HookedCall, given: JsonValue, hooks: CallHooks
     ) -> _Ran:
-        """Make one call with the arguments that may run; edited ones are checked again."""
-        edited = changes({**call.arguments, **tool.fixed}, given) if terms is not None else ()
-        if edited and tool.input_schema is not None:
+        """Make one call with the arguments that a person allows; edited ones are checked again."""
+        edited = changes(hooked.given, given)
+        if not edited:
+            return self._hooked(await hooks.call(given))
+        if tool.input_schema is not None:
             own = (
                 {key: one for key, one in given.items() if key not in tool.fixed}
                 if isinstance(given, dict)
@@ -205,16 +249,11 @@ class _Turn:
             if problems:
                 message = f"a person changed the arguments: {'; '.join(problems)}"
                 return _Ran(Outcome.failed("InvalidArguments", message))
-        made = ToolCall(
-            call.tool,
-            tool,
-            place,
-            keep=self._may_keep(call, terms),
-            counted=lambda: self._progress.execution,
-        )
-        called = await call_tool(made, given, self._scope, self._interpreter)
-        note = f"[A person changed the arguments: {', '.join(edited)}]" if edited else ""
-        return _Ran(called.outcome, called.kept, note)
+        refused = await hooks.guard(given)
+        if refused is not None:
+            return self._hooked(refused)
+        note = f"[A person changed the arguments: {', '.join(edited)}]"
+        return self._hooked(await hooks.call(given), note)
 
     def _may_keep(self, call: OpenCall, terms: Consent | None) -> bool:
         """Return whether nobody here reads the result: neither a person nor the step."""

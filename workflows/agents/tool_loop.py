@@ -31,6 +31,7 @@ from dsl.tool_loop.tool_loop_progress import (
     ModelAnswered,
     OpenCall,
     PolicyUnmet,
+    StoppedByHook,
 )
 from workflows.agents import model_turns
 from workflows.agents.conversation_order import (
@@ -38,10 +39,12 @@ from workflows.agents.conversation_order import (
     conversation_window,
     hold_conversation,
 )
+from workflows.agents.hook_points import hooks_of, stopped_by
 from workflows.agents.loop_terms import loop_terms, offered_tools
 from workflows.agents.model_turns import is_worth_a_reask, turn_call, turn_notices, turn_outcome
 from workflows.agents.shared_work import shared_work
 from workflows.agents.tool_calls import run_calls
+from workflows.agents.turn_hooks import TurnHooks
 from workflows.core.causes.agent_causes import CallRefused, LoopExited, ModelTurned
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import CallFailed, Scope
@@ -86,6 +89,7 @@ class _Loop:
         self._conversation = conversation
         self._persona = interpreter.persona(step)
         self._key = step.persona_key or step.name
+        self._hooks = hooks_of(scope.plan, step.persona_key)
         nested = place.step.model_calls_around > 0
         self._terms = loop_terms(scope.plan, self._persona, may_hand_over=not nested)
 
@@ -98,7 +102,10 @@ class _Loop:
         self._progress, loop = known, known.loop
         response: AgentResponse | None = None
         while True:
-            match next_action(self._terms, loop):
+            action = next_action(self._terms, loop)
+            if not isinstance(action, RunCalls) and await self._close_turn(response):
+                continue
+            match action:
                 case AskModel() as asked:
                     try:
                         response = await self._ask(asked)
@@ -114,6 +121,7 @@ class _Loop:
                         self._key,
                         self._scope,
                         self._interpreter,
+                        self._hooks,
                         concurrent=self._persona.parallel_tool_calls,
                     )
                 case EndLoop(end):
@@ -121,14 +129,37 @@ class _Loop:
                     self._leave_results()
                     return self._outcome(end, response)
 
+    async def _close_turn(self, response: AgentResponse | None) -> bool:
+        """Ask the hooks once after each turn and its calls; return whether they stop the agent."""
+        loop = self._progress.loop
+        number = loop.turns + loop.reasks
+        if not self._hooks or loop.closed == number:
+            return False
+        loop.closed = number
+        if isinstance(loop.end, StoppedByHook):
+            return False
+        answer = None if response is None else response.data
+        verdict = await self._turn_hooks().after_turn(number, answer, loop.calls)
+        if verdict.stop is None:
+            return False
+        loop.end = stopped_by(verdict.stop)
+        return True
+
+    def _turn_hooks(self) -> TurnHooks:
+        """Return the hooks, which count their retries in the state."""
+        retries, schema = self._progress.loop.hook_retries, self._persona.output_schema
+        return TurnHooks(
+            self._hooks, self._key, self._step.name, self._place, self._scope, retries, schema
+        )
+
     def _begun(self) -> AgentLoopProgress:
         state = self._scope.state
         count = state.executed(self._place.step.without_model_calls())
         head = None if self._conversation is None else state.conversations.get(self._conversation)
         return AgentLoopProgress(count, head, self._conversation)
 
-    async def _ask(self, asked: AskModel) -> AgentResponse:
-        """Take one model turn, and note what it asks for."""
+    async def _ask(self, asked: AskModel) -> AgentResponse | None:
+        """Take one model turn, and note what it asks for; None if a hook stops it before."""
         scope, place, progress = self._scope, self._place, self._progress
         if asked.number > 1:
             await scope.checkpoint()
@@ -137,17 +168,29 @@ class _Loop:
             notices = shared_work(place, scope) + notices
         notices += tuple(map(reminder_text, asked.reminders))
         request = self._request(asked, notices)
-        persona = self._persona
+        persona, hooks = self._persona, self._turn_hooks()
+        model = f"{persona.provider}/{persona.model}"
+        begun = await hooks.begin(asked.number, model, request.inputs)
+        if begun.stop is not None:
+            progress.loop.end = stopped_by(begun.stop)
+            return None
+        if begun.notes:
+            request = request.model_copy(update={"notices": (*notices, *begun.notes)})
         options = CallOptions(timeout=persona.timeout, retries=persona.retries)
         call = turn_call(self._step.name, place, scope, options, f".t{asked.number}")
-        turner = model_turns.Turner(self._key, f"{persona.provider}/{persona.model}")
+        turner = model_turns.Turner(self._key, model)
         response = await model_turns.take_turn(scope, place, turner, request, call)
         if response.conversation is not None:
             self._advance(response.conversation)
+        verdict, response = await hooks.after_call(asked.number, model, response)
         unusable = is_worth_a_reask(response)
-        progress.problem = response.error.message if unusable and response.error else ""
-        turn = TurnTaken(response.tool_calls, unusable, not response.success and not unusable)
+        back = verdict.reason if verdict.retries else ""
+        progress.problem = response.error.message if unusable and response.error else back
+        failed = not response.success and not unusable
+        turn = TurnTaken(response.tool_calls, unusable, failed, back)
         take_turn(self._terms, progress.loop, asked, turn)
+        if verdict.stop is not None:
+            progress.loop.end = stopped_by(verdict.stop)
         self._note(asked, turn)
         return response
 
@@ -215,7 +258,7 @@ class _Loop:
         elif loop.unmet:
             code = "turn_too_early"
         else:
-            code = "turn_unusable" if turn.unusable else "turn_answered"
+            code = "turn_unusable" if turn.unusable or turn.sent_back else "turn_answered"
         cause = ModelTurned(code, asked.number, calls, asked.is_last)
         note_step(scope, place, "turn", cause, event="routing")
         for call in loop.calls:
@@ -236,6 +279,8 @@ class _Loop:
                 return Outcome.succeeded(self._progress.loop.calls[index].data)
             case HandoffMade(call=index, team=team):
                 return self._handed_off(team, self._progress.loop.calls[index], response)
+            case StoppedByHook(type=type, message=message):
+                return Outcome.failed(type, message)
             case PolicyUnmet(unmet=unmet):
                 missing = "; ".join(map(unmet_text, unmet))
                 return Outcome.failed(

@@ -72,6 +72,8 @@ class RunState:
     """`{tool: (final or tool_result, text)}` of the work that other tools read."""
     labels: MetLabels = field(default_factory=MetLabels)
     """What calls have brought into the run, if a call of its plan could send it out."""
+    hooks_asked: bool = False
+    """Whether the plan's `before_run` hooks have let the run begin."""
     marks: VisibilitySettings | None = None
     """The visibility settings of the run."""
     pending: dict[str, Pending] = field(default_factory=dict[str, Pending])

@@ -222,6 +222,18 @@ class ContextDraft:
 
 
 @dataclass(slots=True)
+class HookedCall:
+    """A call of a tool as its hooks let it pass."""
+
+    given: Json
+    """Its whole input."""
+    changed_by: list[str] = field(default_factory=list[str])
+    """The hooks that changed it."""
+    retries: dict[str, int] = field(default_factory=dict[str, int])
+    """`{hook: retries so far}`."""
+
+
+@dataclass(slots=True)
 class StepProgress:
     """Every composite step, wait and approval that is in progress, by kind and by place."""
 
@@ -245,6 +257,8 @@ class StepProgress:
     """What an agent that is a tool reads of other tools' work, while it works."""
     unpublished: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Results of its own tools, until its call is accepted."""
+    hooked_calls: dict[str, HookedCall] = field(default_factory=dict[str, HookedCall])
+    """The calls of tools that hooks have let pass, until they end."""
     handoffs: dict[str, HandedOff] = field(default_factory=dict[str, HandedOff])
     """The team that an agent has handed over to, until its step ends."""
     tries: dict[str, TryProgress] = field(default_factory=dict[str, TryProgress])
@@ -317,6 +331,7 @@ class StepProgress:
             self.tool_retries,
             self.shared_work,
             self.unpublished,
+            self.hooked_calls,
             self.handoffs,
             self.tries,
             self.retries,

@@ -10,8 +10,10 @@ from dsl.model.steps import ToolStep
 from dsl.model.terms import consent
 from dsl.templates.template_filling import fill
 from dsl.tool_loop.call_checks import argument_problems
+from dsl.values import Json
+from workflows.agents.hooked_calls import CallHooks, HookedResult
 from workflows.agents.shared_work import publish_work
-from workflows.agents.skill_calls import call_skill
+from workflows.agents.skill_calls import CalledSkill, call_skill
 from workflows.agents.tool_kinds import ToolCall, call_tool
 from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
@@ -44,45 +46,56 @@ async def execute(
         problems = argument_problems(own, tool.input_schema)
     if problems:
         return Outcome.failed("InvalidArguments", f"the tool {name!r}: {'; '.join(problems)}")
-    given = {**arguments, **tool.fixed}
+
+    async def make(call: ToolCall, given: JsonValue) -> CalledSkill:
+        return await _called(call, given, scope, interpreter)
+
     call = ToolCall(name, tool, place, optional_seconds(step.timeout))
-
-    async def work(allowed: JsonValue) -> Outcome:
-        return await _called(call, allowed, scope, interpreter)
-
-    terms = consent(tool.requires_approval)
-    if terms is None:
-        return _accepted(call, await work(given), scope)
-    subject = ApprovalSubject(
-        given=given,
-        allow=f"May the tool {name!r} be called?",
-        accept=f"Is the result of the tool {name!r} accepted?",
-        tool=name,
-        sends="egress" in tool.labels,
-    )
-    return _accepted(call, await with_consent(terms, subject, place, scope, work), scope)
-
-
-def _accepted(call: ToolCall, outcome: Outcome, scope: Scope) -> Outcome:
-    """Publish the work of an agent or a team that other tools read."""
-    if not call.tool.is_one_call:
+    own: Json = {"agent": "", "task": step.name, "turn": 0}
+    hooks = CallHooks(scope.plan.hooks, own, call, make, scope)
+    hooked = await hooks.before({**arguments, **tool.fixed})
+    if isinstance(hooked, HookedResult):
+        return hooked.called.outcome
+    outcome = await _consented(call, hooked.given, hooks, scope)
+    hooks.ended()
+    if not call.tool.is_one_call:  # other tools read the accepted work of agents and teams
         publish_work(call.name, outcome, call.place, scope)
     return outcome
 
 
+async def _consented(call: ToolCall, given: Json, hooks: CallHooks, scope: Scope) -> Outcome:
+    """Call the tool, with a person's approval if it demands one."""
+
+    async def work(allowed: JsonValue) -> Outcome:
+        refused = await hooks.guard(allowed) if allowed != given else None
+        return (refused or await hooks.call(allowed)).called.outcome
+
+    terms = consent(call.tool.requires_approval)
+    if terms is None:
+        return await work(given)
+    subject = ApprovalSubject(
+        given=given,
+        allow=f"May the tool {call.name!r} be called?",
+        accept=f"Is the result of the tool {call.name!r} accepted?",
+        tool=call.name,
+        sends="egress" in call.tool.labels,
+    )
+    return await with_consent(terms, subject, call.place, scope, work)
+
+
 async def _called(
     call: ToolCall, given: JsonValue, scope: Scope, interpreter: Interpreter
-) -> Outcome:
+) -> CalledSkill:
     """Call the tool; a skill or an MCP tool also counts as a call of the loop around the step."""
     tool = call.tool
     if tool.is_one_call and tool.cache is None:
         labelled = LabelledCall.of_tool(call.name, tool)
         if refused := await refused_egress(labelled, given, call.place, scope):
-            return refused
+            return CalledSkill(refused)
         listing = tool.listing or None
         outcome = await call_skill(
             tool.origin.name, given, tool.terms, call.place, scope, call.seconds, listing
         )
         end_call(labelled, call.place, scope)
-        return outcome
-    return (await call_tool(call, given, scope, interpreter)).outcome
+        return CalledSkill(outcome)
+    return await call_tool(call, given, scope, interpreter)

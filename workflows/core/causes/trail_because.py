@@ -19,6 +19,7 @@ from dsl.model.causes import (
     Started,
     VisitsReached,
 )
+from dsl.model.hooks import HookDecision
 from dsl.task_graph.task_because import task_because
 from dsl.task_graph.task_causes import (
     GraphTaskBlocked,
@@ -40,6 +41,7 @@ from workflows.core.causes.egress_causes import (
     LabelMet,
     LabelsCleared,
 )
+from workflows.core.causes.hook_causes import HookDecided
 from workflows.core.causes.message_causes import (
     Forked,
     MessageRefused,
@@ -109,6 +111,8 @@ def _worded(cause: TrailCause) -> str:
             return _tool_loop(cause)
         case LabelMet() | LabelsCleared() | EgressAsked() | EgressGranted():
             return _egress(cause)
+        case HookDecided():
+            return _hook(cause)
         case Failed() | RunEnded() | MessageRefused() | SignalsDropped() | NotificationLost():
             return _failed(cause)
         case RequestDecided() | ApprovalNotAsked() | RequestReminded() | RequestEscalated():
@@ -214,6 +218,23 @@ def _egress(cause: LabelMet | LabelsCleared | EgressAsked | EgressGranted) -> st
                 f"{tool} asks nobody: the document grants {', '.join(grants)}; the run has met "
                 f"{sources_text(sources)}"
             )
+
+
+_DECIDED: dict[HookDecision, str] = {
+    "continue": "lets it continue",
+    "modify": "changes it",
+    "retry": "wants a retry",
+    "fail": "fails",
+    "reject": "rejects it",
+}
+
+
+def _hook(cause: HookDecided) -> str:
+    point = cause.point.replace("_", " ")
+    where = f" of {cause.tool}" if cause.tool else ""
+    about = f": {cause.message}" if cause.message else ""
+    when = f"; when: {_condition(cause.condition)}" if cause.condition is not None else ""
+    return f"hook {cause.hook}, {point}{where}, {_DECIDED[cause.decision]}{about}{when}"
 
 
 def _condition(found: ConditionFound | None) -> str:

@@ -43,6 +43,7 @@ from workflows.core.causes.egress_causes import (
     LabelMet,
     LabelsCleared,
 )
+from workflows.core.causes.hook_causes import HookDecided
 from workflows.core.causes.message_causes import (
     Forked,
     MessageRefused,
@@ -97,6 +98,7 @@ TrailCause = Annotated[
     | ModelTurned
     | CallRefused
     | LoopExited
+    | HookDecided
     | CallCutOff
     | LabelMet
     | LabelsCleared

@@ -1,0 +1,331 @@
+"""Checks of hooks: their points, their decisions, and what their templates can see."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dsl.checks.contracts.command_checks import check_command
+from dsl.checks.contracts.contract_checks import check_input
+from dsl.checks.contracts.outputs import NO_OUTPUTS
+from dsl.checks.steps.condition_names import check_condition
+from dsl.checks.steps.step_scope import StepScope
+from dsl.checks.steps.template_checks import check_value, parsed
+from dsl.errors import Code
+from dsl.hooks.hook_rulings import matches_tool
+from dsl.json_values import describe_kind
+from dsl.model.conditions import ContextField, Expression
+from dsl.model.hooks import (
+    CHECK,
+    DECISIONS_AT,
+    FACTS_AT,
+    RUN_POINTS,
+    TOOL_POINTS,
+    Hook,
+    HookPoint,
+    HookSection,
+)
+from dsl.model.step_kinds.step_base import SkillTerms
+from dsl.model.tools.tool_section import ToolSection
+from dsl.model.traversal.step_walk import leaves
+from dsl.problem_details import Details
+from dsl.source.nodes import Node, Problems
+from dsl.source.unknown_names import unknown
+from dsl.templates.template import is_template
+from dsl.values import UNREADABLE, Json, JsonValue, NodePath
+from dsl.wording.hook_wording import (
+    hook_decides_nothing,
+    hook_key_without_effect,
+    hook_name_refused,
+    hook_named_twice,
+    hook_of_run,
+    hook_of_stream,
+    hook_repeats_effect,
+    hook_sees_not,
+    hook_sends_data,
+    hook_template_broken,
+    hook_tests_tasks,
+    hook_tool_misplaced,
+    hook_value_missing,
+    hook_value_of_kind,
+    hook_without_tools,
+)
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,60}")
+_ALWAYS = ("context", "run", "settings")
+
+VALUES: Mapping[HookPoint, str] = {
+    "before_run": "a mapping of context paths to values",
+    "after_run": "the output",
+    "before_turn": "a note for the model",
+    "before_model_call": "a note for the model",
+    "after_model_call": "the answer",
+    "before_tool_call": "a mapping of the arguments that change",
+    "after_tool_call": "the result",
+}
+"""What `value` is at each point with `modify`."""
+
+
+def compiled_hooks(
+    hooks: Sequence[HookSection],
+    path: NodePath,
+    scope: StepScope,
+    tools: Mapping[str, ToolSection],
+    offered: Sequence[str] | None,
+) -> tuple[Hook, ...]:
+    """Check the hooks of one list, and return them as a plan has them.
+
+    Args:
+        hooks: In written order.
+        path: Where the list is written.
+        scope: Of the document; its context reads are noted.
+        tools: All tools of the document.
+        offered: The tools of the persona; None for the hooks of the whole document.
+    """
+    lines: dict[str, int] = {}
+    compiled: list[Hook] = []
+    for index, hook in enumerate(hooks):
+        checks = _HookChecks(hook, (*path, index), scope, tools, offered)
+        compiled.append(checks.compiled(f"{hook.on}-{index + 1}", lines))
+    return tuple(compiled)
+
+
+def check_streamed_answers(
+    hooks: Sequence[Hook], path: NodePath, tree: Node, problems: Problems
+) -> None:
+    """Note hooks that may refuse an answer which people have seen while the model wrote it."""
+    for index, hook in enumerate(hooks):
+        if hook.on in ("after_model_call", "after_turn") and hook.decide != "continue":
+            place = (*path, index, "on")
+            problems.note("E506", tree.find(place).at, place, hook_of_stream(hook.label))
+
+
+@dataclass(frozen=True, slots=True)
+class _HookChecks:
+    """The checks of one hook."""
+
+    hook: HookSection
+    path: NodePath
+    scope: StepScope
+    tools: Mapping[str, ToolSection]
+    offered: Sequence[str] | None
+
+    def compiled(self, default_name: str, lines: dict[str, int]) -> Hook:
+        """Check the hook; return it with its name and the terms of its skill."""
+        hook = self.hook
+        self._name(lines)
+        if self.offered is not None and hook.on in RUN_POINTS:
+            self._note("E509", "on", hook_of_run(hook.on))
+        self._tool()
+        self._decision()
+        terms = self._skill()
+        self._templates()
+        return Hook(
+            on=hook.on,
+            name=hook.name or default_name,
+            tool=hook.tool,
+            skill=hook.skill,
+            input=hook.input,
+            when=hook.when,
+            decide=hook.decide,
+            value=hook.value,
+            message=hook.message,
+            max_retries=hook.max_retries,
+            terms=terms,
+        )
+
+    def _name(self, lines: dict[str, int]) -> None:
+        name = self.hook.name
+        if name is None or name == UNREADABLE:
+            return
+        if not _NAME.fullmatch(name):
+            self._note_value("E105", "name", hook_name_refused(name))
+        elif name in lines:
+            self._note_value("E208", "name", hook_named_twice(name, lines[name]))
+        lines.setdefault(name, self.scope.at((*self.path, "name")).line)
+
+    def _tool(self) -> None:
+        hook = self.hook
+        if hook.on not in TOOL_POINTS:
+            if hook.tool is not None:
+                self._note("E509", "tool", hook_tool_misplaced(hook.on))
+            return
+        if self.offered is not None and not self.offered:
+            self._note("E509", "on", hook_without_tools(hook.on))
+        elif hook.tool is not None and not self._matched():
+            known = tuple(self.tools) if self.offered is None else self.offered
+            place = (*self.path, "tool")
+            mark = self.scope.at(place)
+            what = "tool" if self.offered is None else "offered tool"
+            unknown(self.scope.problems, mark, place, "E204", what, hook.tool, known)
+        elif hook.decide == "retry":
+            self._once()
+
+    def _matched(self) -> list[str]:
+        """Return the tools that the hook means."""
+        known = self.tools if self.offered is None else self.offered
+        return [name for name in known if matches_tool(self.hook.tool or "*", name)]
+
+    def _once(self) -> None:
+        """Note a retry that would repeat an effect."""
+        for name in self._matched():
+            section = self.tools.get(name)
+            skill = None if section is None or section.skill is None else section.skill
+            contract = self.scope.capabilities.skills.get(skill or "")
+            if contract is not None and contract.effect == "once":
+                self._note("E509", "decide", hook_repeats_effect(name))
+                return
+
+    def _decision(self) -> None:
+        hook, allowed = self.hook, DECISIONS_AT[self.hook.on]
+        if is_template(hook.decide):
+            template = parsed(
+                hook.decide,
+                self.scope.tree.find((*self.path, "decide")),
+                self.scope.problems,
+                (*self.path, "decide"),
+            )
+            if template is not None and not template.single:
+                self._note_value("E109", "decide", hook_template_broken())
+            return
+        if hook.decide not in allowed and hook.decide != UNREADABLE:
+            self._note_value("E105", "decide", hook_decides_nothing(hook.decide, hook.on, allowed))
+            return
+        if hook.decide == "modify":
+            self._value()
+        elif hook.value is not None:
+            self._note("E509", "value", hook_key_without_effect("value", "`decide: modify`"))
+        if hook.max_retries is not None and hook.decide != "retry":
+            details = hook_key_without_effect("max_retries", "`decide: retry`")
+            self._note("E509", "max_retries", details)
+
+    def _value(self) -> None:
+        """Note a value that can never be what changes at the point."""
+        hook, what = self.hook, VALUES[self.hook.on]
+        if hook.value is None:
+            if "value" not in hook.model_fields_set:
+                self._note("E102", "value", hook_value_missing(hook.on, what))
+            return
+        is_text = isinstance(hook.value, str)
+        if isinstance(hook.value, str) and is_template(hook.value):
+            return
+        wants_mapping = hook.on in ("before_run", "before_tool_call")
+        wants_text = hook.on in ("before_turn", "before_model_call")
+        if (wants_mapping and not isinstance(hook.value, dict)) or (wants_text and not is_text):
+            details = hook_value_of_kind(hook.on, what, describe_kind(hook.value))
+            self._note_value("E103", "value", details)
+
+    def _skill(self) -> SkillTerms | None:
+        hook, scope = self.hook, self.scope
+        if hook.skill is None:
+            if hook.input is not None:
+                self._note("E509", "input", hook_key_without_effect("input", "`skill`"))
+            return None
+        place: NodePath = (*self.path, "skill")
+        contract = scope.capabilities.skills.get(hook.skill)
+        if contract is None:
+            known = scope.capabilities.skills
+            unknown(scope.problems, scope.at(place), place, "E204", "skill", hook.skill, known)
+            return None
+        if "egress" in contract.labels:
+            self._note("E509", "skill", hook_sends_data(hook.skill))
+        given: NodePath = (*self.path, "input")
+        if isinstance(hook.input, dict):
+            check_command(
+                scope.capabilities, scope.problems, scope.tree, hook.skill, hook.input, given
+            )
+        check_input(scope.tree, scope.problems, contract, hook.input, given)
+        return SkillTerms(
+            effect=contract.effect,
+            timeout=contract.timeout,
+            retries=contract.retries,
+            labels=contract.labels,
+        )
+
+    def _templates(self) -> None:
+        """Check what the condition and the templates read."""
+        hook = self.hook
+        own = FACTS_AT[hook.on]
+        checked = (*own, CHECK) if hook.skill is not None else own
+        if hook.when is not None:
+            self._condition(checked)
+        for key, value in (("input", hook.input), ("value", hook.value)):
+            self._seen(value, (*self.path, key), own if key == "input" else checked)
+        for key, text in (("decide", hook.decide), ("message", hook.message)):
+            self._seen(text, (*self.path, key), checked)
+
+    def _condition(self, given: tuple[str, ...]) -> None:
+        assert self.hook.when is not None
+        for leaf, place in leaves(self.hook.when, (*self.path, "when")):
+            match leaf:
+                case Expression(expression=text):
+                    if self._unseen(text, (*place, "expression"), given):
+                        continue
+                case ContextField():
+                    pass
+                case _:
+                    details = hook_tests_tasks((*_ALWAYS, *given))
+                    self.scope.note_value("E109", place, details)
+                    continue
+            check_condition(self._scope(given), leaf, place)
+
+    def _seen(self, value: JsonValue, path: NodePath, given: tuple[str, ...]) -> None:
+        """Check the templates of a value."""
+        for text, place in _texts(value, path):
+            if not self._unseen(text, place, given) and not self.scope.problems.below(place):
+                check_value(self._scope(given), text, place)
+
+    def _unseen(self, text: str, path: NodePath, given: tuple[str, ...]) -> bool:
+        """Note a name that a hook does not see at its point."""
+        scope = self.scope
+        if not is_template(text) or any(scope.problems.below(path)):
+            return False
+        template = parsed(text, scope.tree.find(path), scope.problems, path)
+        if template is None:
+            return True
+        known = (*_ALWAYS, *given)
+        wrong = next((named for named in template.paths if named[0] not in known), None)
+        if wrong is not None:
+            scope.note_value("E207", path, hook_sees_not(wrong[0], known))
+        return wrong is not None
+
+    def _scope(self, given: tuple[str, ...]) -> StepScope:
+        """Return the scope of the hook's templates; what they read is noted in the outer scope."""
+        variables: dict[str, Json] = {}
+        contract = self.scope.capabilities.skills.get(self.hook.skill or "")
+        if CHECK in given and contract is not None:
+            variables[CHECK] = contract.output_schema
+        section = self.tools.get(self.hook.tool or "")
+        called = (
+            None if section is None else self.scope.capabilities.skills.get(section.skill or "")
+        )
+        if "arguments" in given and called is not None:
+            variables["arguments"] = called.input_schema
+        outputs = NO_OUTPUTS._replace(variables=variables, context=self.scope.outputs.context)
+        return replace(
+            self.scope,
+            steps=(),
+            given=given,
+            tools={},
+            outputs=outputs,
+            _walked=[],
+            _names={},
+            _variables={},
+        )
+
+    def _note(self, code: Code, key: str, details: Details) -> None:
+        self.scope.note(code, (*self.path, key), details)
+
+    def _note_value(self, code: Code, key: str, details: Details) -> None:
+        self.scope.note_value(code, (*self.path, key), details)
+
+
+def _texts(value: JsonValue, path: NodePath) -> Iterator[tuple[str, NodePath]]:
+    """Yield each text of a value, and where it is written."""
+    if isinstance(value, str):
+        yield value, path
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _texts(item, (*path, index))

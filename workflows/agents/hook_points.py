@@ -1,0 +1,225 @@
+"""Hook points: a run asks its hooks, notes what they decide, and learns what follows.
+
+`dsl.hooks` decides. An expression costs nothing in the history; the skill of a hook is one call.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from pydantic import JsonValue
+
+from dsl.errors import TemplateFailed
+from dsl.evaluate.condition_evaluation import inspect
+from dsl.hooks.hook_rulings import (
+    HookRuling,
+    applies,
+    hooks_at,
+    modified,
+    reads_check,
+    retried_too_often,
+    ruling_of,
+    undecided,
+)
+from dsl.model.facts import Facts
+from dsl.model.hooks import CHECK, RUN_POINTS, Hook, HookPoint
+from dsl.model.outcomes import Outcome
+from dsl.model.plan import Plan
+from dsl.templates.template_filling import fill
+from dsl.tool_loop.tool_loop_progress import StoppedByHook
+from dsl.values import Json
+from workflows.agents.skill_calls import make_call
+from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
+from workflows.core.causes.hook_causes import HookDecided
+from workflows.core.location import Location
+from workflows.core.scope import Scope
+from workflows.core.trail import note_control, note_step
+
+HOOK_FAILED = "HookFailed"
+HOOK_REJECTED = "HookRejected"
+
+
+@dataclass(slots=True)
+class HookVerdict:
+    """What the hooks of a point came to."""
+
+    facts: Json
+    """Of the point, with what hooks changed."""
+    changed_by: list[str] = field(default_factory=list[str])
+    notes: list[str] = field(default_factory=list[str])
+    """What hooks tell the model."""
+    writes: Json = field(default_factory=dict[str, JsonValue])
+    """What hooks write to the context."""
+    ruling: HookRuling | None = None
+    """What ended the consultation: to retry, to fail, to reject."""
+
+    @property
+    def retries(self) -> bool:
+        """Whether the call is made again."""
+        return self.ruling is not None and self.ruling.decision == "retry"
+
+    @property
+    def stop(self) -> HookRuling | None:
+        """The ruling that fails or rejects."""
+        return None if self.ruling is None or self.retries else self.ruling
+
+    @property
+    def reason(self) -> str:
+        """Why, for people and the model."""
+        ruling = self.ruling
+        return "" if ruling is None else reason_of(ruling)
+
+
+def reason_of(ruling: HookRuling) -> str:
+    """Return what a hook decided, in words."""
+    about = f": {ruling.message}" if ruling.message else ""
+    return f"the hook {ruling.hook!r} decided to {ruling.decision}{about}"
+
+
+def stopped_outcome(ruling: HookRuling) -> Outcome:
+    """Return the failure of what a hook stopped."""
+    return Outcome.failed(stopped_type(ruling), reason_of(ruling))
+
+
+def stopped_type(ruling: HookRuling) -> str:
+    """Return the type of failure of what a hook stopped."""
+    return HOOK_REJECTED if ruling.decision == "reject" else HOOK_FAILED
+
+
+def stopped_by(ruling: HookRuling) -> StoppedByHook:
+    """Return the end of an agent that a hook stopped."""
+    return StoppedByHook("stopped_by_hook", stopped_type(ruling), reason_of(ruling))
+
+
+def hooks_of(plan: Plan, persona: str | None) -> tuple[Hook, ...]:
+    """Return the hooks of an agent: the plan's, then the persona's own."""
+    own = plan.personas.get(persona or "")
+    return plan.hooks if own is None or not own.hooks else (*plan.hooks, *own.hooks)
+
+
+async def ask_hooks(
+    hooks: Sequence[Hook],
+    point: HookPoint,
+    facts: Json,
+    place: Location,
+    scope: Scope,
+    *,
+    tool: str = "",
+    retries: dict[str, int] | None = None,
+    guards_only: bool = False,
+) -> HookVerdict:
+    """Ask the hooks of a point in written order, until one ends the consultation.
+
+    Args:
+        hooks: of the agent or the run.
+        point: where the run is.
+        facts: the names that their templates read besides the context.
+        place: of the turn, call or run.
+        scope: the run.
+        tool: the name of the tool, at a call.
+        retries: `{hook: retries so far}` at this place; counted here.
+        guards_only: whether hooks may only fail or reject: a person has decided the rest.
+    """
+    verdict = HookVerdict(dict(facts))
+    for hook in hooks_at(hooks, point, tool):
+        ruling = await _ruling(hook, verdict.facts, place, scope)
+        if ruling is None or (guards_only and ruling.decision in ("modify", "continue", "retry")):
+            continue
+        if ruling.decision == "modify":
+            ruling = _modify(hook, ruling, verdict)
+        if ruling.decision == "retry":
+            ruling = _retry(hook, ruling, {} if retries is None else retries)
+        _note(hook, ruling, verdict.facts, tool, place, scope)
+        if ruling.decision == "continue":
+            return verdict
+        if ruling.decision != "modify":
+            verdict.ruling = ruling
+            return verdict
+    return verdict
+
+
+async def _ruling(hook: Hook, own: Json, place: Location, scope: Scope) -> HookRuling | None:
+    """Return what a hook decides; None if its condition does not hold."""
+    facts = _facts(own, place, scope)
+    late = reads_check(hook)
+    if not late:
+        found = applies(hook, facts)
+        if found is not True:
+            return found or None
+    if hook.skill is not None:
+        outcome = await _checked(hook, facts, place, scope)
+        if not outcome.success:
+            message = "" if outcome.error is None else outcome.error.message
+            return undecided(hook, f"{hook.skill}: {message}")
+        facts = replace(facts, variables={**facts.variables, CHECK: outcome.data})
+    if late:
+        found = applies(hook, facts)
+        if found is not True:
+            return found or None
+    return ruling_of(hook, facts)
+
+
+def _facts(own: Json, place: Location, scope: Scope) -> Facts:
+    here = place.facts(scope)
+    return Facts(
+        here.context,
+        run=here.run,
+        variables=own,
+        budget=here.budget,
+        work=here.work,
+        settings=here.settings,
+    )
+
+
+async def _checked(hook: Hook, facts: Facts, place: Location, scope: Scope) -> Outcome:
+    """Call the skill of a hook."""
+    at = place.at(hook.label)
+    try:
+        given = fill(hook.input, facts.names())
+    except TemplateFailed as error:
+        return Outcome.failed("TemplateFailed", str(error))
+    skill = hook.skill or ""
+    labelled = LabelledCall.of_skill(skill, hook.terms)
+    if refused := await refused_egress(labelled, given, at, scope):
+        return refused
+    count = partial(scope.state.executed, at.step)
+    called = await make_call(skill, given, hook.terms, at, scope, count)
+    end_call(labelled, at, scope)
+    return called.outcome
+
+
+def _modify(hook: Hook, ruling: HookRuling, verdict: HookVerdict) -> HookRuling:
+    facts = modified(hook, ruling, verdict.facts)
+    if isinstance(facts, HookRuling):
+        return facts
+    verdict.facts = facts
+    verdict.changed_by.append(hook.label)
+    if isinstance(ruling.value, str) and hook.on in ("before_turn", "before_model_call"):
+        verdict.notes.append(ruling.value)
+    if isinstance(ruling.value, dict) and hook.on == "before_run":
+        verdict.writes |= ruling.value
+    return ruling
+
+
+def _retry(hook: Hook, ruling: HookRuling, retries: dict[str, int]) -> HookRuling:
+    done = retries.get(hook.label, 0)
+    if done >= hook.retries:
+        return retried_too_often(hook, ruling)
+    retries[hook.label] = done + 1
+    return ruling
+
+
+def _note(
+    hook: Hook, ruling: HookRuling, own: Json, tool: str, place: Location, scope: Scope
+) -> None:
+    """Note in the trail which hook decided what, and why."""
+    condition = None
+    if hook.when is not None and not reads_check(hook):
+        condition = inspect(hook.when, _facts(own, place, scope))
+    cause = HookDecided(
+        "hook_decided", ruling.hook, hook.on, ruling.decision, tool, condition, ruling.message
+    )
+    if hook.on in RUN_POINTS:
+        note_control(scope.state, scope.now(), cause)
+    else:
+        note_step(scope, place, "hook", cause)

@@ -1,0 +1,139 @@
+"""The hooks around one call of a tool: its arguments before, and its result after."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from dsl.hooks.hook_rulings import HookRuling, reads_result
+from dsl.model.hooks import Hook, HookPoint
+from dsl.model.outcomes import Outcome
+from dsl.tool_loop.call_checks import argument_problems
+from dsl.values import Json
+from workflows.agents.hook_points import HookVerdict, ask_hooks, stopped_outcome
+from workflows.agents.skill_calls import CalledSkill
+from workflows.agents.tool_cache import forget_result
+from workflows.agents.tool_kinds import ToolCall
+from workflows.core.scope import Scope
+from workflows.core.step_progress import HookedCall
+
+
+class HookedResult(NamedTuple):
+    """What a call came to after its hooks."""
+
+    called: CalledSkill
+    stop: HookRuling | None = None
+    """The hook that stops the agent."""
+
+
+Make = Callable[[ToolCall, JsonValue], Awaitable[CalledSkill]]
+"""Makes the call with its whole input."""
+
+
+class CallHooks:
+    """Asks the hooks about one call."""
+
+    def __init__(
+        self, hooks: Sequence[Hook], own: Json, call: ToolCall, make: Make, scope: Scope
+    ) -> None:
+        self._hooks = hooks
+        self._own: Json = {**own, "tool": call.name}
+        """Whose call it is."""
+        self._call = call._replace(keep=call.keep and not reads_result(hooks, call.name))
+        self._make = make
+        self._scope = scope
+
+    async def before(self, given: Json) -> HookedCall | HookedResult:
+        """Return the arguments as hooks change them, or the failure of a call that they stop.
+
+        What they decided stays decided when the run continues as new.
+        """
+        if not self._hooks:
+            return HookedCall(given)
+        kept, key = self._scope.state.progress.hooked_calls, self._call.place.key
+        if key in kept:
+            return kept[key]
+        verdict = await self._ask("before_tool_call", {"arguments": given})
+        if verdict.stop is not None:
+            return _stopped(verdict.stop)
+        changed = verdict.facts["arguments"]
+        assert isinstance(changed, dict), "`modified` merges arguments"
+        tool = self._call.tool
+        changed = {**changed, **tool.fixed}
+        if verdict.changed_by and tool.input_schema is not None:
+            own = {name: one for name, one in changed.items() if name not in tool.fixed}
+            problems = argument_problems(own, tool.input_schema)
+            if problems:
+                by = ", ".join(verdict.changed_by)
+                message = f"the hook {by!r} changed the arguments: {'; '.join(problems)}"
+                return HookedResult(CalledSkill(Outcome.failed("InvalidArguments", message)))
+        kept[key] = HookedCall(changed, verdict.changed_by)
+        return kept[key]
+
+    async def guard(self, given: JsonValue) -> HookedResult | None:
+        """Return the failure of arguments that a person changed and a hook refuses."""
+        if not self._hooks:
+            return None
+        facts: Json = {"arguments": given}
+        verdict = await self._ask("before_tool_call", facts, guards_only=True)
+        return None if verdict.stop is None else _stopped(verdict.stop)
+
+    async def call(self, given: JsonValue) -> HookedResult:
+        """Make the call, and again where a hook wants a retry; return what hooks let through."""
+        while True:
+            called = await self._make(self._call, given)
+            if not self._hooks:
+                return HookedResult(called)
+            outcome = called.outcome
+            error = outcome.error
+            facts: Json = {
+                "arguments": given,
+                "result": outcome.data,
+                "error": None if error is None else {"type": error.type, "message": error.message},
+            }
+            verdict = await self._ask("after_tool_call", facts)
+            if not verdict.retries:
+                return self._let_through(called, verdict)
+            tool = self._call.tool
+            if tool.is_one_call and tool.effect == "once":
+                message = "a retry would repeat the effect of the tool"
+                ruling = HookRuling(_name(verdict), "fail", message)
+                return _stopped(ruling)
+            forget_result(self._call.name, tool, given, self._scope.state)
+
+    def _let_through(self, called: CalledSkill, verdict: HookVerdict) -> HookedResult:
+        if verdict.stop is not None:
+            return _stopped(verdict.stop)
+        if verdict.changed_by:
+            return HookedResult(CalledSkill(Outcome.succeeded(verdict.facts["result"])))
+        return HookedResult(called)
+
+    def ended(self) -> None:
+        """Forget what hooks decided about the call."""
+        self._scope.state.progress.hooked_calls.pop(self._call.place.key, None)
+
+    async def _ask(
+        self, point: HookPoint, facts: Json, *, guards_only: bool = False
+    ) -> HookVerdict:
+        call = self._call
+        kept = self._scope.state.progress.hooked_calls.get(call.place.key)
+        return await ask_hooks(
+            self._hooks,
+            point,
+            {**self._own, **facts},
+            call.place,
+            self._scope,
+            tool=call.name,
+            retries=None if kept is None else kept.retries,
+            guards_only=guards_only,
+        )
+
+
+def _stopped(ruling: HookRuling) -> HookedResult:
+    """Return the failure: a rejection refuses one call, a failure stops the agent."""
+    stop = ruling if ruling.decision == "fail" else None
+    return HookedResult(CalledSkill(stopped_outcome(ruling)), stop)
+
+
+def _name(verdict: HookVerdict) -> str:
+    return "" if verdict.ruling is None else verdict.ruling.hook

@@ -1,0 +1,119 @@
+"""The hooks around the turns and model calls of one agent."""
+
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from activities.contracts import AgentResponse
+from dsl.hooks.hook_rulings import HookRuling
+from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.model.hooks import Hook, HookPoint
+from dsl.tool_loop.exchange import ToolCallRequest
+from dsl.tool_loop.tool_loop_progress import OpenCall
+from dsl.values import Json
+from workflows.agents.hook_points import HookVerdict, ask_hooks
+from workflows.core.location import Location
+from workflows.core.scope import Scope
+
+
+class TurnHooks:
+    """Asks the hooks of one agent about its turns."""
+
+    def __init__(
+        self,
+        hooks: Sequence[Hook],
+        persona: str,
+        task: str,
+        place: Location,
+        scope: Scope,
+        retries: dict[str, int],
+        schema: Json | None = None,
+    ) -> None:
+        self.hooks = hooks
+        self._persona = persona
+        self._task = task
+        self._place = place
+        self._scope = scope
+        self._retries = retries
+        self._schema = schema
+        """Of the agent's answers."""
+
+    def of_agent(self, turn: int) -> Json:
+        """Return the facts about whose turn it is."""
+        return {"agent": self._persona, "task": self._task, "turn": turn}
+
+    async def begin(self, turn: int, model: str, inputs: Json) -> HookVerdict:
+        """Ask before a turn, and before its first call of a model."""
+        begun = await self.before_turn(turn)
+        if begun.stop is not None:
+            return begun
+        asking = await self.before_call(turn, model, inputs)
+        asking.notes = begun.notes + asking.notes
+        return asking
+
+    async def before_turn(self, turn: int) -> HookVerdict:
+        """Ask before a turn."""
+        return await self._ask("before_turn", self.of_agent(turn))
+
+    async def before_call(self, turn: int, model: str, inputs: Json) -> HookVerdict:
+        """Ask before a call of a model."""
+        facts: Json = {**self.of_agent(turn), "model": model, "inputs": inputs}
+        return await self._ask("before_model_call", facts)
+
+    async def after_call(
+        self, turn: int, model: str, response: AgentResponse
+    ) -> tuple[HookVerdict, AgentResponse]:
+        """Ask after a call of a model that has an answer; return it as hooks changed it."""
+        calls = response.tool_calls
+        facts: Json = {
+            **self.of_agent(turn),
+            "model": model,
+            "answer": None if calls else response.data,
+            "calls": [_called(call) for call in calls],
+        }
+        if not response.success or not self.hooks:
+            return HookVerdict(facts), response
+        verdict = await self._ask("after_model_call", facts)
+        answer = verdict.facts["answer"]
+        if not verdict.changed_by or calls:
+            return verdict, response
+        problem = _problem(answer, self._schema)
+        if problem:
+            hook = verdict.changed_by[-1]
+            verdict.ruling = HookRuling(hook, "fail", f"its `value` is no answer: {problem}")
+        return verdict, response.model_copy(update={"data": answer})
+
+    async def after_turn(
+        self, turn: int, answer: JsonValue, calls: Sequence[OpenCall] = ()
+    ) -> HookVerdict:
+        """Ask after a turn and its calls."""
+        made: list[JsonValue] = [
+            {
+                "tool": call.tool,
+                "arguments": call.arguments,
+                "failed": call.result is None or call.result.failed,
+            }
+            for call in calls
+        ]
+        facts: Json = {**self.of_agent(turn), "answer": None if made else answer, "calls": made}
+        return await self._ask("after_turn", facts)
+
+    async def _ask(self, point: HookPoint, facts: Json) -> HookVerdict:
+        if not self.hooks:
+            return HookVerdict(facts)
+        place, scope = self._place, self._scope
+        return await ask_hooks(self.hooks, point, facts, place, scope, retries=self._retries)
+
+
+def _called(call: ToolCallRequest) -> JsonValue:
+    return {"tool": call.tool, "arguments": call.arguments}
+
+
+def _problem(answer: JsonValue, schema: Json | None) -> str:
+    """Return why a value cannot be the agent's answer; empty if it can."""
+    if schema is None:
+        return ""
+    try:
+        return "; ".join(misfits(answer, schema, "answer"))
+    except UnusableSchema as error:
+        return str(error)

@@ -1,0 +1,63 @@
+"""The hooks of a whole run: of its context at the start, and of its output at the end."""
+
+from pydantic import JsonValue
+
+from dsl.errors import HookFailed, HookRejected
+from dsl.evaluate.context_writes import ContextWrite, written_value
+from dsl.hooks.hook_rulings import HookRuling
+from dsl.sizes import check_size
+from workflows.agents.hook_points import ask_hooks, reason_of
+from workflows.context_drafts import write_to_track
+from workflows.core.location import Location
+from workflows.core.scope import Scope
+from workflows.core.state_keys import MAIN
+
+
+async def before_run(scope: Scope) -> None:
+    """Ask the hooks once, before the first team; write to the context what they change.
+
+    Raises:
+        HookFailed: a hook fails, or cannot decide.
+        HookRejected: a hook rejects the run.
+        TeamError: a change does not fit the declared context.
+    """
+    state = scope.state
+    if not scope.plan.hooks or state.hooks_asked:
+        return
+    main = state.main
+    place = Location.of_visit(MAIN, main.team, main.visit)
+    verdict = await ask_hooks(scope.plan.hooks, "before_run", {}, place, scope)
+    _stop(verdict.stop)
+    writes = [
+        ContextWrite(path, written.value, written.operation)
+        for path, value in verdict.writes.items()
+        for written in (written_value(value),)
+    ]
+    write_to_track(scope.plan, main, writes, "a hook")
+    state.hooks_asked = True
+
+
+async def after_run(scope: Scope, output: JsonValue) -> JsonValue:
+    """Ask the hooks about the output of a run that has completed; return it as they change it.
+
+    Raises:
+        HookFailed: a hook fails, or cannot decide.
+        HookRejected: a hook rejects the output.
+        ValueTooLarge: the changed output is larger than may travel.
+    """
+    if not scope.plan.hooks:
+        return output
+    main = scope.state.main
+    place = Location.of_visit(MAIN, main.routed.from_team, 0)
+    verdict = await ask_hooks(scope.plan.hooks, "after_run", {"output": output}, place, scope)
+    _stop(verdict.stop)
+    if verdict.changed_by:
+        check_size(verdict.facts["output"], "the output of the run")
+    return verdict.facts["output"]
+
+
+def _stop(ruling: HookRuling | None) -> None:
+    if ruling is None:
+        return
+    kind = HookRejected if ruling.decision == "reject" else HookFailed
+    raise kind(reason_of(ruling))

@@ -9,6 +9,7 @@ from dsl.analysis.reader import Reader, overlap
 from dsl.checks.context_declarations import PLACE
 from dsl.evaluate.context_writes import written_value
 from dsl.evaluate.declared_values import form_of
+from dsl.hooks.hook_rulings import read_by
 from dsl.json_schema.keyword_check import brief
 from dsl.model.context.declarations import Declarations
 from dsl.model.plan import Plan, Team
@@ -63,7 +64,28 @@ def context_users(plan: Plan, parts: Bodies, reader: Reader) -> dict[str, Contex
     for path, used in users.items():
         if any(overlap(parse(path), other) for other in of_run):
             used.readers.append("the output")
+    _add_hooks(plan, users)
     return users
+
+
+def _add_hooks(plan: Plan, users: Mapping[str, ContextUsers]) -> None:
+    """Add the hooks of the document and of its personas, which belong to no team."""
+    own = [hook for persona in plan.personas.values() for hook in persona.hooks]
+    read = [*_within_context(path for hook in (*plan.hooks, *own) for path in read_by(hook))]
+    written = [
+        path
+        for hook in plan.hooks
+        if hook.on == "before_run" and isinstance(hook.value, dict)
+        for path in _updated(hook.value)
+    ]
+    for path, used in users.items():
+        here = parse(path)
+        if any(overlap(here, other) for other in read):
+            used.readers.append("the hooks")
+        done = [operation for other, operation in written if overlap(here, other)]
+        if done:
+            used.writers.append("the hooks")
+            used.operations = [*dict.fromkeys((*used.operations, *done))]
 
 
 def _within_context(paths: Iterable[Path]) -> Iterator[Path]:

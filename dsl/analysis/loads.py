@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from dsl.analysis.bodies import Bodies, Body
 from dsl.checks.steps.parallel_checks import possible_branches
+from dsl.hooks.hook_costs import TURN_POINTS, most_retries, skill_calls
 from dsl.model.context.declarations import declared_at
+from dsl.model.hooks import Hook
 from dsl.model.plan import Persona, Plan
 from dsl.model.price import Price
 from dsl.model.sections.template_bound import most_of
@@ -157,8 +159,9 @@ class Loads:
         persona = self.plan.personas.get(step.persona_key or "")
         if persona is None:
             return {MODEL_CALLS: 1, ("model", LEGACY): 1}
+        hooks = (*self.plan.hooks, *persona.hooks)
         uses_tools = step.agent_type != SINGLE_SHOT and (persona.tools or persona.handoffs)
-        turns = 1 + persona.max_reasks
+        turns = 1 + persona.max_reasks + most_retries(hooks, "after_model_call")
         if uses_tools and persona.tool_choice != "none":
             turns += persona.max_turns
         model = f"{persona.provider}/{persona.model}"
@@ -167,6 +170,8 @@ class Loads:
             ("model", model): turns,
             OUTPUT_TOKENS: turns * persona.max_tokens,
         }
+        if checks := skill_calls(hooks, *TURN_POINTS):
+            load[SKILL_CALLS] = turns * checks
         price = self.terms.prices.get(model)
         if price is not None:
             tokens = self.terms.input_tokens * price.input + persona.max_tokens * price.output
@@ -180,11 +185,12 @@ class Loads:
         """
         if persona.tool_calls == "return" or persona.tool_choice == "none":
             return {}
+        hooks = (*self.plan.hooks, *persona.hooks)
         turns = persona.max_turns + persona.max_reasks
         calls = turns * (MAX_CALLS_OF_TURN if persona.parallel_tool_calls else 1)
         bounds = {policy.tool: policy.max_calls for policy in persona.tool_policy}
         loads = [
-            (self._one_call(name, tool), min(calls, bounds.get(name) or calls))
+            (self._hooked(name, tool, hooks), min(calls, bounds.get(name) or calls))
             for name, tool in tools_of(step, self.plan)
         ]
         total: dict[Key, float] = {}
@@ -195,6 +201,16 @@ class Loads:
                 total[key] = total.get(key, 0) + made * load.get(key, 0)
                 left -= made
         return total
+
+    def _hooked(self, name: str, tool: Tool, hooks: Sequence[Hook]) -> Load:
+        """Return the load of one call of a tool with its hooks, which may make it again."""
+        once = self._one_call(name, tool)
+        if not hooks:
+            return once
+        attempts = 1 + most_retries(hooks, "after_tool_call", name)
+        before = skill_calls(hooks, "before_tool_call", tool=name)
+        checks = before + attempts * skill_calls(hooks, "after_tool_call", tool=name)
+        return added((times(once, attempts), {SKILL_CALLS: checks} if checks else {}))
 
     def _one_call(self, name: str, tool: Tool) -> Load:
         """Return the load of one call of a tool, with the attempts of an agent or a team."""
@@ -207,7 +223,8 @@ class Loads:
         return added((self._of_tools[name], asked))
 
     def _tool(self, step: ToolStep) -> Load:
-        return most(self._one_call(name, tool) for name, tool in tools_of(step, self.plan))
+        hooks = self.plan.hooks
+        return most(self._hooked(name, tool, hooks) for name, tool in tools_of(step, self.plan))
 
     def _rounds(self, step: LoopStep, path: NodePath, body: Load) -> float:
         most_rounds = math.inf if step.max_iterations is None else most_of(step.max_iterations)

@@ -28,6 +28,8 @@ from dsl.analysis.loads import (
 from dsl.analysis.sessions.message_costs import MessageBounds, message_bounds
 from dsl.analysis.visits import RoutesBound
 from dsl.compile.compiler import Compiled
+from dsl.hooks.hook_costs import skill_calls
+from dsl.model.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ def worst_case(compiled: Compiled, analysis: Analysis, terms: Terms) -> WorstCas
     total: Load = {key: most(key) for key in _MEASURES} | {
         ("model", model): most(("model", model)) for model in models
     }
+    total = added((total, _of_run(compiled.plan)))
     return WorstCase(
         total=_figures(routes.total, total, terms),
         teams={
@@ -105,10 +108,16 @@ def worst_case(compiled: Compiled, analysis: Analysis, terms: Terms) -> WorstCas
     )
 
 
+def _of_run(plan: Plan) -> Load:
+    """Return the load of the hooks of the whole run."""
+    checks = skill_calls(plan.hooks, "before_run", "after_run")
+    return {SKILL_CALLS: checks} if checks else {}
+
+
 def _of_session(session: MessageBounds, loads: Loads, terms: Terms) -> WorstCase:
     """Compute the worst case of a session: of one message, and of all that it may have."""
     each, first, messages = session.each, session.first, session.messages
-    total = added((first.load, times(each.load, messages)))
+    total = added((first.load, times(each.load, messages), _of_run(loads.plan)))
     return WorstCase(
         total=_figures(first.visits + messages * each.visits, total, terms),
         teams={team: _figures(visits, load, terms) for team, (visits, load) in each.teams.items()},

@@ -13,11 +13,13 @@ from pydantic import JsonValue
 from dsl.errors import TemplateFailed, listed
 from dsl.evaluate.condition_evaluation import holds
 from dsl.json_values import describe_kind
-from dsl.model.conditions import Condition, Expression
+from dsl.model.conditions import Condition, ContextField, Expression
 from dsl.model.facts import Facts
 from dsl.model.hooks import CHECK, DECISIONS_AT, Hook, HookDecision, HookPoint
 from dsl.model.merge import deep_merge
 from dsl.model.traversal.step_walk import leaves
+from dsl.paths import Path
+from dsl.paths import parse as parse_path
 from dsl.templates.template import is_template, parse
 from dsl.templates.template_filling import fill
 from dsl.values import Json
@@ -57,22 +59,32 @@ def reads_check(hook: Hook) -> bool:
 
 def reads_result(hooks: Sequence[Hook], tool: str) -> bool:
     """Return whether a hook needs the result of a tool, so that it must be in the run."""
-    for hook in hooks_at(hooks, "after_tool_call", tool):
-        texts = (hook.decide, hook.message, *_texts(hook.value), *_texts(hook.input))
-        paths = (*_read(hook.when), *(path for text in texts for path in _paths(text)))
-        if any(path[0] == "result" for path in paths):
-            return True
-    return False
+    return any(
+        path[0] == "result"
+        for hook in hooks_at(hooks, "after_tool_call", tool)
+        for path in read_by(hook)
+    )
 
 
-def _read(condition: Condition | None) -> Iterator[tuple[str, ...]]:
-    if condition is not None:
-        for leaf, _ in leaves(condition, ()):
-            if isinstance(leaf, Expression):
-                yield from _paths(leaf.expression)
+def read_by(hook: Hook) -> Iterator[Path]:
+    """Yield every path that the condition and the templates of a hook read."""
+    yield from _read(hook.when)
+    for value in (hook.decide, hook.message, hook.value, hook.input):
+        for text in _texts(value):
+            yield from _paths(text)
 
 
-def _paths(text: str) -> Iterator[tuple[str, ...]]:
+def _read(condition: Condition | None) -> Iterator[Path]:
+    if condition is None:
+        return
+    for leaf, _ in leaves(condition, ()):
+        if isinstance(leaf, Expression):
+            yield from _paths(leaf.expression)
+        elif isinstance(leaf, ContextField):
+            yield ("context", *parse_path(leaf.context_field))
+
+
+def _paths(text: str) -> Iterator[Path]:
     if is_template(text):
         yield from parse(text).paths
 

@@ -150,6 +150,6 @@ class ToolLoopProgress:
     closed: int = 0
     """The latest turn after which the hooks were asked; only where there are hooks."""
     sent_back: int = 0
-    """Answers that a hook has sent back; they are no re-asks of the persona."""
+    """Answers that a hook has sent back, which do not count for `max_reasks`."""
     hook_retries: dict[str, int] = field(default_factory=dict[str, int])
     """`{hook: turns that it has sent back}`."""

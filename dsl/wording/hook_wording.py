@@ -5,6 +5,17 @@ from collections.abc import Sequence
 from dsl.errors import listed
 from dsl.problem_details import ProblemText, statement
 
+_VALUES = {
+    "before_run": "a mapping of context paths to values",
+    "after_run": "the output",
+    "before_turn": "a note for the model",
+    "before_model_call": "a note for the model",
+    "after_model_call": "the answer",
+    "before_tool_call": "a mapping of the arguments that change",
+    "after_tool_call": "the result",
+}
+"""What `value` is at each point, with `modify`."""
+
 
 @statement
 def hook_of_run(point: str) -> ProblemText:
@@ -62,14 +73,16 @@ def hook_key_without_effect(key: str, wanted: str) -> ProblemText:
 
 
 @statement
-def hook_value_missing(point: str, what: str) -> ProblemText:
+def hook_value_missing(point: str) -> ProblemText:
+    what = _VALUES[point]
     return ProblemText(
         f"`decide: modify` at `{point}` needs `value`: {what}", fix=f"add `value`: {what}"
     )
 
 
 @statement
-def hook_value_of_kind(point: str, what: str, found: str) -> ProblemText:
+def hook_value_of_kind(point: str, found: str) -> ProblemText:
+    what = _VALUES[point]
     return ProblemText(f"`value` at `{point}` is {found}, and must be {what}", fix=f"write {what}")
 
 

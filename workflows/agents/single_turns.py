@@ -77,9 +77,9 @@ async def _asked(
         begun = await hooks.begin(number + 1, turner.model, request.inputs)
         if begun.stop is not None:
             return stopped_outcome(begun.stop), None
-        told = (*shared, *notices, *begun.notes)
-        if told != request.notices and request.agent_class is None:
-            request = request.model_copy(update={"notices": told})
+        with_notes = (*shared, *notices, *begun.notes)
+        if with_notes != request.notices and request.agent_class is None:
+            request = request.model_copy(update={"notices": with_notes})
         call = turn_call(step.name, place, scope, options, f".r{number}" if number else "")
         try:
             response = await take_turn(scope, place, turner, request, call)

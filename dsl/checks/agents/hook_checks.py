@@ -13,6 +13,7 @@ from dsl.checks.steps.template_checks import check_value, parsed
 from dsl.errors import Code
 from dsl.hooks.hook_rulings import matches_tool
 from dsl.json_values import describe_kind
+from dsl.model.capabilities import SkillContract
 from dsl.model.conditions import ContextField, Expression
 from dsl.model.hooks import (
     CHECK,
@@ -21,7 +22,6 @@ from dsl.model.hooks import (
     RUN_POINTS,
     TOOL_POINTS,
     Hook,
-    HookPoint,
     HookSection,
 )
 from dsl.model.step_kinds.step_base import SkillTerms
@@ -52,17 +52,6 @@ from dsl.wording.hook_wording import (
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 _ALWAYS = ("context", "run", "settings")
-
-VALUES: Mapping[HookPoint, str] = {
-    "before_run": "a mapping of context paths to values",
-    "after_run": "the output",
-    "before_turn": "a note for the model",
-    "before_model_call": "a note for the model",
-    "after_model_call": "the answer",
-    "before_tool_call": "a mapping of the arguments that change",
-    "after_tool_call": "the result",
-}
-"""What `value` is at each point with `modify`."""
 
 
 def compiled_hooks(
@@ -200,18 +189,23 @@ class _HookChecks:
 
     def _value(self) -> None:
         """Note a value that can never be what changes at the point."""
-        hook, what = self.hook, VALUES[self.hook.on]
+        hook = self.hook
         if hook.value is None:
             if "value" not in hook.model_fields_set:
-                self._note("E102", "value", hook_value_missing(hook.on, what))
+                self._note("E102", "value", hook_value_missing(hook.on))
             return
+        contract = self._called()
+        if hook.on == "before_tool_call" and contract is not None:
+            place: NodePath = (*self.path, "value")
+            scope = self.scope
+            check_input(scope.tree, scope.problems, contract, hook.value, place, whole=False)
         is_text = isinstance(hook.value, str)
         if isinstance(hook.value, str) and is_template(hook.value):
             return
         wants_mapping = hook.on in ("before_run", "before_tool_call")
         wants_text = hook.on in ("before_turn", "before_model_call")
         if (wants_mapping and not isinstance(hook.value, dict)) or (wants_text and not is_text):
-            details = hook_value_of_kind(hook.on, what, describe_kind(hook.value))
+            details = hook_value_of_kind(hook.on, describe_kind(hook.value))
             self._note_value("E103", "value", details)
 
     def _skill(self) -> SkillTerms | None:
@@ -288,16 +282,19 @@ class _HookChecks:
             scope.note_value("E207", path, hook_sees_not(wrong[0], known))
         return wrong is not None
 
+    def _called(self) -> SkillContract | None:
+        """Return the contract of the one tool that the hook names, if it is a skill."""
+        section = self.tools.get(self.hook.tool or "")
+        skill = "" if section is None else section.skill or ""
+        return self.scope.capabilities.skills.get(skill)
+
     def _scope(self, given: tuple[str, ...]) -> StepScope:
         """Return the scope of the hook's templates; what they read is noted in the outer scope."""
         variables: dict[str, Json] = {}
         contract = self.scope.capabilities.skills.get(self.hook.skill or "")
         if CHECK in given and contract is not None:
             variables[CHECK] = contract.output_schema
-        section = self.tools.get(self.hook.tool or "")
-        called = (
-            None if section is None else self.scope.capabilities.skills.get(section.skill or "")
-        )
+        called = self._called()
         if "arguments" in given and called is not None:
             variables["arguments"] = called.input_schema
         outputs = NO_OUTPUTS._replace(variables=variables, context=self.scope.outputs.context)

@@ -1,0 +1,29 @@
+"""What hooks can cost at most: the calls of their skills, and what they let happen again."""
+
+from collections.abc import Sequence
+
+from dsl.hooks.hook_rulings import hooks_at
+from dsl.model.hooks import Hook, HookPoint
+from dsl.templates.template import is_template
+
+TURN_POINTS: tuple[HookPoint, ...] = (
+    "before_turn",
+    "after_turn",
+    "before_model_call",
+    "after_model_call",
+)
+"""The points of a model turn, besides its calls."""
+
+
+def most_retries(hooks: Sequence[Hook], point: HookPoint, tool: str = "") -> int:
+    """Return how often hooks can ask for a retry at one place."""
+    return sum(
+        hook.retries
+        for hook in hooks_at(hooks, point, tool)
+        if hook.decide == "retry" or is_template(hook.decide)
+    )
+
+
+def skill_calls(hooks: Sequence[Hook], *points: HookPoint, tool: str = "") -> int:
+    """Return how many skills hooks call when a run is once at each of the points."""
+    return sum(hook.skill is not None for point in points for hook in hooks_at(hooks, point, tool))

@@ -49,6 +49,7 @@ DECIDING = (
     "workflows.fan_out",
     "workflows.handlers",
     "workflows.interpreter",
+    "workflows.run_hooks",
     "workflows.sequence",
     "workflows.context_drafts",
     "workflows.graph_ledger",

@@ -71,6 +71,11 @@ def test_a_condition_may_have_every_form() -> None:
         ("on: before_turn, when: all_success, decide: fail", "E109", "when"),
         ("on: before_turn, decide: fail, message: '{{ check }}'", "E207", "message"),
         ("on: before_turn, decide: fail, message: '{{ turn'", "E301", "message"),
+        (
+            "on: before_turn, skill: Web.search, input: { query: x }, decide: fail",
+            "E509",
+            "skill",
+        ),
         ("name: a/b, on: before_turn, decide: fail", "E105", "name"),
         (
             "on: before_tool_call, tool: calculate, when: '{{ arguments.formula }}', decide: fail",

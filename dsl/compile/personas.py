@@ -231,7 +231,7 @@ class AgentResolver:
         if step.agent_type == ORCHESTRATING and persona.hooks:
             where = written_at("hooks")
             details = hook_of_plan(str(step.persona_key))
-            self.problems.note("E509", self.tree.find(where).at, where, details)
+            self.problems.note("E510", self.tree.find(where).at, where, details)
         if step.agent_type == ORCHESTRATING and persona.execution_plan is not None:
             steps = self._plan(step, persona.execution_plan, merged, plan_key, reads)
             return persona.model_copy(update={"execution_plan": steps})

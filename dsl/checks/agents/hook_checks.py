@@ -103,7 +103,7 @@ class _HookChecks:
         hook = self.hook
         self._name(lines)
         if self.offered is not None and hook.on in RUN_POINTS:
-            self._note("E509", "on", hook_of_run(hook.on))
+            self._note("E510", "on", hook_of_run(hook.on))
         self._tool()
         self._decision()
         terms = self._skill()
@@ -136,10 +136,10 @@ class _HookChecks:
         hook = self.hook
         if hook.on not in TOOL_POINTS:
             if hook.tool is not None:
-                self._note("E509", "tool", hook_tool_misplaced(hook.on))
+                self._note("E510", "tool", hook_tool_misplaced(hook.on))
             return
         if self.offered is not None and not self.offered:
-            self._note("E509", "on", hook_without_tools(hook.on))
+            self._note("E510", "on", hook_without_tools(hook.on))
         elif hook.tool is not None and not self._matched():
             known = tuple(self.tools) if self.offered is None else self.offered
             place = (*self.path, "tool")
@@ -161,7 +161,7 @@ class _HookChecks:
             skill = None if section is None or section.skill is None else section.skill
             contract = self.scope.capabilities.skills.get(skill or "")
             if contract is not None and contract.effect == "once":
-                self._note("E509", "decide", hook_repeats_effect(name))
+                self._note("E510", "decide", hook_repeats_effect(name))
                 return
 
     def _decision(self) -> None:
@@ -182,10 +182,10 @@ class _HookChecks:
         if hook.decide == "modify":
             self._value()
         elif hook.value is not None:
-            self._note("E509", "value", hook_key_without_effect("value", "`decide: modify`"))
+            self._note("E510", "value", hook_key_without_effect("value", "`decide: modify`"))
         if hook.max_retries is not None and hook.decide != "retry":
             details = hook_key_without_effect("max_retries", "`decide: retry`")
-            self._note("E509", "max_retries", details)
+            self._note("E510", "max_retries", details)
 
     def _value(self) -> None:
         """Note a value that can never be what changes at the point."""
@@ -212,7 +212,7 @@ class _HookChecks:
         hook, scope = self.hook, self.scope
         if hook.skill is None:
             if hook.input is not None:
-                self._note("E509", "input", hook_key_without_effect("input", "`skill`"))
+                self._note("E510", "input", hook_key_without_effect("input", "`skill`"))
             return None
         place: NodePath = (*self.path, "skill")
         contract = scope.capabilities.skills.get(hook.skill)
@@ -221,7 +221,7 @@ class _HookChecks:
             unknown(scope.problems, scope.at(place), place, "E204", "skill", hook.skill, known)
             return None
         if "egress" in contract.labels:
-            self._note("E509", "skill", hook_sends_data(hook.skill))
+            self._note("E510", "skill", hook_sends_data(hook.skill))
         given: NodePath = (*self.path, "input")
         if isinstance(hook.input, dict):
             check_command(

@@ -49,12 +49,12 @@ def test_a_condition_may_have_every_form() -> None:
         ("on: after_turn, decide: modify, value: x", "E105", "decide"),
         ("on: before_turn", "E102", "decide"),
         ("on: before_turn, decide: 'a {{ turn }}'", "E109", "decide"),
-        ("on: before_run, decide: fail", "E509", "on"),
-        ("on: before_turn, tool: calculate, decide: fail", "E509", "tool"),
+        ("on: before_run, decide: fail", "E510", "on"),
+        ("on: before_turn, tool: calculate, decide: fail", "E510", "tool"),
         ("on: before_tool_call, tool: calculat, decide: fail", "E204", "tool"),
-        ("on: before_turn, decide: fail, value: x", "E509", "value"),
-        ("on: before_turn, decide: fail, max_retries: 2", "E509", "max_retries"),
-        ("on: before_turn, decide: fail, input: x", "E509", "input"),
+        ("on: before_turn, decide: fail, value: x", "E510", "value"),
+        ("on: before_turn, decide: fail, max_retries: 2", "E510", "max_retries"),
+        ("on: before_turn, decide: fail, input: x", "E510", "input"),
         ("on: before_turn, decide: modify", "E102", "value"),
         ("on: before_turn, decide: modify, value: { a: 1 }", "E103", "value"),
         ("on: before_tool_call, decide: modify, value: text", "E103", "value"),
@@ -73,7 +73,7 @@ def test_a_condition_may_have_every_form() -> None:
         ("on: before_turn, decide: fail, message: '{{ turn'", "E301", "message"),
         (
             "on: before_turn, skill: Web.search, input: { query: x }, decide: fail",
-            "E509",
+            "E510",
             "skill",
         ),
         ("name: a/b, on: before_turn, decide: fail", "E105", "name"),
@@ -95,7 +95,7 @@ def test_a_retry_may_not_repeat_an_effect() -> None:
     tools = "act: { skill: CommandRunner.run_once, fixed: { command: deploy } }"
     hook = "{ on: after_tool_call, tool: 'a*', decide: retry }"
     problems = problems_of(document(f"tools: [act]\nhooks: [{hook}]", tools))
-    assert ("E509", f"{HOOKS}.decide") in [(one.code, one.path) for one in problems]
+    assert ("E510", f"{HOOKS}.decide") in [(one.code, one.path) for one in problems]
 
 
 def test_two_hooks_of_one_name_are_refused() -> None:
@@ -106,7 +106,7 @@ def test_two_hooks_of_one_name_are_refused() -> None:
 
 
 def test_a_hook_of_calls_needs_tools() -> None:
-    assert found("hooks: [{ on: before_tool_call, decide: fail }]") == [("E509", f"{HOOKS}.on")]
+    assert found("hooks: [{ on: before_tool_call, decide: fail }]") == [("E510", f"{HOOKS}.on")]
 
 
 def test_a_streamed_answer_may_not_be_refused_by_a_hook() -> None:
@@ -121,7 +121,7 @@ def test_an_agent_with_a_plan_has_no_hooks() -> None:
     )
     text = document(keys).replace('      prompts: { user: "Plan {{ input.query }}." }\n', "")
     assert [(one.code, one.path) for one in problems_of(text)] == [
-        ("E509", "llm_config.personas.planner.hooks")
+        ("E510", "llm_config.personas.planner.hooks")
     ]
 
 

@@ -43,7 +43,7 @@ from dsl.model.traversal.step_lists import rebuilt
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import UNREADABLE, Json, NodePath
 from dsl.wording.agent_wording import skill_as_task
-from dsl.wording.hook_wording import hook_of_plan
+from dsl.wording.agents.hook_wording import hook_of_plan
 
 
 class AgentResolver:

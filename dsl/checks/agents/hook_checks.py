@@ -32,7 +32,7 @@ from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, Json, JsonValue, NodePath
-from dsl.wording.hook_wording import (
+from dsl.wording.agents.hook_wording import (
     hook_decides_nothing,
     hook_key_without_effect,
     hook_name_refused,

@@ -68,7 +68,11 @@ def compile_agent(
     try:
         compiled = compile_sources(
             tuple(_sources(document, settings, scripted=scripted)),
-            capabilities(agent_packages=(), skills={**known_contracts(), **own}),
+            capabilities(
+                agent_packages=(),
+                provider_packages=(),
+                skills={**known_contracts(), **own},
+            ),
             name=document.name,
             pricing=has_price,
         )

@@ -9,15 +9,17 @@ from collections.abc import AsyncIterator, Sequence
 from activities.call_prices import Pricing
 from activities.providers.provider_registry import Providers
 from activities.skills.skill_registry import SKILLS, AnySkill
+from activities.user_code.child_pool import UserCode
 from coterie.agents.agent_compilation import CompiledAgent
 from coterie.agents.agent_state import AgentEvent, AgentState, RunObserver, WatchedState
 from coterie.agents.in_process_code import in_process_skills
 from coterie.agents.in_process_world import InProcessScope, InProcessWorld, ScriptedModel
+from coterie.documents.tool_discovery import tool_code
 from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.runs.local_scope import Refused
 from coterie.settings import Settings
 from coterie.worker.command_sandbox import command_sandbox
-from coterie.worker.surroundings import provider_settings, workspace_of
+from coterie.worker.surroundings import provider_makers, provider_settings, workspace_of
 from dsl.values import Json
 from workflows.core.messages import DecideInput
 from workflows.core.results import RunFailed
@@ -42,7 +44,8 @@ class AgentRun:
             ValueError: The key of a provider is missing, or the script is invalid.
         """
         plan, trusted = compiled.plan, compiled.trusted
-        self._providers = _providers(compiled, settings, script)
+        self._models = tool_code(settings)
+        self._providers = _providers(compiled, settings, script, self._models)
         sandbox, _ = command_sandbox(trusted, settings)
         skills: dict[str, AnySkill] = {
             **SKILLS,
@@ -78,6 +81,7 @@ class AgentRun:
             return await run(self._scope)
         finally:
             await self._providers.close()
+            await self._models.close()
 
     @property
     def state(self) -> AgentState:
@@ -187,11 +191,15 @@ class AgentRun:
 
 
 def _providers(
-    compiled: CompiledAgent, settings: Settings, script: Sequence[Json] | None
+    compiled: CompiledAgent,
+    settings: Settings,
+    script: Sequence[Json] | None,
+    models: UserCode,
 ) -> "Providers | ScriptedModel":
     if script is not None:
         return ScriptedModel(script)
     lacking = missing_keys(key_names(compiled.plan, compiled.trusted), settings)
     if lacking:
         raise ValueError("; ".join(lacking))
-    return Providers(provider_settings(compiled.trusted, settings))
+    reached = provider_settings(compiled.trusted, settings)
+    return Providers(reached, provider_makers(compiled.trusted, reached, models))

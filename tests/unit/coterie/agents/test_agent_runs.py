@@ -560,3 +560,31 @@ async def test_two_runs_of_a_program_do_not_disturb_each_other(tmp_path: Path) -
     agent, context = plain(forecast), around(tmp_path, *script)
     states = await asyncio.gather(*(agent.run(one, context=context) for one in ("Rome?", "Oslo?")))
     assert [state.text for state in states] == ["R", "O"]
+
+
+ECHO = """
+from coterie import Completion, TextPart
+
+
+class Echo:
+    def __init__(self, settings):
+        pass
+
+    async def complete(self, request):
+        said = [part.text for one in request.messages for part in one.content]
+        return Completion((TextPart(said[-1].upper()),), "end", request.model)
+
+    async def close(self):
+        pass
+"""
+
+
+async def test_a_provider_of_the_project_answers(tmp_path: Path) -> None:
+    (tmp_path / "echo_models.py").write_text(ECHO)
+    (tmp_path / "coterie.yml").write_text(
+        "llm_config: {default_provider: own, providers: "
+        '{own: {kind: "echo_models:Echo", default_model: one}}}\n'
+        "worker: {provider_packages: [echo_models]}\n"
+    )
+    state = await plain().run("Hello?", context=AgentContext(folder=tmp_path))
+    assert state.text == "HELLO?", state.error

@@ -1,6 +1,7 @@
 """The mistakes of the first factory design stay corrected (11.1 to 11.7 of its review)."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from tests.support.programs.python_agents import (
     results,
     says,
 )
+from tests.support.programs.weather_tools import forecast
 
 
 @subagent(name="weather", description="Weather from decorator", stateless=True)
@@ -150,3 +152,40 @@ def test_a_missing_source_of_the_memory_graph_is_reported(tmp_path: Path) -> Non
     )
     with pytest.warns(UserWarning, match="'b' reads the work of 'a', which is no subagent"):
         planner.to_yaml(around(tmp_path))
+
+
+async def test_an_orchestrator_keeps_the_hooks_of_its_class(tmp_path: Path) -> None:
+    class StrictAgent(PlainAgent):
+        def __init__(self, **settings: Any) -> None:
+            hook: Any = {
+                "name": "not_oslo",
+                "on": "before_tool_call",
+                "tool": "forecast",
+                "when": "{{ arguments.city == 'Oslo' }}",
+                "decide": "reject",
+                "message": "Not Oslo.",
+            }
+            super().__init__(tools=[forecast], hooks=[hook], **settings)
+
+    factory = AgentFactory().register("strict", StrictAgent)
+    factory.register(
+        "free",
+        PlainAgent,
+        expose_as_subagent=True,
+        subagent_description="Helps.",
+        defaults={"tools": [forecast]},
+    )
+    strict = factory.create("strict", subagents=["free"])
+    oslo = ("forecast", {"city": "Oslo"})
+    state = await ran(
+        strict,
+        tmp_path,
+        asks("strict", 1, oslo, ("free", {"query": "Oslo?"})),
+        asks("free", 1, oslo),
+        says("free", "done", turn=2),
+        says("strict", "ok", turn=2),
+    )
+    own, others = results(state, "forecast")
+    assert own is not None
+    assert "Not Oslo." in own
+    assert others == "Oslo: sunny", "a hook sees the calls of its own agent only"

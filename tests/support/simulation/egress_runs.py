@@ -11,6 +11,7 @@ from tests.support.tool_agents import ModelScope, ModelWorld, skill_tool
 from workflows.approvals import decisions
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Pending
+from workflows.core.results import RunFailed
 from workflows.core.scope import Interrupted
 from workflows.core.state import RunState
 from workflows.core.views import TeamResult
@@ -96,6 +97,8 @@ async def ran(
         scope.decide, scope.asked = decide, asked
         try:
             return Ran(await run(scope), world, state, asked)
+        except RunFailed as failed:
+            return Ran(failed.result, world, state, asked)
         except Interrupted:
             state = carried(state)
     raise AssertionError("the run never ended")

@@ -7,12 +7,12 @@ from textwrap import dedent, indent
 import pytest
 
 from dsl.analysis.findings import analysed
-from dsl.compile.compiler import compile_sources
+from dsl.compile.compiler import Compiled, compile_sources
 from dsl.compile.merged_sources import SourceText
 from dsl.errors import Problem
 from tests.unit.dsl.analysis.documents import CAPABILITIES
 
-_HEAD = """\
+HEAD = """\
 llm_config:
   default_provider: scripted
   default_model: demo
@@ -42,6 +42,11 @@ tools:
     labels: [egress]
     requires_approval: { at: before, when: "{{ arguments.much }}", deadline: 1h }
   afterwards: { skill: Files.read, labels: [egress], requires_approval: after }
+  granted: { skill: Files.read, labels: [egress], grants: [private] }
+  shown:
+    skill: Files.read
+    labels: [egress]
+    requires_approval: { at: before, show: A message., deadline: 1h }
   silent:
     skill: Files.read
     labels: [egress]
@@ -55,10 +60,13 @@ orchestration:
 """
 
 
+def compiled(teams: str, head: str = HEAD) -> Compiled:
+    text = head + indent(dedent(teams), " " * 4)
+    return compile_sources([SourceText("t.yml", text)], CAPABILITIES, name="test")
+
+
 def leaks(teams: str) -> list[Problem]:
-    text = _HEAD + indent(dedent(teams), " " * 4)
-    document = compile_sources([SourceText("t.yml", text)], CAPABILITIES, name="test")
-    return [one for one in analysed(document).findings if one.code == "W521"]
+    return [one for one in analysed(compiled(teams)).findings if one.code == "W521"]
 
 
 def tasks(*steps: str) -> str:
@@ -164,6 +172,14 @@ UNSAFE = {
     "an approval of some calls": tasks(READ, WEB, call("sometimes")),
     "an approval after the call": tasks(READ, WEB, call("afterwards")),
     "an approval of the call that silence gives": tasks(READ, WEB, call("silent")),
+    "an approval that does not show the call": tasks(READ, WEB, call("shown")),
+    "an approval in each of several branches": tasks(
+        READ,
+        WEB,
+        f"{{ name: p, type: parallel, branches: {{ one: [{ASK}], "
+        f"two: [{ASK.replace('ask', 'ask2')}] }} }}",
+        SEND,
+    ),
     "an approval of the agent alone": tasks(
         "{ name: work, persona_key: all, requires_approval: true }"
     ),
@@ -189,6 +205,7 @@ SAFE = {
     "an agent with public data alone": tasks(agent("public")),
     "calls that are only returned": tasks(agent("returning")),
     "one search with what was read": tasks(READ, call("search")),
+    "a grant of the document": tasks(READ, WEB, call("granted")),
     "a person between": tasks(READ, WEB, ASK, SEND),
     "a person between, in a called team": (
         f"a: {{ tasks: [{READ}, {WEB}, {{ name: t, team: b }}, {SEND}] }}\nb: {{ tasks: [{ASK}] }}"

@@ -142,3 +142,30 @@ async def test_a_run_that_continued_as_new_begins_again_at_a_visit_of_its_first_
         again = await handle.result()
         assert (again["context"], again["model_calls"]) == (result["context"], 40)
         assert [one["by"] for one in again["decisions"]] == ["ben"]
+
+
+LABELLED = """
+tools:
+  look: {skill: Files.list, labels: [untrusted]}
+  send: {skill: Files.list, labels: [egress]}
+orchestration:
+  entry_team: read
+  teams:
+    read: {tasks: [{name: r, tool: look}], routing: {default: then}}
+    then: {tasks: [{name: s, tool: send, on_failure: continue}]}
+"""
+
+
+async def test_a_fork_keeps_what_the_run_had_met(here: Engine) -> None:
+    first: Handle = await here.start(LABELLED)
+    await decide(first, (await asked(first))["id"], "reject")
+    await first.result()
+    handle = await forked(here, first, at="then#1")
+    request = await asked(handle)
+    assert [(one["label"], one["step"]) for one in request["met"]] == [
+        ("private", "read/r"),
+        ("untrusted", "read/r"),
+    ]
+    await decide(handle, request["id"], "approve")
+    result = await handle.result()
+    assert result["end"] == "completed"

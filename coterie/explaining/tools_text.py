@@ -7,7 +7,7 @@ from typing import NamedTuple
 from coterie.text.columns import aligned
 from coterie.text.durations import duration
 from dsl.json_schema.argument_schemas import arguments_schema
-from dsl.model.capabilities import Label, McpContract, SkillContract
+from dsl.model.capabilities import KeptLabel, Label, McpContract, SkillContract
 from dsl.model.plan import Plan
 from dsl.model.terms import consent
 from dsl.model.tools.tool_contract import Tool
@@ -25,6 +25,8 @@ class ListedTool(NamedTuple):
     timeout: float | None
     retries: int
     labels: tuple[Label, ...]
+    grants: tuple[KeptLabel, ...]
+    """Labels that ask nobody about its calls, though they send data out."""
     approval: str
     """`before`, `after`, or empty."""
     input_schema: Json
@@ -36,7 +38,7 @@ class ListedTool(NamedTuple):
 
     def as_dict(self) -> Json:
         """Return it as JSON."""
-        return {**self._asdict(), "labels": [*self.labels]}
+        return {**self._asdict(), "labels": [*self.labels], "grants": [*self.grants]}
 
 
 def listed_tools(
@@ -71,6 +73,7 @@ def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> List
         tool.timeout if terms is None else terms.timeout,
         tool.retries if terms is None else terms.retries,
         tool.labels,
+        tool.grants,
         "" if asked is None else asked.at,
         taken or {},
         tool.output_schema if contract is None else contract.output_schema,
@@ -93,6 +96,7 @@ def _of_skill(contract: SkillContract) -> ListedTool:
         contract.timeout,
         contract.retries,
         contract.labels,
+        (),
         "",
         contract.input_schema,
         contract.output_schema,
@@ -116,6 +120,7 @@ def tool_text(tool: ListedTool) -> str:
         "effect": tool.effect,
         "timeout": f"{limit}, {tool.retries} retries",
         "labels": ", ".join(tool.labels),
+        "grants": ", ".join(tool.grants),
         "approval": tool.approval,
         "contract": tool.contract,
     }

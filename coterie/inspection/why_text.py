@@ -32,6 +32,8 @@ _TOLD = (
     "repeated",
     "exited",
     "hook",
+    "met",
+    "cleared",
 )
 """Kinds of steps that decided something, or led to a decision."""
 

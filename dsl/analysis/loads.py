@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from dsl.analysis.bodies import Bodies, Body
 from dsl.checks.steps.parallel_checks import possible_branches
+from dsl.egress.egress_rules import may_ask
 from dsl.hooks.hook_costs import TURN_POINTS, most_retries, skill_calls
 from dsl.model.context.declarations import declared_at
 from dsl.model.hooks import Hook
@@ -214,7 +215,8 @@ class Loads:
 
     def _one_call(self, name: str, tool: Tool) -> Load:
         """Return the load of one call of a tool, with the attempts of an agent or a team."""
-        asked: Load = {APPROVALS: 1} if tool.requires_approval else {}
+        questions = bool(tool.requires_approval) + may_ask(tool, self.plan)
+        asked: Load = {APPROVALS: questions} if questions else {}
         body = self.bodies.tools.get(name)
         if body is None:
             return added(({SKILL_CALLS: 1}, asked))

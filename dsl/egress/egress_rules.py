@@ -12,7 +12,7 @@ from dsl.egress.met_labels import KEPT, MetLabel
 from dsl.model.capabilities import KeptLabel, Label
 from dsl.model.plan import Plan
 from dsl.model.steps import SkillStep
-from dsl.model.terms import Consent
+from dsl.model.terms import Approval, Consent, DecisionTerms, consent
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.step_walk import walk
 
@@ -68,6 +68,26 @@ def is_granted(tool: Tool) -> bool:
 def shows_arguments(terms: Consent) -> bool:
     """Return whether who approves a call sees its arguments before it is made."""
     return terms.at == "before" and terms.show is None
+
+
+def only_people_approve(terms: DecisionTerms) -> bool:
+    """Return whether no missing decision approves."""
+    return terms.deadline is None or terms.on_timeout != "approve"
+
+
+def always_covers(asked: Approval) -> bool:
+    """Return whether an approval of a call always covers what it sends out."""
+    terms = consent(asked)
+    if terms is None or terms.when is not None:
+        return False
+    return shows_arguments(terms) and only_people_approve(terms)
+
+
+def may_ask(tool: Tool, plan: Plan) -> bool:
+    """Return whether a run may ask about calls of a tool, because of their labels."""
+    if plan.egress_approval is None or "egress" not in tool.labels or is_granted(tool):
+        return False
+    return not always_covers(tool.requires_approval)
 
 
 def can_send_private_data(plan: Plan) -> bool:

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dsl.analysis.bodies import Bodies
-from dsl.analysis.labels.label_sources import brought, executes, only_people_approve
+from dsl.analysis.labels.label_sources import brought, executes
 from dsl.analysis.labels.points import Points, Source, Trace, Ways, bringing, union
-from dsl.egress.egress_rules import is_granted, shows_arguments
+from dsl.egress.egress_rules import always_covers, is_granted
 from dsl.egress.met_labels import KEPT
 from dsl.model.capabilities import Label
 from dsl.model.plan import Plan
 from dsl.model.steps import AgentStep, Step, TeamStep
-from dsl.model.terms import Approval, consent
+from dsl.model.terms import Approval
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.callable_tools import step_of_tool, tools_of
 from dsl.values import NodePath
@@ -101,15 +101,8 @@ class CallFlow:
         self, name: str, labels: Sequence[Label], asked: Approval, points: Points, place: Place
     ) -> None:
         """Note a call that sends out what it must not."""
-        terms = consent(asked)
-        approved = (
-            terms is not None
-            and terms.when is None
-            and shows_arguments(terms)
-            and only_people_approve(terms)
-        )
         trace = points.get(frozenset(KEPT))
-        if "egress" not in labels or approved or trace is None:
+        if "egress" not in labels or always_covers(asked) or trace is None:
             return
         key = (place.path, name, place.agent)
         if key not in self.leaks:

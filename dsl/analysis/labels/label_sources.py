@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from dsl.analysis.labels.points import Source
+from dsl.egress.egress_rules import only_people_approve
 from dsl.egress.met_labels import KEPT
 from dsl.model.capabilities import Label
 from dsl.model.plan import Plan
 from dsl.model.steps import AgentStep, ApprovalStep, SkillStep, Step
-from dsl.model.terms import DecisionTerms
 from dsl.model.traversal.callable_tools import tools_of
 from dsl.model.traversal.step_lists import step_lists
 
@@ -48,8 +48,3 @@ def executes(step: Step, plan: Plan) -> bool:
 def clears(step: Step) -> bool:
     """Return whether a person decides at this step, so that what was met before counts no more."""
     return isinstance(step, ApprovalStep) and only_people_approve(step)
-
-
-def only_people_approve(terms: DecisionTerms) -> bool:
-    """Return whether no missing decision approves."""
-    return terms.deadline is None or terms.on_timeout != "approve"

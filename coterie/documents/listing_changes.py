@@ -17,6 +17,8 @@ class RefreshedListing(NamedTuple):
     before: ServerListing | None
     now: ServerListing
     left_out: tuple[UnusableTool, ...] = ()
+    unmatched: tuple[str, ...] = ()
+    """Entries of `tools` in the worker's configuration that match no tool of the server."""
 
     def as_dict(self) -> Json:
         """Return what changed as JSON."""
@@ -32,6 +34,7 @@ class RefreshedListing(NamedTuple):
                 if name in old and old[name] != new[name]
             },
             "left_out": {one.name: one.why for one in self.left_out},
+            "unmatched": [*self.unmatched],
         }
 
     def lines(self) -> Iterator[str]:
@@ -47,6 +50,10 @@ class RefreshedListing(NamedTuple):
                 yield from (f"      {line}" for line in differences(old[name], new[name]))
         yield from (f"  - {name}" for name in old if name not in new)
         yield from (f"  left out: {one.name}: {one.why}" for one in self.left_out)
+        yield from (
+            f"  `tools` of the worker's configuration has {one!r}, which matches no tool"
+            for one in self.unmatched
+        )
 
     @staticmethod
     def _tools(listing: ServerListing | None) -> dict[str, ServerTool]:

@@ -1,6 +1,7 @@
 """List the tools of MCP servers anew, and record them for the compiler."""
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 
 from activities.mcp_client.call_outcomes import ServerUnreachable
 from activities.mcp_client.server_pool import McpServers
@@ -44,10 +45,7 @@ def refresh_listings(
     recorded = _recorded(settings, ignore_faults=not names)
     kept = recorded if names else {}
     found = run_async(_listed(trusted, settings, names or tuple(known)))
-    made = tuple(
-        RefreshedListing(one.server, recorded.get(one.server), one.now, one.left_out)
-        for one in found
-    )
+    made = tuple(one._replace(before=recorded.get(one.server)) for one in found)
     write_listings(settings, {**kept, **{one.server: one.now for one in made}})
     return made
 
@@ -79,4 +77,9 @@ async def _one(name: str, trusted: TrustedConfig, servers: McpServers) -> Refres
     tools = tuple(sorted(found.tools, key=lambda tool: tool.name))
     place = digest_of_place(trusted.mcp_servers[name])
     now = ServerListing(configuration=place, tools=tools)
-    return RefreshedListing(name, None, now, found.left_out)
+    unmatched = tuple(
+        pattern
+        for pattern in trusted.mcp_servers[name].tools
+        if not any(fnmatchcase(tool.name, pattern) for tool in tools)
+    )
+    return RefreshedListing(name, None, now, found.left_out, unmatched)

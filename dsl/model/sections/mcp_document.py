@@ -26,6 +26,14 @@ class McpToolTerms(Frozen):
     retries: int | None = Field(default=None, ge=0, le=100)
     """Additional attempts of a call whose effect is not `once`. Default: 2."""
 
+    @model_validator(mode="after")
+    def _retried(self) -> "McpToolTerms":
+        if self.retries and self.effect in (None, "once"):
+            raise misfit(
+                "mcp_server", "`retries` needs `effect: read` or `idempotent`: others have none"
+            )
+        return self
+
 
 class McpServerSection(Frozen):
     """An MCP server: a command that speaks on its standard input and output, or an address."""

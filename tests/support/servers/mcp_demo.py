@@ -70,6 +70,15 @@ def die() -> str:
 
 
 @server.tool(structured_output=False)
+def recover() -> str:
+    first = not (FOLDER / "ledger").exists()
+    noted("recover")
+    if first:
+        os._exit(3)
+    return "back"
+
+
+@server.tool(structured_output=False)
 def fail() -> str:
     raise ToolError("the archive is closed")
 

@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from temporalio.api.enums.v1 import EventType
 from temporalio.testing import WorkflowEnvironment
@@ -39,11 +40,11 @@ orchestration:
 """
 
 
-def plan_with(section: McpServerSection, listing: ServerListing) -> Plan:
+def plan_with(section: McpServerSection, listing: ServerListing, team: str = TEAM) -> Plan:
     recorded = listing.model_copy(update={"configuration": digest_of_place(section)})
     known = CAPABILITIES.model_copy(update={"mcp_listings": {"demo": recorded}})
     worker = {"worker": {"mcp_servers": {"demo": section.model_dump(mode="json")}}}
-    sources = [SourceText("team.yml", TEAM), SourceText("coterie.yml", yaml.safe_dump(worker))]
+    sources = [SourceText("team.yml", team), SourceText("coterie.yml", yaml.safe_dump(worker))]
     return compile_sources(sources, known, name="sums").plan
 
 
@@ -91,3 +92,32 @@ async def test_a_tool_that_changed_after_the_plan_was_compiled_fails_the_step_th
             error = await failure(handle)
     assert 'description: "Other." -> "' in str(error)
     assert ledger(tmp_path) == []
+
+
+RECOVERY = """
+orchestration:
+  entry_team: work
+  teams: { work: { tasks: [{ name: go, type: tool, tool: t, arguments: {} }] } }
+tools:
+  t: { mcp: demo/recover }
+"""
+
+
+@pytest.mark.parametrize(
+    ("effect", "end", "calls"),
+    [("read", "back", ["recover", "recover"]), ("once", "OutcomeUnknown", ["recover"])],
+)
+async def test_a_server_that_dies_in_a_call_is_restarted_and_the_call_repeated_only_if_it_may_be(
+    env: WorkflowEnvironment, tmp_path: Path, effect: str, end: str, calls: list[str]
+) -> None:
+    section = demo_section(tmp_path, tools={"*": {"effect": effect}})
+    async with mcp_servers(tmp_path, {"demo": section}) as servers:
+        plan = plan_with(section, await listing_of(servers, "demo"), RECOVERY)
+        async with engine(env, tmp_path, [], servers=servers) as running:
+            handle: Any = await running.start(plan)
+            if effect == "read":
+                assert (await handle.result())["output"] == {"go": end}
+            else:
+                assert end in str(await failure(handle))
+            assert len(await scheduled(handle)) == 1  # attempts write no events
+    assert ledger(tmp_path) == calls

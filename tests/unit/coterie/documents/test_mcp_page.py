@@ -52,15 +52,21 @@ def test_a_refresh_shows_what_has_changed_and_another_command_needs_another_one(
 ) -> None:
     old = {"name": "convert_time", "description": "Convert time"}
     tools = [old, {"name": "get_time"}]
+    worker = tmp_path / "coterie.yml"
+    more = "      tools:\n        got_time: { effect: read }\n"
+    worker.write_text(worker.read_text().replace("      tools:\n", more))
     server = {"configuration": "of an older command", "tools": tools}
     (tmp_path / LISTINGS_FILE).write_text(json.dumps({"servers": {"time": server}}))
     lines = ran("tools", "refresh")[1].splitlines()
     assert lines[:2] == ["time: 2 tools", "  ~ convert_time"]
     shown = 'description: "Convert time" -> "Convert time between timezones"'
     assert any(shown in line for line in lines)
-    assert lines[-2:] == ["  + get_current_time", "  - get_time"]
+    assert lines[-3:] == [
+        "  + get_current_time",
+        "  - get_time",
+        "  `tools` of the worker's configuration has 'got_time', which matches no tool",
+    ]
     assert ran("validate", "team.yml")[0] == 0
-    worker = tmp_path / "coterie.yml"
     worker.write_text(worker.read_text().replace("UTC", "Asia/Tokyo"))
     code, out, _ = ran("validate", "team.yml")
     assert code != 0

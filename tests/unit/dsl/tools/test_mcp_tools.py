@@ -232,6 +232,7 @@ def test_a_step_calls_a_member_and_no_group() -> None:
         ("{ url: 'https://a.example', env: [A] }", "`env` is for a command"),
         ("{ command: [a], token_env: A }", "`headers` and `token_env` are for a `url`"),
         ("{ url: 'https://ann:pw@a.example/' }", "url"),
+        ("{ command: [a], tools: { x: { retries: 3 } } }", "`retries` needs `effect: read`"),
     ],
 )
 def test_a_server_is_a_command_or_an_address(server: str, said: str) -> None:

@@ -20,6 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from pydantic import TypeAdapter, ValidationError
 
+from activities.mcp_client.bounded_http import BoundedTransport
 from activities.mcp_client.call_outcomes import (
     CallLost,
     InputAsked,
@@ -210,6 +211,7 @@ class McpConnection:
         http = httpx2.AsyncClient(
             headers=self._server.headers,
             timeout=httpx2.Timeout(section.start_timeout, read=None),
+            transport=BoundedTransport(),
             trust_env=False,
         )
         return streamable_http_client(

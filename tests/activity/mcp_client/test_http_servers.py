@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from activities.mcp_client.bounded_http import MAX_ANSWER
 from dsl.model.sections.mcp_document import McpServerSection
 from tests.support.servers.mcp_tools import (
     DEMO,
@@ -87,3 +88,21 @@ async def test_secrets_travel_in_headers_and_a_refusal_is_a_failure(tmp_path: Pa
         assert web.asked
     assert error.type == "SkillFailed"
     assert "the MCP server 'web' cannot be reached" in error.message
+
+
+async def test_an_answer_without_end_is_not_read_into_memory(tmp_path: Path) -> None:
+    answers = {
+        "/large": page(b"[" + b" " * MAX_ANSWER, "application/json"),
+        "/packed": page(b"{}", "application/json", "200 OK", "Content-Encoding: gzip"),
+    }
+    async with web_server(answers) as web:
+        reasons = {"large": "more than 20000000 bytes", "packed": "the answer is compressed"}
+        sections = {
+            name: McpServerSection(url=f"{web.url}/{name}", start_timeout=20) for name in reasons
+        }
+        async with mcp_servers(tmp_path, sections) as servers:
+            for name, reason in reasons.items():
+                error = await failure_of(servers, f"{name}/add", "0" * 64)
+                assert error.type == "SkillFailed"
+                assert f"the MCP server {name!r} cannot be reached: " in error.message
+                assert reason in error.message

@@ -1,0 +1,49 @@
+"""An HTTP transport that reads no endless answer into memory.
+
+The SDK bounds single events of a stream; a plain answer is bounded here.
+"""
+
+from collections.abc import AsyncIterator
+
+import httpx2
+
+MAX_ANSWER = 20_000_000
+"""Bytes of one plain answer."""
+
+_EVENTS = "text/event-stream"
+
+
+class BoundedTransport(httpx2.AsyncHTTPTransport):
+    """Fails an answer that is too large, or compressed although nobody asked for that."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request, and return its answer with a bounded body."""
+        request.headers["Accept-Encoding"] = "identity"
+        response = await super().handle_async_request(request)
+        if response.headers.get("Content-Encoding", "identity") != "identity":
+            await response.aclose()
+            raise httpx2.ReadError("the answer is compressed")
+        stream = response.stream
+        if response.headers.get("Content-Type", "").startswith(_EVENTS):
+            return response
+        assert isinstance(stream, httpx2.AsyncByteStream)
+        response.stream = _BoundedStream(stream)
+        return response
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    """A body that fails once it is too large."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > MAX_ANSWER:
+                raise httpx2.ReadError(f"the answer has more than {MAX_ANSWER} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()

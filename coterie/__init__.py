@@ -35,16 +35,21 @@ if TYPE_CHECKING:
         ModelRequest,
         ProviderSettings,
     )
+    from coterie.agents.team_program import FinishedRun, InvalidTeam, Team
 
 _MESSAGES = "activities.providers.message_model"
 _PROVIDER = "activities.providers.provider"
+_TEAM = "coterie.agents.team_program"
 _LOADED_LATER = {
     "Completion": _PROVIDER,
+    "FinishedRun": _TEAM,
     "ImagePart": _MESSAGES,
+    "InvalidTeam": _TEAM,
     "ModelMessage": _MESSAGES,
     "ModelProvider": _PROVIDER,
     "ModelRequest": _PROVIDER,
     "ProviderSettings": _PROVIDER,
+    "Team": _TEAM,
     "TextPart": _MESSAGES,
     "TokenUsage": "activities.contracts",
     "ToolCallPart": _MESSAGES,
@@ -58,12 +63,15 @@ __all__ = [
     "AgentFunction",
     "AgentTurn",
     "Completion",
+    "FinishedRun",
     "ImagePart",
+    "InvalidTeam",
     "ModelMessage",
     "ModelProvider",
     "ModelRequest",
     "ProviderError",
     "ProviderSettings",
+    "Team",
     "TextPart",
     "TokenUsage",
     "ToolCallPart",

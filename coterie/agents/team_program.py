@@ -1,0 +1,169 @@
+"""Run a team from a program or a notebook, as `coterie run` does, and get its result as data.
+
+    result = await Team.load("team.yml").run({"topic": "boats"})
+
+The run is durable: it has a history on a server, and this process is its worker meanwhile.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Self, TypeVar, cast
+
+from pydantic import JsonValue, TypeAdapter
+
+from coterie.documents.compilation import CompiledDocument, compile_target, startable
+from coterie.documents.worker_trust import key_names, missing_keys
+from coterie.failures import CommandError
+from coterie.runs.new_runs import start_run
+from coterie.runs.records import kept, new_record
+from coterie.runs.run_client import RunEnd
+from coterie.server.connection import open_connection
+from coterie.settings import Settings, load
+from coterie.text.problems import lines_of_file, problems_text
+from coterie.worker.workers import working
+from dsl.errors import InvalidDocument
+from dsl.values import Json
+from workflows.core.messages import TeamInput
+
+_GRACE = timedelta(seconds=10)
+"""Time for calls in progress if the program is cancelled."""
+_STICKY = timedelta(seconds=2)
+
+T = TypeVar("T")
+
+
+class InvalidTeam(ValueError):
+    """A team cannot run; the message says why, with the places in its files."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """How a run of a team ended."""
+
+    id: str
+    """For `coterie why ID`, `coterie show ID` and the other commands."""
+    completed: bool
+    output: JsonValue
+    """The declared output of the document; without one, `{task: data}` of the last team."""
+    context: Json
+    """The context at the end."""
+    message: str = ""
+    """Why it did not complete."""
+    failure: str | None = None
+    """The type of the failure, if it failed."""
+    cost: float | None = None
+    """US dollars; None when no call has a price."""
+
+    def read(self, type: type[T]) -> T:
+        """Return the output as a value of this type.
+
+        Raises:
+            ValueError: The run did not complete, or its output does not match the type.
+        """
+        if not self.completed:
+            raise ValueError(f"run {self.id} did not complete: {self.message}")
+        return TypeAdapter(type).validate_python(self.output)
+
+
+class RunnableTeam:
+    """A compiled team."""
+
+    def __init__(self, document: CompiledDocument, settings: Settings) -> None:
+        self._document = document
+        self._settings = settings
+
+    @classmethod
+    def load(
+        cls, target: str | Path, *, address: str | None = None, model: str | None = None
+    ) -> Self:
+        """Find and compile a team.
+
+        Args:
+            target: A file, whose folder is then the current one for it; or the name of a team of
+                the current project.
+            address: `host:port` of a Temporal server. Default: COTERIE_ADDRESS, else the project's
+                own server, which is started if it does not run.
+            model: `provider/model` for every persona instead of its own.
+
+        Raises:
+            InvalidTeam: With every problem.
+        """
+        file = Path(target)
+        named, cwd = str(target), Path.cwd()
+        if file.is_file():
+            named, cwd = file.name, file.resolve().parent
+        try:
+            settings = load(cwd=cwd)
+            if address is not None:
+                settings = load({**settings.environment, "COTERIE_ADDRESS": address}, cwd)
+            return cls(compile_target(settings, named, model=model), settings)
+        except InvalidDocument as error:
+            raise InvalidTeam(problems_text(error.problems, lines_of_file(cwd))) from None
+        except CommandError as error:
+            raise InvalidTeam(str(error)) from None
+
+    async def run(
+        self, context: Mapping[str, Any] | None = None, *, id: str | None = None
+    ) -> FinishedRun:
+        """Start a run, serve it here until it ends, and return its result.
+
+        A run that asks a person waits for `coterie approve` or `coterie reject`. If this process
+        ends first, `coterie run --resume ID` continues it.
+
+        Args:
+            context: The initial context, JSON values.
+            id: Of the run. Default: the team's name and some digits.
+
+        Raises:
+            InvalidTeam: The context lacks something, a key of a provider is missing, or the id is
+                taken.
+        """
+        given = cast("Json", dict(context or {}))
+        trusted = self._document.trusted
+        try:
+            plan = startable(self._document.compiled, given).plan
+            keys = key_names(plan, trusted)
+            lacking = missing_keys(keys, self._settings)
+            if lacking:
+                raise InvalidTeam("; ".join(lacking))
+            record = new_record(self._settings, id, plan.name, trusted, keys)
+            connection = await open_connection(self._settings, start=True)
+            async with working(
+                connection.client,
+                self._settings,
+                trusted,
+                task_queue=record.task_queue,
+                grace=_GRACE,
+                sticky=_STICKY,
+            ):
+                start = TeamInput(plan=plan, context=given, marked=trusted.marks_runs)
+                with kept(self._settings, record):
+                    run = await start_run(
+                        connection.client,
+                        record.id,
+                        start,
+                        task_queue=record.task_queue,
+                        summary=plan.name,
+                    )
+                return _finished(record.id, await run.end())
+        except CommandError as error:
+            raise InvalidTeam(str(error)) from None
+
+
+def _finished(id: str, end: RunEnd) -> FinishedRun:
+    result = end.result
+    finished = FinishedRun(
+        id,
+        end.completed,
+        None if result is None else result.output,
+        {} if result is None else result.context,
+        end.message,
+        None if end.failure is None else end.failure.type,
+    )
+    return finished if result is None else replace(finished, cost=result.cost)
+
+
+Team = RunnableTeam
+"""What programs import: `from coterie import Team`."""

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import activities
 import config
-import coterie
 import dsl
 import workflows
+from coterie import version
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.settings import LISTINGS_FILE, OVERRIDE_FILE, SYSTEM_FILE, Settings
 
-_ROOMS = (activities, config, coterie, dsl, workflows)
+_IN_ROOMS = (activities, config, dsl, workflows, version)
+"""One module at the top of each room."""
 
 
 def protected_paths(trusted: TrustedConfig, settings: Settings) -> tuple[Path, ...]:
@@ -36,7 +37,7 @@ def protected_paths(trusted: TrustedConfig, settings: Settings) -> tuple[Path, .
         ),
         *_programs(trusted, root),
         Path(sys.prefix),
-        *(Path(str(room.__file__)).parent for room in _ROOMS),
+        *(Path(str(room.__file__)).parent for room in _IN_ROOMS),
     )
     inside = (path for path in found if _lies_in(path, root) or _lies_in(path.resolve(), root))
     return tuple(dict.fromkeys(inside))

@@ -57,8 +57,8 @@ class Loop:
         assert isinstance(action, AskModel)
         return action
 
-    def turn(self, *calls: ToolCallRequest, **how: bool) -> None:
-        take_turn(self.terms, self.progress, self.asks(), TurnTaken(calls, **how))
+    def turn(self, *calls: ToolCallRequest, unusable: bool = False, failed: bool = False) -> None:
+        take_turn(self.terms, self.progress, self.asks(), TurnTaken(calls, unusable, failed))
 
     def runs(self, results: Sequence[str | None] = (), *, failed: bool = False) -> tuple[int, ...]:
         """Execute the open calls; each result is the text given for it, or one of its own."""

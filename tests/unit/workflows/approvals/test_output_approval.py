@@ -64,9 +64,9 @@ async def test_decided_output_approval_leaves_no_state(
 
 
 @pytest.mark.parametrize("at", ["before", "after"])
-@pytest.mark.parametrize("literal", [False, True])
+@pytest.mark.parametrize("tool", [None, "check"])
 async def test_an_approval_that_asks_nobody_says_why_in_the_trail(
-    at: Literal["before", "after"], literal: bool
+    at: Literal["before", "after"], tool: str | None
 ) -> None:
     desk = Desk(PLAN, fresh(PLAN, {"amount": 7}), World(lambda _: {}), None)
     desk.verdict = "reject"
@@ -77,14 +77,16 @@ async def test_an_approval_that_asks_nobody_says_why_in_the_trail(
     for limit, asked in ((100, False), (5, True)):
         when = ContextField(context_field="amount", operator="greater_than", value=limit)
         terms = Consent(at=at, when=when)
-        subject = ApprovalSubject({"n": 1}, "May it?", "Is it right?", literal=literal)
+        subject = ApprovalSubject({"n": 1}, "May it?", "Is it right?", tool=tool)
         outcome = await with_consent(terms, subject, HERE, desk, work)
-        assert outcome.success is (not asked or literal)  # a tool sees nothing of the context
+        assert outcome.success is (
+            not asked or tool is not None
+        )  # a tool sees nothing of the context
     entries = [entry for entry in desk.state.trail if entry.status == "not_asked"]
-    found = "missing" if literal else "7"
+    found = "7" if tool is None else "missing"
     said = f"a/s asks nobody: when: context.amount is {found} (greater_than "
     assert [trail_because(entry.cause)[: len(said)] for entry in entries] == [said] * (
-        2 if literal else 1
+        1 if tool is None else 2
     )
     assert {(entry.kind, entry.step, entry.visit) for entry in entries} == {("approval", "s", 1)}
     assert desk.state.progress == StepProgress()

@@ -38,6 +38,10 @@ VERBS: Mapping[str, Verb] = {
         "serve runs until interrupted",
         "coterie.commands.operations.worker",
     ),
+    "serve": Verb(
+        "offer teams as tools to MCP clients",
+        "coterie.commands.operations.serve",
+    ),
     "server": Verb(
         "start, show or stop the project's embedded Temporal server",
         "coterie.commands.operations.server",

@@ -65,8 +65,13 @@ def compile_located(
     )
 
 
-def startable(compiled: Compiled, context: Json) -> Compiled:
+def startable(compiled: Compiled, context: Json, *, how: str = HOW_TO_SET) -> Compiled:
     """Check that the context has what the plan requires at the start, and record it there.
+
+    Args:
+        compiled: The document.
+        context: As given.
+        how: How to give what is missing.
 
     Raises:
         CommandError: The context lacks something.
@@ -75,10 +80,10 @@ def startable(compiled: Compiled, context: Json) -> Compiled:
     try:
         started(context, compiled.plan.context)
     except InvalidContext as error:
-        raise CommandError(f"{error}; {HOW_TO_SET}") from None
+        raise CommandError(f"{error}; {how}") from None
     lacking = lacking_context(compiled.plan.needs, context)
     if lacking is not None:
-        raise CommandError(f"{lacking}; {HOW_TO_SET}")
+        raise CommandError(f"{lacking}; {how}")
     return compiled
 
 

@@ -37,10 +37,19 @@ class RunRecord(Frozen):
     """`{provider: environment variable with its key}`, for the providers of the plan."""
     begun: str
     """ISO 8601, UTC."""
+    mcp_tool: str = ""
+    """The tool of `coterie serve --mcp` that started it; empty for other runs, which that command
+    neither shows nor serves."""
 
 
 def new_record(
-    settings: Settings, id: str | None, plan: str, trusted: TrustedConfig, keys: dict[str, str]
+    settings: Settings,
+    id: str | None,
+    plan: str,
+    trusted: TrustedConfig,
+    keys: dict[str, str],
+    *,
+    mcp_tool: str = "",
 ) -> RunRecord:
     """Create the record of a new run.
 
@@ -50,6 +59,7 @@ def new_record(
         plan: The plan's name.
         trusted: What its worker may touch.
         keys: Keys of the providers that it uses.
+        mcp_tool: The MCP tool that starts it.
 
     Raises:
         CommandError: This project already started a run with this id.
@@ -60,6 +70,7 @@ def new_record(
         trusted=trusted,
         keys=keys,
         begun=datetime.now(UTC).isoformat(timespec="seconds"),
+        mcp_tool=mcp_tool,
     )
     if _file(settings.state / "runs", record.id).exists():
         raise CommandError(
@@ -122,6 +133,19 @@ def find(settings: Settings, id: str | None) -> RunRecord:
             f"{file}, which defines what the run may touch, is damaged; restore it from a copy, or "
             "end the run: temporal workflow terminate"
         ) from None
+
+
+def mcp_records(settings: Settings) -> list[RunRecord]:
+    """Return the runs that MCP clients started in this project, latest first."""
+    found: list[RunRecord] = []
+    for file in reversed(_records(settings.state / "runs")):
+        try:
+            record = RunRecord.model_validate_json(file.read_text(encoding="utf-8"))
+        except (OSError, ValidationError):
+            continue  # `find` reports it, if anybody asks for this run
+        if record.mcp_tool:
+            found.append(record)
+    return found
 
 
 def _file(folder: Path, id: str) -> Path:

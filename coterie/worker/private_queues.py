@@ -79,7 +79,8 @@ class PrivateQueues:
             if problem is None:
                 ended = asyncio.Event()
                 self._serving[queue] = (ended, asyncio.create_task(self._served(record, ended)))
-                self._report(f"the `coterie run` of {run!r} has ended; this worker serves it now")
+                who = "MCP server" if record.mcp_tool else "`coterie run`"
+                self._report(f"the {who} of {run!r} has ended; this worker serves it now")
             else:
                 self._report(f"run {run!r} has no worker: {problem}")
 

@@ -28,6 +28,7 @@ LOADERS = {
     ("coterie", "activities.providers.message_model"),
     ("coterie", "activities.providers.provider"),
     ("coterie", "coterie.agents.team_program"),
+    ("coterie.commands.operations.serve", "coterie.mcp_server.stdio_protocol"),
     ("coterie.documents.tool_packages", "coterie.documents.tool_discovery"),
     ("coterie.inspection.recorded_requests", "coterie.replay.rebuilt_run"),
     ("coterie.storage.large_values", "coterie.storage.bucket"),

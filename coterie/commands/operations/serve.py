@@ -1,0 +1,60 @@
+"""`coterie serve --mcp`: offer teams as tools to MCP clients."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_model, duration_given
+from coterie.failures import CommandError, ExitCode
+from coterie.interrupts import run_async
+from coterie.logs import to_file
+from coterie.mcp_server.served_teams import served_teams
+from coterie.settings import Settings
+from coterie.terminal import is_interactive, note
+from dsl.errors import listed
+
+_WAIT_SECONDS = 45.0
+"""Many clients give up after 60 s."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "targets",
+        nargs="*",
+        metavar="TEAM_OR_FILE",
+        help="the teams to offer; default: all teams of the project",
+    )
+    parser.add_argument(
+        "--mcp",
+        action="store_true",
+        required=True,
+        help="speak the Model Context Protocol on standard input and output",
+    )
+    parser.add_argument(
+        "--wait",
+        type=duration_given,
+        default=_WAIT_SECONDS,
+        metavar="DURATION",
+        help="how long a call waits for its run before it answers with the run's id "
+        f"(default: {_WAIT_SECONDS:g}s)",
+    )
+    add_model(parser)
+    parser.add_argument("--workspace", metavar="DIR", help="the folder that skills may touch")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Serve one client until it hangs up, and the runs that it starts."""
+    to_file(settings)
+    teams = served_teams(settings, args.targets, args.model, args.workspace)
+    try:
+        from coterie.mcp_server.stdio_protocol import serve_stdio
+    except ModuleNotFoundError as error:
+        raise CommandError(
+            f"serving teams over MCP needs the package {error.name}: pip install 'coterie[mcp]'"
+        ) from None
+    if is_interactive():
+        note(f"an MCP client starts this command; it offers {listed(teams)}; Ctrl-C stops it")
+    try:
+        run_async(serve_stdio(settings, teams, args.wait))
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    return ExitCode.DONE

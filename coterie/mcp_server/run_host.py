@@ -1,0 +1,199 @@
+"""Start and find the runs of MCP clients, and serve them in this process.
+
+Like `coterie run`, each run has a record and the private queue of its configuration. So a run
+outlives the client and this process: the next `coterie serve --mcp`, or `coterie worker` of the
+project, serves it again.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
+
+from coterie.documents.worker_trust import missing_keys
+from coterie.failures import CommandError
+from coterie.mcp_server.served_teams import ServedTeam
+from coterie.runs.new_runs import start_run
+from coterie.runs.open_runs import open_executions
+from coterie.runs.records import PRIVATE, RunRecord, find, kept, mcp_records, queue_of
+from coterie.runs.run_client import Run
+from coterie.server.connection import Connection, open_connection
+from coterie.server.embedded_server import ServerMoved, supervise
+from coterie.settings import Settings
+from coterie.terminal import note
+from coterie.worker.workers import working
+from dsl.errors import listed
+from dsl.values import Json
+from workflows.core.messages import TeamInput
+
+_GRACE = timedelta(seconds=10)
+"""Time for calls in progress when the client hangs up; a longer model call is repeated later."""
+_STICKY = timedelta(seconds=2)
+"""As of `coterie run`: after a kill, the next worker need not wait long for this worker's cache."""
+_SHOWN_IDS = 5
+
+
+class RunHost:
+    """The connection to the server, and one worker for each configuration that has runs."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._ready: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
+        self._workers: dict[str, _QueueWorker] = {}
+
+    async def serve(self) -> None:
+        """Connect, continue what earlier clients left, and supervise an embedded server.
+
+        Raises:
+            CommandError: There is no server.
+        """
+        while True:
+            connection = await open_connection(self._settings, start=True)
+            self._ready.set_result(connection)
+            try:
+                await self._continue(connection)
+                await _supervised(connection)
+            except ServerMoved as moved:
+                note(f"{moved}; the runs continue there")
+            finally:
+                self._ready = asyncio.get_running_loop().create_future()
+                await self._close()
+
+    async def start(self, team: ServedTeam, context: Json) -> tuple[RunRecord, Run]:
+        """Start a run.
+
+        Raises:
+            CommandError: The team cannot start with this context, or the server refuses the run.
+        """
+        record, plan = await asyncio.to_thread(team.start, context, self._settings)
+        connection = await self._connection()
+        await self._serve(connection, record)
+        given = TeamInput(plan=plan, context=context, marked=record.trusted.marks_runs)
+        with kept(self._settings, record):
+            run = await start_run(
+                connection.client, record.id, given, task_queue=record.task_queue, summary=plan.name
+            )
+        return record, run
+
+    async def find(self, id: str) -> tuple[RunRecord, Run]:
+        """Return a run that an MCP client started in this project, and serve it.
+
+        Raises:
+            CommandError: There is none, or this process cannot serve it.
+        """
+        record = await asyncio.to_thread(self._record, id)
+        connection = await self._connection()
+        await self._serve(connection, record)
+        return record, Run(connection.client, id)
+
+    async def latest(self, most: int) -> list[tuple[RunRecord, Run]]:
+        """Return the latest runs of MCP clients, without serving them."""
+        records = await asyncio.to_thread(mcp_records, self._settings)
+        connection = await self._connection()
+        return [(record, Run(connection.client, record.id)) for record in records[:most]]
+
+    async def _connection(self) -> Connection:
+        return await asyncio.shield(self._ready)
+
+    def _record(self, id: str) -> RunRecord:
+        known = mcp_records(self._settings)
+        if any(record.id == id for record in known):
+            return find(self._settings, id)
+        latest = listed([record.id for record in known[:_SHOWN_IDS]]) or "none yet"
+        raise CommandError(
+            f"no MCP client started a run {id!r} in this project; the latest runs: {latest}"
+        )
+
+    async def _continue(self, connection: Connection) -> None:
+        """Serve the open runs that earlier clients started."""
+        records = await asyncio.to_thread(mcp_records, self._settings)
+        known: Mapping[str, RunRecord] = {record.id: record for record in records}
+        only = f"TaskQueue STARTS_WITH '{PRIVATE}'"
+        async for execution in open_executions(connection.client, only):
+            record = known.get(execution.id)
+            if record is None or execution.task_queue in self._workers:
+                continue
+            try:
+                await self._serve(connection, record)
+            except CommandError as error:
+                note(f"run {record.id!r} has no worker: {error}")
+
+    async def _serve(self, connection: Connection, record: RunRecord) -> None:
+        """Have a worker for the queue of a run.
+
+        Raises:
+            CommandError: This process cannot serve it.
+        """
+        if record.task_queue != queue_of(record.trusted):
+            raise CommandError(
+                f"the configuration of run {record.id!r} was recorded by another version or on "
+                f"another machine; resume it yourself: coterie run --resume {record.id}"
+            )
+        missing = missing_keys(record.keys, self._settings)
+        if missing:
+            raise CommandError("; ".join(missing))
+        worker = self._workers.get(record.task_queue)
+        if worker is None or worker.has_ended:
+            worker = _QueueWorker(connection, self._settings, record)
+            self._workers[record.task_queue] = worker
+        await worker.started()
+
+    async def _close(self) -> None:
+        workers = list(self._workers.values())
+        self._workers.clear()
+        await asyncio.gather(*(worker.stop() for worker in workers))
+
+
+class _QueueWorker:
+    """A worker in a task of its own, because only the task that enters it may leave it."""
+
+    def __init__(self, connection: Connection, settings: Settings, record: RunRecord) -> None:
+        self._stop = asyncio.Event()
+        self._started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._work(connection, settings, record))
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it serves no more."""
+        return self._task.done()
+
+    async def started(self) -> None:
+        """Wait until it serves; raises what kept it from that."""
+        await asyncio.shield(self._started)
+
+    async def stop(self) -> None:
+        """Finish calls in progress, and close its connections."""
+        self._stop.set()
+        await asyncio.wait({self._task})
+
+    async def _work(self, connection: Connection, settings: Settings, record: RunRecord) -> None:
+        try:
+            async with working(
+                connection.client,
+                settings,
+                record.trusted,
+                task_queue=record.task_queue,
+                grace=_GRACE,
+                sticky=_STICKY,
+            ):
+                self._started.set_result(None)
+                await self._stop.wait()
+        except CommandError as error:
+            if self._started.done():
+                note(f"the worker of {record.mcp_tool} has ended: {error}")
+            else:
+                self._started.set_exception(error)
+        finally:
+            if not self._started.done():
+                self._started.cancel()
+
+
+async def _supervised(connection: Connection) -> None:
+    embedded = connection.embedded
+    if embedded is None:
+        await asyncio.Event().wait()
+    else:
+        await supervise(
+            embedded.server,
+            embedded.record,
+            lambda: note("the embedded server died and was restarted"),
+        )

@@ -1,0 +1,211 @@
+"""Report runs to MCP clients: small, and without control characters.
+
+What a run says comes from models, tools and people. A client shows it, or gives it to its own
+model, so nothing in it may control a terminal, and no report is large.
+"""
+
+import json
+from typing import Literal, cast
+
+from pydantic import Field, JsonValue, TypeAdapter
+from temporalio.client import WorkflowExecutionStatus
+
+from coterie.failures import CommandError
+from coterie.mcp_server.served_teams import ServedTeam
+from coterie.runs.records import RunRecord
+from coterie.runs.run_client import Run, RunEnd
+from dsl.paths import MISSING, Path, get
+from dsl.values import Documented, Json
+from dsl.visible import visible
+from workflows.core.extract import extract, written
+from workflows.core.requests import Pending
+from workflows.core.views import RunStatus
+
+MAX_RESULT_SIZE = 50_000
+"""Bytes of JSON of one page of a result."""
+_MAX_SHOW_SIZE = 4_000
+_MAX_TEXT_LENGTH = 2_000
+_MAX_LISTED = 20
+
+
+class WaitingApproval(Documented):
+    """A question to a person; no MCP client can decide it."""
+
+    id: str
+    prompt: str
+    show: JsonValue = None
+    """What the person decides about, shortened."""
+    decide: str
+    """The commands with which a person decides."""
+
+
+class RunReport(Documented):
+    """Where a run stands."""
+
+    run: str
+    """The run's id, for `status`, `answer` and `result`."""
+    team: str
+    """The tool that started it."""
+    begun: str
+    state: Literal["running", "waiting", "awaiting_message", "paused", "stopping", "done", "failed"]
+    """`waiting`: for a person's decision; `awaiting_message`: `answer` sends one."""
+    result: JsonValue = None
+    """The result of a run that is done; a part that is too large names the `path` for `result`."""
+    whole: bool = True
+    """Whether `result` is complete."""
+    next_start: int | None = None
+    """The `start` with which the tool `result` returns the next page."""
+    because: str = ""
+    """Why it failed, or why it is where it is."""
+    doing: tuple[str, ...] = ()
+    """The steps in progress."""
+    approvals: tuple[WaitingApproval, ...] = ()
+    reply: JsonValue = None
+    """The reply to the message that `answer` has sent."""
+    message_id: str | None = None
+    """With an answer: the same message again has this id."""
+    next: str = ""
+    """What to do next."""
+
+
+class RunList(Documented):
+    """The latest runs that MCP clients started, latest first."""
+
+    runs: tuple[RunReport, ...] = Field(default=())
+
+
+def report_schema(team: ServedTeam | None = None) -> Json:
+    """Return the JSON Schema of a report, with what is known of the team's result."""
+    schema = cast("Json", TypeAdapter(RunReport).json_schema(mode="serialization"))
+    if team is not None and team.result:
+        known: Json = {"anyOf": [team.result, {"type": "null"}]}
+        schema["properties"] = {**cast("Json", schema["properties"]), "result": known}
+    return schema
+
+
+async def report_of(
+    record: RunRecord,
+    run: Run,
+    messages: frozenset[str],
+    path: Path = (),
+    start: int = 0,
+) -> RunReport:
+    """Ask a run where it stands.
+
+    Args:
+        record: Of the run.
+        run: The run.
+        messages: The steps of its plan that wait for a message.
+        path: Of the part of the result to return.
+        start: Where the page of that part begins.
+
+    Raises:
+        CommandError: The run does not answer, or the path leads nowhere.
+    """
+    described = await run.describe()
+    if described.status != WorkflowExecutionStatus.RUNNING:
+        return ended_report(record, await run.end(), path, start)
+    status = await run.status()
+    pending = await run.pending() if status.waiting_for else ()
+    return open_report(record, status, pending, messages)
+
+
+def open_report(
+    record: RunRecord, status: RunStatus, pending: tuple[Pending, ...], messages: frozenset[str]
+) -> RunReport:
+    """Report a run that has not ended."""
+    state = "running" if status.state in ("done", "cancelled") else status.state
+    doing = tuple(one.step for one in status.doing)
+    awaits = state == "running" and any(step in messages for step in doing)
+    return RunReport(
+        run=record.id,
+        team=record.mcp_tool,
+        begun=record.begun,
+        state="awaiting_message" if awaits else state,
+        because=_text(status.last_because),
+        doing=tuple(_text(step) for step in doing[:_MAX_LISTED]),
+        approvals=tuple(_approval(record.id, one) for one in pending[:_MAX_LISTED]),
+        next=_next(awaits=awaits, pending=bool(pending), paused=state == "paused"),
+    )
+
+
+def ended_report(record: RunRecord, end: RunEnd, where: Path, start: int) -> RunReport:
+    """Report a run that has ended; raises like `report_of`."""
+    if not end.completed or end.result is None:
+        return RunReport(
+            run=record.id,
+            team=record.mcp_tool,
+            begun=record.begun,
+            state="failed",
+            because=_text(end.message),
+        )
+    found = get({"result": end.result.output}, ("result", *where))
+    if found is MISSING:
+        raise CommandError(
+            f"nothing lies at {'.'.join(where)!r} in the result of run {record.id!r}; call "
+            "`result` without a path to see what it has"
+        )
+    part = extract(found, where, start, MAX_RESULT_SIZE)
+    more = part.next is not None
+    hint = f"for the next page, call `result` with start {part.next}" if more else ""
+    return RunReport(
+        run=record.id,
+        team=record.mcp_tool,
+        begun=record.begun,
+        state="done",
+        result=visible_value(part.value),
+        whole=part.whole,
+        next_start=part.next,
+        because=_text(end.result.because),
+        next=hint or ("" if part.whole else f"call `result` with a path{_where(where)}"),
+    )
+
+
+def report_text(report: RunReport | RunList) -> str:
+    """Return a report as JSON for clients that read only text."""
+    data = report.model_dump(mode="json", exclude_defaults=True)
+    return visible(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+def visible_value(value: JsonValue) -> JsonValue:
+    """Return a value whose texts have their control characters escaped."""
+    match value:
+        case str():
+            return visible(value)
+        case list():
+            return [visible_value(item) for item in value]
+        case dict():
+            return {visible(key): visible_value(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+def _where(path: tuple[str, ...]) -> str:
+    return f" below {written(path)!r}" if path else ""
+
+
+def _text(text: str) -> str:
+    return visible(text[:_MAX_TEXT_LENGTH])
+
+
+def _approval(run: str, request: Pending) -> WaitingApproval:
+    id = visible(request.id)
+    return WaitingApproval(
+        id=id,
+        prompt=_text(request.prompt),
+        show=visible_value(extract(request.show, (), 0, _MAX_SHOW_SIZE).value),
+        decide=f"coterie approve {run} '{id}'   or   coterie reject {run} '{id}'",
+    )
+
+
+def _next(*, awaits: bool, pending: bool, paused: bool) -> str:
+    if awaits:
+        return "send the next message with `answer`"
+    if pending:
+        return (
+            "a person must decide, at a terminal in the project's folder, with the commands in "
+            "`approvals`; no MCP client can. Then call `result`"
+        )
+    if paused:
+        return "a person paused the run; call `result` later"
+    return "call `result` to wait for the end"

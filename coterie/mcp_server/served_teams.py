@@ -1,0 +1,144 @@
+"""Find and compile the teams that an MCP server offers, each as one tool."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from coterie.documents.catalog import Catalog
+from coterie.documents.compilation import compile_target, startable
+from coterie.documents.worker_trust import TrustedConfig, key_names, missing_keys
+from coterie.failures import CommandError
+from coterie.mcp_server.team_contracts import arguments_schema, result_schema
+from coterie.runs.records import RunRecord, new_record
+from coterie.settings import Settings
+from coterie.terminal import note
+from dsl.analysis.findings import with_needs
+from dsl.compile.compiler import Compiled
+from dsl.errors import InvalidDocument
+from dsl.finite import non_finite
+from dsl.model.plan import Plan
+from dsl.model.traversal.step_paths import message_places
+from dsl.values import Json
+from dsl.visible import visible
+
+RunTool = Literal["start", "status", "answer", "result"]
+"""The tools beside the teams."""
+
+_MAX_NAME_LENGTH = 64
+_MAX_DESCRIPTION_LENGTH = 2_000
+_OTHER = re.compile(r"[^A-Za-z0-9_-]+")
+_GIVE = "give it in the arguments of the tool"
+
+
+@dataclass(frozen=True, slots=True)
+class ServedTeam:
+    """A team as a tool."""
+
+    tool: str
+    """Its name for clients, which every model API accepts."""
+    description: str
+    compiled: Compiled
+    trusted: TrustedConfig
+    arguments: Json
+    """JSON Schema of the context."""
+    result: Json
+    """JSON Schema of what is known of the result."""
+    messages: frozenset[str]
+    """`team/path` of the steps that wait for a message; empty unless it is a session."""
+
+    def start(self, context: Json, settings: Settings) -> tuple[RunRecord, Plan]:
+        """Return the record and the plan of a new run.
+
+        Raises:
+            CommandError: The context does not match, or a key of a provider is missing.
+        """
+        number = non_finite(context)
+        if number is not None:
+            raise CommandError(f"the value of {number!r} is not a JSON number (NaN or infinite)")
+        plan = startable(self.compiled, context, how=_GIVE).plan
+        keys = key_names(plan, self.trusted)
+        missing = missing_keys(keys, settings)
+        if missing:
+            raise CommandError("; ".join(missing))
+        record = new_record(settings, None, plan.name, self.trusted, keys, mcp_tool=self.tool)
+        return record, plan
+
+
+def served_teams(
+    settings: Settings, targets: Sequence[str], model: str | None, workspace: str | None
+) -> dict[str, ServedTeam]:
+    """Compile the teams, by the names of their tools.
+
+    Args:
+        settings: Environment of the command.
+        targets: Files or names; none for all teams of the project.
+        model: `provider/model` for every persona.
+        workspace: The folder that skills may touch.
+
+    Raises:
+        InvalidDocument: A named team has problems.
+        CommandError: There is no team, or two have the same name.
+    """
+    found: dict[str, ServedTeam] = {}
+    origins: dict[str, str] = {}
+    for target in targets or _own(settings):
+        try:
+            team = _served(settings, target, model, workspace)
+        except InvalidDocument as error:
+            if targets:
+                raise
+            note(f"{target} is not offered: {error.problems[0].message} (coterie validate)")
+            continue
+        if team.tool in origins:
+            raise CommandError(
+                f"{origins[team.tool]} and {target} would both be the tool {team.tool!r}; rename "
+                "one, or name the teams to offer"
+            )
+        if team.tool in get_args(RunTool):
+            raise CommandError(
+                f"{target} cannot be a tool: the server has a tool {team.tool!r} of its own; "
+                "rename the team"
+            )
+        found[team.tool], origins[team.tool] = team, target
+    if not found:
+        raise CommandError("no team of the project can be offered; repair one, or name a file")
+    return found
+
+
+def _own(settings: Settings) -> list[str]:
+    names = [located.name for located in Catalog(settings).own()]
+    if not names:
+        raise CommandError(
+            "the project has no teams: name files or shipped teams to offer, or put documents "
+            "into config/teams"
+        )
+    return list(dict.fromkeys(names))
+
+
+def _served(
+    settings: Settings, target: str, model: str | None, workspace: str | None
+) -> ServedTeam:
+    located, compiled, trusted = compile_target(settings, target, model=model, workspace=workspace)
+    compiled = with_needs(compiled)
+    plan = compiled.plan
+    return ServedTeam(
+        tool=_OTHER.sub("_", located.name)[:_MAX_NAME_LENGTH],
+        description=_description(compiled, located.name),
+        compiled=compiled,
+        trusted=trusted,
+        arguments=arguments_schema(plan),
+        result=result_schema(plan),
+        messages=message_places(plan),
+    )
+
+
+def _description(compiled: Compiled, name: str) -> str:
+    """Return the document's description, or that of its entry team."""
+    entry = ("orchestration", "teams", compiled.plan.entry_team)
+    for node in (compiled.tree, compiled.tree.find(entry)):
+        written = node.child("description")
+        text = None if written is None else written.plain()
+        if isinstance(text, str) and text.strip():
+            return visible(text.strip())[:_MAX_DESCRIPTION_LENGTH]
+    return f"Runs the team {name}."

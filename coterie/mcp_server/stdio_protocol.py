@@ -6,9 +6,12 @@ this process or its children print to standard error.
 
 import asyncio
 import logging
+import os
 from collections.abc import Mapping
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
@@ -17,7 +20,7 @@ from coterie.failures import CommandError
 from coterie.mcp_server.run_host import RunHost
 from coterie.mcp_server.run_reports import report_text
 from coterie.mcp_server.served_teams import ServedTeam
-from coterie.mcp_server.team_tools import TeamTools, ToolListing, CallReport
+from coterie.mcp_server.team_tools import CallReport, TeamTools, ToolListing
 from coterie.settings import Settings
 from coterie.version import own_version
 from dsl.visible import visible
@@ -50,7 +53,7 @@ async def serve_stdio(settings: Settings, teams: Mapping[str, ServedTeam], wait:
     finally:
         speaking.cancel()
         hosting.cancel()
-        await asyncio.wait({hosting})  # a thread that reads standard input cannot be cancelled
+        await asyncio.wait({hosting, speaking})
 
 
 async def _speak(tools: TeamTools) -> None:
@@ -61,8 +64,28 @@ async def _speak(tools: TeamTools) -> None:
         on_list_tools=_lister(tools),
         on_call_tool=_caller(tools),
     )
-    async with stdio_server() as (read, write):
+    async with stdio_server(stdin=_claimed_input()) as (read, write):
         await server.run(read, write, server.create_initialization_options())
+
+
+class _Input(anyio.AsyncFile[str]):
+    """Lines of the client; unlike the SDK's reader, a wait for the next one can be cancelled."""
+
+    async def __anext__(self) -> str:
+        """Return the next line; the thread that waits for it is left behind on cancellation."""
+        line = await anyio.to_thread.run_sync(self.wrapped.readline, abandon_on_cancel=True)
+        if not line:
+            raise StopAsyncIteration
+        return line
+
+
+def _claimed_input() -> _Input:
+    """Take standard input for the protocol: child processes find it empty."""
+    wire = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return _Input(open(wire, encoding="utf-8", errors="replace"))
 
 
 def _lister(tools: TeamTools) -> Any:

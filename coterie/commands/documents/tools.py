@@ -107,7 +107,8 @@ def _named(name: str | None, action: str, tools: list[ListedTool]) -> ListedTool
     found = next((one for one in tools if one.name == name), None)
     if found is None:
         names = [one.name for one in tools]
-        hint = nearest(name, names)
+        full = next((one for one in names if one.endswith(f":{name}")), None)
+        hint = nearest(name, names) if full is None else f"did you mean {full!r}?"
         raise CommandError(f"unknown tool {name!r}; known: {listed(names)}. {hint}".rstrip(". "))
     return found
 

@@ -63,6 +63,8 @@ def test_every_command_that_a_new_tool_suggests_works(
     assert main(["tools", "list"]) == ExitCode.DONE
     assert main(["tools", "show", "demo_tools:demo"]) == ExitCode.DONE
     assert "Count the words of a text" in capsys.readouterr().out
+    assert main(["tools", "show", "demo"]) == ExitCode.CALL_WRONG
+    assert "did you mean 'demo_tools:demo'?" in capsys.readouterr().err
     assert main(shlex.split(suggested)[1:]) == ExitCode.DONE
     assert json.loads(capsys.readouterr().out) == {"total": 3, "most_common": {"a": 2, "b": 1}}
 

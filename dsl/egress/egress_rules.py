@@ -5,12 +5,14 @@ hand, a call with `egress` could then send it anywhere. So a person approves the
 document grants it.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from dsl.egress.met_labels import KEPT, MetLabel
 from dsl.model.capabilities import KeptLabel, Label
+from dsl.model.hooks import Hook
 from dsl.model.plan import Plan
+from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.steps import SkillStep
 from dsl.model.terms import Approval, Consent, DecisionTerms, consent
 from dsl.model.tools.tool_contract import Tool
@@ -99,4 +101,11 @@ def can_send_private_data(plan: Plan) -> bool:
         for step, _ in walk(steps, ()):
             if isinstance(step, SkillStep) and step.terms is not None:
                 labels.update(step.terms.labels)
+    labels.update(label for _, terms in hook_terms(plan) for label in terms.labels)
     return labels >= {*KEPT, "egress"}
+
+
+def hook_terms(plan: Plan) -> Iterator[tuple[Hook, SkillTerms]]:
+    """Yield the hooks of a run and of its agents that call a skill, with the terms of the call."""
+    hooks = [*plan.hooks, *(hook for one in plan.personas.values() for hook in one.hooks)]
+    yield from ((hook, hook.terms) for hook in hooks if hook.terms is not None)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from dsl.analysis.bodies import Bodies
 from dsl.analysis.labels.label_calls import Leak, Place
-from dsl.analysis.labels.label_sources import sources
+from dsl.analysis.labels.label_sources import hook_sources, sources
 from dsl.analysis.labels.label_steps import StepFlow
 from dsl.analysis.labels.points import (
     FRESH,
@@ -52,14 +52,15 @@ class LabelFlow:
 
     def check(self) -> list[Leak]:
         """Follow every path of a run; return its leaks."""
+        hooks = tuple(hook_sources(self._plan))  # which may bring their labels at any time
         before = -1
         while before != self._known():  # until teams that call themselves add nothing
             before = self._known()
             self._followed.clear()
-            self._run(self._plan.entry_team, FRESH, ())
+            self._run(self._plan.entry_team, FRESH, hooks)
         self._followed.clear()
         for team in sorted(self._graph.cleaning()):
-            self._run(team, self._everything, ())
+            self._run(team, self._everything, hooks)
         return list(self._step_flow.leaks)
 
     def _known(self) -> int:

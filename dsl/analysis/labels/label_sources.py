@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from dsl.analysis.labels.points import Source
-from dsl.egress.egress_rules import only_people_approve
+from dsl.egress.egress_rules import hook_terms, only_people_approve
 from dsl.egress.met_labels import KEPT
 from dsl.model.capabilities import Label
 from dsl.model.plan import Plan
@@ -35,6 +35,12 @@ def sources(steps: Sequence[Step], plan: Plan, name: str) -> Iterator[Source]:
 def brought(labels: Sequence[Label], place: str, tool: str) -> tuple[Source, ...]:
     """Return what one call brings."""
     return tuple(Source(label, place, tool) for label in KEPT if label in labels)
+
+
+def hook_sources(plan: Plan) -> Iterator[Source]:
+    """Yield what the skills of hooks bring."""
+    for hook, terms in hook_terms(plan):
+        yield from brought(terms.labels, f"the hook {hook.label!r}", hook.skill or "")
 
 
 def executes(step: Step, plan: Plan) -> bool:

@@ -239,6 +239,22 @@ def test_a_safe_plan_raises_no_alarm(name: str) -> None:
     assert leaks(SAFE[name]) == []
 
 
+def test_what_the_skill_of_a_hook_brings_counts_at_every_call() -> None:
+    skills = {
+        **CAPABILITIES.skills,
+        "Web.look": CAPABILITIES.skills["Files.read"].model_copy(
+            update={"name": "Web.look", "labels": ("untrusted",)}
+        ),
+    }
+    hooks = "{ on: before_turn, skill: Web.look, input: {}, decide: '{{ check.how }}' }"
+    head = HEAD.replace("  teams:\n", f"  hooks: [{hooks}]\n  teams:\n")
+    text = head + indent(tasks(agent("private")), " " * 4)
+    capabilities = CAPABILITIES.model_copy(update={"skills": skills})
+    done = compile_sources([SourceText("t.yml", text)], capabilities, name="test")
+    (found,) = [one for one in analysed(done).findings if one.code == "W521"]
+    assert "'Web.look' in the hook 'before_turn-1' returns text that others wrote" in found.message
+
+
 def test_a_leak_is_reported_where_its_model_gets_the_tool() -> None:
     (found,) = leaks(tasks(agent("all")))
     assert found.path == "llm_config.personas.all.tools[2]"

@@ -12,8 +12,15 @@ from tests.replay.transcript import transcript
 from tests.support.simulation.wording import X, render_all_as_x
 
 FILES = sorted(HISTORIES.glob("*.json"))
-DOCUMENT_READS_MESSAGES = ("every_kind", "consents", "task_graph", "chosen_personas", "hooks")
-"""Cases whose own templates, prompts and hooks repeat the message of a failure, as data."""
+DOCUMENT_READS_MESSAGES = (
+    "every_kind",
+    "consents",
+    "task_graph",
+    "chosen_personas",
+    "hooks",
+    "egress",
+)
+"""Cases whose own templates, prompts, hooks and models repeat the message of a failure, as data."""
 
 
 def reads_messages(file: Path) -> bool:

@@ -36,6 +36,7 @@ def test_the_document_of_a_run_and_what_it_names_are_protected(project: Path) ->
     trusted = compile_target(settings, "team.yml").trusted
     found = {str(path.relative_to(project)) for path in workspace_of(trusted, settings).protected}
     assert found == {
+        "coterie.mcp.json",
         "coterie.yml",
         ".coterie",
         "config",

@@ -136,7 +136,11 @@ class AgentActivities:
         if conversation is None or latest is None or latest.opening is None:
             raise AgentRefused(f"agent {request.task!r} continues without an earlier turn")
         opening = await conversation.opening(latest.opening)
-        return request.model_copy(update={"persona": opening.persona})
+        persona = opening.persona
+        if request.provider is not None and request.model is not None:
+            fallback = {"provider": request.provider, "model": request.model}
+            persona = persona.model_copy(update=fallback)
+        return request.model_copy(update={"persona": persona})
 
     async def _processed(self, request: AgentRequest, meter: Meter) -> object:
         """Return the agent's response, while heartbeats report that it works."""

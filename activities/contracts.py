@@ -130,6 +130,8 @@ class AgentRequest(Frozen):
     inputs: the conversation holds what they need."""
     provider: str | None = None
     """The provider of such a later turn, which selects its task queue."""
+    model: str | None = None
+    """The model of such a later turn, if a fallback has taken over."""
 
     @property
     def provider_name(self) -> str:

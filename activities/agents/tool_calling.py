@@ -61,7 +61,7 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
         latest = await conversation.latest()
         if turn.continues and latest is not None and latest.opening is not None:
             name = latest.opening
-            opening = await conversation.opening(name)
+            opening = _of_model(await conversation.opening(name), self.persona)
             asked: tuple[Part, ...] = _text_parts(self._news(opening.persona))
         else:
             try:
@@ -179,6 +179,12 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             model=None if completion.model == persona.model else completion.model,
             tool_calls=tuple(map(_requested, calls)),
         )
+
+
+def _of_model(opening: Opening, persona: Persona) -> Opening:
+    """Return the opening for the model that answers now: a fallback may have taken over."""
+    own = {"provider": persona.provider, "model": persona.model}
+    return opening.model_copy(update={"persona": opening.persona.model_copy(update=own)})
 
 
 def _requested(call: ToolCallPart) -> ToolCallRequest:

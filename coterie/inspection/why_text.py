@@ -34,6 +34,7 @@ _TOLD = (
     "hook",
     "met",
     "cleared",
+    "fallback",
 )
 """Kinds of steps that decided something, or led to a decision."""
 

@@ -165,17 +165,20 @@ class Loads:
         turns = 1 + persona.max_reasks + most_retries(hooks, "after_model_call")
         if uses_tools and persona.tool_choice != "none":
             turns += persona.max_turns
-        model = f"{persona.provider}/{persona.model}"
+        models = (f"{persona.provider}/{persona.model}", *persona.fallback)
         load: dict[Key, float] = {
             MODEL_CALLS: turns,
-            ("model", model): turns,
+            **{("model", model): turns for model in models},
             OUTPUT_TOKENS: turns * persona.max_tokens,
         }
         if checks := skill_calls(hooks, *TURN_POINTS):
             load[SKILL_CALLS] = turns * checks
-        price = self.terms.prices.get(model)
-        if price is not None:
-            tokens = self.terms.input_tokens * price.input + persona.max_tokens * price.output
+        prices = [self.terms.prices[model] for model in models if model in self.terms.prices]
+        if prices:  # each answer is of one model, at most the most expensive
+            tokens = max(
+                self.terms.input_tokens * one.input + persona.max_tokens * one.output
+                for one in prices
+            )
             load[COST] = turns * tokens / 1_000_000
         return added((load, self._calls(step, persona)))
 

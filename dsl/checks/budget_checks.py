@@ -8,6 +8,7 @@ from dsl.model.document import Orchestration, SystemDocument
 from dsl.model.plan import Persona, Team
 from dsl.model.steps import AgentStep
 from dsl.model.traversal.step_walk import walk
+from dsl.model_names import split_model
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
@@ -177,8 +178,9 @@ def _unpriced(
     if priced is None or budget.kind != "money":
         return []
     asked = {
-        (persona.provider, persona.model): None
+        model: None
         for key, persona in personas.items()
+        for model in ((persona.provider, persona.model), *map(split_model, persona.fallback))
         if persona.execution_plan is None
         and (budget.scope in ("run", "team") or budget.covers("", (key,)))
     }

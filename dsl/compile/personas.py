@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from dsl.checks.agents.agent_checks import check_agent_keys, check_legacy
 from dsl.checks.agents.consent_checks import checked_by, of_contract
+from dsl.checks.agents.fallback_checks import check_fallback
 from dsl.checks.agents.hook_checks import check_streamed_answers, compiled_hooks
 from dsl.checks.agents.plan_checks import plan_fits
 from dsl.checks.agents.prompt_checks import check_prompts, check_syntax
@@ -238,6 +239,8 @@ class AgentResolver:
         if any(self.tools[name].agent is not None for name in persona.tools if name in self.tools):
             reads.update(self.tool_reads)
         check_tool_use(step, persona, path, written_at, self.tree, self.problems)
+        where, providers = written_at("fallback"), self.capabilities.providers
+        check_fallback(persona, providers, where, self.tree, self.problems)
         if persona.hooks:
             persona = self._hooked(persona, written_at("hooks"), reads)
         check_streaming(step, persona, written_at("stream"), self.tree, self.problems)

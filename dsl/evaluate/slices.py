@@ -29,7 +29,7 @@ def snapshot(persona: Persona, step: AgentStep) -> Persona:
     asked = asked_prompt(persona.prompts, step.prompt or persona.prompt)
     used = {key: text for key, text in persona.prompts.items() if key in (SYSTEM, asked)}
     named = asked if asked == SYSTEM else None  # the only other prompt needs no name
-    fields = {"prompts": used, "prompt": named, "execution_plan": None, "hooks": ()}
+    fields = {"prompts": used, "prompt": named, "execution_plan": None, "hooks": (), "fallback": ()}
     return persona.model_copy(update=fields)
 
 

@@ -64,6 +64,8 @@ class Persona(Frozen):
     """Time limit of one model turn."""
     retries: int = Field(default=5, ge=0, le=100)
     """Additional attempts when the provider is overloaded or cannot be reached."""
+    fallback: tuple[str, ...] = ()
+    """`provider/model` of those that take over, in order, when the one before is not available."""
     stream: bool = False
     """Show the answer while the model writes it."""
     flags: Json | None = None

@@ -312,6 +312,9 @@ class PersonaDocument(Frozen):
     prompt_cache: PromptCache | None = None
     timeout: Timeout | None = None
     retries: int | None = Field(default=None, ge=0, le=100)
+    fallback: tuple[str, ...] | None = Field(default=None, max_length=10)
+    """`provider/model` of the models that take over, in order, when the retries of the one before
+    have ended."""
     stream: bool | None = None
     flags: Json | None = None
     budgets: Budgets | None = None

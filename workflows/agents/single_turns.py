@@ -13,17 +13,17 @@ from activities.contracts import (
     Reask,
 )
 from dsl.evaluate.slices import slice_for
+from dsl.hooks.hook_rulings import HookRuling
 from dsl.model.outcomes import Outcome
 from dsl.model.sections.template_bound import optional_seconds
 from dsl.model.steps import AgentStep
 from dsl.templates.template_filling import fill
 from dsl.values import Json
-from workflows.agents.conversation_order import converse
+from workflows.agents.conversation_order import conversation_name, converse
 from workflows.agents.hook_points import HookVerdict, hooks_of, stopped_outcome
+from workflows.agents.model_fallback import ModelChain, call_models, stay_with_fallback
 from workflows.agents.model_turns import (
     is_worth_a_reask,
-    take_turn,
-    turn_call,
     turn_notices,
     turn_outcome,
     turner_of,
@@ -72,20 +72,28 @@ async def _asked(
     schema = None if request.persona is None else request.persona.output_schema
     asked = hooks_of(scope.plan, step.persona_key)
     hooks = TurnHooks(asked, persona, step.name, place, scope, {}, schema)
+    talk = "" if conversation is None else str(conversation_name(step, place, scope))
+    latest = scope.state.conversation_models.get(talk, "")
+    chain = ModelChain(scope.plan, step.persona_key or "", turner.model, latest)
     number, left = 0, reasks
     while True:
-        begun = await hooks.begin(number + 1, turner.model, request.inputs)
+        begun = await hooks.begin(number + 1, chain.current, request.inputs)
         if begun.stop is not None:
             return stopped_outcome(begun.stop), None
         with_notes = (*shared, *notices, *begun.notes)
         if with_notes != request.notices and request.agent_class is None:
             request = request.model_copy(update={"notices": with_notes})
-        call = turn_call(step.name, place, scope, options, f".r{number}" if number else "")
+        suffix = f".r{number}" if number else ""
         try:
-            response = await take_turn(scope, place, turner, request, call)
+            response = await call_models(
+                chain, hooks, number + 1, request, options, suffix, persona, place, scope
+            )
         except CallFailed as error:
             return Outcome.failed(error.type, error.message), None
-        verdict, response = await hooks.after_call(number + 1, turner.model, response)
+        if isinstance(response, HookRuling):
+            return stopped_outcome(response), None
+        stay_with_fallback(chain, talk, scope)
+        verdict, response = await hooks.after_call(number + 1, chain.current, response)
         stop = verdict.stop or (await hooks.after_turn(number + 1, response.data)).stop
         if stop is not None:
             return stopped_outcome(stop), response

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from activities.contracts import AgentRequest, AgentResponse, CallOptions, Reask
 from dsl.evaluate.slices import slice_for
+from dsl.hooks.hook_rulings import HookRuling
 from dsl.model.causes import HandedOff
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona
@@ -33,7 +34,6 @@ from dsl.tool_loop.tool_loop_progress import (
     PolicyUnmet,
     StoppedByHook,
 )
-from workflows.agents import model_turns
 from workflows.agents.conversation_order import (
     conversation_name,
     conversation_window,
@@ -41,7 +41,8 @@ from workflows.agents.conversation_order import (
 )
 from workflows.agents.hook_points import hooks_of, stopped_by
 from workflows.agents.loop_terms import loop_terms, offered_tools
-from workflows.agents.model_turns import is_worth_a_reask, turn_call, turn_notices, turn_outcome
+from workflows.agents.model_fallback import ModelChain, call_models, stay_with_fallback
+from workflows.agents.model_turns import is_worth_a_reask, turn_notices, turn_outcome
 from workflows.agents.shared_work import shared_work
 from workflows.agents.tool_calls import run_calls
 from workflows.agents.turn_hooks import TurnHooks
@@ -156,7 +157,8 @@ class _Loop:
         state = self._scope.state
         count = state.executed(self._place.step.without_model_calls())
         head = None if self._conversation is None else state.conversations.get(self._conversation)
-        return AgentLoopProgress(count, head, self._conversation)
+        fallback = state.conversation_models.get(self._conversation or "", "")
+        return AgentLoopProgress(count, head, self._conversation, fallback=fallback)
 
     async def _ask(self, asked: AskModel) -> AgentResponse | None:
         """Take one model turn, and note what it asks for; None if a hook stops it before."""
@@ -170,19 +172,26 @@ class _Loop:
         request = self._request(asked, notices)
         persona, hooks = self._persona, self._turn_hooks()
         model = f"{persona.provider}/{persona.model}"
-        begun = await hooks.begin(asked.number, model, request.inputs)
+        chain = ModelChain(scope.plan, self._key, model, progress.fallback)
+        begun = await hooks.begin(asked.number, chain.current, request.inputs)
         if begun.stop is not None:
             progress.loop.end = stopped_by(begun.stop)
             return None
         if begun.notes:
             request = request.model_copy(update={"notices": (*notices, *begun.notes)})
         options = CallOptions(timeout=persona.timeout, retries=persona.retries)
-        call = turn_call(self._step.name, place, scope, options, f".t{asked.number}")
-        turner = model_turns.Turner(self._key, model)
-        response = await model_turns.take_turn(scope, place, turner, request, call)
+        suffix = f".t{asked.number}"
+        response = await call_models(
+            chain, hooks, asked.number, request, options, suffix, self._key, place, scope
+        )
+        if isinstance(response, HookRuling):
+            progress.loop.end = stopped_by(response)
+            return None
+        progress.fallback = chain.fallback
+        stay_with_fallback(chain, self._conversation or "", scope)
         if response.conversation is not None:
             self._advance(response.conversation)
-        verdict, response = await hooks.after_call(asked.number, model, response)
+        verdict, response = await hooks.after_call(asked.number, chain.current, response)
         unusable = is_worth_a_reask(response)
         back = verdict.reason if verdict.retries else ""
         progress.problem = response.error.message if unusable and response.error else back

@@ -72,6 +72,8 @@ class RunState:
     """`{tool: (final or tool_result, text)}` of the work that other tools read."""
     labels: MetLabels = field(default_factory=MetLabels)
     """What calls have brought into the run, if a call of its plan could send it out."""
+    conversation_models: dict[str, str] = field(default_factory=dict[str, str])
+    """`{conversation: provider/model}` of those that a fallback has taken over."""
     hooks_asked: bool = False
     """Whether the plan's `before_run` hooks have let the run begin."""
     marks: VisibilitySettings | None = None

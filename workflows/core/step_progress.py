@@ -164,6 +164,8 @@ class AgentLoopProgress:
     """The conversation that it holds."""
     problem: str = ""
     """What is wrong with its latest answer, which must be given again."""
+    fallback: str = ""
+    """`provider/model` of the fallback that has taken over; empty if none has."""
     loop: ToolLoopProgress = field(default_factory=ToolLoopProgress)
 
 

@@ -39,6 +39,19 @@ class ModelTurned:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelReplaced:
+    """A fallback takes over from a model that is not available."""
+
+    code: Literal["model_replaced"]
+    model: str
+    """`provider/model` of the one that failed."""
+    fallback: str
+    type: str
+    """Of the failure."""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CallRefused:
     """A call of a model is not executed."""
 

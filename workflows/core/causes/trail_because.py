@@ -32,6 +32,7 @@ from workflows.core.causes.agent_causes import (
     CallRefused,
     CallRepeated,
     LoopExited,
+    ModelReplaced,
     ModelTurned,
     PersonaChosen,
 )
@@ -107,7 +108,7 @@ def _worded(cause: TrailCause) -> str:
             | TimeOver()
         ):
             return _step(cause)
-        case ModelTurned() | CallRefused() | LoopExited():
+        case ModelTurned() | ModelReplaced() | CallRefused() | LoopExited():
             return _tool_loop(cause)
         case LabelMet() | LabelsCleared() | EgressAsked() | EgressGranted():
             return _egress(cause)
@@ -193,11 +194,13 @@ _TURNS = {
 }
 
 
-def _tool_loop(cause: ModelTurned | CallRefused | LoopExited) -> str:
+def _tool_loop(cause: ModelTurned | ModelReplaced | CallRefused | LoopExited) -> str:
     match cause:
         case ModelTurned(code=code, number=number, calls=calls, last=last):
             which = f"turn {number}{', the last,' if last else ''}"
             return f"{which} {_TURNS[code]}{' ' if calls else ''}{', '.join(calls)}"
+        case ModelReplaced(model=model, fallback=fallback, type=type, message=message):
+            return f"{fallback} takes over from {model}: {type}: {message}"
         case CallRefused(message=message):
             return message
         case LoopExited(tool=tool):

@@ -34,6 +34,7 @@ from workflows.core.causes.agent_causes import (
     CallRefused,
     CallRepeated,
     LoopExited,
+    ModelReplaced,
     ModelTurned,
     PersonaChosen,
 )
@@ -96,6 +97,7 @@ TrailCause = Annotated[
     | BranchRanked
     | CallRepeated
     | ModelTurned
+    | ModelReplaced
     | CallRefused
     | LoopExited
     | HookDecided

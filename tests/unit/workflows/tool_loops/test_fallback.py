@@ -1,0 +1,176 @@
+"""Fallbacks: another model takes over when the retries of the one before have ended."""
+
+from collections.abc import Callable
+
+import pytest
+
+from activities.contracts import AgentRequest, AgentResponse, TokenUsage
+from dsl.model.plan import Plan
+from dsl.values import Json, JsonValue
+from tests.support.simulation.stopping import fresh
+from tests.support.tool_agents import (
+    MODEL,
+    QUERY,
+    ModelScope,
+    ModelWorld,
+    answer,
+    calls,
+    persona,
+    skill_tool,
+    tool_plan,
+)
+from workflows.core.causes.agent_causes import ModelReplaced
+from workflows.core.causes.hook_causes import HookDecided
+from workflows.core.causes.trail_because import trail_because
+from workflows.core.results import RunFailed
+from workflows.core.scope import CallFailed
+from workflows.core.state import RunState
+from workflows.core.views import TeamResult
+from workflows.interpreter import run
+
+FALLBACK: list[JsonValue] = ["second/big/one", "third/small"]
+TOOLS: dict[str, Json] = {"search": skill_tool(input_schema=QUERY)}
+
+
+def single(**keys: JsonValue) -> Plan:
+    actor: Json = {**MODEL, "prompts": {"user": "Do it."}, "fallback": FALLBACK, **keys}
+    return tool_plan({}, {"actor": actor}, step={"agent_type": "generic_single_shot"})
+
+
+def with_tools(**keys: JsonValue) -> Plan:
+    return tool_plan(TOOLS, {"actor": persona("search", fallback=FALLBACK, **keys)})
+
+
+def talking(plan: Plan) -> Plan:
+    """The plan with two tasks of one conversation."""
+    data = plan.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    (act,) = data["teams"]["work"]["steps"]
+    steps = [{**act, "name": name, "conversation": "talk"} for name in ("act", "again")]
+    data["teams"]["work"]["steps"] = steps
+    return Plan.model_validate(data).sealed()
+
+
+def model_of(request: AgentRequest) -> str:
+    """The model that a request asks."""
+    if request.persona is not None:
+        return f"{request.persona.provider}/{request.persona.model}"
+    return f"{request.provider}/{request.model or MODEL['model']}"
+
+
+async def ran(
+    plan: Plan,
+    down: set[str],
+    model: Callable[[AgentRequest, int], AgentResponse] = lambda request, number: answer("done"),
+    type: str = "ProviderUnavailable",
+) -> tuple[TeamResult, list[str], RunState]:
+    """The run, with some models not available; returns the models that were asked, too."""
+    asked: list[str] = []
+
+    def answered(request: AgentRequest, number: int) -> AgentResponse:
+        asked.append(model_of(request))
+        if asked[-1] in down:
+            raise CallFailed(type, "it is overloaded (529)")
+        return model(request, number)
+
+    world, state = ModelWorld(answered, lambda _: "found"), fresh(plan, {})
+    try:
+        result = await run(ModelScope(plan, state, world, None))
+    except RunFailed as failed:
+        result = failed.result
+    return result, asked, state
+
+
+def replaced(state: RunState) -> list[str]:
+    return [trail_because(one.cause) for one in state.trail if isinstance(one.cause, ModelReplaced)]
+
+
+@pytest.mark.parametrize("plan", [single(), with_tools()])
+async def test_the_next_model_answers_and_the_trail_says_why(plan: Plan) -> None:
+    result, asked, state = await ran(plan, {"scripted/demo"})
+    assert result.end == "completed"
+    assert asked == ["scripted/demo", "second/big/one"]
+    assert replaced(state) == [
+        "second/big/one takes over from scripted/demo: ProviderUnavailable: it is overloaded (529)"
+    ]
+
+
+@pytest.mark.parametrize("plan", [single(), with_tools()])
+async def test_the_step_fails_with_the_last_failure_when_no_model_answers(plan: Plan) -> None:
+    down = {"scripted/demo", "second/big/one", "third/small"}
+    result, asked, state = await ran(plan, down, type="RateLimited")
+    assert len(asked) == 3
+    assert len(replaced(state)) == 2
+    assert result.error is not None
+    assert "RateLimited" in result.error.message
+
+
+@pytest.mark.parametrize("type", ["ProviderRefused", "MissingSecret", "RequestTooLarge"])
+async def test_a_request_that_fails_by_itself_asks_no_other_model(type: str) -> None:
+    _, asked, state = await ran(single(), {"scripted/demo"}, type=type)
+    assert asked == ["scripted/demo"]
+    assert replaced(state) == []
+
+
+async def test_a_model_that_answers_is_not_replaced() -> None:
+    _, asked, state = await ran(with_tools(), {"second/big/one"})
+    assert asked == ["scripted/demo"]
+    assert replaced(state) == []
+
+
+async def test_an_agent_stays_with_its_fallback_in_the_middle_of_its_loop() -> None:
+    down: set[str] = set()
+
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        if number < 3:
+            down.add("scripted/demo")
+            return calls(("search", {"query": str(number)}))
+        return answer("done")
+
+    _, asked, state = await ran(with_tools(), down, model)
+    assert asked == ["scripted/demo", "scripted/demo", "second/big/one", "second/big/one"]
+    assert len(replaced(state)) == 1
+
+
+@pytest.mark.parametrize("plan", [talking(single()), talking(with_tools())])
+async def test_a_conversation_stays_with_its_fallback(plan: Plan) -> None:
+    _, asked, state = await ran(plan, {"scripted/demo"})
+    assert asked == ["scripted/demo", "second/big/one", "second/big/one"]
+    assert state.conversation_models == {"talk": "second/big/one"}
+
+
+async def test_usage_counts_for_the_model_that_answered() -> None:
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        return AgentResponse(data={"text": "x"}, usage=TokenUsage(5, 2), cost=0.1)
+
+    _, _, state = await ran(single(), {"scripted/demo"}, model)
+    tallies = {one.model: one.output_tokens for one in state.tallies.values()}
+    assert tallies["second/big/one"] == 2
+    assert tallies.get("scripted/demo", 0) == 0
+
+
+async def test_hooks_are_asked_before_the_call_of_each_model() -> None:
+    hook: Json = {
+        "name": "local_only",
+        "on": "before_model_call",
+        "when": {"expression": "{{ not model.startswith('scripted/') }}"},
+        "decide": "reject",
+    }
+    result, asked, state = await ran(single(hooks=[hook]), {"scripted/demo"})
+    assert asked == ["scripted/demo"]
+    assert [c.hook for c in (e.cause for e in state.trail) if isinstance(c, HookDecided)] == [
+        "local_only"
+    ]
+    assert result.error is not None
+    assert "HookRejected" in result.error.message
+
+
+async def test_a_request_carries_no_fallbacks() -> None:
+    requests: list[AgentRequest] = []
+
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        requests.append(request)
+        return answer("done")
+
+    await ran(single(), set(), model)
+    assert requests[0].persona is not None
+    assert requests[0].persona.fallback == ()

@@ -1,0 +1,107 @@
+"""Fallbacks: the next model of a persona takes over when the retries of the one before have ended.
+
+A conversation stays with the model that took over, so its prefix does not change again.
+"""
+
+from activities.contracts import AgentRequest, AgentResponse, CallOptions, FailureType
+from dsl.hooks.hook_rulings import HookRuling
+from dsl.model.plan import Plan
+from dsl.model_names import split_model
+from workflows.agents.model_turns import Turner, take_turn, turn_call
+from workflows.agents.turn_hooks import TurnHooks
+from workflows.core.causes.agent_causes import ModelReplaced
+from workflows.core.location import Location
+from workflows.core.scope import CallFailed, Scope
+from workflows.core.trail import note_step
+
+UNAVAILABLE = (FailureType.PROVIDER_UNAVAILABLE, FailureType.RATE_LIMITED)
+"""Failures of a provider, and not of the request: another one may answer."""
+
+
+class ModelChain:
+    """The models of one agent: its persona's, then the fallbacks in written order."""
+
+    def __init__(self, plan: Plan, persona: str, model: str, latest: str) -> None:
+        """Continue with the model that took over before.
+
+        Args:
+            plan: of the run.
+            persona: the key of the persona.
+            model: `provider/model` of the persona; empty for a legacy agent.
+            latest: the fallback that took over; empty if none did.
+        """
+        known = plan.personas.get(persona)
+        self._models = (model, *(() if known is None else known.fallback))
+        self._at = self._models.index(latest) if latest in self._models else 0
+
+    @property
+    def current(self) -> str:
+        """`provider/model` of the next call."""
+        return self._models[self._at]
+
+    @property
+    def fallback(self) -> str:
+        """The fallback that has taken over; empty if none has."""
+        return self.current if self._at else ""
+
+    def replace(self) -> bool:
+        """Take the next model; return whether there is one."""
+        left = self._at + 1 < len(self._models)
+        self._at += left
+        return left
+
+    def addressed(self, request: AgentRequest) -> AgentRequest:
+        """Return the request for the current model."""
+        if not self._at:
+            return request
+        provider, model = split_model(self.current)
+        if request.persona is None:
+            return request.model_copy(update={"provider": provider, "model": model})
+        persona = request.persona.model_copy(update={"provider": provider, "model": model})
+        return request.model_copy(update={"persona": persona})
+
+
+def stay_with_fallback(chain: ModelChain, conversation: str, scope: Scope) -> None:
+    """Let a conversation continue with the fallback that has answered; empty for none."""
+    if conversation and chain.fallback:
+        scope.state.conversation_models[conversation] = chain.fallback
+
+
+async def call_models(
+    chain: ModelChain,
+    hooks: TurnHooks,
+    turn: int,
+    request: AgentRequest,
+    options: CallOptions,
+    suffix: str,
+    persona: str,
+    place: Location,
+    scope: Scope,
+) -> AgentResponse | HookRuling:
+    """Call the models one after another until one answers; a hook's ruling if it stops a call.
+
+    Raises:
+        CallFailed: no model answers, or a request failed by itself.
+    """
+    tried = 0
+    while True:
+        name = f"{suffix}.f{tried}" if tried else suffix
+        call = turn_call(request.task, place, scope, options, name)
+        turner = Turner(persona, chain.current)
+        try:
+            return await take_turn(scope, place, turner, chain.addressed(request), call)
+        except CallFailed as error:
+            failed = chain.current
+            if error.type not in UNAVAILABLE or not chain.replace():
+                raise
+            tried += 1
+            cause = ModelReplaced(
+                "model_replaced", failed, chain.current, error.type, error.message
+            )
+            note_step(scope, place, "fallback", cause)
+        asked = await hooks.before_call(turn, chain.current, request.inputs)
+        if asked.stop is not None:
+            return asked.stop
+        if asked.notes:
+            notices = (*request.notices, *asked.notes)
+            request = request.model_copy(update={"notices": notices})

@@ -3,7 +3,7 @@
 A model that neither knows is unpriced, which is not the same as free.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Literal
@@ -19,6 +19,7 @@ from dsl.model.plan import Plan
 from dsl.model.price import MILLION as _MILLION
 from dsl.model.price import Price, configured_price
 from dsl.model.sections.provider_document import ProviderSection, provider_kind
+from dsl.model_names import split_model
 from dsl.source.yaml_reader import read
 
 PACKAGE = "genai-prices"
@@ -52,25 +53,25 @@ def prices(
     """
     found: dict[str, Price] = {}
     sources: dict[str, str] = {}
-    for persona in plan.personas.values():
-        name = f"{persona.provider}/{persona.model}"
-        section = providers.get(persona.provider) or BUILT_IN_PROVIDERS.get(persona.provider)
-        if persona.execution_plan is not None or name in found:
+    for provider, model in _called(plan):
+        name = f"{provider}/{model}"
+        section = providers.get(provider) or BUILT_IN_PROVIDERS.get(provider)
+        if name in found:
             continue
         if name in own:
             found[name], sources[name] = own[name], own_file
             continue
-        price = _configured(persona.provider, section, persona.model)
+        price = _configured(provider, section, model)
         if isinstance(price, Price):
-            written = section is not None and persona.model in section.prices
+            written = section is not None and model in section.prices
             found[name] = price
             sources[name] = (
-                f"llm_config.providers.{persona.provider}.prices"
+                f"llm_config.providers.{provider}.prices"
                 if written
                 else "answers from a file are free"
             )
         elif price == "public":
-            public = _public(persona.provider, section, persona.model, input_tokens)
+            public = _public(provider, section, model, input_tokens)
             if public is not None:
                 found[name], sources[name] = public, f"{PACKAGE} {version(PACKAGE)}"
     return Priced(found, sources)
@@ -121,3 +122,11 @@ def read_prices(settings: Settings, name: str) -> dict[str, Price]:
                 "{input: 3.0, output: 15.0}, in US dollars per million tokens"
             ) from None
     return found
+
+
+def _called(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield provider and model of every call that the agents of a plan can make."""
+    for persona in plan.personas.values():
+        if persona.execution_plan is None:
+            yield persona.provider, persona.model
+            yield from map(split_model, persona.fallback)

@@ -13,7 +13,7 @@ from dsl.wording.agents.fallback_wording import fallback_named_twice, fallback_n
 def check_fallback(
     persona: Persona, providers: Collection[str], path: NodePath, tree: Node, problems: Problems
 ) -> None:
-    """Note entries that are no models, name no known provider, or repeat another one.
+    """Note entries without a provider or a model, unknown providers, and repeated models.
 
     Args:
         persona: With its own model.

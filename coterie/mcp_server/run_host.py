@@ -6,6 +6,7 @@ project, serves it again.
 """
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from datetime import timedelta
 
@@ -24,6 +25,8 @@ from coterie.worker.workers import working
 from dsl.errors import listed
 from dsl.values import Json
 from workflows.core.messages import TeamInput
+
+_log = logging.getLogger("coterie")
 
 _GRACE = timedelta(seconds=10)
 """Time for calls in progress when the client hangs up; a longer model call is repeated later."""
@@ -178,13 +181,20 @@ class _QueueWorker:
                 self._started.set_result(None)
                 await self._stop.wait()
         except CommandError as error:
-            if self._started.done():
-                note(f"the worker of {record.mcp_tool} has ended: {error}")
-            else:
-                self._started.set_exception(error)
+            self._failed(record, error)
+        except Exception as error:
+            _log.exception("the worker of %s failed", record.mcp_tool)
+            self._failed(record, CommandError(f"the worker failed ({type(error).__name__})"))
         finally:
             if not self._started.done():
                 self._started.cancel()
+
+    def _failed(self, record: RunRecord, error: CommandError) -> None:
+        """Tell the calls that wait for this worker, or the operator."""
+        if self._started.done():
+            note(f"the worker of {record.mcp_tool} has ended: {error}")
+        else:
+            self._started.set_exception(error)
 
 
 async def _supervised(connection: Connection) -> None:

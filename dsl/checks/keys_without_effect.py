@@ -17,6 +17,7 @@ OF_ANSWERS = (
     "max_reasks",
     "flags",
     "stream",
+    "fallback",
 )
 """Keys of a persona that form a question or read its answer."""
 

@@ -32,3 +32,10 @@ def test_a_mistake_is_refused_where_it_is_written(written: str, code: str, index
 def test_a_secret_in_the_clear_is_refused_as_a_fallback() -> None:
     written = document("fallback: [scripted/sk-ant-no-real-key-of-anyone-0000]")
     assert "E602" in [one.code for one in problems_of(written)]
+
+
+def test_an_agent_with_a_plan_has_no_fallback() -> None:
+    keys = "execution_plan: [{ name: a, type: set, values: { b: 1 } }]\nfallback: [scripted/a]"
+    prompts = '      prompts: { user: "Plan {{ input.query }}." }\n'
+    text = document(keys).replace(prompts, "")
+    assert [(one.code, one.path) for one in problems_of(text)] == [("E503", PLACE)]

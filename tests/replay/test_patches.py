@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-import workflows.agents.single_turns
+import workflows.agents.model_fallback
 from coterie.replay.replay import replay
 from coterie.storage.histories import read_history
 from tests.replay.record import HISTORIES
@@ -22,7 +22,7 @@ class Trial(StrEnum):
     CALLS_BY_VISIT = "calls-by-visit"
 
 
-made: Any = workflows.agents.single_turns.turn_call
+made: Any = workflows.agents.model_fallback.turn_call
 
 
 def by_visit(
@@ -45,7 +45,7 @@ def patched(
 
 
 async def test_without_a_patch_the_change_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workflows.agents.single_turns, "turn_call", by_visit)
+    monkeypatch.setattr(workflows.agents.model_fallback, "turn_call", by_visit)
     done = await replay(read_history(HISTORIES / "long.0.1.0.json"))
     assert done.differences[0] == (
         "recorded the call 0001.count.ask (count/rounds/ask), "
@@ -56,7 +56,7 @@ async def test_without_a_patch_the_change_is_caught(monkeypatch: pytest.MonkeyPa
 async def test_behind_a_patch_old_histories_replay_as_they_were(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(workflows.agents.single_turns, "turn_call", patched)
+    monkeypatch.setattr(workflows.agents.model_fallback, "turn_call", patched)
     for file in sorted(HISTORIES.glob("*.json")):
         assert (await replay(read_history(file))).differences == (), file.name
 
@@ -64,7 +64,7 @@ async def test_behind_a_patch_old_histories_replay_as_they_were(
 async def test_behind_a_patch_new_runs_take_the_new_way(
     env: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workflows.agents.single_turns, "turn_call", patched)
+    monkeypatch.setattr(workflows.agents.model_fallback, "turn_call", patched)
     team = """
 orchestration:
   entry_team: a

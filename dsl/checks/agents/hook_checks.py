@@ -19,6 +19,7 @@ from dsl.model.hooks import (
     CHECK,
     DECISIONS_AT,
     FACTS_AT,
+    HOOK_DECISIONS,
     RUN_POINTS,
     TOOL_POINTS,
     Hook,
@@ -177,7 +178,8 @@ class _HookChecks:
                 self._note_value("E109", "decide", hook_template_broken())
             return
         if hook.decide not in allowed and hook.decide != UNREADABLE:
-            self._note_value("E105", "decide", hook_decides_nothing(hook.decide, hook.on, allowed))
+            code: Code = "E510" if hook.decide in HOOK_DECISIONS else "E105"
+            self._note_value(code, "decide", hook_decides_nothing(hook.decide, hook.on, allowed))
             return
         if hook.decide == "modify":
             self._value()

@@ -24,6 +24,7 @@ def test_a_provider_has_a_kind_and_no_type() -> None:
         "api",
         "log",
         "mock",
+        "options",
         "prices",
         "rate_limit_policy",
     }

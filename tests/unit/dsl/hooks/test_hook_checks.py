@@ -45,8 +45,8 @@ def test_a_condition_may_have_every_form() -> None:
     [
         ("on: before_call, decide: fail", "E105", "on"),
         ("on: before_turn, decide: stop", "E105", "decide"),
-        ("on: before_turn, decide: retry", "E105", "decide"),
-        ("on: after_turn, decide: modify, value: x", "E105", "decide"),
+        ("on: before_turn, decide: retry", "E510", "decide"),
+        ("on: after_turn, decide: modify, value: x", "E510", "decide"),
         ("on: before_turn", "E102", "decide"),
         ("on: before_turn, decide: 'a {{ turn }}'", "E109", "decide"),
         ("on: before_run, decide: fail", "E510", "on"),

@@ -80,15 +80,15 @@ def main() -> None:
         case "long":
             steps = (arguments.n or [1000 if arguments.quick else 10_000])[-1]
             pairs = arguments.rounds or long.PAIRS
-            told = long.measured(
+            shown = long.measured(
                 steps, pairs, arguments.database, arguments.out, lean=arguments.lean
             )
         case "conversation":
             turns = arguments.n or ([10, 20] if arguments.quick else [25, 50, 100, 200])
-            told = conversation.measured(turns, arguments.database, arguments.out)
+            shown = conversation.measured(turns, arguments.database, arguments.out)
         case _:
-            told = _steps(arguments)
-    print(told)
+            shown = _steps(arguments)
+    print(shown)
     print(f"\n{arguments.out} written after {time.monotonic() - began:.0f} s")
 
 

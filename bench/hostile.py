@@ -69,8 +69,8 @@ async def main(runs: int) -> int:
 
 def _errors(result: object) -> tuple[int, int]:
     """Templates of a hostile run that failed by name, and those that failed otherwise."""
-    told = next((one for one in find(result) if len(one) == len(HOSTILE)), list[object]())
-    named = told.count("EvaluationLimitExceeded")
+    shown = next((one for one in find(result) if len(one) == len(HOSTILE)), list[object]())
+    named = shown.count("EvaluationLimitExceeded")
     return named, len(HOSTILE) - named
 
 

@@ -44,10 +44,10 @@ def figures(steps: int, repeats: int) -> list[Figure]:
     answers = [Figure("compile", 0, _best(repeats, 1, lambda: team.plan(steps)))]
     for keys in (10, 200, 1000):
         context = _context(keys)
-        told = _best(repeats, steps, lambda context=context: _language(plan, context, steps))
-        answers.append(Figure("language", keys, told))
-        told = _best(repeats, steps, lambda context=context: _interpreted(plan, context))
-        answers.append(Figure("interpreter", keys, told))
+        shown = _best(repeats, steps, lambda context=context: _language(plan, context, steps))
+        answers.append(Figure("language", keys, shown))
+        shown = _best(repeats, steps, lambda context=context: _interpreted(plan, context))
+        answers.append(Figure("interpreter", keys, shown))
     return answers
 
 

@@ -139,7 +139,7 @@ async def _looked(worker: WorkerProcess, memory: list[float]) -> None:
 def comparison(rows: Sequence[Json], baseline: System) -> Json:
     """What a step of Coterie costs of one of the baseline: the median of the pairs, and between
     which ratios all of them are."""
-    told: Json = {
+    shown: Json = {
         "system": COTERIE.name,
         "case": "long-ratio",
         "n": rows[0]["n"],
@@ -150,13 +150,13 @@ def comparison(rows: Sequence[Json], baseline: System) -> Json:
     for name in COMPARED:
         ours, theirs = (_of(system, name, rows) for system in (COTERIE, baseline))
         ratio = Ratio.of(ours, theirs)
-        told["pairs"] = len(ours)
-        told |= {
+        shown["pairs"] = len(ours)
+        shown |= {
             name: round(ratio.median, 4),
             f"{name}_least": round(ratio.least, 4),
             f"{name}_most": round(ratio.most, 4),
         }
-    return told
+    return shown
 
 
 def _of(system: System, name: str, rows: Sequence[Json]) -> list[float]:
@@ -171,12 +171,12 @@ def _told(rows: Sequence[Json]) -> Iterator[str]:
         yield f"{row['system']:18}" + "".join(f"{row[name]:>24}" for name in names)
 
 
-def _compared(told: Json) -> str:
+def _compared(message: Json) -> str:
     lines = [
-        f"\n{COTERIE.name} to {told['baseline']} (runner: {told['runner']}; "
-        f"sandbox: {told['sandbox']}), {told['pairs']} pairs: median [least most]"
+        f"\n{COTERIE.name} to {message['baseline']} (runner: {message['runner']}; "
+        f"sandbox: {message['sandbox']}), {message['pairs']} pairs: median [least most]"
     ]
     for name in COMPARED:
-        ratio = Ratio(*(float(str(told[f"{name}{end}"])) for end in ("", "_least", "_most")))
+        ratio = Ratio(*(float(str(message[f"{name}{end}"])) for end in ("", "_least", "_most")))
         lines.append(f"{name:24}{ratio}")
     return "\n".join(lines)

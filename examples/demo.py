@@ -79,12 +79,12 @@ def fresh_copy() -> None:
 def tests_pass() -> bool:
     """Run the project's tests and show which fail, and how many."""
     ended = subprocess.run(TESTS, cwd=PLACE, capture_output=True, text=True, check=False)
-    told = [
+    found = [
         line
         for line in ended.stdout.splitlines()
         if line.startswith(("FAILED ", "ERROR ")) or " passed" in line or " failed" in line
     ]
-    print("\n".join(told) or ended.stdout + ended.stderr)
+    print("\n".join(found) or ended.stdout + ended.stderr)
     return ended.returncode == 0
 
 

@@ -38,7 +38,7 @@ TIMEOUT = 10.0
 
 @dataclass
 class World:
-    """A clock, and a server that says what it is told to."""
+    """A clock, and a server that says what the test asks."""
 
     says: Sequence[Standing] = (Standing.CURRENT,)
     time: float = 100.0

@@ -48,16 +48,16 @@ def documented() -> Callable[..., bool]:
     return names["accepted"]
 
 
-async def told(channel: Channel | None, folder: Path, notice: Notification = NOTICE) -> None:
+async def notify(channel: Channel | None, folder: Path, notice: Notification = NOTICE) -> None:
     channels = {} if channel is None else {"ops": channel}
     environment = {"PATH": "/usr/bin:/bin", "TOKEN": "t", "KEY": "k"}
     activities = NotificationActivities(channels, environment, folder)
     await ActivityEnvironment().run(activities.notify, notice)
 
 
-async def not_told(channel: Channel | None, folder: Path) -> ApplicationError:
+async def failed_notification(channel: Channel | None, folder: Path) -> ApplicationError:
     with pytest.raises(ApplicationError) as raised:
-        await told(channel, folder)
+        await notify(channel, folder)
     return raised.value
 
 
@@ -67,10 +67,10 @@ async def test_a_webhook_is_signed_and_the_documented_receiver_takes_it_once(
     accepted = documented()
     with receiver() as there:
         for _ in range(2):
-            await told(Webhook(there.url, "a text"), tmp_path)
+            await notify(Webhook(there.url, "a text"), tmp_path)
         first, again = there.deliveries
-    assert first.told["text"] == "review/sign#1 waits"
-    assert "channel" not in first.told
+    assert first.message["text"] == "review/sign#1 waits"
+    assert "channel" not in first.message
     assert first.headers["webhook-id"] == again.headers["webhook-id"] == "msg_1"
     seen: set[str] = set()
     assert accepted(first.headers, first.body, "a text", seen)
@@ -100,7 +100,7 @@ async def test_webhook_status_decides_whether_the_notification_repeats(
 ) -> None:
     with receiver(status) as there:
         there.headers = {"retry-after": "7", "location": "http://127.0.0.1:1/"}
-        error = await not_told(Webhook(there.url), tmp_path)
+        error = await failed_notification(Webhook(there.url), tmp_path)
     assert error.message == f"the webhook of channel 'ops' answered {status}"
     assert error.non_retryable is not again
     assert error.next_retry_delay is not None
@@ -111,8 +111,8 @@ async def test_webhook_status_decides_whether_the_notification_repeats(
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:1/s3cret-path", "http://exa mple/s3cret-path", "nonsense-s3cret-path"]
 )
-async def test_an_address_that_cannot_be_reached_is_not_told(tmp_path: Path, url: str) -> None:
-    error = await not_told(Webhook(url, "s3cret"), tmp_path)
+async def test_an_address_that_cannot_be_reached_is_not_reported(tmp_path: Path, url: str) -> None:
+    error = await failed_notification(Webhook(url, "s3cret"), tmp_path)
     assert "could not reach the webhook of channel 'ops'" in error.message
     assert "s3cret" not in str(error)
     assert error.__cause__ is None
@@ -121,16 +121,16 @@ async def test_an_address_that_cannot_be_reached_is_not_told(tmp_path: Path, url
 
 async def test_channel_that_does_not_answer_times_out(tmp_path: Path) -> None:
     with receiver(0) as there:
-        error = await not_told(Webhook(there.url, timeout=0.2), tmp_path)
+        error = await failed_notification(Webhook(there.url, timeout=0.2), tmp_path)
     assert error.message == "could not reach the webhook of channel 'ops': ReadTimeout"
     assert not error.non_retryable
 
 
 async def test_a_channel_or_a_variable_that_is_not_there_is_named(tmp_path: Path) -> None:
-    error = await not_told(None, tmp_path)
+    error = await failed_notification(None, tmp_path)
     assert error.message == "this worker has no channel 'ops'; it has: none"
     assert error.non_retryable
-    error = await not_told(Webhook("http://x/", None, missing="OPS_SECRET"), tmp_path)
+    error = await failed_notification(Webhook("http://x/", None, missing="OPS_SECRET"), tmp_path)
     assert "needs the environment variable OPS_SECRET" in error.message
     assert error.non_retryable
 
@@ -140,7 +140,7 @@ READ = "import os, sys; open('out', 'w').write(sys.stdin.read() + '|' + str(sort
 
 async def test_a_command_reads_the_notice_and_sees_little_else(tmp_path: Path) -> None:
     large = NOTICE.model_copy(update={"prompt": "x" * 200_000})
-    await told(NotificationCommand((sys.executable, "-c", READ), env=("TOKEN",)), tmp_path, large)
+    await notify(NotificationCommand((sys.executable, "-c", READ), env=("TOKEN",)), tmp_path, large)
     body, _, seen = (tmp_path / "out").read_text().partition("|")
     assert json.loads(body)["prompt"] == "x" * 200_000
     assert "TOKEN" in seen
@@ -158,7 +158,7 @@ async def test_a_command_reads_the_notice_and_sees_little_else(tmp_path: Path) -
 async def test_a_command_that_fails_says_how(
     tmp_path: Path, run: tuple[str, ...], seconds: float, message: str, again: bool
 ) -> None:
-    error = await not_told(NotificationCommand(run, seconds), tmp_path)
+    error = await failed_notification(NotificationCommand(run, seconds), tmp_path)
     assert message in error.message
     assert error.non_retryable is not again
 
@@ -170,6 +170,6 @@ def gone(pid: int) -> bool:
 
 async def test_nothing_of_a_command_outlives_its_time(tmp_path: Path) -> None:
     script = "sleep 60 & echo $! > pid; wait"
-    await not_told(NotificationCommand(("/bin/sh", "-c", script), 0.5), tmp_path)
+    await failed_notification(NotificationCommand(("/bin/sh", "-c", script), 0.5), tmp_path)
     pid = int((tmp_path / "pid").read_text())
     assert gone(pid)

@@ -55,10 +55,10 @@ def test_a_text_without_secrets_stays_as_it_is(text: str) -> None:
     assert KnownSecrets([KEY, "", "short"]).without(text) == KnownSecrets().without(text)
 
 
-def test_an_address_is_told_and_its_path_is_not() -> None:
+def test_an_address_is_reported_and_its_path_is_not() -> None:
     known = KnownSecrets(["https://hooks.example.org/services/T0001/B0001-secret-part"])
-    told = known.without("POST https://hooks.example.org/services/T0001/B0001-secret-part: 404")
-    assert told == "POST https://hooks.example.org/***: 404"
+    shown = known.without("POST https://hooks.example.org/services/T0001/B0001-secret-part: 404")
+    assert shown == "POST https://hooks.example.org/***: 404"
 
 
 def test_variables_with_names_of_secrets_hold_secrets() -> None:
@@ -136,10 +136,10 @@ async def test_a_failure_tells_no_secret(how: str) -> None:
     with pytest.raises(ApplicationError) as failure:
         await attempt(how)
     sent = DataConverter.default
-    told = SentFailure()
-    await sent.encode_failure(failure.value, told)
-    assert not tells(str(told))
-    assert "***" in str(told) or how == "cause"
+    shown = SentFailure()
+    await sent.encode_failure(failure.value, shown)
+    assert not tells(str(shown))
+    assert "***" in str(shown) or how == "cause"
     if how == "failure":
         assert failure.value.non_retryable
         assert failure.value.type == "Refused"

@@ -79,9 +79,9 @@ def read_log(log: Path) -> dict[str, list[float]]:
     """`{run id/activity id: when the model was asked}`."""
     found: dict[str, list[float]] = defaultdict(list)
     for line in log.read_text().splitlines():
-        told = cast("dict[str, str]", json.loads(line))
-        if told["event"] == "asked":
-            found[told["call"]].append(datetime.fromisoformat(told["at"]).timestamp())
+        shown = cast("dict[str, str]", json.loads(line))
+        if shown["event"] == "asked":
+            found[shown["call"]].append(datetime.fromisoformat(shown["at"]).timestamp())
     return dict(found)
 
 

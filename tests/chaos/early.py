@@ -91,12 +91,12 @@ async def play(runs: int, seed: int) -> int:
         client = await shop.client()
         began = time.monotonic()
         sent = await send(client, "coterie", runs, random.Random(seed))
-        told = f"{runs} runs, {sum(sent.values())} signals sent in {time.monotonic() - began:.0f} s"
+        text = f"{runs} runs, {sum(sent.values())} signals sent in {time.monotonic() - began:.0f} s"
         began = time.monotonic()
         shop.begin("worker")
         wrong = await lost(client, sent)
         sys.stdout.write(
-            f"{told}, all runs ended {time.monotonic() - began:.0f} s after a worker "
+            f"{text}, all runs ended {time.monotonic() - began:.0f} s after a worker "
             f"came; {len(wrong)} runs lost signals (seed {seed})\n"
         )
         sys.stdout.writelines(f"WRONG {line}\n" for line in wrong)

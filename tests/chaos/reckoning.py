@@ -29,12 +29,12 @@ class Report:
     def lines(self) -> list[str]:
         """For people."""
         became = Counter(one.became for one in self.unknown)
-        told = ", ".join(f"{count} {what}" for what, count in sorted(became.items()))
+        text = ", ".join(f"{count} {what}" for what, count in sorted(became.items()))
         return [
             f"{self.finished} of {self.runs} runs finished",
             f"{self.calls} model turns, {self.attempts} attempts, {self.asked} calls of the model",
             f"{self.commands} releases started, {len(self.unknown)} with an unknown outcome"
-            + (f": {told}" if told else ""),
+            + (f": {text}" if text else ""),
             *(f"WRONG {line}" for line in self.wrong),
         ]
 
@@ -89,9 +89,9 @@ async def _told(run: Run, lost: list[Unknown]) -> list[str]:
         trail = await run.trail()
     except CommandError as error:
         return [*wrong, f"{run.id}: its trail cannot be read: {error}"]
-    told = sum(one.status == "caught" and "OutcomeUnknown" in one.because for one in trail)
-    if told != len(lost):
-        wrong.append(f"{run.id}: {len(lost)} unknown outcomes, and its trail tells {told}")
+    reasons = sum(one.status == "caught" and "OutcomeUnknown" in one.because for one in trail)
+    if reasons != len(lost):
+        wrong.append(f"{run.id}: {len(lost)} unknown outcomes, and its trail tells {reasons}")
     return wrong
 
 
@@ -99,6 +99,6 @@ def _comparable(id: str, end: RunEnd) -> str:
     """What every run has to come to, but for its name."""
     if end.result is None:
         return end.message
-    told = end.result.model_dump(mode="json", include={"end", "context", "output", "visits"})
-    told["output"].pop("consent", None)  # who decided, and when
-    return json.dumps(told, sort_keys=True).replace(id, "WHO")
+    shown = end.result.model_dump(mode="json", include={"end", "context", "output", "visits"})
+    shown["output"].pop("consent", None)  # who decided, and when
+    return json.dumps(shown, sort_keys=True).replace(id, "WHO")

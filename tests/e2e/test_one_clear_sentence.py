@@ -122,7 +122,9 @@ def test_a_model_that_answers_rubbish(shop: Project, model: ModelServer) -> None
     assert len(model.requests()) == 2, "the question, and one bounded re-ask"
 
 
-def test_too_many_requests_wait_as_long_as_they_are_told(shop: Project, model: ModelServer) -> None:
+def test_too_many_requests_wait_as_long_as_they_are_reported(
+    shop: Project, model: ModelServer
+) -> None:
     model.fail(429, "slow down", retry_after=2, nth=0)
     model.answer("forty-two")
     code, said = run(shop, asking("asked"), "--model", "openai/stand-in")

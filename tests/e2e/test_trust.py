@@ -98,7 +98,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_the_temporal_cli_cannot_start(shop: Project, what: str) -> None:
-    given, told = REFUSED[what]
+    given, result = REFUSED[what]
     run = f"refused-{list(REFUSED).index(what)}"
     shop.temporal(
         "workflow",
@@ -120,7 +120,7 @@ def test_the_temporal_cli_cannot_start(shop: Project, what: str) -> None:
 
     assert until(ended, "the end of the run", 30) == "WORKFLOW_EXECUTION_STATUS_FAILED"
     history = shop.temporal("workflow", "show", "-w", run, "-o", "json")
-    assert told in history
+    assert result in history
 
 
 def test_the_yaml_may_change_while_a_run_waits(shop: Project) -> None:

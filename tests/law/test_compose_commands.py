@@ -84,15 +84,15 @@ async def test_the_namespace_is_made_when_it_is_missing_and_left_when_it_is_ther
     server: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     (command,) = SERVICES["namespace"]["command"]
-    told = {
+    found = {
         "TEMPORAL_ADDRESS": server.client.service_client.config.target_host,
         "NAMESPACE": "fleet",
         "HOME": str(tmp_path),
     }
-    code, output = await shell(command, **told)
+    code, output = await shell(command, **found)
     assert code == 0, output
     assert "successfully registered" in output
-    code, output = await shell(command, **told)
+    code, output = await shell(command, **found)
     assert code == 0, output
     assert "successfully registered" not in output
 

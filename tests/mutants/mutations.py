@@ -152,5 +152,5 @@ def compiles(mutant: Mutant, source: str) -> bool:
 
 
 def relative(mutant: Mutant, root: Path) -> Mutant:
-    """The same mutant, its path told from the root of the project."""
+    """The same mutant, with its path from the root of the project."""
     return replace(mutant, path=mutant.path.relative_to(root))

@@ -2,7 +2,7 @@
 
 Each case is a team file with answers and decisions beside it. A history is never edited and never
 recorded again for a version that was released; new ones are added. With `--anew` those of a version
-that was not released yet are recorded again: after a change of what is sent, remembered or told.
+that was not released yet are recorded again: after a change of what is sent, kept or reported.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Whatever this code decides otherwise is told, also of a run that has not ended.
+"""Whatever this code decides otherwise is reported, also of a run that has not ended.
 
 Each test changes the interpreter in a way that makes the same calls under the same ids, and which
 Temporal's own replayer therefore passes.
@@ -55,7 +55,7 @@ async def test_a_run_that_goes_on_replays_without_an_end(name: str) -> None:
     assert done.calls > 0
 
 
-async def test_a_changed_slice_of_a_prompt_is_told_with_its_team_step_and_visit(
+async def test_a_changed_slice_of_a_prompt_is_reported_with_its_team_step_and_visit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def more(persona: Persona, step: AgentStep, facts: Facts, allowed: Any = None) -> Json:
@@ -69,7 +69,7 @@ async def test_a_changed_slice_of_a_prompt_is_told_with_its_team_step_and_visit(
     )
 
 
-async def test_a_changed_context_update_is_told_where_its_value_is_first_used(
+async def test_a_changed_context_update_is_reported_where_its_value_is_first_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def altered(team: Team, facts: Facts) -> Route:
@@ -83,7 +83,7 @@ async def test_a_changed_context_update_is_told_where_its_value_is_first_used(
     )
 
 
-async def test_a_changed_state_at_the_end_of_a_link_is_told(
+async def test_a_changed_state_at_the_end_of_a_link_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     carried = RunState.carried
@@ -110,7 +110,7 @@ async def test_field_of_a_later_version_is_not_a_difference(
     assert "carried.ledger" in done.more
 
 
-async def test_a_changed_length_of_a_timer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_changed_length_of_a_timer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     length: Any = workflows.steps.wait._length  # pyright: ignore
 
     def later(*given: object) -> float:
@@ -121,7 +121,7 @@ async def test_a_changed_length_of_a_timer_is_told(monkeypatch: pytest.MonkeyPat
     assert done.differences[0] == ("timer 1 (start/t/nap): seconds: recorded 7200.0, now 7201.0")
 
 
-async def test_a_changed_answer_to_a_person_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_changed_answer_to_a_person_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     record = workflows.handlers.message_kinds.decisions.record
 
     def otherwise(state: RunState, asked: DecideInput, now: datetime, how: Any) -> Decision:
@@ -159,12 +159,12 @@ async def test_another_call_is_named_beside_the_one_that_was_recorded(
     monkeypatch.setattr(workflows.interpreter, "_redirected", nowhere)
     monkeypatch.setattr(workflows.interpreter, "choose", elsewhere)
     done = await replay(history("steered.0.1.0"))
-    told = "\n".join(done.differences)
-    assert "recorded the call 0002.polish.polish (polish/polish), now " in told
-    assert "Nondeterminism" in told
+    text = "\n".join(done.differences)
+    assert "recorded the call 0002.polish.polish (polish/polish), now " in text
+    assert "Nondeterminism" in text
 
 
-async def test_the_number_of_differences_that_are_told_is_bounded(
+async def test_the_number_of_differences_that_are_reported_is_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def other(persona: Persona, step: AgentStep, facts: Facts, allowed: Any = None) -> Json:

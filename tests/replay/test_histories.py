@@ -67,7 +67,7 @@ async def test_a_changed_routing_is_seen_though_its_commands_are_the_same(
 
     monkeypatch.setattr(workflows.interpreter, "choose", altered)
     replayed = await replay(history(file))
-    told = " ".join(replayed.differences)
-    assert "trail_digest" in told
-    assert "context.work" in told
-    assert "TMPRL" not in told, "Temporal's own replayer has nothing to say"
+    text = " ".join(replayed.differences)
+    assert "trail_digest" in text
+    assert "context.work" in text
+    assert "TMPRL" not in text, "Temporal's own replayer has nothing to say"

@@ -99,7 +99,7 @@ async def test_a_run_that_waits_is_compared_with_what_its_worker_decided(
     assert "it is still open, and its worker reports the same 4 decisions" in row(done)
 
 
-async def test_a_decision_that_no_call_has_used_yet_is_told(
+async def test_a_decision_that_no_call_has_used_yet_is_reported(
     here: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def by_another_rule(team: Team, facts: Facts) -> Route:
@@ -117,7 +117,7 @@ async def test_a_decision_that_no_call_has_used_yet_is_told(
     assert total([done]) == "0 of 1 run the same, 1 decided differently"
 
 
-async def test_another_value_in_the_context_is_told_by_its_digest_alone(
+async def test_another_value_in_the_context_is_reported_by_its_digest_alone(
     here: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def altered(team: Team, facts: Facts) -> Route:
@@ -173,7 +173,7 @@ async def test_one_run_that_cannot_be_replayed_does_not_hold_up_the_others(
             for one in listed:
                 yield one
 
-        told = {one.run: one async for one in Comparison(here.client).open_runs(both())}
-    assert row(told[handle.id]).startswith(f"cannot   {handle.id}  there is no run")
-    assert told[other.id].same
-    assert total(list(told.values())) == "1 of 2 runs the same, 1 could not be replayed"
+        found = {one.run: one async for one in Comparison(here.client).open_runs(both())}
+    assert row(found[handle.id]).startswith(f"cannot   {handle.id}  there is no run")
+    assert found[other.id].same
+    assert total(list(found.values())) == "1 of 2 runs the same, 1 could not be replayed"

@@ -46,8 +46,8 @@ async def test_commands_routes_and_state_are_the_same_when_every_message_is_x(
     assert comparable(await transcript(file), file) == comparable(worded, file)
 
 
-def comparable(told: dict[str, Any], file: Path) -> dict[str, Any]:
+def comparable(message: dict[str, Any], file: Path) -> dict[str, Any]:
     """Everything; where a document reads messages, all but the values that it makes of them."""
     if not reads_messages(file):
-        return told
-    return {**told, "state": None, "commands": [command[:3] for command in told["commands"]]}
+        return message
+    return {**message, "state": None, "commands": [command[:3] for command in message["commands"]]}

@@ -61,13 +61,13 @@ async def transcript(file: Path) -> dict[str, Any]:
     watched = _Commands()
     failure = await observed(history, watched)
     found = await rebuilt(history)
-    told: dict[str, Any] = {"history": file.name, "failure": str(failure) if failure else None}
-    told["commands"] = watched.commands
-    told["state"] = watched.state
+    shown: dict[str, Any] = {"history": file.name, "failure": str(failure) if failure else None}
+    shown["commands"] = watched.commands
+    shown["state"] = watched.state
     if isinstance(found, Rebuilt):
         walk = walk_of("run", "", found.trail, found.status)
-        told["trail"] = [entry.model_dump(mode="json") for entry in found.trail]
-        told["walk"] = {
+        shown["trail"] = [entry.model_dump(mode="json") for entry in found.trail]
+        shown["walk"] = {
             "visits": dict(walk.visits),
             "taken": [[list(key), list(order)] for key, order in walk.taken.items()],
             "marks": [[list(key), mark] for key, mark in walk.marks.items()],
@@ -75,7 +75,7 @@ async def transcript(file: Path) -> dict[str, Any]:
             "redirects": [list(key) for key in walk.redirects],
             "stranded": walk.stranded,
         }
-        told["visits"] = [
+        shown["visits"] = [
             [
                 visit.name,
                 visit.status,
@@ -86,7 +86,7 @@ async def transcript(file: Path) -> dict[str, Any]:
             ]
             for visit in found.visits.values()
         ]
-    return cast("dict[str, Any]", _without_wording(told))
+    return cast("dict[str, Any]", _without_wording(shown))
 
 
 def _without_wording(value: Any) -> Any:

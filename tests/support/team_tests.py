@@ -41,6 +41,6 @@ async def results(client: Client, *files: TestFile) -> list[CaseResult]:
     return [result async for result in run_cases(client, chosen, LIMIT)]
 
 
-def told(found: Sequence[CaseResult]) -> str:
+def failures_text(found: Sequence[CaseResult]) -> str:
     """The failed cases as a person reads them; nothing when all is as expected."""
     return "\n".join(result_text(result, trail=True) for result in found if not result.passed)

@@ -117,7 +117,7 @@ async def test_a_request_that_is_too_large_is_never_sent_and_names_its_largest_p
     assert cause.details[0]["end"] == "failed"
 
 
-async def test_a_result_that_is_too_large_is_told_as_a_failure(here: Engine) -> None:
+async def test_a_result_that_is_too_large_is_reported_as_a_failure(here: Engine) -> None:
     handle: Any = await here.start(f"""{TEAM}
         - {{name: make, type: set, values: {{a: "{{{{ 'x' * 900000 }}}}"}}}}
       routing:
@@ -220,7 +220,7 @@ async def test_only_a_run_that_continues_as_new_carries_a_state(
     )
 
 
-async def test_a_cancelled_run_ends_as_cancelled_and_its_call_is_told(tmp_path: Path) -> None:
+async def test_a_cancelled_run_ends_as_cancelled_and_its_call_is_reported(tmp_path: Path) -> None:
     """On a server of its own: its time never skips again after a run ended before its call."""
     answers: list[Json] = [{"task": "ask", "answer": "late", "seconds": 60}]
     async with time_skipping() as env, engine(env, tmp_path, answers) as here:

@@ -8,7 +8,7 @@ import pytest
 from temporalio.api.workflowservice.v1 import UpdateWorkflowExecutionOptionsRequest
 from temporalio.client import Client
 
-from tests.support.team_tests import results, told, written
+from tests.support.team_tests import failures_text, results, written
 
 TEAM = """
 llm_config:
@@ -43,7 +43,7 @@ class Skips:
         patch.setattr(client.workflow_service, "update_workflow_execution_options", self._change)
 
     def changed(self, config: Any) -> None:
-        """Change what the server is told; nothing."""
+        """Change what the server is failures_text; nothing."""
 
     async def _change(self, request: UpdateWorkflowExecutionOptionsRequest) -> object:
         config = request.workflow_execution_options.time_skipping_config
@@ -77,7 +77,7 @@ async def test_a_decision_is_in_time_when_the_server_would_skip_once_more(
 ) -> None:
     skips = OneMore(skipping_client, monkeypatch)
     test = written(tmp_path, TEAM, TESTS.replace("AFTER", "1d").replace("0.2", "20"))
-    assert told(await results(skipping_client, test)) == ""
+    assert failures_text(await results(skipping_client, test)) == ""
     assert skips.asked
 
 
@@ -86,7 +86,7 @@ async def test_a_case_begins_again_when_the_server_puts_its_clock_too_far(
 ) -> None:
     skips = TooFar(skipping_client, monkeypatch)
     test = written(tmp_path, TEAM, TESTS.replace("AFTER", "1d"))
-    assert told(await results(skipping_client, test)) == ""
+    assert failures_text(await results(skipping_client, test)) == ""
     assert skips.times == 0
 
 
@@ -96,7 +96,7 @@ async def test_a_case_is_given_up_when_its_clock_goes_too_far_each_time(
     TooFar(skipping_client, monkeypatch).times = 100
     test = written(tmp_path, TEAM, TESTS.replace("AFTER", "1d"))
     [result] = await results(skipping_client, test)
-    assert "the server skipped the run's clock to" in told([result])
+    assert "the server skipped the run's clock to" in failures_text([result])
 
 
 async def test_a_short_time_passes_by_itself_when_the_server_answers_late(
@@ -112,5 +112,5 @@ async def test_a_short_time_passes_by_itself_when_the_server_answers_late(
     monkeypatch.setattr(service, "describe_workflow_execution", late)
     skips = Skips(skipping_client, monkeypatch)
     test = written(tmp_path, TEAM, TESTS.replace("AFTER", "0s").replace("0.2", "0.45"))
-    assert told(await results(skipping_client, test)) == ""
+    assert failures_text(await results(skipping_client, test)) == ""
     assert skips.asked == []

@@ -69,18 +69,18 @@ async def test_a_failure_that_the_agent_tells_keeps_its_words_and_its_data() -> 
 
 @pytest.mark.parametrize("class_name", ["Raising", "RaisingLater"])
 @pytest.mark.parametrize(
-    ("raises", "told"),
+    ("raises", "message"),
     [
         ("value", "raised ValueError: cannot read the plan"),
         ("exit", "raised SystemExit: stop the worker"),
     ],
 )
 async def test_exception_of_an_agent_class_fails_its_task_and_not_the_worker(
-    class_name: str, raises: str, told: str
+    class_name: str, raises: str, message: str
 ) -> None:
     wanted = legacy_request(class_name, {"context": {"raises": raises}})
     assert failure(await turn(ACTIVITIES, wanted)) == (
-        f"task 'design': legacy agent {MODULE}.{class_name} {told}"
+        f"task 'design': legacy agent {MODULE}.{class_name} {message}"
     )
 
 
@@ -97,17 +97,17 @@ async def test_an_exception_that_cannot_leave_a_thread_does_not_hang_the_turn() 
 
 
 @pytest.mark.parametrize(
-    ("class_name", "told"),
+    ("class_name", "message"),
     [
         ("Unserialisable", "returned data that is not JSON: data.files[1].at is a datetime"),
         ("Silent", "returned a NoneType without a boolean `success`"),
     ],
 )
 async def test_an_answer_that_no_run_can_keep_is_a_failure_that_names_the_field(
-    class_name: str, told: str
+    class_name: str, message: str
 ) -> None:
     response = await turn(ACTIVITIES, legacy_request(class_name))
-    assert failure(response).endswith(told)
+    assert failure(response).endswith(message)
 
 
 async def test_a_constructor_that_needs_more_than_there_is_is_refused() -> None:
@@ -116,7 +116,7 @@ async def test_a_constructor_that_needs_more_than_there_is_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "message"),
     [
         ("tests.support.no_module.A", "cannot be imported: ModuleNotFoundError: No module named"),
         (f"{MODULE}.Discoverer", "is not a class with a method .* did you mean 'Discovery'?"),
@@ -125,9 +125,9 @@ async def test_a_constructor_that_needs_more_than_there_is_is_refused() -> None:
     ],
 )
 async def test_a_path_that_leads_to_no_agent_is_refused_in_one_sentence(
-    path: str, told: str
+    path: str, message: str
 ) -> None:
-    with pytest.raises(ApplicationError, match=told) as caught:
+    with pytest.raises(ApplicationError, match=message) as caught:
         await turn(ACTIVITIES, legacy_request("", changes={"agent_class": path}))
     assert caught.value.type == "AgentRefused"
     assert "\n" not in str(caught.value)

@@ -69,7 +69,7 @@ async def test_older_prompts_with_single_braces_take_inputs_and_context() -> Non
 
 
 @pytest.mark.parametrize(
-    ("prompt", "told"),
+    ("prompt", "message"),
     [
         ("{{ context.missing }}", "context.missing has no value"),
         ("{{ 1 +", "unexpected"),
@@ -77,7 +77,7 @@ async def test_older_prompts_with_single_braces_take_inputs_and_context() -> Non
     ],
 )
 async def test_a_prompt_that_cannot_be_filled_is_a_failure_without_a_call(
-    prompt: str, told: str
+    prompt: str, message: str
 ) -> None:
     model = RecordingModel()
     who = persona(prompts={"user": prompt})
@@ -85,20 +85,22 @@ async def test_a_prompt_that_cannot_be_filled_is_a_failure_without_a_call(
     assert response.error is not None
     assert response.error.type == "TemplateFailed"
     assert response.error.message.startswith("task 'design': ")
-    assert told in response.error.message
+    assert message in response.error.message
     assert model.requests == []
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"prompts": {"a": "1", "b": "2"}}, r"has several prompts \(a, b\)"),
         ({"prompt": "usr"}, "uses prompt 'usr', which its persona does not have; it has: user"),
         ({"prompts": {"system": "s"}}, "has nothing to ask"),
     ],
 )
-async def test_an_agent_that_does_not_know_what_to_ask_is_refused(fields: Json, told: str) -> None:
-    with pytest.raises(ApplicationError, match=told) as caught:
+async def test_an_agent_that_does_not_know_what_to_ask_is_refused(
+    fields: Json, message: str
+) -> None:
+    with pytest.raises(ApplicationError, match=message) as caught:
         await turn(AgentActivities(RecordingModel()), request(who=persona(**fields)))
     assert caught.value.type == FailureType.AGENT_REFUSED
     assert caught.value.non_retryable

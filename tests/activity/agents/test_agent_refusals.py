@@ -15,7 +15,7 @@ PLAN = persona(execution_plan=[SetStep(name="one", kind="set", values={"a": 1})]
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("wanted", "message"),
     [
         (request(changes={"agent_type": "nope"}), "unknown agent_type 'nope'"),
         (request(changes={"agent_type": "Files.read"}), "'Files.read' is a skill"),
@@ -33,9 +33,9 @@ PLAN = persona(execution_plan=[SetStep(name="one", kind="set", values={"a": 1})]
     ],
 )
 async def test_an_agent_that_the_worker_does_not_have_is_refused_for_good(
-    wanted: AgentRequest, told: str
+    wanted: AgentRequest, message: str
 ) -> None:
-    with pytest.raises(ApplicationError, match=told) as caught:
+    with pytest.raises(ApplicationError, match=message) as caught:
         await turn(AgentActivities(RecordingModel()), wanted)
     assert (caught.value.type, caught.value.non_retryable) == (FailureType.AGENT_REFUSED, True)
 

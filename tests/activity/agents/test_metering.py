@@ -62,8 +62,8 @@ async def test_a_failed_turn_tells_what_it_used() -> None:
     activities = AgentActivities(RecordingModel(cut), pricing=pricing(prices=OWN))
     with pytest.raises(ApplicationError) as failed:
         await turn(activities, request())
-    told = Spent.model_validate(failed.value.details[0])
-    assert (told.usage, told.cost) == (TokenUsage(100, 20), pytest.approx(0.14))
+    shown = Spent.model_validate(failed.value.details[0])
+    assert (shown.usage, shown.cost) == (TokenUsage(100, 20), pytest.approx(0.14))
 
 
 class Twice(BaseAgent):

@@ -38,7 +38,7 @@ async def does(activities: AgentActivities, what: str, **more: JsonValue) -> Age
     return await turn(activities, legacy_request("", inputs, {"agent_class": HOSTILE}))
 
 
-def told(response: AgentResponse) -> str:
+def answer_text(response: AgentResponse) -> str:
     assert not response.success
     assert response.error is not None
     assert response.error.type == "AgentFailed"
@@ -84,7 +84,7 @@ async def pids_in(file: Path) -> list[int]:
 async def test_code_that_breaks_down_is_a_failure_that_says_how(
     activities: AgentActivities, what: str, says: str
 ) -> None:
-    assert told(await does(activities, what)).startswith(says)
+    assert answer_text(await does(activities, what)).startswith(says)
     assert (await does(activities, "answer")).success
 
 

@@ -184,7 +184,7 @@ async def test_openai_is_not_strict_where_a_key_is_optional() -> None:
 @pytest.mark.parametrize(
     ("kind", "schema"), [("anthropic", OPEN_SCHEMA), ("openai", {"type": "array", "items": {}})]
 )
-async def test_a_schema_beyond_the_feature_is_told_in_the_system_prompt(
+async def test_a_schema_beyond_the_feature_is_reported_in_the_system_prompt(
     kind: str, schema: Json
 ) -> None:
     async with raw_server(SAYS[kind]) as server:

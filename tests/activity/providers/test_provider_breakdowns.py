@@ -34,15 +34,15 @@ async def test_a_429_waits_as_long_as_the_server_asks(kind: str, model_server: M
 
 @pytest.mark.parametrize("kind", APIS)
 @pytest.mark.parametrize(
-    ("status", "told"), [(529, "is overloaded"), (500, "had an internal error")]
+    ("status", "message"), [(529, "is overloaded"), (500, "had an internal error")]
 )
 async def test_an_error_of_the_server_is_tried_again(
-    kind: str, status: int, told: str, model_server: ModelServer
+    kind: str, status: int, message: str, model_server: ModelServer
 ) -> None:
     model_server.fail(status, "not today")
     failed = await failure(kind, url_of(kind, model_server))
     assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_UNAVAILABLE, True)
-    assert failed.message.startswith(f"{kind} {told} ({status}: not today); ")
+    assert failed.message.startswith(f"{kind} {message} ({status}: not today); ")
     assert len(model_server.requests()) == 1
 
 

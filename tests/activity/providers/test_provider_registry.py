@@ -73,7 +73,7 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
 
 @pytest.mark.parametrize("key", [None, "", "  \n"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_missing_key_is_told_by_its_name(kind: str, key: str | None) -> None:
+def test_a_missing_key_is_reported_by_its_name(kind: str, key: str | None) -> None:
     failed = refused(Providers({kind: settings(kind, None, key)}), kind)
     assert (failed.kind, failed.retryable) == (FailureType.MISSING_SECRET, False)
     assert failed.message == (
@@ -82,7 +82,7 @@ def test_a_missing_key_is_told_by_its_name(kind: str, key: str | None) -> None:
     )
 
 
-def test_a_missing_key_of_another_name_is_told_by_that_name() -> None:
+def test_a_missing_key_of_another_name_is_reported_by_that_name() -> None:
     mine = ProviderSettings("local", "openai", "http://127.0.0.1:1/v1", api_key_env="MY_KEY")
     failed = refused(Providers({"local": mine}), "local")
     assert failed.message.startswith("MY_KEY is not set on the worker")
@@ -133,9 +133,9 @@ async def test_a_key_is_in_no_error_no_trace_and_no_history(kind: str) -> None:
     error = to_application_error(failed)
     stored = Failure()
     DefaultFailureConverter().to_failure(error, default().payload_converter, stored)
-    told = "".join(traceback.format_exception(failed)) + str(stored) + repr(error)
-    assert "bad key ***" in told
-    assert KEY not in told
+    text = "".join(traceback.format_exception(failed)) + str(stored) + repr(error)
+    assert "bad key ***" in text
+    assert KEY not in text
     assert KEY not in repr(settings(kind, server.url))
 
 

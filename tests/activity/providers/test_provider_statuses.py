@@ -75,7 +75,7 @@ def test_a_429_that_means_no_money_is_final() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "told"),
+    ("status", "body", "expected"),
     [
         (400, {"error": {"message": "prompt is too long: 9 tokens > 8"}}, "prompt too long"),
         (400, {"message": "no", "code": "context_length_exceeded"}, "prompt too long"),
@@ -130,10 +130,10 @@ def test_a_429_that_means_no_money_is_final() -> None:
     ],
 )
 def test_the_message_says_what_it_means_and_what_to_do(
-    status: int, body: object, told: str
+    status: int, body: object, expected: str
 ) -> None:
     message = failed(status, body).message
-    assert told in message
+    assert expected in message
     assert message.startswith("claude ")
 
 
@@ -166,7 +166,7 @@ def test_temporal_waits_as_long_as_the_server_asks_within_reason() -> None:
         assert MAX_DELAY <= delay <= MAX_DELAY * 1.1
 
 
-def test_those_who_are_told_to_wait_at_once_do_not_come_back_at_once() -> None:
+def test_those_who_are_asked_to_wait_at_once_do_not_come_back_at_once() -> None:
     limited = ProviderFailure(FailureType.RATE_LIMITED, "", retryable=True, retry_after=60)
     assert len({to_application_error(limited).next_retry_delay for _ in range(20)}) > 15
 

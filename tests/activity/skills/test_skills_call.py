@@ -280,7 +280,7 @@ async def test_an_optional_argument_that_takes_no_null_is_left_out_by_null(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"path": None, "max_bytes": 0}, "max_bytes"),
         ({"no_such": None}, "no_such"),
@@ -288,9 +288,9 @@ async def test_an_optional_argument_that_takes_no_null_is_left_out_by_null(tmp_p
     ],
 )
 async def test_a_null_excuses_no_other_fault_of_the_input(
-    tmp_path: Path, given: JsonValue, told: str
+    tmp_path: Path, given: JsonValue, message: str
 ) -> None:
-    skill = "CommandRunner.run" if told == "command" else "Discovery.collect"
+    skill = "CommandRunner.run" if message == "command" else "Discovery.collect"
     error = await refusal(Workspace(tmp_path), skill, given)
     assert error.type == FailureType.SKILL_REFUSED
-    assert told in error.message
+    assert message in error.message

@@ -40,8 +40,10 @@ async def apply(workspace: Workspace, *changes: JsonValue, key: str = "k") -> Ch
 async def test_a_set_is_applied_and_reported_change_by_change(workspace: Workspace) -> None:
     result = await apply(workspace, MODIFY, CREATE, DELETE)
     assert files(workspace.root) == AFTER
-    told = [(one.file_path, one.type, one.status, one.added, one.removed) for one in result.applied]
-    assert told == [
+    found = [
+        (one.file_path, one.type, one.status, one.added, one.removed) for one in result.applied
+    ]
+    assert found == [
         ("a.txt", "modify", "applied", 1, 1),
         ("new/deep/b.txt", "create", "applied", 1, 0),
         ("c.txt", "delete", "applied", 0, 1),
@@ -106,11 +108,11 @@ async def test_hunks_of_a_change_are_reported_as_applied_or_already_present(
     diff = "@@\n one\n-two\n+TWO\n@@\n three\n-four\n+FOUR\n"
     change: JsonValue = {"file_path": "a.txt", "type": "modify", "diff": diff}
     first, again = await apply(workspace, change), await apply(workspace, change)
-    told = [
+    found = [
         (one.status, one.added, one.hunks_applied, one.hunks_already_present)
         for one in (*first.applied, *again.applied)
     ]
-    assert told == [("applied", 1, 1, 1), ("already_applied", 0, 0, 2)]
+    assert found == [("applied", 1, 1, 1), ("already_applied", 0, 0, 2)]
 
 
 async def test_the_same_set_is_applied_again_after_it_was_reverted(workspace: Workspace) -> None:

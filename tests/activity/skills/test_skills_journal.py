@@ -33,8 +33,8 @@ def test_a_second_call_waits_for_the_first_and_gives_up_with_what_may_pass(
     with locked(workspace):
         with pytest.raises(SkillFailure) as failed, locked(workspace):
             raise AssertionError("two at once")
-        told = "another call has been changing files of the project for 0.01 s"
-        assert (str(failed.value), failed.value.may_pass) == (told, True)
+        text = "another call has been changing files of the project for 0.01 s"
+        assert (str(failed.value), failed.value.may_pass) == (text, True)
     with locked(workspace):
         assert (workspace.state_dir / ".gitignore").read_text() == "*\n"
         other = FileLock(workspace.state_dir / "changes.lock", timeout=0)

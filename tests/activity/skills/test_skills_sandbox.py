@@ -149,9 +149,9 @@ async def test_a_hostile_file_finds_no_key_no_server_and_no_way_out(
         words = ("{python}", "hostile.py", str(os.getpid()), port, str(outside))
         result = await run(workspace_at(root, Command("it", words)))
     assert result.exit_code == 0, result.output
-    told = dict(line.split(" ", 1) for line in result.output.splitlines())
-    assert told.pop("left") == "behind"
-    assert {what: found.split()[0] for what, found in told.items()} == dict.fromkeys(
+    shown = dict(line.split(" ", 1) for line in result.output.splitlines())
+    assert shown.pop("left") == "behind"
+    assert {what: found.split()[0] for what, found in shown.items()} == dict.fromkeys(
         ("keys", "environ", "database", "server", "out", "rewritten"), "nothing"
     ) | {"dotenv": "nothing"}
     assert sorted(os.listdir(tmp_path)) == ["outside", "project"]

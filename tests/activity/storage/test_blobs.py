@@ -1,4 +1,4 @@
-"""Blobs are kept once, whole, by any number of processes, and what is missing is told."""
+"""Blobs are kept once, whole, by any number of processes, and what is missing is reported."""
 
 import asyncio
 import os

@@ -64,10 +64,10 @@ async def test_changes_are_written_all_or_none_wherever_the_disk_gets_full(
 ) -> None:
     root = project(disk)
     filler = fill(disk, pages * PAGE)
-    told = await refusal(Workspace(root), "AssetManager.apply_changes", SET)
-    assert (told.type, told.non_retryable) == (FailureType.SKILL_FAILED, False)
-    assert NAMED in told.message
-    assert str(disk) not in told.message
+    message = await refusal(Workspace(root), "AssetManager.apply_changes", SET)
+    assert (message.type, message.non_retryable) == (FailureType.SKILL_FAILED, False)
+    assert NAMED in message.message
+    assert str(disk) not in message.message
     assert files(root) == BEFORE
     assert not (root / "src" / "new").exists()
     filler.unlink()
@@ -79,8 +79,10 @@ async def test_a_file_that_does_not_fit_is_named_with_its_folder(disk: Path) -> 
     root = project(disk)
     state = disk.parent / "state"  # of another disk, which has room
     fill(disk, PAGE)
-    told = await refusal(Workspace(root, state_dir=state), "AssetManager.apply_changes", SET[1:2])
-    assert told.message == f"nothing was changed: src/b.txt cannot be written: {NAMED}"
+    message = await refusal(
+        Workspace(root, state_dir=state), "AssetManager.apply_changes", SET[1:2]
+    )
+    assert message.message == f"nothing was changed: src/b.txt cannot be written: {NAMED}"
 
 
 def test_a_draft_that_does_not_fit_is_taken_away_again(disk: Path) -> None:
@@ -93,9 +95,11 @@ def test_a_draft_that_does_not_fit_is_taken_away_again(disk: Path) -> None:
 async def test_the_workers_own_folder_is_named_when_it_takes_no_file(disk: Path) -> None:
     root = project(disk)
     fill_with_files(disk)
-    told = await refusal(Workspace(root), "AssetManager.apply_changes", SET)
-    assert told.message == (f"AssetManager.apply_changes hit a system error: {NAMED}: '.coterie'")
-    assert not told.non_retryable
+    message = await refusal(Workspace(root), "AssetManager.apply_changes", SET)
+    assert message.message == (
+        f"AssetManager.apply_changes hit a system error: {NAMED}: '.coterie'"
+    )
+    assert not message.non_retryable
 
 
 async def test_a_command_that_cannot_be_kept_alone_may_be_tried_again(disk: Path) -> None:
@@ -104,11 +108,11 @@ async def test_a_command_that_cannot_be_kept_alone_may_be_tried_again(disk: Path
     fill_with_files(disk)
     once = Command("ship", ("true",), once=True)
     workspace = Workspace(root, commands={"ship": once})
-    told = await refusal(workspace, "CommandRunner.run_once", {"command": "ship"})
-    assert told.message == (
+    message = await refusal(workspace, "CommandRunner.run_once", {"command": "ship"})
+    assert message.message == (
         f"could not write the lock that serialises commands, in 'calls': {NAMED}"
     )
-    assert (told.type, told.non_retryable) == (FailureType.SKILL_FAILED, False)
+    assert (message.type, message.non_retryable) == (FailureType.SKILL_FAILED, False)
 
 
 @pytest.mark.parametrize("pages", [0, 2])

@@ -86,5 +86,5 @@ def test_a_cancelled_run_tells_what_it_came_to_and_a_stopped_worker_cancels_noth
 
 def _pending(shop: Project, run: str) -> str | None:
     """What is described of a run with a call in progress."""
-    told = shop.temporal("workflow", "describe", "-w", run)
-    return told if "Pending Activities: 1" in told and "Started" in told else None
+    shown = shop.temporal("workflow", "describe", "-w", run)
+    return shown if "Pending Activities: 1" in shown and "Started" in shown else None

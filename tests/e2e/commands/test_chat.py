@@ -63,9 +63,9 @@ def test_a_session_that_has_ended_is_recorded_as_a_test(desk: Project) -> None:
     done = desk.coterie("chat", "once.yml", "--id", "once", "--script", "script.txt")
     assert (done.returncode, done.stdout) == (0, "you said hello\nyou said bye\n"), done.stderr
     assert "the session once has ended" in done.stderr
-    told = desk.coterie("record", "once", "-o", "once.test.yml", "--team", "once.yml")
-    assert told.returncode == 0, told.stderr
-    assert "2 messages" in told.stdout
+    output = desk.coterie("record", "once", "-o", "once.test.yml", "--team", "once.yml")
+    assert output.returncode == 0, output.stderr
+    assert "2 messages" in output.stdout
     case = yaml.safe_load((desk.folder / "once.test.yml").read_text())["cases"][0]
     assert [(one["message"], one["reply"]) for one in case["messages"]] == [
         ("hello", "you said hello"),

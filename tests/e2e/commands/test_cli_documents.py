@@ -25,7 +25,7 @@ orchestration:
 """
 
 
-def test_every_problem_is_told_with_its_place_and_its_line(quiet_desk: Project) -> None:
+def test_every_problem_is_reported_with_its_place_and_its_line(quiet_desk: Project) -> None:
     (quiet_desk.folder / "wrong.yml").write_text(WRONG)
     done = quiet_desk.coterie("validate", "wrong.yml")
     assert done.returncode == 2

@@ -47,15 +47,15 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
 
 @pytest.mark.parametrize("what", MISTAKES)
 def test_one_sentence_says_what_is_wrong(quiet_desk: Project, what: str) -> None:
-    arguments, told = MISTAKES[what]
+    arguments, shown = MISTAKES[what]
     done = quiet_desk.coterie(*arguments)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert told in sentence(done)
+    assert shown in sentence(done)
     assert not (quiet_desk.folder / ".coterie" / "temporal.db").exists(), "nothing was started"
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("COTERIE_ADDRESS", "somewhere", "host:port"),
         ("COTERIE_TLS", "perhaps", "true and false"),
@@ -63,12 +63,14 @@ def test_one_sentence_says_what_is_wrong(quiet_desk: Project, what: str) -> None
         ("COTERIE_CONFIG", "no-such-folder", "not a folder"),
     ],
 )
-def test_a_wrong_variable_is_named(quiet_desk: Project, name: str, value: str, told: str) -> None:
+def test_a_wrong_variable_is_named(
+    quiet_desk: Project, name: str, value: str, message: str
+) -> None:
     quiet_desk.environment[name] = value
     done = quiet_desk.coterie("plan", "chore")
     assert done.returncode == 2
     assert name in sentence(done)
-    assert told in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize("verb", ["run", "start", "status", "pending", "approve", "result"])
@@ -90,7 +92,7 @@ def test_a_missing_key_is_named_before_anything_starts(quiet_desk: Project) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("- {approval: x, decision: maybe, by: ann}", "d.yml:1: decision"),
         ("# first\n- {approval: x, decision: approve}", "d.yml:2: by"),
@@ -100,11 +102,13 @@ def test_a_missing_key_is_named_before_anything_starts(quiet_desk: Project) -> N
         ("- {approval: x, decision: approve, by: ann}\n- {approval: [", "d.yml:3:1"),
     ],
 )
-def test_a_wrong_decision_is_told_with_its_line(quiet_desk: Project, text: str, told: str) -> None:
+def test_a_wrong_decision_is_reported_with_its_line(
+    quiet_desk: Project, text: str, message: str
+) -> None:
     (quiet_desk.folder / "d.yml").write_text(text + "\n")
     done = quiet_desk.coterie("run", "article", "--decisions", "d.yml")
     assert done.returncode == 2
-    assert told in sentence(done)
+    assert message in sentence(done)
 
 
 def test_a_wrong_call_shows_how_it_goes(quiet_desk: Project) -> None:
@@ -124,6 +128,6 @@ def test_help_and_version_are_no_mistakes(quiet_desk: Project) -> None:
 
 def test_state_keeps_itself_out_of_version_control(quiet_desk: Project) -> None:
     quiet_desk.coterie("server")
-    told = json.loads(quiet_desk.coterie("server", "--status", "--json").stdout)
-    assert told["running"] is True
+    report = json.loads(quiet_desk.coterie("server", "--status", "--json").stdout)
+    assert report["running"] is True
     assert (quiet_desk.folder / ".coterie" / ".gitignore").read_text() == "*\n"

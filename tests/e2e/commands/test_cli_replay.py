@@ -138,7 +138,7 @@ def test_every_open_run_is_replayed_in_a_line_each(desk: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ((), "name a history file or a run, or replay all open runs with --open"),
         (("a", "--open"), "name a history file or a run, or replay all open runs with --open"),
@@ -147,7 +147,9 @@ def test_every_open_run_is_replayed_in_a_line_each(desk: Project) -> None:
         (("--open", "--query", "Colour = 1"), "could not list runs"),
     ],
 )
-def test_a_mistaken_call_is_told(desk: Project, arguments: tuple[str, ...], told: str) -> None:
+def test_a_mistaken_call_is_reported(
+    desk: Project, arguments: tuple[str, ...], message: str
+) -> None:
     done = desk.coterie("replay", *arguments)
     assert done.returncode == 2
-    assert told in sentence(done)
+    assert message in sentence(done)

@@ -1,4 +1,4 @@
-"""A run from one command: begun, watched, decided from elsewhere, told with its reasons."""
+"""A run from one command: begun, watched, decided from elsewhere, explained."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ async def begin_article(desk: Project, id: str) -> None:
     await asks(desk, id)
 
 
-def test_a_run_is_told_with_because_result_and_address(desk: Project) -> None:
+def test_a_run_is_reported_with_because_result_and_address(desk: Project) -> None:
     name = decisions(desk, APPROVED)
     done = desk.coterie("run", "article", "--set", "topic=rain", "--decisions", name)
     assert done.returncode == 0, done.stderr
@@ -222,7 +222,7 @@ def test_a_run_that_no_worker_serves_says_so(
     assert worker.wait(60) == 0, desk.log("worker")
 
 
-async def test_without_a_worker_the_list_and_a_request_are_told_from_the_history(
+async def test_without_a_worker_the_list_and_a_request_are_reported_from_the_history(
     desk: Project,
 ) -> None:
     process = desk.begin("run", "article", "--set", "topic=rain", "--id", "unattended")
@@ -237,7 +237,7 @@ async def test_without_a_worker_the_list_and_a_request_are_told_from_the_history
     )
     [request] = json.loads(listed.stdout)
     assert (request["id"], request["served"]) == ("review/sign_off#1", False)
-    for told in (pending.stdout, shown.stdout):
-        assert "review/sign_off#1" in told
-        assert "no worker serves this run" in told
+    for result in (pending.stdout, shown.stdout):
+        assert "review/sign_off#1" in result
+        assert "no worker serves this run" in result
     assert "unattended" in [run["run"] for run in json.loads(runs.stdout)]

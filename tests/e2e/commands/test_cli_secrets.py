@@ -35,16 +35,16 @@ def test_a_secret_is_printed_nowhere(
     text = f"llm_config:\n  providers:\n    x: {provider}\n{TEAM}"
     (quiet_desk.folder / "team.yml").write_text(text)
     done = quiet_desk.coterie(*command, "team.yml")
-    told = done.stdout + done.stderr
-    assert code in told
+    output = done.stdout + done.stderr
+    assert code in output
     assert done.returncode == 2
     for secret in ("not-a-real-key", "plain-password-of-mine"):
-        assert secret not in told
+        assert secret not in output
 
 
 def test_the_line_is_shown_with_its_key_and_without_its_value(quiet_desk: Project) -> None:
     text = f"llm_config:\n  providers:\n    x: {{api_key: {SECRET}, kind: anthropic}}\n{TEAM}"
     (quiet_desk.folder / "team.yml").write_text(text)
-    told = quiet_desk.coterie("validate", "team.yml").stdout
-    assert "team.yml:3:9: 'api_key' is not a form of this language [E108]\n" in told
-    assert "     3 |     x: {api_key: ***, kind: anthropic}\n       |         ^\n" in told
+    output = quiet_desk.coterie("validate", "team.yml").stdout
+    assert "team.yml:3:9: 'api_key' is not a form of this language [E108]\n" in output
+    assert "     3 |     x: {api_key: ***, kind: anthropic}\n       |         ^\n" in output

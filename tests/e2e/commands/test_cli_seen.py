@@ -15,8 +15,8 @@ def test_a_run_that_ended_tells_why_when_no_worker_is_left(desk: Project) -> Non
     whole = desk.coterie("why", "explained", "only#1")
     assert "came here at" in whole.stdout
     assert "only#1/mark: success" in whole.stdout
-    told = json.loads(desk.coterie("why", "explained", "only", "--json").stdout)
-    assert [visit["team"] for visit in told["visits"]] == ["only"]
+    report = json.loads(desk.coterie("why", "explained", "only", "--json").stdout)
+    assert [visit["team"] for visit in report["visits"]] == ["only"]
     wrong = desk.coterie("why", "explained", "onyl#1")
     assert wrong.returncode == 2
     assert wrong.stderr == "coterie: run 'explained' has no visit 'onyl#1'; it has: only#1\n"
@@ -62,10 +62,10 @@ async def test_watch_shows_the_run_of_another_process_and_leaves_it_alone(desk: 
     until(lambda: "waits for a person: review/sign_off#2" in desk.log("watch"), "the request")
     assert desk.coterie("approve", "watched", "--by", "ben").returncode == 0
     assert plain.wait(timeout=60) == 0
-    told = desk.log("watch")
-    assert "review#1 (failure) -> writing" in told
-    assert told.count("review/sign_off#2 approved by ben") == 2  # then, and at the end
-    assert "watched: completed" in told
+    output = desk.log("watch")
+    assert "review#1 (failure) -> writing" in output
+    assert output.count("review/sign_off#2 approved by ben") == 2  # then, and at the end
+    assert "watched: completed" in output
     again = desk.coterie("watch", "watched", "--verbose")
     assert again.returncode == 0
     assert "writing#1 starts, because the run began" in again.stdout

@@ -1,4 +1,4 @@
-"""`validate` as people and pipelines call it: files, folders, several at once, all told."""
+"""`validate` as people and pipelines call it: files, folders, several at once, all reported."""
 
 import json
 
@@ -43,7 +43,7 @@ def write(desk: Project, **files: str) -> None:
         file.write_text(text)
 
 
-def test_a_problem_is_told_with_all_that_mends_it(quiet_desk: Project) -> None:
+def test_a_problem_is_reported_with_all_that_mends_it(quiet_desk: Project) -> None:
     write(quiet_desk, wrong=WRONG)
     done = quiet_desk.coterie("validate", "wrong.yml")
     assert done.stdout == TOLD
@@ -82,7 +82,7 @@ def test_the_documents_of_a_folder_are_found_at_any_depth(quiet_desk: Project) -
     assert "3 documents read, 4 other files skipped" in done.stderr
 
 
-def test_a_file_that_breaks_off_is_told_although_nobody_knows_what_it_is(
+def test_a_file_that_breaks_off_is_reported_although_nobody_knows_what_it_is(
     quiet_desk: Project,
 ) -> None:
     write(quiet_desk, teams__broken="orchestration:\n  teams: [\n", teams__one=WARNED)
@@ -106,8 +106,8 @@ def test_several_targets_are_read_at_once_and_each_document_once(quiet_desk: Pro
         "validate", "wrong.yml", "teams", "teams/one.yml", "nowhere.yml", "chore", "--json"
     )
     assert done.returncode == 2
-    told = [(problem["file"], problem["code"]) for problem in json.loads(done.stdout)]
-    assert told == [("wrong.yml", "E202"), ("teams/one.yml", "W502"), ("nowhere.yml", "E001")]
+    found = [(problem["file"], problem["code"]) for problem in json.loads(done.stdout)]
+    assert found == [("wrong.yml", "E202"), ("teams/one.yml", "W502"), ("nowhere.yml", "E001")]
     assert "(3 documents read): 2 problems, 1 warning" in done.stderr
 
 

@@ -69,9 +69,9 @@ async def test_two_people_approve_a_changed_offer_and_the_run_is_sent_elsewhere(
     assert "payload.amount is a text, not a number" in wrong.stderr
     first = shop.coterie("approve", "offer", "--by", "ann", "--payload", '{"amount": 90}')
     assert "the approval of ann counts; more people must approve" in first.stdout
-    told = shop.coterie("pending", "offer").stdout
-    assert "approved by 1 of 2: ann" in told
-    assert "amount: 90" in told
+    output = shop.coterie("pending", "offer").stdout
+    assert "approved by 1 of 2: ann" in output
+    assert "amount: 90" in output
     whole = shop.coterie("show", "offer").stdout
     assert "may decide   ann, ben, cleo; 2 must approve" in whole
     assert "changed      amount: 100 -> 90 (ann)" in whole
@@ -112,18 +112,18 @@ async def test_pause_amend_and_resume(shop: Project) -> None:
     result = shop.coterie("result", "held", "--json")
     assert '"said": "new"' in result.stdout
     for late in (("amend", "--set", "word=late"), ("redirect", "second"), ("pause",)):
-        told = shop.coterie(late[0], "held", *late[1:])
-        assert (told.returncode, told.stdout) == (1, "")
-        assert "run 'held' has already ended; see `coterie result held`" in told.stderr
+        output = shop.coterie(late[0], "held", *late[1:])
+        assert (output.returncode, output.stdout) == (1, "")
+        assert "run 'held' has already ended; see `coterie result held`" in output.stderr
 
     started = shop.coterie("start", "team.yml", "--id", "left", "--set", "word=old")
     assert started.returncode == 0, started.stderr
     await asks(shop, "left", "first/sign#1")
     shop.temporal("workflow", "cancel", "-w", "left")
     until(lambda: "stopping" in shop.coterie("status", "left", "--json").stdout, "the end")
-    told = shop.coterie("pause", "left")
-    assert (told.returncode, told.stdout) == (1, "")
-    assert "run 'left' is being cancelled; its cleanup cannot be paused" in told.stderr
+    output = shop.coterie("pause", "left")
+    assert (output.returncode, output.stdout) == (1, "")
+    assert "run 'left' is being cancelled; its cleanup cannot be paused" in output.stderr
 
 
 async def test_a_run_that_begins_with_a_request_is_decided_at_once_after_its_worker_came_back(

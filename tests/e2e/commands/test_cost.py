@@ -1,4 +1,4 @@
-"""What a run cost is told by itself, and out of its history when nobody serves it any more."""
+"""What a run cost is reported by itself, and out of its history when nobody serves it any more."""
 
 import json
 
@@ -25,7 +25,7 @@ answers:
 """
 
 
-def test_a_used_budget_has_its_exit_code_and_its_cost_is_told(desk: Project) -> None:
+def test_a_used_budget_has_its_exit_code_and_its_cost_is_reported(desk: Project) -> None:
     (desk.folder / "spend.yml").write_text(TEAM)
     (desk.folder / "words.yml").write_text(WORDS)
     done = desk.coterie("run", "spend.yml", "--id", "spent", "--verbose")
@@ -34,10 +34,10 @@ def test_a_used_budget_has_its_exit_code_and_its_cost_is_told(desk: Project) -> 
     assert "ended with budget_money" in done.stdout
     assert "50 tokens (40 in, 10 out), 0.05 USD" in done.stdout
     assert desk.coterie("result", "spent").returncode == 21
-    told = desk.coterie("cost", "spent")
-    assert told.returncode == 0, told.stderr
-    assert told.stdout.startswith("spent: 0.05 USD\n")
-    assert "budget   run.money: 0.05 of 0.04 USD (125%), used up; then: stop" in told.stdout
+    output = desk.coterie("cost", "spent")
+    assert output.returncode == 0, output.stderr
+    assert output.stdout.startswith("spent: 0.05 USD\n")
+    assert "budget   run.money: 0.05 of 0.04 USD (125%), used up; then: stop" in output.stdout
     report = json.loads(desk.coterie("cost", "spent", "--json").stdout)
     assert report["models"][0]["name"] == "scripted/demo"
     assert (report["total"]["calls"], report["total"]["cost"]) == (2, 0.05)

@@ -75,9 +75,9 @@ async def test_a_failed_run_goes_on_where_it_failed_and_any_run_from_any_visit(
         assert (shop.folder / "calls.log").read_text().count('"asked"') == 2
         assert isinstance(good["decisions"], list)
         assert {"by": "ann", "run": "bad"}.items() <= cast("Json", good["decisions"][0]).items()
-        told = shop.coterie("status", "good", "--trail").stdout
-        assert "forked from bad at second#1/make/two by ben" in told
-        assert "amended word by ben" in told
+        output = shop.coterie("status", "good", "--trail").stdout
+        assert "forked from bad at second#1/make/two by ben" in output
+        assert "amended word by ben" in output
 
         nowhere = shop.coterie("fork", "good", "--at", "third#1")
         assert nowhere.returncode == 1

@@ -37,10 +37,10 @@ if first:
 async def test_under_random_kills_every_run_comes_to_its_end_and_nothing_paid_is_repeated(
     tmp_path: Path,
 ) -> None:
-    told: list[str] = []
+    shown: list[str] = []
     terms = Terms(runs=6, kills=3, gap=(1.0, 4.0), limit=200)
-    report = await play(tmp_path / "project", 11, terms, told.append)
-    assert report.wrong == [], "\n".join([*told, *report.lines()])
+    report = await play(tmp_path / "project", 11, terms, shown.append)
+    assert report.wrong == [], "\n".join([*shown, *report.lines()])
     assert report.finished == report.runs == 7
     assert report.calls == 7 * 17
 

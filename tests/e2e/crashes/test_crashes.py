@@ -19,7 +19,7 @@ from tests.support.servers.model_server import ModelServer
 RUN = "survivor"
 KILLS = (15, 50, 85, 110)
 """Events of the history at which the worker dies: before and after the approval, and while what
-was made is tested. `make chaos` kills at random, and as often as it is told."""
+was made is tested. `make chaos` kills at random, and as often as the test asks."""
 CONTEXT = '{"requirement": "The totals of the invoices are wrong.", "project": "."}'
 
 

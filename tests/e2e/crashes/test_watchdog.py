@@ -127,7 +127,7 @@ orchestration:
         await handle.signal(WORKER_BLOCKED, {"by": "7@host", "why": "it took 12 s of CPU"})
         await decide(handle, request["id"])
         await handle.result()
-        told = [entry for entry in await trail(handle) if entry.kind == "control"]
-        assert [(entry.status, entry.because) for entry in told] == [
+        found = [entry for entry in await trail(handle) if entry.kind == "control"]
+        assert [(entry.status, entry.because) for entry in found] == [
             ("blocked", "the run blocked worker 7@host: it took 12 s of CPU")
         ]

@@ -11,7 +11,7 @@ from temporalio.client import Client
 
 from tests.support.command_pages import PageCommand, PageFile, page_steps, write_files
 from tests.support.project import BIN, Project, project
-from tests.support.team_tests import read, results, told
+from tests.support.team_tests import failures_text, read, results
 
 _ALL_PAGES = os.environ.get("COTERIE_TEST_PAGES") == "1"
 """`debugging.md` takes half a minute: set it after a change of what commands print."""
@@ -26,7 +26,7 @@ async def test_every_pattern_passes_its_tests(skipping_client: Client, tmp_path:
     files = write_files("patterns.md", tmp_path)
     tests = [read(file) for file in files if file.name.endswith(".test.yml")]
     assert len(tests) == len(files) / 2 == 10
-    assert told(await results(skipping_client, *tests)) == ""
+    assert failures_text(await results(skipping_client, *tests)) == ""
 
 
 def test_every_pattern_is_without_problems(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from coterie.testing.test_runner import CaseResult
 from dsl.model.document import TeamDocument
 from dsl.model.step_kinds.step_base import STEP_KINDS
 from dsl.model.traversal.step_walk import walk
-from tests.support.team_tests import read, results, told
+from tests.support.team_tests import failures_text, read, results
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples" / "language"
@@ -52,7 +52,7 @@ async def outcomes(skipping_client: Client) -> dict[Path, list[CaseResult]]:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.removesuffix(".test.yml"))
 def test_a_team_is_as_its_tests_expect(outcomes: dict[Path, list[CaseResult]], file: Path) -> None:
     assert len(outcomes[file]) == len(read(file).cases)
-    assert told(outcomes[file]) == ""
+    assert failures_text(outcomes[file]) == ""
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.removesuffix(".test.yml"))
@@ -68,7 +68,7 @@ async def test_the_team_of_a_new_project_is_as_its_tests_expect(
     [file] = (tmp_path / "new" / "config" / "teams").glob("*.test.yml")
     test = read(file)
     assert [problem.message for problem in test.warnings] == []
-    assert told(await results(skipping_client, test)) == ""
+    assert failures_text(await results(skipping_client, test)) == ""
 
 
 async def test_the_team_of_a_new_tool_is_as_its_tests_expect(
@@ -78,7 +78,7 @@ async def test_the_team_of_a_new_tool_is_as_its_tests_expect(
     [file] = (tmp_path / "config" / "teams").glob("*.test.yml")
     test = read(file)
     assert [problem.message for problem in test.warnings] == []
-    assert told(await results(skipping_client, test)) == ""
+    assert failures_text(await results(skipping_client, test)) == ""
 
 
 def test_every_shipped_team_has_tests() -> None:

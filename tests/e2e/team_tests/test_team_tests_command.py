@@ -102,12 +102,12 @@ def test_a_wrong_file_is_exit_code_2_and_nothing_runs(shop: Project) -> None:
 
 
 def test_command_reports_a_file_that_is_not_a_test(shop: Project) -> None:
-    told = {
+    found = {
         "nowhere.test.yml": "nowhere.test.yml does not exist",
         "coterie.yml": "coterie.yml is not a test file: test files end in .test.yml",
         "invoicing": "no test file in invoicing; test files end in .test.yml",
     }
-    for target, message in told.items():
+    for target, message in found.items():
         done = shop.coterie("test", target)
         assert (done.returncode, done.stderr) == (2, f"coterie: {message}\n")
 
@@ -162,8 +162,8 @@ def test_an_event_of_a_team_that_no_case_runs_is_reported(shop: Project) -> None
         "cases:\n  - { name: not signed, expect: { end: completed } }\n"
     )
     (folder / "letter.test.yml").write_text(rejected)
-    told = "letter.test.yml: no case runs the team 'send', so its event 'sent' is not tested"
-    assert told in shop.coterie("test").stderr
+    text = "letter.test.yml: no case runs the team 'send', so its event 'sent' is not tested"
+    assert text in shop.coterie("test").stderr
     signed = "    decisions: [{ decision: approve, by: ada }]\n"
     both = rejected + "  - name: signed\n" + signed
     (folder / "letter.test.yml").write_text(both)

@@ -8,7 +8,7 @@ from temporalio.client import Client
 from coterie.testing.files.test_reader import Case
 from coterie.testing.files.test_writer import yaml_of
 from coterie.testing.recording.recorder import recorded, recorded_run
-from tests.support.team_tests import read, results, told, written
+from tests.support.team_tests import failures_text, read, results, written
 
 TEAM = """
 llm_config:
@@ -79,7 +79,7 @@ async def test_each_person_is_heard_once_with_what_they_changed_and_so_it_is_rec
 ) -> None:
     file = written(tmp_path, TEAM, TESTS)
     found = await results(skipping_client, file)
-    assert told(found) == ""
+    assert failures_text(found) == ""
     for case, result in zip(file.cases, found, strict=True):
         run = await recorded_run(skipping_client, result.run)
         document = recorded(run, team="made.yml", workspace=None)
@@ -87,7 +87,7 @@ async def test_each_person_is_heard_once_with_what_they_changed_and_so_it_is_rec
         again = read(tmp_path / "again.test.yml")
         taken = sorted(_told_of(again.cases[0]))
         assert taken == sorted(_told_of(case)), case.name
-        assert told(await results(skipping_client, again)) == ""
+        assert failures_text(await results(skipping_client, again)) == ""
 
 
 def _told_of(case: Case) -> Iterator[tuple[object, ...]]:
@@ -133,7 +133,7 @@ cases:
 async def test_a_budget_is_extended_by_what_the_payload_says(
     skipping_client: Client, tmp_path: Path
 ) -> None:
-    assert told(await results(skipping_client, written(tmp_path, BUDGET, EXTENDED))) == ""
+    assert failures_text(await results(skipping_client, written(tmp_path, BUDGET, EXTENDED))) == ""
 
 
 STEERED = """
@@ -169,7 +169,7 @@ async def test_a_redirect_and_a_skip_are_tested_and_recorded(
     skipping_client: Client, tmp_path: Path
 ) -> None:
     [result] = await results(skipping_client, written(tmp_path, STEERED, STEERING))
-    assert told([result]) == ""
+    assert failures_text([result]) == ""
     run = await recorded_run(skipping_client, result.run)
     document = recorded(run, team="made.yml", workspace=None)
     (tmp_path / "again.test.yml").write_text(yaml_of(document, "Recorded."))
@@ -177,7 +177,7 @@ async def test_a_redirect_and_a_skip_are_tested_and_recorded(
     [redirect], [skip] = again.cases[0].document.redirects, again.cases[0].document.skips
     assert (redirect.team, redirect.by, round(redirect.after / 60)) == ("archive", "ops", 10)
     assert (skip.task, skip.value, round(skip.after / 60)) == ("draft/late", {"ok": True}, 20)
-    assert told(await results(skipping_client, again)) == ""
+    assert failures_text(await results(skipping_client, again)) == ""
 
 
 async def test_a_redirect_that_is_refused_fails_its_case_with_the_refusal(
@@ -191,7 +191,7 @@ cases:
   - name: never sent
     redirects: [{ team: archive, during: archive/file }]
 """
-    text = told(await results(skipping_client, written(tmp_path, STEERED, cases)))
+    text = failures_text(await results(skipping_client, written(tmp_path, STEERED, cases)))
     assert "the redirect to archive: the run must refuse it, and accepted it" in text
     assert "the run was never redirected to archive" in text
 
@@ -213,7 +213,7 @@ cases:
 """
 
 
-async def test_a_crash_that_cannot_come_is_told_as_it_is(
+async def test_a_crash_that_cannot_come_is_reported_as_it_is(
     skipping_client: Client, tmp_path: Path
 ) -> None:
     found = await results(skipping_client, written(tmp_path, CRASHES, CRASHED))

@@ -14,7 +14,7 @@ from coterie.testing.files.test_document import (
     TrailCheck,
 )
 from coterie.testing.test_report import result_text
-from tests.support.team_tests import read, results, told
+from tests.support.team_tests import failures_text, read, results
 
 PAGE = (Path(__file__).parents[3] / "docs" / "testing.md").read_text()
 FILES = dict(re.findall(r"```yaml\n# (\S+)\n(.*?)```", PAGE, re.DOTALL))
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 async def test_every_example_is_as_expected(skipping_client: Client, folder: Path) -> None:
     files = [read(folder / name) for name in FILES if ".test." in name]
     assert len(files) == 3
-    assert told(await results(skipping_client, *files)) == ""
+    assert failures_text(await results(skipping_client, *files)) == ""
 
 
 async def test_the_report_is_what_a_wrong_expectation_prints(

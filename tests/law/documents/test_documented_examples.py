@@ -202,7 +202,7 @@ def test_a_common_mistake_has_its_code_and_its_cure_has_none(title: str) -> None
 
 
 @pytest.mark.parametrize("title", MISTAKES)
-def test_a_common_mistake_is_told_by_validate_as_the_page_says(
+def test_a_common_mistake_is_reported_by_validate_as_the_page_says(
     title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong, right = (placed(block, in_plan=False) for block in blocks(MISTAKES[title]))
@@ -212,8 +212,8 @@ def test_a_common_mistake_is_told_by_validate_as_the_page_says(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "team.yml").write_text(wrong)
     main(["validate", "team.yml"])
-    (told,) = re.findall(r"^```text\n(.*?)^```$", MISTAKES[title], re.MULTILINE | re.DOTALL)
-    assert capsys.readouterr().out == told
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", MISTAKES[title], re.MULTILINE | re.DOTALL)
+    assert capsys.readouterr().out == shown
     (tmp_path / "team.yml").write_text(right)
     assert main(["validate", "team.yml"]) == 0
     assert capsys.readouterr() == ("", "team.yml: no problems\n")

@@ -1,4 +1,4 @@
-"""A webhook's receiver: a real HTTP server that keeps what it is sent and answers as it is told."""
+"""A real HTTP server that receives webhooks, keeps them, and answers as the test asks."""
 
 import json
 import threading
@@ -17,7 +17,7 @@ class Delivery:
     body: bytes
 
     @property
-    def told(self) -> Any:
+    def message(self) -> Any:
         """The body as JSON."""
         return json.loads(self.body)
 
@@ -34,9 +34,9 @@ class Receiver:
     """With each answer."""
     closed: threading.Event = field(default_factory=threading.Event)
 
-    def told(self) -> list[tuple[str, int]]:
+    def moments(self) -> list[tuple[str, int]]:
         """`(what, number)` of everything that came."""
-        return [(one.told["what"], one.told["number"]) for one in self.deliveries]
+        return [(one.message["what"], one.message["number"]) for one in self.deliveries]
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from coterie.storage.wire import data_converter
 
 
 class Recorded(Interceptor):
-    """Answers with histories; every query fails as it is told to."""
+    """Answers with histories; every query fails as the test asks."""
 
     def __init__(self, histories: Sequence[WorkflowHistory]) -> None:
         self.histories = {history.workflow_id: history for history in histories}

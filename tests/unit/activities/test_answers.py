@@ -54,7 +54,7 @@ def test_the_outermost_value_is_taken_whole(text: str, data: JsonValue) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "the answer is empty"),
         (" \n", "the answer is empty"),
@@ -66,8 +66,8 @@ def test_the_outermost_value_is_taken_whole(text: str, data: JsonValue) -> None:
         ('As in [1]: {"verdict": "yes"}', "contains 2 JSON values"),
     ],
 )
-def test_none_and_several_values_are_told_and_not_guessed(text: str, told: str) -> None:
-    assert told in problem(text)
+def test_none_and_several_values_are_reported_and_not_guessed(text: str, message: str) -> None:
+    assert message in problem(text)
 
 
 @pytest.mark.parametrize(
@@ -87,21 +87,21 @@ def test_the_inside_of_a_broken_value_is_never_taken(text: str) -> None:
     assert problem(text).startswith("the answer is not JSON: ")
 
 
-def test_a_broken_value_is_told_with_its_place() -> None:
+def test_a_broken_value_is_reported_with_its_place() -> None:
     assert problem('```json\n{\n  "a": 1\n  "b": 2\n}\n```') == (
         "the answer is not JSON: Expecting ',' delimiter at line 4 column 3, "
         'near \'``json\\n{\\n  "a": 1\\n  "b": 2\\n}\\n```\''
     )
 
 
-def test_a_bracket_too_many_is_told_with_its_place() -> None:
+def test_a_bracket_too_many_is_reported_with_its_place() -> None:
     assert problem('Done: {"a": 1}}').startswith(
         "the answer is not JSON: Unmatched closing bracket at line 1 column 15"
     )
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ('{"a": 1, "b": {"a": 2, "a": 3}}', "has the key 'a' twice in one object"),
         ('{"a": NaN}', "contains NaN, which is not a JSON number"),
@@ -114,8 +114,8 @@ def test_a_bracket_too_many_is_told_with_its_place() -> None:
         ("1" * 5000, "Exceeds the limit"),
     ],
 )
-def test_json_that_not_every_reader_can_read_is_refused(text: str, told: str) -> None:
-    assert told in problem(text)
+def test_json_that_not_every_reader_can_read_is_refused(text: str, message: str) -> None:
+    assert message in problem(text)
 
 
 def test_half_a_character_in_a_plain_text_is_refused_too() -> None:

@@ -1,4 +1,4 @@
-"""Answers against their schema: every error told shortly, and no power to the schema."""
+"""Answers against their schema: every error reported shortly, and no power to the schema."""
 
 import pytest
 from pydantic import JsonValue
@@ -30,7 +30,7 @@ def test_an_answer_that_meets_the_schema_has_no_errors() -> None:
     assert schema_errors({"verdict": "no", "findings": [{"line": 3, "file": "a.py"}]}, REVIEW) == []
 
 
-def test_all_errors_are_told_with_their_paths() -> None:
+def test_all_errors_are_reported_with_their_paths() -> None:
     result = parse_answer('{"verdict": "maybe", "findings": [{"line": 0}], "more": 1}', REVIEW)
     assert result == AnswerProblem(
         "the answer does not match the output schema: "
@@ -41,17 +41,17 @@ def test_all_errors_are_told_with_their_paths() -> None:
     )
 
 
-def test_many_errors_are_told_in_part() -> None:
-    told = schema_errors([str(n) for n in range(500)], {"items": {"type": "integer"}})
-    assert len(told) == 11
-    assert told[0] == "$[0]: '0' is not of type 'integer'"
-    assert told[-1] == "and others"
+def test_many_errors_are_reported_in_part() -> None:
+    shown = schema_errors([str(n) for n in range(500)], {"items": {"type": "integer"}})
+    assert len(shown) == 11
+    assert shown[0] == "$[0]: '0' is not of type 'integer'"
+    assert shown[-1] == "and others"
 
 
 def test_a_large_value_is_not_quoted_in_full() -> None:
-    (told,) = schema_errors({"a": "x" * 10_000}, {"type": "array"})
-    assert len(told) < 300
-    assert told.endswith("is not of type 'array'")
+    (shown,) = schema_errors({"a": "x" * 10_000}, {"type": "array"})
+    assert len(shown) < 300
+    assert shown.endswith("is not of type 'array'")
 
 
 def test_answer_error_names_the_nearest_alternative() -> None:
@@ -77,7 +77,7 @@ def test_a_schema_of_an_older_draft_is_read_as_the_current_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "message"),
     [
         (
             {"$ref": "#/definitions/a", "definitions": {"a": {}}, "maxItems": 1},
@@ -89,11 +89,11 @@ def test_a_schema_of_an_older_draft_is_read_as_the_current_one() -> None:
         ({"$schema": "https://example.com/mine"}, "'https://example.com/mine' is not"),
     ],
 )
-def test_keyword_with_another_meaning_in_its_draft_is_refused(schema: Json, told: str) -> None:
+def test_keyword_with_another_meaning_in_its_draft_is_refused(schema: Json, message: str) -> None:
     draft: Json = {"$schema": "http://json-schema.org/draft-07/schema#"}
     with pytest.raises(SchemaFault) as raised:
         schema_errors("x", {**draft, **schema})
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_a_recursive_schema_is_followed_as_deep_as_the_answer() -> None:
@@ -120,7 +120,7 @@ def test_a_pattern_that_backtracks_for_ever_elsewhere_ends_at_once_here(schema: 
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "message"),
     [
         ({"type": "sting"}, r"not a valid JSON Schema, at \$.type: 'sting' is not one of"),
         ({"properties": []}, r"not a valid JSON Schema, at \$.properties"),
@@ -133,22 +133,24 @@ def test_a_pattern_that_backtracks_for_ever_elsewhere_ends_at_once_here(schema: 
         ({"$defs": {"x": {"pattern": "(?=a)"}}}, r"pattern '\(\?=a\)' is not supported"),
     ],
 )
-def test_a_schema_that_cannot_be_used_is_refused_beforehand(schema: Json, told: str) -> None:
-    with pytest.raises(SchemaFault, match=told):
+def test_a_schema_that_cannot_be_used_is_refused_beforehand(schema: Json, message: str) -> None:
+    with pytest.raises(SchemaFault, match=message):
         schema_errors("x", schema)
     assert schema_fault(schema) is not None
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "message"),
     [
         ({"$ref": "#/$defs/none"}, "refers to '#/.defs/none', which it does not define"),
         ({"$ref": "#nowhere"}, "refers to '#nowhere', which it does not define"),
         ({"$ref": "#"}, "refers to itself without end"),
     ],
 )
-def test_a_schema_that_leads_nowhere_is_found_when_it_is_followed(schema: Json, told: str) -> None:
-    with pytest.raises(SchemaFault, match=told):
+def test_a_schema_that_leads_nowhere_is_found_when_it_is_followed(
+    schema: Json, message: str
+) -> None:
+    with pytest.raises(SchemaFault, match=message):
         schema_errors("x", schema)
 
 

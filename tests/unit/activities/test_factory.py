@@ -88,7 +88,7 @@ def test_an_agent_is_made_from_the_merged_persona_its_name_and_the_whole_configu
 
 
 @pytest.mark.parametrize(
-    ("changes", "kind", "told"),
+    ("changes", "kind", "message"),
     [
         ({"name": None, "agent_type": "nope"}, AgentRefused, "needs `name`"),
         ({"agent_type": None, "persona_key": "nope"}, AgentRefused, "needs `agent_type`"),
@@ -101,17 +101,17 @@ def test_an_agent_is_made_from_the_merged_persona_its_name_and_the_whole_configu
 def test_the_steps_come_in_order_and_nothing_is_made_after_a_failed_one(
     changes: Json,
     kind: type[AgentRefused],
-    told: str,
+    message: str,
     made: list[tuple[tuple[object, ...], dict[str, Any]]],
 ) -> None:
-    """Extract, then the class, then the persona, then the agent: the first fault is told."""
-    with pytest.raises(AgentRefused, match=told) as caught:
+    """Extract, then the class, then the persona, then the agent: the first fault is reported."""
+    with pytest.raises(AgentRefused, match=message) as caught:
         recording_factory().create_agent({**TASK, "agent_type": "recorder", **changes})
     assert type(caught.value) is kind
     assert made == []
 
 
-def test_an_unknown_persona_is_told_with_what_there_is_and_the_nearest() -> None:
+def test_an_unknown_persona_is_reported_with_what_there_is_and_the_nearest() -> None:
     with pytest.raises(UnknownPersona) as caught:
         AgentFactory(CONFIG).create_agent({**TASK, "persona_key": "solution_designer"})
     assert str(caught.value) == (
@@ -120,7 +120,7 @@ def test_an_unknown_persona_is_told_with_what_there_is_and_the_nearest() -> None
     )
 
 
-def test_an_unknown_agent_type_is_told_with_what_there_is_and_the_nearest() -> None:
+def test_an_unknown_agent_type_is_reported_with_what_there_is_and_the_nearest() -> None:
     with pytest.raises(UnknownAgentType) as caught:
         recording_factory().create_agent({**TASK, "agent_type": "generic_singel_shot"})
     assert str(caught.value) == (
@@ -243,16 +243,16 @@ def test_a_task_says_which_prompt_is_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent_type", "persona_key", "told"),
+    ("agent_type", "persona_key", "message"),
     [
         ("generic_orchestrating", "solution_designer_v1", "has no `execution_plan`"),
         ("generic_single_shot", "standard_coder_persona", "would ignore the execution_plan"),
     ],
 )
 def test_an_agent_type_and_a_persona_that_do_not_fit_are_refused(
-    agent_type: str, persona_key: str, told: str
+    agent_type: str, persona_key: str, message: str
 ) -> None:
-    with pytest.raises(AgentRefused, match=f"'design_solution'.*{told}"):
+    with pytest.raises(AgentRefused, match=f"'design_solution'.*{message}"):
         AgentFactory(CONFIG).create_agent(
             {**TASK, "agent_type": agent_type, "persona_key": persona_key}
         )
@@ -263,13 +263,15 @@ class WithoutProcess(BaseAgent):
 
 
 @pytest.mark.parametrize(
-    ("types", "told"),
+    ("types", "message"),
     [
         ({"generic_single_shot": Recorder}, "'generic_single_shot' is built in"),
         ({"mine": dict}, "'mine' must be a subclass of BaseAgent"),
         ({"mine": WithoutProcess}, r"'mine' must implement process\(context\)"),
     ],
 )
-def test_an_agent_type_that_cannot_be_one_is_refused_at_registration(types: Any, told: str) -> None:
-    with pytest.raises(AgentRefused, match=told):
+def test_an_agent_type_that_cannot_be_one_is_refused_at_registration(
+    types: Any, message: str
+) -> None:
+    with pytest.raises(AgentRefused, match=message):
         AgentFactory(CONFIG, types)

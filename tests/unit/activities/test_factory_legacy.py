@@ -32,15 +32,15 @@ def test_a_class_outside_the_allowed_packages_is_refused_and_never_imported(
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "message"),
     [
         ("Discovery", "must have the form package.module.Class"),
         ("tests..Discovery", "must have the form package.module.Class"),
         ("tests.support/x.Discovery", "must have the form package.module.Class"),
     ],
 )
-def test_a_path_that_is_none_is_refused_in_one_sentence(path: str, told: str) -> None:
-    with pytest.raises(AgentRefused, match=told) as caught:
+def test_a_path_that_is_none_is_refused_in_one_sentence(path: str, message: str) -> None:
+    with pytest.raises(AgentRefused, match=message) as caught:
         check_agent_path(path, ["tests"])
     assert "\n" not in str(caught.value)
 

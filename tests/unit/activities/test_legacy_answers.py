@@ -23,7 +23,7 @@ def test_mappings_lists_and_tuples_arrive_as_json_and_share_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         (date(2025, 4, 29), "data is a date"),
         ({"a": [0, {1, 2}]}, "data.a[1] is a set"),
@@ -35,10 +35,10 @@ def test_mappings_lists_and_tuples_arrive_as_json_and_share_nothing() -> None:
         ({"\ud800": 1}, "data contains half of a surrogate pair"),
     ],
 )
-def test_value_that_json_does_not_have_is_named_with_its_path(value: object, told: str) -> None:
+def test_value_that_json_does_not_have_is_named_with_its_path(value: object, message: str) -> None:
     with pytest.raises(NotJson) as caught:
         as_json(value, "data")
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(message)
 
 
 def test_a_value_that_holds_itself_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""The scripted changes, applied by the real skills, do to the example what is told of them."""
+"""The scripted changes, applied by the real skills, do to the example what is reported of them."""
 
 import shutil
 import subprocess

@@ -90,7 +90,7 @@ def test_a_team_that_fails_is_taken_care_of(team: str) -> None:
     assert choose(TEAMS[team], Facts(context={}, tasks=tasks)).next_team == "handle_error"
 
 
-def told(stopped: str, tasks: Outcomes) -> dict[str, JsonValue]:
+def facts_of(stopped: str, tasks: Outcomes) -> dict[str, JsonValue]:
     """What the error team's first task makes of a failed team."""
     step = TEAMS["handle_error"].steps[0]
     assert isinstance(step, SetStep)
@@ -103,7 +103,7 @@ def test_the_error_team_tells_who_stopped_and_why() -> None:
         "run_tests": Outcome.succeeded({}),
         "read_result": Outcome.failed("SkillFailed", "the disk is gone"),
     }
-    assert told("test_automation", tasks) == {
+    assert facts_of("test_automation", tasks) == {
         "stopped": "test_automation",
         "kind": "SkillFailed",
         "message": "the disk is gone",

@@ -19,7 +19,7 @@ def test_options_stand_before_between_or_after_names(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["pause"], "the following arguments are required: RUN"),
         (["pause", "run", "--whom", "ann"], "unrecognized arguments: --whom ann"),
@@ -27,8 +27,8 @@ def test_options_stand_before_between_or_after_names(words: list[str]) -> None:
     ],
 )
 def test_command_line_reports_missing_and_unknown_arguments(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
         parsed(words)
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -39,13 +39,13 @@ def test_a_command_ends_with_one_sentence_when_the_system_refuses_a_file(
 
     monkeypatch.setattr("coterie.cli.load", refused)
     assert main(["runs"]) == ExitCode.CALL_WRONG
-    told = capsys.readouterr().err
-    assert told.startswith("coterie: /some/file: ")
-    assert os.strerror(number) in told
-    assert told.count("\n") == 1
+    output = capsys.readouterr().err
+    assert output.startswith("coterie: /some/file: ")
+    assert os.strerror(number) in output
+    assert output.count("\n") == 1
 
 
-def test_a_bug_is_logged_with_its_traceback_and_told_in_one_line(
+def test_a_bug_is_logged_with_its_traceback_and_reported_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def defect(*_: object) -> ExitCode:
@@ -54,11 +54,11 @@ def test_a_bug_is_logged_with_its_traceback_and_told_in_one_line(
     monkeypatch.setattr("coterie.commands.documents.limits.run", defect)
     monkeypatch.chdir(tmp_path)
     assert main(["limits", "team.yml"]) == ExitCode.BUG
-    told = capsys.readouterr().err
+    output = capsys.readouterr().err
     [log] = (tmp_path / ".coterie").glob("bug-*.log")
-    assert told.startswith("coterie: a bug: KeyError. ")
-    assert str(log) in told
-    assert told.count("\n") == 1
+    assert output.startswith("coterie: a bug: KeyError. ")
+    assert str(log) in output
+    assert output.count("\n") == 1
     written = log.read_text()
     assert "Traceback" in written
     assert "coterie limits team.yml" in written
@@ -109,7 +109,7 @@ def test_a_file_of_ours_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_bug_is_told_when_its_log_cannot_be_kept(
+def test_a_bug_is_reported_when_its_log_cannot_be_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = load({}, tmp_path)
@@ -120,13 +120,13 @@ def test_a_bug_is_told_when_its_log_cannot_be_kept(
         assert bugs.report(KeyError("lost"), ["runs"], settings) == ExitCode.BUG
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    told = capsys.readouterr().err
-    assert told.startswith("coterie: a bug: KeyError: 'lost'; could not write the details to ")
-    assert "(File too large)" in told
+    output = capsys.readouterr().err
+    assert output.startswith("coterie: a bug: KeyError: 'lost'; could not write the details to ")
+    assert "(File too large)" in output
 
 
 @needs_full
-def test_a_full_log_is_told_once_and_without_a_traceback(
+def test_a_full_log_is_reported_once_and_without_a_traceback(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     handler = PrivateLogFile(FULL)

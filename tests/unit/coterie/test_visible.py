@@ -77,8 +77,8 @@ def test_a_failing_command_cannot_print_a_line_of_ours(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     main(["validate", "none\ncoterie: all is well\x1b[2J"])
-    told = capsys.readouterr()
-    assert not CONTROL.search(told.out + told.err)
+    output = capsys.readouterr()
+    assert not CONTROL.search(output.out + output.err)
     with pytest.raises(Exception, match="is not JSON"):
         read_value(load(), "--payload", HOSTILE)
 

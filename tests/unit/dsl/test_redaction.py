@@ -120,7 +120,7 @@ def test_a_place_within_a_secret_is_shown_at_its_beginning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (
             f"a step: it has {{'api_key': '{SECRET}', 'x': 1}}",
@@ -134,8 +134,10 @@ def test_a_place_within_a_secret_is_shown_at_its_beginning() -> None:
         ("add `token:`", None),
     ],
 )
-def test_a_sentence_repeats_no_secret_and_loses_nothing_else(text: str, told: str | None) -> None:
-    assert redacted(text) == (text if told is None else told)
+def test_a_sentence_repeats_no_secret_and_loses_nothing_else(
+    text: str, message: str | None
+) -> None:
+    assert redacted(text) == (text if message is None else message)
 
 
 def test_no_part_of_a_problem_has_the_secret() -> None:

@@ -33,19 +33,19 @@ def test_a_comparison_names_its_baseline_and_holds_runs_of_one_pair_together() -
         row("coterie", 4.0),
         row("handwritten", 4.0),
     ]
-    told = comparison(rows, HANDWRITTEN)
-    assert told["baseline"] == "handwritten"
-    assert told["runner"] == "SandboxedWorkflowRunner of the SDK"
+    shown = comparison(rows, HANDWRITTEN)
+    assert shown["baseline"] == "handwritten"
+    assert shown["runner"] == "SandboxedWorkflowRunner of the SDK"
     assert (
-        told["sandbox"]
+        shown["sandbox"]
         == COTERIE.sandbox
         == "restrictions() of coterie/runtime/workflow_sandbox.py"
     )
-    assert told["pairs"] == 3
-    assert told["worker_cpu_ms_per_step"] == 1.0
-    assert told["worker_cpu_ms_per_step_least"] == 0.9
-    assert told["worker_cpu_ms_per_step_most"] == 1.2
-    assert told["bytes_per_step"] == 1.0
+    assert shown["pairs"] == 3
+    assert shown["worker_cpu_ms_per_step"] == 1.0
+    assert shown["worker_cpu_ms_per_step_least"] == 0.9
+    assert shown["worker_cpu_ms_per_step_most"] == 1.2
+    assert shown["bytes_per_step"] == 1.0
 
 
 def test_the_interpreter_of_the_bench_measures_every_size_of_context() -> None:

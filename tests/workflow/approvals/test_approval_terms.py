@@ -87,16 +87,16 @@ async def test_silence_reminds_escalates_twice_and_decides_over_nine_days(
         handle: Handle = await running.start(text, CONTEXT)
         result = await handle.result()
         assert result["context"]["signed"]["by"] == "deadline"
-        told = [entry for entry in await trail(handle) if entry.kind == "approval"]
-        assert [entry.status for entry in told] == [
+        found = [entry for entry in await trail(handle) if entry.kind == "approval"]
+        assert [entry.status for entry in found] == [
             "escalated",
             "reminded",
             "escalated",
             "reminded",
             "approved",
         ]
-        assert "also goes to cleo, dan" in told[2].because
-        days = [_days(began.isoformat(), entry.at) for entry in told]
+        assert "also goes to cleo, dan" in found[2].because
+        days = [_days(began.isoformat(), entry.at) for entry in found]
         assert days == [2, 4, 5, 8, 9]
 
 
@@ -116,8 +116,8 @@ async def test_a_pause_of_three_days_moves_all_of_it_by_three_days(
         assert (await asked(handle))["id"] == request["id"]
         await handle.signal("resume", {"by": "ann"})
         await failure(handle)
-        told = [entry for entry in await trail(handle) if entry.kind == "approval"]
-        days = [(entry.status, _days(began.isoformat(), entry.at)) for entry in told]
+        found = [entry for entry in await trail(handle) if entry.kind == "approval"]
+        days = [(entry.status, _days(began.isoformat(), entry.at)) for entry in found]
         assert days == [("reminded", 7), ("escalated", 8), ("reminded", 11), ("rejected", 12)]
 
 
@@ -246,7 +246,7 @@ async def test_a_program_that_writes_null_for_what_it_leaves_out_may_decide(
 
 
 @pytest.mark.parametrize(
-    ("editable", "payload", "decision", "told"),
+    ("editable", "payload", "decision", "message"),
     [
         ("false", {"notes": [], "pages": 1}, "approve", "lacks `editable: true`"),
         ("true", {"notes": []}, "approve", "payload has the keys notes, not notes, pages"),
@@ -256,13 +256,18 @@ async def test_a_program_that_writes_null_for_what_it_leaves_out_may_decide(
     ],
 )
 async def test_a_change_of_another_shape_is_refused(
-    env: WorkflowEnvironment, tmp_path: Path, editable: str, payload: Json, decision: str, told: str
+    env: WorkflowEnvironment,
+    tmp_path: Path,
+    editable: str,
+    payload: Json,
+    decision: str,
+    message: str,
 ) -> None:
     async with engine(env, tmp_path, []) as running:
         handle: Handle = await running.start(document(editable=editable), CONTEXT)
         request = await asked(handle)
         given = {"id": request["id"], "decision": decision, "by": "ann", "payload": payload}
-        assert told in await refused(handle, given)
+        assert message in await refused(handle, given)
 
 
 async def test_remembered_approval_answers_an_equal_request(
@@ -306,5 +311,5 @@ async def test_a_run_can_be_sent_to_another_team(env: WorkflowEnvironment, tmp_p
         assert await handle.execute_update("redirect", given) == "late"
         await decide(handle, request["id"])
         assert (await handle.result())["context"]["why"] == "redirected"
-        told = [entry.because for entry in await trail(handle) if entry.kind == "route"]
-        assert told[0] == "redirected to late by ann: it is late"
+        reasons = [entry.because for entry in await trail(handle) if entry.kind == "route"]
+        assert reasons[0] == "redirected to late by ann: it is late"

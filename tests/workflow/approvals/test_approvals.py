@@ -71,7 +71,7 @@ async def test_a_rejection_is_a_failure_that_routing_takes_care_of(
 
 
 @pytest.mark.parametrize(
-    ("payload", "code", "told"),
+    ("payload", "code", "message"),
     [
         (
             {"id": "review/other#1", "decision": "approve", "by": "ann"},
@@ -106,7 +106,7 @@ async def test_a_rejection_is_a_failure_that_routing_takes_care_of(
     ],
 )
 async def test_a_decision_that_cannot_be_taken_is_refused_at_once_with_a_code(
-    env: WorkflowEnvironment, tmp_path: Path, payload: object, code: str, told: str
+    env: WorkflowEnvironment, tmp_path: Path, payload: object, code: str, message: str
 ) -> None:
     async with engine(env, tmp_path, []) as running:
         handle: Handle = await running.start(document(), CONTEXT)
@@ -114,7 +114,7 @@ async def test_a_decision_that_cannot_be_taken_is_refused_at_once_with_a_code(
         error = await refusal(handle, payload)
         assert error.type == code
         assert error.details[0]["code"] == code
-        assert told in error.message
+        assert message in error.message
         [waiting] = await handle.query("pending")
         assert waiting["id"] == "review/sign#1", "a refusal changes nothing"
         events = (await handle.fetch_history()).events

@@ -92,8 +92,8 @@ async def test_the_terms_of_an_approval_hold_before_a_call(
         assert (await silent.result())["context"]["why"] == "redirected"
         entries = await trail(silent)
         assert path_of(entries) == ["only", "late"]
-        told = [entry.status for entry in entries if entry.kind == "approval"]
-        assert told == ["reminded", "reminded", "reminded", "failure"]
+        found = [entry.status for entry in entries if entry.kind == "approval"]
+        assert found == ["reminded", "reminded", "reminded", "failure"]
 
 
 async def test_an_approver_may_change_what_is_sent_and_nothing_in_it_is_a_template(
@@ -128,7 +128,7 @@ async def test_a_changed_answer_meets_the_schema_that_the_agent_declares(
         handle: Handle = await running.start(document(RATE, "{at: after, editable: true}"), CONTEXT)
         request = await asked(handle)
         assert request["show"] == {"score": 3, "why": "fair"}
-        for payload, told in (
+        for payload, shown in (
             ({"score": 9, "why": "x"}, "payload.score is 9, not at most 5"),
             ({"score": "9", "why": "x"}, "payload.score is a text, not a whole number"),
             ({"score": 4}, "payload lacks the key 'why'"),
@@ -136,7 +136,7 @@ async def test_a_changed_answer_meets_the_schema_that_the_agent_declares(
         ):
             given = {"id": request["id"], "decision": "approve", "by": "ann", "payload": payload}
             error = await refusal(handle, given)
-            assert (error.type, error.message) == ("BadPayload", told)
+            assert (error.type, error.message) == ("BadPayload", shown)
         await approve(handle, request["id"], {"score": 5, "why": "good"})
         result = await handle.result()
         assert result["output"]["rate"] == {"score": 5, "why": "good"}

@@ -36,11 +36,11 @@ def turn(number: int, *calls: Json, **more: Any) -> Json:
 async def test_an_injected_call_waits_for_a_person_and_sends_nothing(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
-    told = "ann rejected it: because"
+    reasons = "ann rejected it: because"
     answers = [
         turn(1, LOOK, PAGE),
         turn(2, SEND),
-        {"task": "act", "turn": 3, "answer": "Done.", "contains": told},
+        {"task": "act", "turn": 3, "answer": "Done.", "contains": reasons},
     ]
     async with engine(env, tmp_path, answers) as running:
         handle: Any = await running.start(plan())

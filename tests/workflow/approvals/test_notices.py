@@ -1,4 +1,4 @@
-"""People are told once of each moment of a request, beside the run and never in its way."""
+"""People are notified once of each moment of a request, beside the run and never in its way."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -31,7 +31,7 @@ def document(terms: str = TERMS) -> str:
     return TEAM.replace("TERMS", terms)
 
 
-async def test_each_moment_of_a_request_is_told_once_and_what_names_no_channel_is_not(
+async def test_each_moment_of_a_request_is_reported_once_and_what_names_no_channel_is_not(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     with receiver() as there:
@@ -42,9 +42,15 @@ async def test_each_moment_of_a_request_is_told_once_and_what_names_no_channel_i
             await failure(handle)
             run = handle.id
             calls = await scheduled(handle)
-        told = [("request", 1), ("reminder", 1), ("escalation", 1), ("reminder", 2), ("timeout", 1)]
-        assert there.told() == told
-        first, *_, last = (one.told for one in there.deliveries)
+        found = [
+            ("request", 1),
+            ("reminder", 1),
+            ("escalation", 1),
+            ("reminder", 2),
+            ("timeout", 1),
+        ]
+        assert there.moments() == found
+        first, *_, last = (one.message for one in there.deliveries)
         assert first == {
             "id": first["id"],
             "what": "request",
@@ -64,14 +70,14 @@ async def test_each_moment_of_a_request_is_told_once_and_what_names_no_channel_i
         }
         assert last["approvers"] == ["ann", "cleo", "dan"]
         assert last["text"] == "nobody decided review/sign#1 in time: reject"
-        assert len({one.told["id"] for one in there.deliveries}) == 5
+        assert len({one.message["id"] for one in there.deliveries}) == 5
     assert [call["type"] for call in calls] == ["notify"] * 5, "one activity each"
     assert calls[0]["id"] == "0001.review.sign.request"
     assert calls[0]["summary"] == "ops: request of review/sign#1"
     assert "secret" not in str(calls)
 
 
-async def test_a_channel_that_cannot_be_reached_holds_up_nothing_and_is_told_in_the_trail(
+async def test_a_channel_that_cannot_be_reached_holds_up_nothing_and_is_reported_in_the_trail(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     with receiver(500, 500, 500, 500, 500) as there:
@@ -84,7 +90,7 @@ async def test_a_channel_that_cannot_be_reached_holds_up_nothing_and_is_told_in_
             result = await handle.result()
             failed = sorted(one.because for one in await trail(handle) if one.kind == "notice")
         assert [one["verdict"] for one in result["decisions"]] == ["approved", "approved"]
-        assert len({one.told["id"] for one in there.deliveries}) == 1
+        assert len({one.message["id"] for one in there.deliveries}) == 1
         assert failed == [
             "channel 'none' did not deliver the request of review/sign#1: this worker has "
             "no channel 'none'; it has: ops",
@@ -109,10 +115,10 @@ async def test_nothing_is_sent_while_a_run_is_paused(
             await asked(handle)
             await handle.signal("pause", {"by": "ann"})
             await env.sleep(timedelta(days=30))
-            assert there.told() == [("request", 1)]
+            assert there.moments() == [("request", 1)]
             await handle.signal("resume", {"by": "ann"})
             await failure(handle)
-        assert there.told()[-1] == ("timeout", 1)
+        assert there.moments()[-1] == ("timeout", 1)
 
 
 async def test_without_a_channel_no_event_is_written(

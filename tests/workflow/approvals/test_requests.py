@@ -1,4 +1,4 @@
-"""A request is told whole by its id, and shortened where many or large ones are listed."""
+"""A request is reported whole by its id, and shortened where many or large ones are listed."""
 
 import json
 from pathlib import Path
@@ -44,8 +44,8 @@ def test_a_list_of_many_requests_stays_an_answer_that_is_read_whole() -> None:
     for number in range(100):
         request = Pending(id=f"a/b#{number}", prompt="p", show={"n": "x" * 5000}, since="now")
         state.pending[request.id] = request
-    told = looking.pending(state)
-    assert len(told) == 100
-    assert all(one.cut for one in told)
-    size = sum(len(one.model_dump_json(exclude_defaults=True)) for one in told)
+    shown = looking.pending(state)
+    assert len(shown) == 100
+    assert all(one.cut for one in shown)
+    size = sum(len(one.model_dump_json(exclude_defaults=True)) for one in shown)
     assert size < 100 * 1000

@@ -95,7 +95,7 @@ async def test_a_budget_of_money_is_used_up_to_the_cent(
         assert (error.details[0]["end"], error.details[0]["model_calls"]) == ("budget_money", 8)
 
 
-async def test_agents_are_told_from_the_warning_on_and_not_before(
+async def test_agents_are_reported_from_the_warning_on_and_not_before(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     async with engine(env, tmp_path, ANSWERS) as running:
@@ -114,7 +114,7 @@ async def test_agents_are_told_from_the_warning_on_and_not_before(
         )
 
 
-async def test_a_run_without_budgets_is_sent_and_told_nothing_of_them(
+async def test_a_run_without_budgets_is_sent_and_reported_nothing_of_them(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     async with engine(env, tmp_path, ANSWERS) as running:
@@ -241,9 +241,9 @@ async def test_money_that_cannot_be_counted_is_not_spent(
         cost: Any = await handle.query("cost")
         assert cost["total"]["unpriced"] == 1
         assert "cost" not in cost["total"], "unpriced is not zero"
-        for told in (error.details[0], await handle.query("status")):
-            assert told["unpriced"] is True, "the result and the status tell the same"
-            assert "cost" not in told
+        for shown in (error.details[0], await handle.query("status")):
+            assert shown["unpriced"] is True, "the result and the status tell the same"
+            assert "cost" not in shown
 
 
 CUT = http(
@@ -324,7 +324,7 @@ orchestration:
 """
 
 
-async def test_a_step_is_told_with_its_own_tokens_also_when_others_run_at_once(
+async def test_a_step_is_reported_with_its_own_tokens_also_when_others_run_at_once(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     answers: list[Json] = [
@@ -334,12 +334,12 @@ async def test_a_step_is_told_with_its_own_tokens_also_when_others_run_at_once(
     async with engine(env, tmp_path, answers) as running:
         handle = await running.start(AT_ONCE)
         await handle.result()
-        told = {
+        found = {
             f"{one.team}/{one.step}": one.tokens
             for one in await trail(handle)
             if one.kind == "step"
         }
-        assert told == {
+        assert found == {
             **{f"a/all/{n}/write": 25 for n in range(4)},
             **{f"a/all/{n}/{step}": None for n in range(4) for step in ("before", "after")},
             "a/all": 100,

@@ -165,19 +165,19 @@ async def test_a_task_may_be_allowed_to_fail(env: WorkflowEnvironment, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("routing", "type", "told"),
+    ("routing", "type", "message"),
     [
         ("null", "TeamFailed", "task 'bad' of team 'first' failed: Broken: at 1"),
         ("{rules: [{condition: all_success, next_team: null}]}", "TeamFailed", "Broken: at 1"),
     ],
 )
 async def test_a_failure_that_nobody_takes_fails_the_run(
-    env: WorkflowEnvironment, tmp_path: Path, routing: str, type: str, told: str
+    env: WorkflowEnvironment, tmp_path: Path, routing: str, type: str, message: str
 ) -> None:
     async with engine(env, tmp_path, []) as running:
         error = await failure(await running.start(failing(routing)))
         assert error.type == type
-        assert told in error.message
+        assert message in error.message
 
 
 async def test_a_success_that_no_rule_knows_fails_the_run(

@@ -156,7 +156,7 @@ async def test_two_workers_together_keep_the_rate_and_runs_take_turns(
     assert after >= 10, "without turns the small run waits for nearly all calls of the large one"
 
 
-async def test_a_run_is_told_the_queue_at_its_first_call_and_keeps_to_it(
+async def test_a_run_is_reported_the_queue_at_its_first_call_and_keeps_to_it(
     here: WorkflowEnvironment, settings: Settings
 ) -> None:
     """A plan of its own cannot get past the limit, whoever made it."""
@@ -201,7 +201,7 @@ async def test_a_team_that_the_worker_compiles_knows_the_queue_from_the_beginnin
     assert scheduled(await run.fetch_history()) == [("0001.only.ask", own, run.id)]
 
 
-async def test_the_server_is_told_the_limit_and_told_when_it_is_gone(
+async def test_the_server_is_reported_the_limit_and_reported_when_it_is_gone(
     here: WorkflowEnvironment,
 ) -> None:
     async def config(per_second: float) -> Any:
@@ -214,25 +214,25 @@ async def test_the_server_is_told_the_limit_and_told_when_it_is_gone(
         )
         async with asyncio.timeout(120):
             while True:
-                told = (await here.client.workflow_service.describe_task_queue(request)).config
-                if told.queue_rate_limit.rate_limit.requests_per_second == per_second:
-                    return told
+                shown = (await here.client.workflow_service.describe_task_queue(request)).config
+                if shown.queue_rate_limit.rate_limit.requests_per_second == per_second:
+                    return shown
                 await asyncio.sleep(0.05)  # between two looks
 
     both = RateLimitPolicy(requests_per_minute=300, requests_per_minute_per_key=60)
     for _ in range(2):  # each worker says it
         assert await hold(here.client, ProviderQueue("limited", both)) is None
-    told = await config(5)
-    assert told.fairness_keys_rate_limit_default.rate_limit.requests_per_second == 1
+    shown = await config(5)
+    assert shown.fairness_keys_rate_limit_default.rate_limit.requests_per_second == 1
     assert (
         await hold(here.client, ProviderQueue("limited", RateLimitPolicy(requests_per_second=2)))
         is None
     )
-    told = await config(2)
-    assert not told.fairness_keys_rate_limit_default.HasField("rate_limit")
+    shown = await config(2)
+    assert not shown.fairness_keys_rate_limit_default.HasField("rate_limit")
 
 
-async def test_a_server_that_knows_no_such_settings_is_told_in_a_sentence(
+async def test_a_server_that_knows_no_such_settings_is_reported_in_a_sentence(
     env: WorkflowEnvironment,
 ) -> None:
     queue = ProviderQueue("limited", RateLimitPolicy(requests_per_second=2))

@@ -1,4 +1,4 @@
-"""A call that brings the same again and again is told at the third time, stopped at the fifth."""
+"""A call that brings the same result again is reported the third time, stopped the fifth."""
 
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ def team(more: str = "loop_variable: round", look: str = "") -> str:
     return TEAM.replace("MORE", more).replace("LOOK", look).replace(', pattern: "PATTERN"', "")
 
 
-async def test_the_third_time_is_told_and_the_fifth_is_not_made(
+async def test_the_third_time_is_reported_and_the_fifth_is_not_made(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     async with engine(env, tmp_path, ANSWERS) as running:
@@ -47,12 +47,12 @@ async def test_the_third_time_is_told_and_the_fifth_is_not_made(
         assert "RepeatedCall: Discovery.collect was called 4 times in this loop" in error.message
         calls = await scheduled(handle)
         assert [call["type"] for call in calls].count("call_skill") == 4
-        told = [call["input"].get("notices") for call in calls if call["type"] == "run_agent"]
+        found = [call["input"].get("notices") for call in calls if call["type"] == "run_agent"]
         note = (
             "[Note: Discovery.collect was called {} times with the same arguments and gave the "
             "same result each time. Do something else.]"
         )
-        assert told == [None, None, None, [note.format(3)], [note.format(4)]]
+        assert found == [None, None, None, [note.format(3)], [note.format(4)]]
         [entry] = [entry for entry in await trail(handle) if entry.status == "repeated"]
         assert entry.because.startswith("Discovery.collect was called 3 times")
 

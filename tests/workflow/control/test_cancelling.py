@@ -101,7 +101,7 @@ async def server() -> AsyncGenerator[Client]:
 async def working(
     client: Client, folder: Path, url: str = "http://127.0.0.1:9", **options: Any
 ) -> AsyncGenerator[Engine]:
-    """A worker whose model listens at the address, and whose command will not be told to end."""
+    """A worker whose model listens at the address, and whose command will not end when asked."""
     stubborn = Command(
         name="stubborn",
         run=(
@@ -187,11 +187,11 @@ async def test_a_model_call_is_cut_and_what_was_done_stays_readable(
         expect_partial(await cancelled(handle))
         await asyncio.wait_for(model.left.wait(), MOST_SECONDS)
         assert time.monotonic() - began < MOST_SECONDS
-        told = await trail(handle)
-        assert [one.status for one in told if one.step == "write"] == ["cut_off", "cancelled"]
-        [word] = [entry.because for entry in told if entry.kind == "control"]
+        shown = await trail(handle)
+        assert [one.status for one in shown if one.step == "write"] == ["cut_off", "cancelled"]
+        [word] = [entry.because for entry in shown if entry.kind == "control"]
         assert word == "cancelled by ann: enough"
-        tidied = next(entry for entry in told if (entry.kind, entry.team) == ("route", "tidy"))
+        tidied = next(entry for entry in shown if (entry.kind, entry.team) == ("route", "tidy"))
         assert tidied.updated == ("told",)
 
 
@@ -266,11 +266,11 @@ async def test_a_finally_has_its_time_and_no_more(server: Client, tmp_path: Path
         handle: Handle = await here.start(FINALLY.replace("LIMIT", "1s"))
         await at_work(handle)
         await cancelled(handle)
-        told = [(entry.step, entry.status) for entry in await trail(handle)]
-        assert ("guarded/long", "cancelled") in told
-        assert ("guarded/quick", "success") in told
-        assert ("guarded/slow", "cancelled") in told
-        assert told[-2:] == [("guarded/finally", "cancelled"), ("guarded", "cancelled")]
+        found = [(entry.step, entry.status) for entry in await trail(handle)]
+        assert ("guarded/long", "cancelled") in found
+        assert ("guarded/quick", "success") in found
+        assert ("guarded/slow", "cancelled") in found
+        assert found[-2:] == [("guarded/finally", "cancelled"), ("guarded", "cancelled")]
 
 
 async def test_a_run_that_cleans_up_says_so_and_is_not_paused_any_more(
@@ -341,11 +341,11 @@ async def test_no_limit_that_a_finally_meets_undoes_or_renames_a_cancel(
         handle: Handle = await running.start(text)
         await at_work(handle, step="work/guarded/hold")
         result = await cancelled(handle)
-        told = {entry.step: entry for entry in await trail(handle)}
-        assert (result["end"], told["guarded"].status) == ("cancelled", "cancelled")
+        found = {entry.step: entry for entry in await trail(handle)}
+        assert (result["end"], found["guarded"].status) == ("cancelled", "cancelled")
         assert result["visits"] == {"work": 1} | ({"end": 1} if "team" in last else {})
         if "return" not in last:
-            assert told["guarded/swept"].status == "success", "a failure there changes nothing"
-            assert told["guarded/last"].status == ("failure" if failed else "success")
+            assert found["guarded/swept"].status == "success", "a failure there changes nothing"
+            assert found["guarded/last"].status == ("failure" if failed else "success")
         if failed:
-            assert told["guarded/last"].because.startswith("BudgetExceeded: Budget exceeded: ")
+            assert found["guarded/last"].because.startswith("BudgetExceeded: Budget exceeded: ")

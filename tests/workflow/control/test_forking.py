@@ -78,15 +78,15 @@ async def test_a_visit_begins_again_with_another_context_and_counts_on(here: Eng
     assert await described.memo() == {"forked_from": f"{first.id} at review#2"}
     await decide(handle, request["id"])
     assert (await failure(handle)).message.endswith("Failed: ben")
-    told = [entry.because for entry in await trail(handle) if entry.kind == "control"]
-    assert told == [
+    reasons = [entry.because for entry in await trail(handle) if entry.kind == "control"]
+    assert reasons == [
         f"forked from {first.id} at review#2 by cleo: again",
         "amended who by cleo: again",
     ]
     again = await forked(here, handle, at="draft#1")
     assert (await asked(again))["id"] == "review/sign#1", "before the fork lies the first run"
     nowhere = await failure(await forked(here, again, at="review#9"))
-    assert nowhere.message.endswith("it has: draft#1, review#1"), "each told once"
+    assert nowhere.message.endswith("it has: draft#1, review#1"), "each reported once"
 
 
 async def test_fork_starts_before_the_branches_when_several_failed(here: Engine) -> None:
@@ -97,7 +97,7 @@ async def test_fork_starts_before_the_branches_when_several_failed(here: Engine)
 
 
 @pytest.mark.parametrize(
-    ("fork", "told"),
+    ("fork", "message"),
     [
         (
             {"at": "left#1"},
@@ -113,11 +113,11 @@ async def test_fork_starts_before_the_branches_when_several_failed(here: Engine)
     ],
 )
 async def test_fork_refuses_a_point_where_a_run_cannot_continue(
-    here: Engine, fork: Json, told: str
+    here: Engine, fork: Json, message: str
 ) -> None:
     cause = await failure(await forked(here, await ended(here), **fork))
     assert cause.type == "RunRefused"
-    assert told in cause.message
+    assert message in cause.message
 
 
 async def test_nobody_forks_what_is_not_there_or_brings_a_context_of_their_own(

@@ -73,8 +73,8 @@ async def test_a_paused_run_starts_nothing_and_its_deadlines_stand_still(
         await handle.execute_update("decide", decision)
         result = await handle.result()
         assert result["context"] == {"said": "nothing"}
-        told = [entry.because for entry in await trail(handle) if entry.kind == "control"]
-        assert told == ["paused by ann: lunch", "resumed by ann"]
+        reasons = [entry.because for entry in await trail(handle) if entry.kind == "control"]
+        assert reasons == ["paused by ann: lunch", "resumed by ann"]
 
 
 async def test_a_deadline_that_runs_out_after_a_pause_still_counts(
@@ -124,7 +124,7 @@ async def test_an_amendment_changes_the_context_at_the_next_step_and_is_recorded
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"updates": {}}, "at least one path"),
         ({"updates": {"word.deeper": 1}}, "cannot be set"),
@@ -132,11 +132,11 @@ async def test_an_amendment_changes_the_context_at_the_next_step_and_is_recorded
     ],
 )
 async def test_an_amendment_that_cannot_be_is_refused_at_once(
-    env: WorkflowEnvironment, tmp_path: Path, change: dict[str, Any], told: str
+    env: WorkflowEnvironment, tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     async with engine(env, tmp_path, []) as running:
         handle: Handle = await running.start(WAITING, {"word": "a text"})
         await asked(env, handle)
         with pytest.raises(WorkflowUpdateFailedError) as refused:
             await handle.execute_update("amend", change)
-        assert told in str(refused.value.cause)
+        assert message in str(refused.value.cause)

@@ -103,8 +103,8 @@ async def test_a_failed_task_is_tried_again_with_another_context_and_nothing_els
     result = await handle.result()
     assert (result["context"]["heard"], result["model_calls"]) == ("hello", 1)
     assert [one["comment"] for one in result["decisions"]] == ["who knows", "amended"]
-    told = [entry.because for entry in await trail(handle) if entry.kind == "approval"]
-    assert told[1] == "work/fill/failed#2 retried by ann: amended"
+    reasons = [entry.because for entry in await trail(handle) if entry.kind == "approval"]
+    assert reasons[1] == "work/fill/failed#2 retried by ann: amended"
 
 
 async def test_a_skipped_task_leaves_the_value_that_the_person_gave(here: Engine) -> None:
@@ -198,10 +198,10 @@ orchestration:
 async def test_nobody_skips_an_approval_by_skipping_what_is_around_it(here: Engine) -> None:
     handle: Handle = await here.start(GUARDED)
     await doing(handle, "a/heed")
-    told = await refused(handle, {"task": "a/gate", "by": "eve"}, "skip")
+    message = await refused(handle, {"task": "a/gate", "by": "eve"}, "skip")
     assert (
         "'eve' may not skip 'a/gate', which contains the approval 'a/gate/sign'; allowed: ada"
-        in told
+        in message
     )
     assert "the approval 'a/gate/sign'" in await refused(
         handle, {"task": "a/gate/sign", "by": "eve"}, "skip"

@@ -131,8 +131,8 @@ async def test_messages_that_are_too_large_are_refused_and_the_run_goes_on(here:
     handle: Any = await here.start(WAITING, {"old": "x" * 1_000_000})
     request = await asked(handle)
     large = "x" * 1_100_000
-    told = await refused(handle, {"updates": {"deep.new": large}}, "amend")
-    assert "the context with deep.new has 2,1" in told
+    message = await refused(handle, {"updates": {"deep.new": large}}, "amend")
+    assert "the context with deep.new has 2,1" in message
     decision = {"id": request["id"], "decision": "approve", "payload": {"a": large}}
     assert "`payload` has 1,100,008 bytes, and 500,000 are" in await refused(handle, decision)
     await handle.signal("word", large)

@@ -53,8 +53,8 @@ LOOP = (
 
 
 def loop(name: str = "one", at_once: int = 1, extra: str = "") -> str:
-    told = LOOP.replace("NAME", f'"{name}"{extra}')
-    return told.replace("AT_ONCE", str(at_once))
+    shown = LOOP.replace("NAME", f'"{name}"{extra}')
+    return shown.replace("AT_ONCE", str(at_once))
 
 
 class Model:
@@ -176,7 +176,7 @@ def request(head: str | None) -> AgentRequest:
     )
 
 
-async def test_a_turn_that_is_gone_is_told_in_one_sentence_and_not_tried_again() -> None:
+async def test_a_turn_that_is_gone_is_reported_in_one_sentence_and_not_tried_again() -> None:
     agents = AgentActivities(Model(), blobs=MemoryBlobs())
     with pytest.raises(ApplicationError) as error:
         await agents.run_agent(request("0" * 64))

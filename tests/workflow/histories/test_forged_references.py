@@ -50,8 +50,8 @@ async def test_a_forged_reference_in_a_message_is_refused_and_hurts_no_run(
             assert isinstance(refused.value.cause, ApplicationError)
             assert refused.value.cause.type == "Malformed"
             assert "pretends to be a reference" in refused.value.cause.message
-        told = [entry.because for entry in await trail(handle) if entry.kind == "refused"]
-        assert sum("pretends to be a reference" in because for because in told) >= 3
+        reasons = [entry.because for entry in await trail(handle) if entry.kind == "refused"]
+        assert sum("pretends to be a reference" in because for because in reasons) >= 3
         await decide(handle, request["id"])
         await handle.result()
         types = [event.event_type for event in (await handle.fetch_history()).events]

@@ -169,10 +169,10 @@ def test_no_value_is_larger_than_a_server_takes() -> None:
     for number in range(60):
         state.tracks[f"main>{number}"] = Track(team=f"{number}" + "t" * 300)
         state.pending[f"{number}" + "r" * 300] = Pending(id="x", prompt="?", since="")
-    told = attributes(plan, state, done=False)
-    assert set(told) == set(KINDS)
-    assert told["CoterieState"] == "waiting"
-    for value in told.values():
+    shown = attributes(plan, state, done=False)
+    assert set(shown) == set(KINDS)
+    assert shown["CoterieState"] == "waiting"
+    for value in shown.values():
         texts = (value,) if isinstance(value, str) else value
         assert all(len(text.encode()) <= 255 for text in texts)
         assert sum(len(text.encode()) + 3 for text in texts) < 2000

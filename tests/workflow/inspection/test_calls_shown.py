@@ -79,11 +79,11 @@ async def test_a_step_is_shown_with_its_failed_attempts_and_its_re_ask(
     assert text[failed:].startswith("  failed     attempt 2: ProviderUnavailable: ")
     asked_again = text.index("work/draft: model turn, re-ask 1")
     assert attempts < failed < asked_again
-    told = text[asked_again:]
-    assert "  attempts   1" in told
-    assert '  previous answer:\n    {"title": "none"}' in told
-    assert "name" in told.partition("  problem:\n")[2].splitlines()[0]
-    assert "Ada" in told.partition("  answer:\n")[2]
+    shown = text[asked_again:]
+    assert "  attempts   1" in shown
+    assert '  previous answer:\n    {"title": "none"}' in shown
+    assert "name" in shown.partition("  problem:\n")[2].splitlines()[0]
+    assert "Ada" in shown.partition("  answer:\n")[2]
     data = [call_data(call) for call in calls]
     assert [(one["attempts"], bool(one["earlier_error"])) for one in data] == [
         (3, True),

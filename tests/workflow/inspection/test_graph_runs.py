@@ -120,16 +120,16 @@ async def test_history_tells_what_the_worker_would(here: Engine) -> None:
     """The same plan, trail and status as the queries, without asking anybody."""
     handle: Any = await here.start(PLAIN)
     await asked(handle)
-    told = await rebuilt(await handle.fetch_history())
-    assert isinstance(told, Rebuilt), told
+    shown = await rebuilt(await handle.fetch_history())
+    assert isinstance(shown, Rebuilt), shown
     asked_for = await trail(handle)
     times = {"at", "seconds"}  # which this server, who skips them, does not repeat exactly
-    assert [one.model_dump(exclude=times) for one in told.trail] == [
+    assert [one.model_dump(exclude=times) for one in shown.trail] == [
         one.model_dump(exclude=times) for one in asked_for
     ]
     status: RunStatus = await handle.query("status", result_type=RunStatus)
-    assert told.status.model_dump(exclude={"doing"}) == status.model_dump(exclude={"doing"})
-    assert [one.step for one in told.status.doing] == [one.step for one in status.doing]
+    assert shown.status.model_dump(exclude={"doing"}) == status.model_dump(exclude={"doing"})
+    assert [one.step for one in shown.status.doing] == [one.step for one in status.doing]
     await decide(handle, "review/sign_off#1", "reject")
     await failure(handle)
 
@@ -217,7 +217,7 @@ class OtherVersion(TeamWorkflow):
         return await super().run(raw)
 
 
-async def test_a_run_of_another_version_is_seen_by_its_worker_or_told_of(
+async def test_a_run_of_another_version_is_seen_by_its_worker_or_reported_of(
     here: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue = f"{here.queue}-other"
@@ -244,7 +244,7 @@ async def test_a_run_of_another_version_is_seen_by_its_worker_or_told_of(
     await handle.terminate()
 
 
-async def test_a_run_that_is_not_there_is_told(here: Engine) -> None:
+async def test_a_run_that_is_not_there_is_reported(here: Engine) -> None:
     with pytest.raises(CommandError, match="there is no run 'nobody'"):
         await seen_run(here.env.client, "nobody")
 

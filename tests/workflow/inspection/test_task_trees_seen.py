@@ -88,8 +88,8 @@ async def test_the_tasks_of_a_run_are_seen_while_it_waits_and_after_its_end(
         assert [node.status for node in tree.nodes][:3] == ["completed"] * 3
         seen = await rebuilt(await handle.fetch_history())
         assert isinstance(seen, Rebuilt)
-        told = run_text(Trace(handle.id, seen.trail, tuple(seen.visits.values())), handle.id)
-        assert "project#1/work/4: blocked, because 'mend' depends on 'break'" in told
+        shown = run_text(Trace(handle.id, seen.trail, tuple(seen.visits.values())), handle.id)
+        assert "project#1/work/4: blocked, because 'mend' depends on 'break'" in shown
 
 
 async def test_graphs_of_earlier_histories_are_seen_too(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ async def seen(handle: Any) -> tuple[Trace, dict[str, Visit]]:
     return Trace("run", found.trail, visits), {visit.name: visit for visit in visits}
 
 
-async def test_every_rule_is_told_with_what_it_found_and_every_change_by_its_path(
+async def test_every_rule_is_reported_with_what_it_found_and_every_change_by_its_path(
     here: Engine,
 ) -> None:
     handle: Any = await here.start(DECIDING, {"tries": 1})
@@ -115,11 +115,11 @@ async def test_every_rule_is_told_with_what_it_found_and_every_change_by_its_pat
         assert line in text, f"{line}\n\n{text}"
     assert visits["review#1"].ended is None
     assert "review#1 continues" in run_text(trace, "run")
-    told = [entry.because for entry in trace.trail]
-    assert told == [entry.because for entry in await trail(handle)]
+    reasons = [entry.because for entry in trace.trail]
+    assert reasons == [entry.because for entry in await trail(handle)]
 
 
-async def test_a_team_that_no_rule_led_out_of_is_told_although_no_entry_says_so(
+async def test_a_team_that_no_rule_led_out_of_is_reported_although_no_entry_says_so(
     here: Engine,
 ) -> None:
     handle: Any = await here.start(DECIDING, {"tries": 5})
@@ -152,7 +152,7 @@ async def test_why_names_changes_and_redirects_by_people(here: Engine) -> None:
     await handle.terminate()
 
 
-async def test_the_end_of_a_failed_run_is_told_with_its_rules(here: Engine) -> None:
+async def test_the_end_of_a_failed_run_is_reported_with_its_rules(here: Engine) -> None:
     handle: Any = await here.start(DECIDING, {"tries": 5})
     for request in ("review/sign_off#1", "review/sign_off#2"):
         await asked(handle)
@@ -210,7 +210,7 @@ orchestration:
 """
 
 
-async def test_a_clean_up_that_fails_is_not_told_as_the_end_of_the_run(here: Engine) -> None:
+async def test_a_clean_up_that_fails_is_not_reported_as_the_end_of_the_run(here: Engine) -> None:
     handle: Any = await here.start(CLEANED)
     await asked(handle)
     await handle.cancel(reason="by ann")
@@ -230,7 +230,7 @@ WHOLE = sorted(file for file in HISTORIES.glob("*.json") if not file.stem.starts
 
 
 @pytest.mark.parametrize("file", WHOLE, ids=lambda file: file.stem)
-async def test_every_recorded_decision_is_told_from_the_file_alone(file: Path) -> None:
+async def test_every_recorded_decision_is_reported_from_the_file_alone(file: Path) -> None:
     trace = await traced(load(environ={}), str(file))
     routes = [entry for entry in trace.trail if entry.kind == "route"]
     assert routes
@@ -245,11 +245,11 @@ async def test_every_recorded_decision_is_told_from_the_file_alone(file: Path) -
         assert {change.path.split(".")[0] for change in visit.changes} <= {
             path.split(".")[0] for path in entry.updated
         }
-    told = json.loads(json_text(trace, trace.visits))
-    assert [visit["because"] for visit in told["visits"] if visit["ended"]]
+    report = json.loads(json_text(trace, trace.visits))
+    assert [visit["because"] for visit in report["visits"] if visit["ended"]]
 
 
-async def test_a_visit_that_is_none_is_told_with_those_that_there_are() -> None:
+async def test_a_visit_that_is_none_is_reported_with_those_that_there_are() -> None:
     trace = await traced(load(environ={}), str(HISTORIES / "limit.0.1.0.json"))
     with pytest.raises(CommandError, match="has no visit 'agian'; it has: again#0, again#1"):
         trace.of("agian")

@@ -318,8 +318,8 @@ def test_the_queue_of_early_signals_is_bounded_by_number_and_by_names_it_tells()
     queue = EarlySignals()
     assert all(queue.admit("word", 10) for _ in range(MAX_EARLY_SIGNALS))
     assert not any(queue.admit(f"name{number % 100}", 0) for number in range(1_000))
-    told = [trail_because(cause) for cause in queue.overflow()]
-    assert len(told) == 21
-    assert told[0].startswith("10 signals 'name0' came before the run could judge them")
-    assert told[-1].startswith("800 signals 'others'")
+    reasons = [trail_because(cause) for cause in queue.overflow()]
+    assert len(reasons) == 21
+    assert reasons[0].startswith("10 signals 'name0' came before the run could judge them")
+    assert reasons[-1].startswith("800 signals 'others'")
     assert queue.bytes == 10 * MAX_EARLY_SIGNALS

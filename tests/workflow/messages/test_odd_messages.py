@@ -205,7 +205,7 @@ async def test_long_message_is_refused_with_a_short_sentence(
     await _approved(handle)
 
 
-async def test_a_pause_is_told_briefly_and_a_question_may_be_refused(here: Engine) -> None:
+async def test_a_pause_is_reported_briefly_and_a_question_may_be_refused(here: Engine) -> None:
     handle: Any = await here.start(WAITING)
     await asked(handle)
     await handle.signal("pause", {"why": LONG})

@@ -186,9 +186,9 @@ async def test_a_signal_is_judged_after_what_came_before_it(server: Client) -> N
     await handle.signal("approve", SIGNED)
     async with served(server, queue):
         assert (await handle.result())["end"] == "completed"
-        told = [(entry.kind, entry.status) for entry in await trail(handle)]
-        assert ("approval", "approved") in told
-        assert "refused" not in {kind for kind, _ in told}
+        found = [(entry.kind, entry.status) for entry in await trail(handle)]
+        assert ("approval", "approved") in found
+        assert "refused" not in {kind for kind, _ in found}
     await replayed(handle)
 
 
@@ -327,5 +327,5 @@ orchestration:
     handle = await begun(server, queue, text, "work/race/last/stay")
     async with served(server, queue):
         await handle.result()
-        told = [(entry.team, entry.step) for entry in await trail(handle)]
-    assert told.index(("work", "race/cleans/swept/clean")) < told.index(("next", None))
+        found = [(entry.team, entry.step) for entry in await trail(handle)]
+    assert found.index(("work", "race/cleans/swept/clean")) < found.index(("next", None))

@@ -289,8 +289,8 @@ async def test_first_decision_counts_and_later_ones_change_nothing(
                 if chance.random() < 0.5:
                     await handle.signal(word, answer)
                 else:
-                    told = await handle.execute_update("decide", {**answer, "decision": word})
-                    by_update.append(told)
+                    shown = await handle.execute_update("decide", {**answer, "decision": word})
+                    by_update.append(shown)
 
         await asyncio.gather(*(say() for _ in range(30)))
         with suppress(WorkflowFailureError):  # rejected

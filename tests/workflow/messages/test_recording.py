@@ -32,6 +32,6 @@ async def test_recording_keeps_signals_that_were_not_refused(
         await handle.result()
         run = await recorded_run(running.client, handle.id)
     (case,) = recorded(run, team="review.yml", workspace=None).cases
-    told = [(one.approval, one.decision, one.by) for one in case.decisions]
-    assert told == [("review/sign#1", "approve", by) for by in ("ann", "ben", "cleo")]
+    found = [(one.approval, one.decision, one.by) for one in case.decisions]
+    assert found == [("review/sign#1", "approve", by) for by in ("ann", "ben", "cleo")]
     assert case.signals == ()

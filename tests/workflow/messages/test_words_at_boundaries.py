@@ -118,7 +118,7 @@ async def amended(handle: Handle, **updates: Any) -> None:
     await handle.execute_update("amend", {"updates": updates, "by": "ann", "why": "so"})
 
 
-async def told(handle: Handle, kind: str) -> list[str]:
+async def reasons(handle: Handle, kind: str) -> list[str]:
     return [entry.because for entry in await trail(handle) if entry.kind == kind]
 
 
@@ -134,7 +134,7 @@ async def test_the_rules_and_the_end_of_a_run_know_what_was_amended_in_the_last_
     await decide(handle, "two/last#1")
     result: Json = await handle.result()
     assert result["context"] == {"go": "two", "word": "late", "told": "late"}
-    assert await told(handle, "control") == ["amended go by ann: so", "amended word by ann: so"]
+    assert await reasons(handle, "control") == ["amended go by ann: so", "amended word by ann: so"]
 
 
 async def test_every_branch_of_a_fan_out_knows_what_was_amended_and_so_does_what_follows(
@@ -155,7 +155,7 @@ async def test_every_branch_of_a_fan_out_knows_what_was_amended_and_so_does_what
     await decide(handle, "after/again#1")
     context = (await handle.result())["context"]
     assert context == {"word": "new", "of": {"left": "new", "right": "new"}, "met": "new"}
-    assert await told(handle, "control") == ["amended word by ann: so"]
+    assert await reasons(handle, "control") == ["amended word by ann: so"]
 
 
 async def test_a_branch_that_sets_later_what_was_amended_has_the_last_word(here: Engine) -> None:
@@ -184,7 +184,7 @@ async def test_a_run_that_is_sent_elsewhere_between_two_teams_begins_no_other_fi
     assert (result["visits"], result["model_calls"]) == ({"a": 1, "c": 1}, 0)
     assert result["context"]["why"] == {"reason": "redirected", "after": "a"}
     assert path_of(await trail(handle)) == ["a", "c"]
-    assert "b does not start: redirected to c by ann: too dear" in await told(handle, "control")
+    assert "b does not start: redirected to c by ann: too dear" in await reasons(handle, "control")
 
 
 CLEANING = """
@@ -233,7 +233,7 @@ async def test_a_cancelled_run_tells_what_cleaning_up_took_and_takes_no_late_wor
         assert result["cost"] == (await handle.query("cost"))["total"]["cost"] > 0
         assert result["context"] == {}
         assert "output" not in result
-        assert await told(handle, "refused") == [
+        assert await reasons(handle, "refused") == [
             "the run ended before it was amended word by ann: so",
             "the run ended before it was redirected to b by ann",
         ]

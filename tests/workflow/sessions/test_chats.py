@@ -41,7 +41,7 @@ async def server() -> AsyncGenerator[Client]:
         yield client
 
 
-async def test_a_failed_answer_is_told_to_the_sender_and_the_chat_continues(
+async def test_a_failed_answer_is_advised_to_the_sender_and_the_chat_continues(
     server: Client, tmp_path: Path
 ) -> None:
     answers: list[Json] = [

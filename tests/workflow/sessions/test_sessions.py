@@ -144,8 +144,8 @@ async def test_what_a_session_cannot_take_is_refused_by_name(
             "BadMessage",
             "the message is a number, not a text",
         )
-        kind, told = await refusal(send(handle, "x" * 100_001))
-        assert (kind, told) == (
+        kind, shown = await refusal(send(handle, "x" * 100_001))
+        assert (kind, shown) == (
             "TooLarge",
             "the message has 100,003 bytes, and 100,000 are allowed",
         )
@@ -156,8 +156,8 @@ orchestration:
   entry_team: work
   teams: {work: {tasks: [{name: sign, type: approval, prompt: "Well?"}]}}
 """)
-        kind, told = await refusal(send(plain, "a"))
-        assert (kind, told) == ("NoSession", "no step of this run waits for messages")
+        kind, shown = await refusal(send(plain, "a"))
+        assert (kind, shown) == ("NoSession", "no step of this run waits for messages")
 
 
 async def test_a_refused_first_message_leaves_no_open_session(
@@ -204,19 +204,19 @@ async def test_messages_queue_up_to_five_and_a_passed_one_fails_by_name(
         for number in range(5):
             sending.append(asyncio.create_task(send(handle, number)))
             await arrived(handle, number + 1)
-        kind, told = await refusal(send(handle, 6))
-        assert (kind, "5 messages wait" in told) == ("QueueFull", True)
+        kind, shown = await refusal(send(handle, 6))
+        assert (kind, "5 messages wait" in shown) == ("QueueFull", True)
         await handle.signal("go", True)
         assert await sending[0] == 0
         sending.append(asyncio.create_task(send(handle, 5)))
         await arrived(handle, 6)
-        kind, told = await refusal(send(handle, 6))
-        assert (kind, "`max_messages`" in told) == ("SessionFull", True)
+        kind, shown = await refusal(send(handle, 6))
+        assert (kind, "`max_messages`" in shown) == ("SessionFull", True)
         await handle.signal("go", False)
         kind, _ = await refusal(sending[1])
         assert kind == "NoReply"
         await handle.cancel()
         for task in sending[2:]:
-            kind, told = await refusal(task)
+            kind, shown = await refusal(task)
             assert kind == "RunHasEnded"
-            assert told.startswith("the run has ended without a reply")
+            assert shown.startswith("the run has ended without a reply")

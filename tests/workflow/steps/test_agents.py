@@ -100,7 +100,7 @@ async def test_re_asks_are_bounded_and_then_a_typed_failure(
         assert result["usage"]["output_tokens"] > 0, "what was used is counted"
 
 
-async def test_a_missing_context_field_is_told_by_its_whole_name(
+async def test_a_missing_context_field_is_reported_by_its_whole_name(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     async with engine(env, tmp_path, [WRITTEN]) as running:

@@ -8,7 +8,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHandle
 
 from tests.support import fan_out
-from tests.support.team_tests import results, told, written
+from tests.support.team_tests import failures_text, results, written
 
 EVENTS_PER_BRANCH = 6.0
 """Three of its activity, three of a workflow task of its own; fewer when tasks take several."""
@@ -32,7 +32,7 @@ async def test_a_hundred_branches_come_to_the_right_result_with_a_linear_history
         folder.mkdir()
         file = written(folder, fan_out.team(branches), fan_out.tests(branches))
         found = await results(skipping_client, file)
-        assert told(found) == ""
+        assert failures_text(found) == ""
         events, length, kinds = await size(skipping_client, found[0].run)
         assert kinds["EVENT_TYPE_ACTIVITY_TASK_SCHEDULED"] == branches
         assert not [kind for kind in kinds if "CHILD" in kind]
@@ -49,7 +49,7 @@ async def test_the_worker_ends_in_the_middle_of_a_hundred_branches(
 ) -> None:
     tests = fan_out.tests(100, crash_after="b030/work", crash_during="b010/consent")
     found = await results(skipping_client, written(tmp_path, fan_out.team(100), tests))
-    assert told(found) == ""
+    assert failures_text(found) == ""
     gc.collect()  # a run that is put out of memory complains about nothing
     _, _, kinds = await size(skipping_client, found[0].run)
     assert kinds["EVENT_TYPE_ACTIVITY_TASK_SCHEDULED"] == 100, "no call was made again"

@@ -99,16 +99,16 @@ async def test_each_call_of_a_turn_fails_in_its_own_way(
         assert request["id"] == "work/act/guarded@1.6#1"
         await decide(handle, request["id"], "reject")
         await handle.result()
-        told = [(one.step, one.status, one.because) for one in await trail(handle)]
+        reasons = [(one.step, one.status, one.because) for one in await trail(handle)]
         calls = await scheduled(handle)
-    refused = [because for _, status, because in told if status == "refused"]
+    refused = [because for _, status, because in reasons if status == "refused"]
     assert [because.partition(":")[0] for because in refused] == [
         "there is no tool 'lok'; tools",
         "the arguments of 'look' are invalid",
         "the arguments of 'look' are invalid",
     ]
     failed = {
-        step: because.partition(":")[0] for step, status, because in told if status == "failure"
+        step: because.partition(":")[0] for step, status, because in reasons if status == "failure"
     }
     assert failed == {
         "act/look@1.4": "SkillRefused",
@@ -180,9 +180,9 @@ async def test_a_person_skips_one_call_and_gives_its_result(
         request = await asked(handle, env)
         await handle.execute_update("skip", {"task": "guarded@1.1", "by": "ann"})
         await handle.result()
-        told = {one.step: one.status for one in await trail(handle) if "@" in (one.step or "")}
+        found = {one.step: one.status for one in await trail(handle) if "@" in (one.step or "")}
     assert request["id"] == "work/act/guarded@1.1#1"
-    assert told == {"act/guarded@1.1": "skipped", "act/look@1.2": "success"}
+    assert found == {"act/guarded@1.1": "skipped", "act/look@1.2": "success"}
 
 
 async def test_a_budget_of_tool_calls_counts_the_calls_of_models(

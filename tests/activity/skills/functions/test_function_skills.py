@@ -89,21 +89,21 @@ def sleeps_once(fifo: str) -> None:
 
 @tool(effect="read")
 def tells(fifo: str, context: ToolContext) -> None:
-    with open(fifo, "w") as told:
-        print("began", file=told, flush=True)
+    with open(fifo, "w") as pipe:
+        print("began", file=pipe, flush=True)
         while not context.cancelled:
             time.sleep(0.01)
-        print("cancelled", file=told, flush=True)
+        print("cancelled", file=pipe, flush=True)
 
 
 @tool(effect="read")
 async def cleans_up(fifo: str, context: ToolContext) -> None:
-    with open(fifo, "w") as told:
-        print("began", file=told, flush=True)
+    with open(fifo, "w") as pipe:
+        print("began", file=pipe, flush=True)
         try:
             await asyncio.sleep(600)
         finally:
-            print("cancelled", file=told, flush=True)
+            print("cancelled", file=pipe, flush=True)
 
 
 @tool(effect="idempotent")

@@ -24,8 +24,8 @@ FOR_G = " def h():\n     x = 1\n-    return a\n+    return B\n"
 
 
 def test_hunk_whose_result_stands_elsewhere_is_refused() -> None:
-    told = refusal(TWO, f"@@ -5,3 +5,3 @@\n{FOR_G.replace(' def h():', ' def f():')}")
-    assert "its result is at line 1, but nothing confirms this place" in told
+    message = refusal(TWO, f"@@ -5,3 +5,3 @@\n{FOR_G.replace(' def h():', ' def f():')}")
+    assert "its result is at line 1, but nothing confirms this place" in message
 
 
 def test_hunk_whose_result_stands_at_its_number_is_present_already() -> None:
@@ -51,20 +51,20 @@ def test_hunk_that_is_present_already_may_have_moved_with_the_others() -> None:
 
 
 def test_hunk_without_a_number_is_not_present_where_its_lines_stand_elsewhere_too() -> None:
-    told = refusal("a\nB\nc\n\nb\nc\n", "@@\n a\n-b\n+B\n c\n")
-    assert "its result is at line 1" in told
+    message = refusal("a\nB\nc\n\nb\nc\n", "@@\n a\n-b\n+B\n c\n")
+    assert "its result is at line 1" in message
 
 
 def test_hunk_that_fits_elsewhere_while_its_result_stands_at_its_place_is_refused() -> None:
     text = "one\nB\nend\n\n\none\nb\nend\n"
-    told = refusal(text, "@@ -1,3 +1,3 @@\n one\n-b\n+B\n end\n")
-    assert "fits at line 6, but its result is already at line 1" in told
+    message = refusal(text, "@@ -1,3 +1,3 @@\n one\n-b\n+B\n end\n")
+    assert "fits at line 6, but its result is already at line 1" in message
 
 
 def test_refusal_counts_the_hunks_that_fit_are_present_and_are_refused() -> None:
     diff = "@@\n a\n-b\n+B\n@@\n p\n-q\n+Q\n r\n@@\n z\n-nowhere\n+x\n"
-    told = refusal("a\nb\n\np\nQ\nr\n\nz\n", diff)
-    assert told.startswith("of 3 hunks 1 can be applied, 1 already present, 1 refused: hunk 3 ")
+    message = refusal("a\nb\n\np\nQ\nr\n\nz\n", diff)
+    assert message.startswith("of 3 hunks 1 can be applied, 1 already present, 1 refused: hunk 3 ")
 
 
 FILE = """def total(items):
@@ -141,13 +141,13 @@ def test_counts_tell_context_that_lost_its_space_from_changes(diff: str, after: 
 
 @pytest.mark.parametrize("head", ["@@", "@@ -3,9 +3,9 @@"])
 def test_signed_line_that_reads_two_ways_is_refused_where_counts_do_not_decide(head: str) -> None:
-    told = refusal(LIST, f"{head}\n+ b\n - c\n+- d\n")
-    assert "hunk 1 can be read in several ways: '+ b' may be an added line" in told
+    message = refusal(LIST, f"{head}\n+ b\n - c\n+- d\n")
+    assert "hunk 1 can be read in several ways: '+ b' may be an added line" in message
 
 
 def test_context_line_with_a_plus_is_not_inserted_against_the_counts() -> None:
-    told = refusal(LIST, "@@ -4,2 +4,3 @@\n+ b\n - c\n+- d\n")
-    assert "hunk 1 can be read in several ways" in told
+    message = refusal(LIST, "@@ -4,2 +4,3 @@\n+ b\n - c\n+- d\n")
+    assert "hunk 1 can be read in several ways" in message
 
 
 def test_counts_that_agree_let_a_line_be_added_beside_one_like_it() -> None:
@@ -188,8 +188,8 @@ def test_nearest_neighbour_bounds_where_a_hunk_can_be() -> None:
 
 
 def test_hunk_that_fits_nowhere_between_its_neighbours_is_ambiguous() -> None:
-    told = refusal("x\nx\na\nb\n", "@@\n-a\n+A\n@@\n-x\n+X\n@@\n-b\n+B\n")
-    assert "hunk 2 fits in 2 places, at lines 1, 2" in told
+    message = refusal("x\nx\na\nb\n", "@@\n-a\n+A\n@@\n-x\n+X\n@@\n-b\n+B\n")
+    assert "hunk 2 fits in 2 places, at lines 1, 2" in message
 
 
 def test_lines_that_look_like_a_header_belong_to_their_hunk_unless_an_at_line_follows() -> None:

@@ -103,7 +103,9 @@ async def test_the_same_call_gets_the_same_answer_in_any_process(script: Path) -
 
 
 @pytest.mark.parametrize("label", ["solution/lost#2.0", "other/reviews#1.0"])
-async def test_a_call_without_an_answer_is_told_the_entry_to_add(script: Path, label: str) -> None:
+async def test_a_call_without_an_answer_is_reported_the_entry_to_add(
+    script: Path, label: str
+) -> None:
     with pytest.raises(ProviderFailure) as caught:
         await said(script, label)
     task, visit = label.removesuffix(".0").split("#")

@@ -1,4 +1,4 @@
-"""The files of the scripted provider: mistakes in a script told by line, calls counted in a log."""
+"""Files of the scripted provider: mistakes are reported by line, calls counted in a log."""
 
 import asyncio
 import json
@@ -55,7 +55,7 @@ def test_a_mistake_is_one_sentence_with_file_and_line(
     assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_REFUSED, False)
 
 
-def test_a_script_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_script_that_is_not_there_is_reported(tmp_path: Path) -> None:
     script = tmp_path / "none.yml"
     with pytest.raises(ProviderFailure) as caught:
         ScriptedProvider(script)

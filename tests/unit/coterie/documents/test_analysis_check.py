@@ -57,8 +57,8 @@ class Desk:
 
     def check(self, *arguments: str) -> tuple[int, str, str]:
         code = main(["check", "team.yml", *arguments])
-        told = self.capsys.readouterr()
-        return code, told.out, told.err
+        output = self.capsys.readouterr()
+        return code, output.out, output.err
 
     def report(self, *arguments: str) -> dict[str, Any]:
         _, out, _ = self.check("--json", *arguments)
@@ -135,7 +135,7 @@ def test_public_prices_come_along(desk: Desk) -> None:
     assert desk.report("--model", "openai/gpt-5")["worst_case"]["models"].keys() == {"openai/gpt-5"}
 
 
-def test_a_model_without_a_price_is_told_and_keeps_no_bound(desk: Desk) -> None:
+def test_a_model_without_a_price_is_reported_and_keeps_no_bound(desk: Desk) -> None:
     desk.write("anthropic", "of-tomorrow")
     code, out, _ = desk.check()
     assert code == 0
@@ -198,7 +198,7 @@ def test_a_document_that_does_not_compile_is_not_checked(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prices", "told"),
+    ("prices", "message"),
     [
         ("a/b: { input: 1 }", "prices.yml:1:1: the price of 'a/b' must read like"),
         ("a/b: { input: cheap, output: 1 }", "prices.yml:1:1: the price of 'a/b' must read like"),
@@ -206,12 +206,12 @@ def test_a_document_that_does_not_compile_is_not_checked(desk: Desk) -> None:
         ("a/b: {", "YAML"),
     ],
 )
-def test_a_file_of_prices_that_is_wrong_is_refused(desk: Desk, prices: str, told: str) -> None:
+def test_a_file_of_prices_that_is_wrong_is_refused(desk: Desk, prices: str, message: str) -> None:
     desk.write()
     (desk.folder / "prices.yml").write_text(prices)
     code, _, err = desk.check("--prices", "prices.yml")
     assert code == 2
-    assert told in err
+    assert message in err
 
 
 @pytest.mark.parametrize(

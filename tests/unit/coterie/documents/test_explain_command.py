@@ -40,9 +40,9 @@ def test_every_view_of_a_document_shows_the_digest_of_the_plan_that_runs(
 
 
 def test_without_a_path_there_is_an_overview(explain: Ask) -> None:
-    told = explain().splitlines(keepends=True)
-    assert re.fullmatch(r"report  \(digest [0-9a-f]{16}\)\n", told[0])
-    assert "".join(told[1:]) == snapshot("""\
+    shown = explain().splitlines(keepends=True)
+    assert re.fullmatch(r"report  \(digest [0-9a-f]{16}\)\n", shown[0])
+    assert "".join(shown[1:]) == snapshot("""\
 
 Files, later ones override earlier ones
   config/system_config.yml
@@ -79,7 +79,7 @@ Agents
 """)  # noqa: E501
 
 
-def test_a_task_is_told_line_by_line(explain: Ask) -> None:
+def test_a_task_is_reported_line_by_line(explain: Ask) -> None:
     assert explain("orchestration.teams.draft.tasks.first") == snapshot("""\
 orchestration.teams.draft.tasks.first
   name                       "first"                             config/teams/report.yml:8
@@ -124,7 +124,7 @@ def test_a_schema_opens_when_it_is_asked_for(explain: Ask) -> None:
     assert "properties.text.type" in explain("first.agent.output_schema")
 
 
-def test_a_name_that_is_not_there_is_told_with_its_neighbour(
+def test_a_name_that_is_not_there_is_reported_with_its_neighbour(
     explain: Ask, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["explain", "report", "teams.darft"]) == 2
@@ -133,7 +133,7 @@ def test_a_name_that_is_not_there_is_told_with_its_neighbour(
     )
 
 
-def test_names_that_are_there_in_another_order_are_told(
+def test_names_that_are_there_in_another_order_are_reported(
     explain: Ask, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["explain", "report", "first.draft"]) == 2

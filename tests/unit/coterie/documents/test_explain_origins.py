@@ -1,4 +1,4 @@
-"""Every value is told with the line that it came from, however many files had a word in it."""
+"""Every value is reported with the line that it came from, however many files had a word in it."""
 
 import json
 from collections.abc import Callable
@@ -41,8 +41,8 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_an_agents_fields_come_from_persona_override_task_and_defaults(ask: Ask) -> None:
-    told = ask(f"{FIRST}.agent")
-    assert {path.removeprefix(f"{FIRST}.agent."): value for path, value in told.items()} == {
+    shown = ask(f"{FIRST}.agent")
+    assert {path.removeprefix(f"{FIRST}.agent."): value for path, value in shown.items()} == {
         "provider": ("scripted", place(SYSTEM, "default_provider")),
         "model": ("of-the-provider", place(SYSTEM, "of-the-provider")),
         "temperature": (0.2, place(WRITER, "temperature")),
@@ -65,27 +65,27 @@ def test_an_agents_fields_come_from_persona_override_task_and_defaults(ask: Ask)
 
 
 def test_a_persona_without_a_word_of_the_task_is_the_persona_and_its_override(ask: Ask) -> None:
-    told = ask("llm_config.personas.writer")
-    assert told["llm_config.personas.writer.max_tokens"] == (
+    shown = ask("llm_config.personas.writer")
+    assert shown["llm_config.personas.writer.max_tokens"] == (
         2000,
         place("coterie.yml", "max_tokens"),
     )
-    assert told["llm_config.personas.writer.temperature"] == (0.2, place(WRITER, "temperature"))
+    assert shown["llm_config.personas.writer.temperature"] == (0.2, place(WRITER, "temperature"))
 
 
 def test_an_agent_within_a_plan_is_explained_like_any_other(ask: Ask) -> None:
-    told = ask(f"{ROUNDS}.body.write.agent")
+    shown = ask(f"{ROUNDS}.body.write.agent")
     at = f"{ROUNDS}.body.write.agent"
-    assert told[f"{at}.model"] == ("of-the-plan", place(PLANNER, "of-the-plan"))
-    assert told[f"{at}.max_tokens"] == (2000, place("coterie.yml", "max_tokens"))
-    assert f"{at}.temperature" not in told, "null took it away"
-    assert told[f"{at}.prompts.system"][1] == place(WRITER, "system: |")
+    assert shown[f"{at}.model"] == ("of-the-plan", place(PLANNER, "of-the-plan"))
+    assert shown[f"{at}.max_tokens"] == (2000, place("coterie.yml", "max_tokens"))
+    assert f"{at}.temperature" not in shown, "null took it away"
+    assert shown[f"{at}.prompts.system"][1] == place(WRITER, "system: |")
 
 
 def test_a_model_for_everyone_is_the_calls_word(ask: Ask) -> None:
-    told = ask(f"{FIRST}.agent", "--model", "openai/gpt-9")
-    assert told[f"{FIRST}.agent.model"] == ("gpt-9", "--model")
-    assert told[f"{FIRST}.agent.provider"] == ("openai", "--model")
+    shown = ask(f"{FIRST}.agent", "--model", "openai/gpt-9")
+    assert shown[f"{FIRST}.agent.model"] == ("gpt-9", "--model")
+    assert shown[f"{FIRST}.agent.provider"] == ("openai", "--model")
 
 
 def test_an_agent_that_asks_no_model_has_no_model(ask: Ask) -> None:
@@ -95,50 +95,53 @@ def test_an_agent_that_asks_no_model_has_no_model(ask: Ask) -> None:
 
 def test_a_skill_brings_its_contract(ask: Ask) -> None:
     at = "orchestration.teams.draft.tasks.plan.agent.execution_plan.look"
-    told = ask(at)
-    assert told[f"{at}.skill"] == ("Discovery.collect", place(PLANNER, "Discovery.collect"))
-    assert told[f"{at}.contract.effect"] == ("read", "contract of Discovery.collect")
-    assert told[f"{at}.input.max_bytes"] == (5, place(PLANNER, "max_bytes: 5"))
+    shown = ask(at)
+    assert shown[f"{at}.skill"] == ("Discovery.collect", place(PLANNER, "Discovery.collect"))
+    assert shown[f"{at}.contract.effect"] == ("read", "contract of Discovery.collect")
+    assert shown[f"{at}.input.max_bytes"] == (5, place(PLANNER, "max_bytes: 5"))
 
 
 def test_orchestration_says_what_is_written_and_what_is_default(ask: Ask) -> None:
-    told = ask("orchestration")
-    assert told["orchestration.max_total_teams"] == (12, place("coterie.yml", "max_total_teams"))
-    assert told["orchestration.max_recursion_depth"] == (7, place(TEAM, "max_recursion_depth: 7"))
-    assert told["orchestration.no_progress"] == ("ignore", "default")
-    assert told["orchestration.teams.draft.routing.default"] == (None, place(TEAM, "default: null"))
-    assert told["orchestration.teams.draft.routing.rules[0].next_team"] == (
+    shown = ask("orchestration")
+    assert shown["orchestration.max_total_teams"] == (12, place("coterie.yml", "max_total_teams"))
+    assert shown["orchestration.max_recursion_depth"] == (7, place(TEAM, "max_recursion_depth: 7"))
+    assert shown["orchestration.no_progress"] == ("ignore", "default")
+    assert shown["orchestration.teams.draft.routing.default"] == (
+        None,
+        place(TEAM, "default: null"),
+    )
+    assert shown["orchestration.teams.draft.routing.rules[0].next_team"] == (
         "gather",
         place(TEAM, "next_team: gather"),
     )
-    assert told["orchestration.teams.draft.stop_on_failure"] == (True, "default")
+    assert shown["orchestration.teams.draft.stop_on_failure"] == (True, "default")
 
 
-def test_a_bound_that_a_team_has_from_the_run_is_told_so(ask: Ask) -> None:
-    told = ask("orchestration.teams")
-    assert told["orchestration.teams.draft.max_recursion_depth"] == (
+def test_a_bound_that_a_team_has_from_the_run_is_reported_so(ask: Ask) -> None:
+    shown = ask("orchestration.teams")
+    assert shown["orchestration.teams.draft.max_recursion_depth"] == (
         2,
         place(TEAM, "max_recursion_depth: 2"),
     )
-    assert told["orchestration.teams.gather.max_recursion_depth"] == (
+    assert shown["orchestration.teams.gather.max_recursion_depth"] == (
         7,
         place(TEAM, "max_recursion_depth: 7"),
     )
 
 
 def test_a_value_stands_once_and_every_default_is_marked(ask: Ask) -> None:
-    told = ask()
-    assert len(told) > 90
-    for path, (_, origin) in told.items():
+    shown = ask()
+    assert len(shown) > 90
+    for path, (_, origin) in shown.items():
         assert ":" in origin or origin in ("default", "built_in") or "contract of" in origin, path
 
 
 def test_secrets_are_names(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_KEY", "sk-very-secret-0123456789")
-    told = ask()
-    assert told["llm_config.providers.openai.api_key_env"] == (
+    shown = ask()
+    assert shown["llm_config.providers.openai.api_key_env"] == (
         "SOME_KEY",
         place(SYSTEM, "SOME_KEY"),
     )
-    assert "sk-very-secret" not in json.dumps(told)
-    assert told["llm_config.providers.anthropic.api_key_env"] == ("ANTHROPIC_API_KEY", "built_in")
+    assert "sk-very-secret" not in json.dumps(shown)
+    assert shown["llm_config.providers.anthropic.api_key_env"] == ("ANTHROPIC_API_KEY", "built_in")

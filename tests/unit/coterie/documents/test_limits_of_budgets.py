@@ -1,4 +1,4 @@
-"""`coterie limits` shows where a used-up budget leads, and when people are told."""
+"""`coterie limits` shows where a used-up budget leads, and when people are notified."""
 
 import json
 from pathlib import Path
@@ -26,8 +26,8 @@ def test_the_next_team_and_the_terms_of_a_budget_are_limits_with_their_lines(
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     (leads,) = [line for line in lines if "budgets.tool_calls.next_team" in line]
     assert "b" in leads
-    (told,) = [line for line in lines if "budgets.tool_calls.warn_at" in line]
-    assert "0.5" in told
+    (shown,) = [line for line in lines if "budgets.tool_calls.warn_at" in line]
+    assert "0.5" in shown
     assert not any("budgets.model_calls.next_team" in line for line in lines)
 
 

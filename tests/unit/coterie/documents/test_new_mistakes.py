@@ -37,13 +37,13 @@ def problems(name: str) -> list[Problem]:
 @pytest.mark.parametrize(
     ("files", "count"), [(("fifteen.yml", *PARTS), 15 + 2), (("reply.yml",), 1)]
 )
-def test_each_mistake_in_the_new_words_is_told_at_its_place_with_its_fix(
+def test_each_mistake_in_the_new_words_is_reported_at_its_place_with_its_fix(
     files: tuple[str, ...], count: int
 ) -> None:
-    told = sorted(problems(files[0]), key=lambda one: (one.file, one.line, one.column))
+    shown = sorted(problems(files[0]), key=lambda one: (one.file, one.line, one.column))
     wanted = sorted(written(*files))
-    found = [(one.file, one.line, one.column, one.code) for one in told]
+    found = [(one.file, one.line, one.column, one.code) for one in shown]
     assert found == [one[:4] for one in wanted]
     assert len(found) == count
-    for problem, (*_, part) in zip(told, wanted, strict=True):
+    for problem, (*_, part) in zip(shown, wanted, strict=True):
         assert part in problem.fix

@@ -112,17 +112,17 @@ def step(value: JsonValue) -> Step:
 
 
 @pytest.mark.parametrize("kind", STEP_KINDS)
-def test_every_kind_of_step_is_told_in_a_line(kind: str) -> None:
-    fields, told = STEPS[kind]
+def test_every_kind_of_step_is_reported_in_a_line(kind: str) -> None:
+    fields, shown = STEPS[kind]
     assert isinstance(fields, dict)
     lines = step_lines([step({"kind": kind, "name": "x", **fields})], plan(), 1)
-    assert "\n".join(lines) == f"  {told}"
+    assert "\n".join(lines) == f"  {shown}"
 
 
-@pytest.mark.parametrize("told", CONDITIONS)
-def test_a_condition_reads_as_a_person_says_it(told: str) -> None:
-    condition: Condition = TypeAdapter[Condition](Condition).validate_python(CONDITIONS[told])
-    assert condition_text(condition) == told
+@pytest.mark.parametrize("message", CONDITIONS)
+def test_a_condition_reads_as_a_person_says_it(message: str) -> None:
+    condition: Condition = TypeAdapter[Condition](Condition).validate_python(CONDITIONS[message])
+    assert condition_text(condition) == message
 
 
 def test_the_plan_of_an_orchestrating_agent_stands_below_it() -> None:
@@ -155,7 +155,7 @@ def test_routes_stand_in_their_order_with_limits_and_the_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "message"),
     [
         (0, "0 s"),
         (0.42, "0.4 s"),
@@ -166,5 +166,5 @@ def test_routes_stand_in_their_order_with_limits_and_the_end() -> None:
         (90061, "1 d 1 h"),
     ],
 )
-def test_durations_are_told_in_two_parts_at_most(seconds: float, told: str) -> None:
-    assert duration(seconds) == told
+def test_durations_are_reported_in_two_parts_at_most(seconds: float, message: str) -> None:
+    assert duration(seconds) == message

@@ -27,12 +27,12 @@ def shown(one: Problem) -> list[str]:
 
 
 def test_the_line_stands_below_with_a_caret_under_the_place() -> None:
-    told = shown(
+    result = shown(
         problem(
             2, 14, path="orchestration.entry_team", allowed="draft", fix="did you mean 'draft'?"
         )
     )
-    assert told == [
+    assert result == [
         "t.yml:2:14: unknown team 'drft' [E201]",
         "     2 |  entry_team: drft",
         "       |              ^",

@@ -338,7 +338,7 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_is_told_at_its_place(
+def test_a_mistake_is_reported_at_its_place(
     tests: str, code: str, line: int, column: int, message: str, fix: str, tmp_path: Path
 ) -> None:
     (problem,) = problems(tmp_path, tests)
@@ -360,7 +360,7 @@ def test_unused_key_of_a_decision_is_reported(entry: str, allowed: str, tmp_path
     assert (problem.code, problem.column, problem.allowed) == ("E103", 32, allowed)
 
 
-def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_at_once_in_the_order_of_the_file(tmp_path: Path) -> None:
     tests = """
 contxt: {}
 answers: [{ task: nobody, answer: 1 }]
@@ -381,7 +381,7 @@ cases:
     ]
 
 
-def test_a_team_that_does_not_compile_is_told_as_such(tmp_path: Path) -> None:
+def test_a_team_that_does_not_compile_is_reported_as_such(tmp_path: Path) -> None:
     (problem, *_) = problems(
         tmp_path, "cases: [{ name: a }]", TEAM.replace("name: out", "nam: out")
     )

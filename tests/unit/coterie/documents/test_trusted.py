@@ -85,9 +85,9 @@ def test_a_key_goes_only_to_the_address_that_it_is_named_for(settings: Settings)
 def test_built_in_providers_need_their_key(settings: Settings, provider: str, missing: int) -> None:
     write(settings, "config/teams/x.yml", TEAM.replace("PROVIDER", provider))
     document = compile_target(settings, "x")
-    told = missing_keys(key_names(document.compiled.plan, document.trusted), settings)
-    assert len(told) == missing
-    assert all("OPENAI_API_KEY" in sentence for sentence in told)
+    shown = missing_keys(key_names(document.compiled.plan, document.trusted), settings)
+    assert len(shown) == missing
+    assert all("OPENAI_API_KEY" in sentence for sentence in shown)
 
 
 def test_commands_keep_their_names_and_get_the_environment(settings: Settings) -> None:

@@ -60,12 +60,12 @@ def test_a_model_for_everyone_that_is_unknown_is_not_blamed_on_the_file(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["graph", "report", "--model", "nobody/x"]) == 2
-    told = "unknown provider given for every persona instead of its own: 'nobody'"
-    assert told in capsys.readouterr().err
+    text = "unknown provider given for every persona instead of its own: 'nobody'"
+    assert text in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["report", "--format", "mermaid", "-o", "a.svg"], "--format mermaid does not fit"),
         (["report", "-o", "a.png"], "the suffix must be one of .mermaid, .mmd, .svg"),
@@ -82,12 +82,12 @@ def test_a_model_for_everyone_that_is_unknown_is_not_blamed_on_the_file(
     ],
 )
 def test_a_mistake_is_one_sentence(
-    project: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert main(["graph", *arguments]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert told in captured.err
+    assert message in captured.err
     assert captured.err.startswith("coterie: ")
     assert captured.err.count("\n") == 1
 
@@ -101,7 +101,7 @@ def test_without_the_library_mermaid_is_named_as_the_way_out(
     assert main(["graph", "report"]) == 0
 
 
-def test_a_wrong_document_is_told_like_everywhere(
+def test_a_wrong_document_is_reported_like_everywhere(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (project / "wrong.yml").write_text("orchestration: { entry_team: nobody, teams: {} }\n")

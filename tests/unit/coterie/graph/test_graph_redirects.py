@@ -32,11 +32,11 @@ TO_C = route_because(SENT)
 RULE = RuleMatched("rule", 1)
 
 
-def trail(*told: dict[str, object]) -> list[TrailEntry]:
+def trail(*message: dict[str, object]) -> list[TrailEntry]:
     given = {"at": "2026-01-01T00:00:00+00:00", "visit": 1, "because": ""}
     return [
         TrailEntry.model_validate({"number": number, **given, **one})
-        for number, one in enumerate(told, 1)
+        for number, one in enumerate(message, 1)
     ]
 
 
@@ -105,14 +105,14 @@ def test_the_way_to_a_team_that_was_not_begun_was_not_taken() -> None:
 
 
 def test_graph_draws_one_route_when_a_team_is_redirected_twice() -> None:
-    told = trail(
+    shown = trail(
         enters("a"),
         led("a", "b", RULE),
         away_from("b"),
         away_from("c", SentOn("redirected", "a", "ben")),
         enters("a"),
     )
-    assert walk_of("r", "", told).taken == {("a", "redirect", "a"): (1,)}
+    assert walk_of("r", "", shown).taken == {("a", "redirect", "a"): (1,)}
 
 
 def test_a_run_that_was_led_away_before_its_first_team_did_not_enter_there() -> None:
@@ -125,7 +125,7 @@ def test_a_run_that_was_led_away_before_its_first_team_did_not_enter_there() -> 
 
 
 def test_the_default_and_the_end_are_still_taken() -> None:
-    told = trail(
+    shown = trail(
         enters("a"), led("a", "b", RULE), enters("b"), led("b", None, DefaultTaken("default", "b"))
     )
-    assert walk_of("r", "", told).taken == {("a", 1): (1,), ("b", None): (2,)}
+    assert walk_of("r", "", shown).taken == {("a", 1): (1,), ("b", None): (2,)}

@@ -67,10 +67,10 @@ def test_every_rule_shows_its_number_and_its_condition(name: str) -> None:
     groups = [group for group in drawing(made).groups("route") if ": rule " in title_of(group)]
     assert len(groups) == len(rules) > 0
     for (team, number, rule), group in zip(rules, groups, strict=True):
-        told = " and ".join(condition_words(rule.condition))
-        assert title_of(group).startswith(f"{team}: rule {number}: {told} ")
+        text = " and ".join(condition_words(rule.condition))
+        assert title_of(group).startswith(f"{team}: rule {number}: {text} ")
         shown = "".join(f"{words_in(group)} ".partition("all at once")[0].split())
-        whole = "".join(f"{number}{told}".split())
+        whole = "".join(f"{number}{text}".split())
         assert shown == whole or all(part in whole for part in shown.split("\u2026")), shown
 
 
@@ -105,7 +105,7 @@ def test_svg_survives_characters_that_xml_does_not_allow() -> None:
     )
 
 
-def test_defaults_are_dashed_and_ends_are_told_apart() -> None:
+def test_defaults_are_dashed_and_ends_are_distinguished() -> None:
     drawn = drawing(plan_of(SMALL))
     dashed = [
         group

@@ -20,7 +20,7 @@ from workflows.core.views import Activity, RunStatus, TrailEntry, TrailKind
 PLAN = plan_of(SMALL)
 
 
-def trail(*told: tuple[TrailKind, str, int, str | None, str, str]) -> list[TrailEntry]:
+def trail(*message: tuple[TrailKind, str, int, str | None, str, str]) -> list[TrailEntry]:
     """Events: kind, team, visit, step, status, and the rule by which the run left."""
     return [
         TrailEntry(
@@ -33,7 +33,7 @@ def trail(*told: tuple[TrailKind, str, int, str | None, str, str]) -> list[Trail
             status=status or None,
             cause=RuleMatched("rule", int(rule)) if rule else None,
         )
-        for number, (kind, team, visit, step, status, rule) in enumerate(told, 1)
+        for number, (kind, team, visit, step, status, rule) in enumerate(message, 1)
     ]
 
 

@@ -65,9 +65,9 @@ def test_a_tree_has_every_task_with_its_status_and_why() -> None:
 
 
 def test_a_task_that_an_ended_graph_left_ready_says_that_the_attempts_are_used_up() -> None:
-    told = {node.id: node.because for node in tree(over=True).nodes}
-    assert told["c"] != "'c' is available"
-    assert "max_iterations" in told["c"]
+    reasons = {node.id: node.because for node in tree(over=True).nodes}
+    assert reasons["c"] != "'c' is available"
+    assert "max_iterations" in reasons["c"]
 
 
 def test_a_task_stands_below_the_latest_of_its_dependencies_and_names_the_others() -> None:

@@ -45,7 +45,7 @@ def empty(events: Events) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "message"),
     [
         (other_type, "it is of the workflow 'Other', not of TeamWorkflow"),
         (no_input, "its start has no input"),
@@ -57,7 +57,7 @@ def empty(events: Events) -> None:
     ],
 )
 def test_a_spoilt_history_is_refused(
-    tmp_path: Path, spoil: Callable[[Events], None], told: str
+    tmp_path: Path, spoil: Callable[[Events], None], message: str
 ) -> None:
     recorded = json.loads(RECORDED.read_text())
     spoil(recorded["events"])
@@ -65,7 +65,7 @@ def test_a_spoilt_history_is_refused(
     file.write_text(json.dumps(recorded))
     with pytest.raises(CommandError, match="is not the history of a run") as refused:
         read_history(file)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "5", "{}", "nothing", "[" * 100_000])

@@ -30,11 +30,11 @@ WIDTHS = [80, 120, 200]
 REASON = "the model is away and will be back soon"
 
 
-def trail(*told: dict[str, object]) -> list[TrailEntry]:
+def trail(*message: dict[str, object]) -> list[TrailEntry]:
     given = {"at": AT, "team": "write", "visit": 1, "because": ""}
     return [
         TrailEntry.model_validate({"number": number, **given, **one})
-        for number, one in enumerate(told, 1)
+        for number, one in enumerate(message, 1)
     ]
 
 
@@ -122,10 +122,10 @@ def test_columns_stand_under_each_other_and_no_line_is_too_wide(width: int) -> N
 
 
 def test_a_reason_is_wrapped_at_words() -> None:
-    told = [line.text.strip() for line in visit_lines(followed(), 80)][1:-1]
-    assert len(told) == 4
+    shown = [line.text.strip() for line in visit_lines(followed(), 80)][1:-1]
+    assert len(shown) == 4
     words = {"check:", "ProviderFailed:", *REASON.split()}
-    assert {word for line in told for word in line.split()} <= words
+    assert {word for line in shown for word in line.split()} <= words
 
 
 def test_older_visits_lose_their_tasks_first_where_room_is_short() -> None:
@@ -185,8 +185,8 @@ def test_an_approval_shows_the_diff_of_what_it_would_change(tmp_path: Path) -> N
     }
     changes, rest = split_changes(show)
     assert rest == {"why": "two is a number"}
-    told = list(diff_lines(changes, tmp_path))
-    assert told == [
+    shown = list(diff_lines(changes, tmp_path))
+    assert shown == [
         "modify a.py",
         "@@ -1,3 +1,3 @@",
         " one",
@@ -217,16 +217,16 @@ def test_plain_lines_show_the_diff_of_what_an_approval_would_change(
     }
     request = Pending.model_validate({"id": "a/b#1", "prompt": "Ok?", "since": AT, "show": show})
     PlainView(workspace=tmp_path).show(request)
-    told = capsys.readouterr().err.splitlines()
-    assert told[:3] == ["", "a/b#1", "  > Ok?"]
-    assert {"    why: two is a number", "    -two", "    +2", "    create b.py"} <= set(told)
-    assert "coterie show RUN 'a/b#1'" in told[-1]
-    assert len(told) < 130
+    output = capsys.readouterr().err.splitlines()
+    assert output[:3] == ["", "a/b#1", "  > Ok?"]
+    assert {"    why: two is a number", "    -two", "    +2", "    create b.py"} <= set(output)
+    assert "coterie show RUN 'a/b#1'" in output[-1]
+    assert len(output) < 130
 
 
 def found(tokens: int) -> list[TrailEntry]:
-    told = {"files": 3, "estimated_tokens": tokens, "models": ["own/large", "other/unknown"]}
-    return trail(step("look/collect", found=told), step("look"))
+    shown = {"files": 3, "estimated_tokens": tokens, "models": ["own/large", "other/unknown"]}
+    return trail(step("look/collect", found=shown), step("look"))
 
 
 def test_discovery_is_shown_in_files_and_tokens() -> None:
@@ -247,8 +247,8 @@ def test_discovery_warns_above_half_of_a_models_context() -> None:
 async def test_discovery_is_shown_once_with_the_contexts_of_public_models() -> None:
     section = ProviderSection(kind="anthropic")
     teller = DiscoveryNotes({"own": section})
-    told = {"files": 1, "estimated_tokens": 150_000, "models": ["own/claude-haiku-4-5", "x/y"]}
-    news = trail(step("collect", found=told))
+    shown = {"files": 1, "estimated_tokens": 150_000, "models": ["own/claude-haiku-4-5", "x/y"]}
+    news = trail(step("collect", found=shown))
     line, warning = await teller.lines(news)
     assert "about 150,000 tokens" in line
     assert "75% of the context of own/claude-haiku-4-5 (200,000 tokens)" in warning
@@ -274,8 +274,8 @@ def test_plain_lines_tell_each_task_once_and_everything_only_when_asked() -> Non
     assert sum("draft" in line for line in short) == 2
     assert sum("draft" in line for line in whole) == 4
     for lines in (short, whole):
-        told = [line for line in lines if "retry write.check: attempt 2 of 3 now" in line]
-        assert len(told) == 1
+        shown = [line for line in lines if "retry write.check: attempt 2 of 3 now" in line]
+        assert len(shown) == 1
 
 
 def test_turns_and_further_attempts_do_not_end_a_task() -> None:

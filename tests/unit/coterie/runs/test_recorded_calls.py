@@ -1,4 +1,4 @@
-"""Every call of a step is told from the history: prompts, answers, attempts, cost."""
+"""Every call of a step is reported from the history: prompts, answers, attempts, cost."""
 
 import json
 
@@ -26,11 +26,11 @@ def test_calls_of_a_step_tell_prompt_answer_attempts_and_cost() -> None:
     assert "{{" not in filled_prompts(request)[1]
 
 
-def test_a_call_is_told_to_programs_with_the_prompt_that_was_sent() -> None:
+def test_a_call_is_advised_to_programs_with_the_prompt_that_was_sent() -> None:
     calls = recorded_calls(read_history(HISTORY))
-    told = [call_data(call) for call in calls]
-    json.dumps(told)
-    turns = [one for one in told if one["kind"] == "model turn"]
+    found = [call_data(call) for call in calls]
+    json.dumps(found)
+    turns = [one for one in found if one["kind"] == "model turn"]
     assert len(turns) > 1
     assert turns[0]["attempts"] == 1
     assert str(turns[0]["prompt"]).strip()

@@ -111,9 +111,9 @@ def test_an_answer_to_an_update_is_named_as_the_update_was_accepted() -> None:
 def test_two_values_are_shown_where_they_part(
     before: JsonValue, after: JsonValue, shown: str
 ) -> None:
-    told = Difference("t/s#1", "f", before, after).description
-    assert told.startswith(f"t/s#1: f: {shown}")
-    assert len(told) < 230
+    result = Difference("t/s#1", "f", before, after).description
+    assert result.startswith(f"t/s#1: f: {shown}")
+    assert len(result) < 230
 
 
 @pytest.mark.parametrize(

@@ -40,16 +40,16 @@ async def refused(*histories: WorkflowHistory, run: str) -> str:
 
 @pytest.mark.parametrize("events", [None, 10], ids=["completed", "goes on"])
 async def test_a_run_that_has_not_failed_does_not_go_on_where_it_failed(events: int | None) -> None:
-    told = await refused(history("steered", events=events), run="steered")
-    assert told == (
+    message = await refused(history("steered", events=events), run="steered")
+    assert message == (
         "run 'steered' has not failed; to start another run at one of its visits: "
         "`coterie fork steered --at TEAM#VISIT`"
     )
 
 
 async def test_a_run_that_would_fail_again_at_once_does_not_go_on_where_it_failed() -> None:
-    told = await refused(history("limit"), run="limit")
-    assert told.startswith(
+    message = await refused(history("limit"), run="limit")
+    assert message.startswith(
         "run 'limit' ended with LimitExceeded, and would end so again from there"
     )
     assert "there is no run 'gone'" in await refused(run="gone")

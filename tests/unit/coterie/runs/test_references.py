@@ -26,7 +26,7 @@ def test_reference_that_coterie_wrote_is_followed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"bucket": "other"}, "another bucket"),
         ({"key": f"secrets/d/sha256/{HASH}"}, "another prefix"),
@@ -38,8 +38,8 @@ def test_reference_that_coterie_wrote_is_followed() -> None:
         ({"more": "x"}, "other fields"),
     ],
 )
-def test_a_claim_outside_of_the_bucket_is_refused(change: dict[str, str], told: str) -> None:
-    assert told in (claim_fault("coterie.storage.bucket", {**OURS, **change}, "team") or "")
+def test_a_claim_outside_of_the_bucket_is_refused(change: dict[str, str], message: str) -> None:
+    assert message in (claim_fault("coterie.storage.bucket", {**OURS, **change}, "team") or "")
 
 
 @pytest.mark.parametrize(

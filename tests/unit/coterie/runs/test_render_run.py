@@ -45,7 +45,7 @@ def result(**changes: object) -> TeamResult:
     return made.model_copy(update=changes)
 
 
-def test_a_step_is_told_with_its_time_and_tokens() -> None:
+def test_a_step_is_reported_with_its_time_and_tokens() -> None:
     line = trail_line(entry("step", step="judge", status="success", seconds=1.5, tokens=1200))
     assert line.endswith("  review#2/judge: success (1.5 s, 1,200 tokens)")
     assert line.startswith("   7  ")
@@ -61,8 +61,8 @@ def test_a_route_says_because_what_it_changed_and_whether_the_team_failed() -> N
             because="rule 2: judge.verdict is 'bad'",
         )
     )
-    told = "review#2 (failure) -> coder, sets a, b, because rule 2: judge.verdict is 'bad'"
-    assert line.endswith(told)
+    reasons = "review#2 (failure) -> coder, sets a, b, because rule 2: judge.verdict is 'bad'"
+    assert line.endswith(reasons)
     assert "the end" in trail_line(entry("route", next_team=None, status="success"))
 
 
@@ -77,9 +77,9 @@ def test_a_list_and_one_request_tell_the_same_of_escalations_and_of_the_worker()
     request = Pending(id="a/b#1", prompt="Ok?", since=AT, reminders=1, escalations=2, digest="d")
     listed = pending_text([PendingOfRun("r", request, served=False)])
     whole = request_text("r", RequestView(pending=request), served=False)
-    for told in (listed, whole):
-        assert "1 reminder, 2 escalations" in told
-        assert "no worker serves this run" in told
+    for shown in (listed, whole):
+        assert "1 reminder, 2 escalations" in shown
+        assert "no worker serves this run" in shown
     served = pending_text([PendingOfRun("r", request)]) + request_text(
         "r", RequestView(pending=request)
     )
@@ -117,7 +117,7 @@ def test_a_request_is_shown_with_what_to_look_at_and_how_to_answer() -> None:
     assert "coterie approve r1 'review/sign#1'" in text
 
 
-def test_one_request_is_told_whole_with_its_terms_and_what_happened_so_far() -> None:
+def test_one_request_is_reported_whole_with_its_terms_and_what_happened_so_far() -> None:
     request = Pending(
         id="review/sign#1",
         prompt="Publish?",
@@ -137,7 +137,7 @@ def test_one_request_is_told_whole_with_its_terms_and_what_happened_so_far() -> 
         approved_by=("ann",),
     )
     text = request_text("r1", RequestView(pending=request))
-    for told in (
+    for shown in (
         "y" * 5000,
         "may decide   ann, bob; 2 must approve",
         "approved by  ann",
@@ -148,7 +148,7 @@ def test_one_request_is_told_whole_with_its_terms_and_what_happened_so_far() -> 
         "its JSON Schema:\n    type: string",
         "--digest 0123456789ab",
     ):
-        assert told in text, text
+        assert shown in text, text
 
 
 def test_long_values_are_shown_by_their_count() -> None:
@@ -178,17 +178,17 @@ def test_a_status_says_where_it_is_and_what_it_used() -> None:
     )
     text = status_text("r1", status)
     assert text.startswith("r1: waiting\n")
-    for told in (
+    for shown in (
         "team     review, visit 2",
         "waits    for a person: review/sign#1",
         "visits   3 of 30: writing 1, review 2",
         "2 model calls, 1 skill call",
         "because  rule 1",
     ):
-        assert told in text
+        assert shown in text
 
 
-def test_an_end_is_told_with_decisions_cost_and_output() -> None:
+def test_an_end_is_reported_with_decisions_cost_and_output() -> None:
     text = end_text("r1", RunEnd(True, result(), ""))
     assert text.startswith("r1: completed, because rule 1: all_success\n")
     assert "review/sign#1 rejected by ann" in text
@@ -205,6 +205,6 @@ def test_a_failure_names_its_kind() -> None:
     assert end_text("r1", RunEnd(False, None, "it was cancelled")) == "r1: it was cancelled"
 
 
-def test_cached_tokens_are_told_when_there_are_any() -> None:
+def test_cached_tokens_are_reported_when_there_are_any() -> None:
     usage = TokenUsage(input_tokens=10, output_tokens=1, cached_tokens=4)
     assert usage_text(usage) == "11 tokens (10 in, 4 of them cached, 1 out)"

@@ -22,7 +22,7 @@ AT = "1970-01-01T00:00:05.000+00:00"
 
 
 def witnessed(team: str | None, visit: int, *, frame: bool) -> dict[tuple[str, int], Visit]:
-    """What is told of a branch that was there, and is not at the next entry."""
+    """What is reported of a branch that was there, and is not at the next entry."""
     state, plan = RunState(), plan_of(PLAN)
     observer = DecisionObserver("run", lambda: plan)
     state.tracks["main>left"] = Track(team=team, visit=visit, branch=True)
@@ -34,7 +34,7 @@ def witnessed(team: str | None, visit: int, *, frame: bool) -> dict[tuple[str, i
     return {key: one for key, one in observer.visits.items() if key != ("start", 1)}
 
 
-def test_a_branch_that_was_stopped_in_a_visit_is_told_with_when_it_ended() -> None:
+def test_a_branch_that_was_stopped_in_a_visit_is_reported_with_when_it_ended() -> None:
     stopped = Visit("left", 1, ended=AT, status="stopped")
     assert witnessed("left", 1, frame=True) == {("left", 1): stopped}
 
@@ -60,8 +60,8 @@ def test_events_between_two_visits_belong_to_the_next_one_only() -> None:
     ]
     for noted in entries:
         observer.note(state, noted)
-    told = {
+    found = {
         team: [one.entry.number for one in visit.happened]
         for (team, _), visit in observer.visits.items()
     }
-    assert told == {"left": [1], "right": []}
+    assert found == {"left": [1], "right": []}

@@ -44,6 +44,6 @@ def test_another_process_of_the_user_cannot_read_the_environment(worker: str, fo
     process = begun(WORKER, worker)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    told, _ = begun(READER, str(process.pid)).communicate()
+    shown, _ = begun(READER, str(process.pid)).communicate()
     process.communicate()
-    assert told == f"{found}\n"
+    assert shown == f"{found}\n"

@@ -1,4 +1,4 @@
-"""`rate_limit_policy`: what may be written and is told of it, and with whom a call takes turns."""
+"""`rate_limit_policy`: its forms, what is reported of it, and with whom a call takes turns."""
 
 import json
 from pathlib import Path
@@ -35,23 +35,25 @@ def write(folder: Path, policy: str) -> None:
     (folder / "coterie.yml").write_text(text)
 
 
-def test_a_policy_is_told_with_its_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_policy_is_reported_with_its_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write(folder, "{requests_per_minute: 300, requests_per_minute_per_key: 60, fair_by: tenant}")
     assert main(["limits", "crowd", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    told = [
+    found = [
         (row["name"], row["value"], row["file"], row["line"])
         for row in rows
         if row["scope"] == "provider anthropic"
     ]
-    assert told == [
+    assert found == [
         ("requests_per_minute", 300, "coterie.yml", 4),
         ("requests_per_minute_per_key", 60, "coterie.yml", 4),
     ]
 
 
 @pytest.mark.parametrize(
-    ("policy", "told"),
+    ("policy", "message"),
     [
         ("{}", "exactly one of requests_per_second and requests_per_minute"),
         ("{requests_per_second: 1, requests_per_minute: 60}", "exactly one of"),
@@ -62,11 +64,11 @@ def test_a_policy_is_told_with_its_line(folder: Path, capsys: pytest.CaptureFixt
     ],
 )
 def test_a_mistaken_policy_is_refused(
-    folder: Path, capsys: pytest.CaptureFixture[str], policy: str, told: str
+    folder: Path, capsys: pytest.CaptureFixture[str], policy: str, message: str
 ) -> None:
     write(folder, policy)
     assert main(["validate", "crowd"]) != 0
-    assert told in capsys.readouterr().out
+    assert message in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A worker that is told to end does end."""
+"""A worker that is asked to end does end."""
 
 import asyncio
 from datetime import timedelta

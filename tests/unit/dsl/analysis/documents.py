@@ -51,10 +51,10 @@ def found(teams: str, head: str = HEAD) -> list[str]:
     document = compiled(teams, head)
     problems = [*document.warnings, *analysed(document).findings]
     before = head.count("\n")
-    told = [p for p in problems if p.code != "W520"]  # few teams use the tools of HEAD
-    return sorted(f"{p.code} {p.line - before}:{p.column - 4}" for p in told)
+    shown = [p for p in problems if p.code != "W520"]  # few teams use the tools of HEAD
+    return sorted(f"{p.code} {p.line - before}:{p.column - 4}" for p in shown)
 
 
 def messages(teams: str, head: str = HEAD) -> list[str]:
-    """What is told of them."""
+    """What is reported of them."""
     return [problem.message for problem in analysis(teams, head).findings]

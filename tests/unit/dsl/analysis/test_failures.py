@@ -1,4 +1,4 @@
-"""A failure without a route is told where it certainly fails the run, and nowhere else."""
+"""A failure without a route is reported where it certainly fails the run, and nowhere else."""
 
 import pytest
 
@@ -28,7 +28,7 @@ ON = "rules: [{next_team: risky}]"
 
 
 @pytest.mark.parametrize(
-    ("task", "routing", "told"),
+    ("task", "routing", "expected"),
     [
         (NOTE, ON, "the run fails"),
         (NOTE, "rules: [{next_team: [risky, other]}]", ""),
@@ -38,8 +38,8 @@ ON = "rules: [{next_team: risky}]"
     ids=["on the run's own way", "as a branch", "as a step in a try", "as a step and on the way"],
 )
 def test_failure_without_a_route_is_reported_when_it_is_certain(
-    task: str, routing: str, told: str
+    task: str, routing: str, expected: str
 ) -> None:
     text = TEAMS.replace("{TASK}", task).replace("{{ROUTING}}", f"{{{routing}}}")
     said = [problem.message for problem in findings(compiled(text)) if problem.code == "W507"]
-    assert [message.rpartition(": ")[2] for message in said] == ([told] if told else [])
+    assert [message.rpartition(": ")[2] for message in said] == ([expected] if expected else [])

@@ -38,7 +38,7 @@ def team(name: str, *rules: str, default: str | None = None, tasks: str = "[WRIT
         # only a failure or a success without a route ends it
         (team("a", "success -> a"), ["W506 1:1", "W507 3:3"]),
         (team("a", "x -> a"), ["W501 3:3", "W506 1:1"]),
-        # two loops, one inside the other: told once
+        # two loops, one inside the other: reported once
         (
             team("a", "success -> b", default="a") + team("b", "success -> a", default="b"),
             ["W506 1:1"],
@@ -55,19 +55,19 @@ def team(name: str, *rules: str, default: str | None = None, tasks: str = "[WRIT
         ),
     ],
 )
-def test_a_loop_without_an_exit_is_told_once(document: str, expected: list[str]) -> None:
+def test_a_loop_without_an_exit_is_reported_once(document: str, expected: list[str]) -> None:
     assert found(document) == expected
 
 
-def test_the_way_round_is_told() -> None:
+def test_the_way_round_is_reported() -> None:
     document = team("a", default="b") + team("b", default="c") + team("c", default="b")
-    (told,) = messages(document)
-    assert told == (
+    (shown,) = messages(document)
+    assert shown == (
         "the loop b -> c -> b has no exit: every route leads back into it, so only a failure or "
         "the limits end the run (at most 30 team visits)"
     )
-    (told,) = messages(team("a", "success -> a", default="a"))
-    assert told.startswith("the team 'a' leads to nothing but itself, so")
+    (shown,) = messages(team("a", "success -> a", default="a"))
+    assert shown.startswith("the team 'a' leads to nothing but itself, so")
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_the_way_round_is_told() -> None:
     ],
 )
 def test_the_loop_is_shown_by_its_routes(document: str, shown: str) -> None:
-    (told,) = messages(document)
-    assert told.startswith(f"the loop {shown} has no exit")
+    (result,) = messages(document)
+    assert result.startswith(f"the loop {shown} has no exit")
 
 
 def fan_out(b: str, c: str, meet: str = "meet: { type: concentrator }\n") -> str:
@@ -167,7 +167,7 @@ END = team("b")
         (team("a", "success -> b", tasks=FILLED) + END, []),
     ],
 )
-def test_a_failure_without_a_route_is_told(document: str, expected: list[str]) -> None:
+def test_a_failure_without_a_route_is_reported(document: str, expected: list[str]) -> None:
     assert found(document) == expected
 
 
@@ -179,7 +179,7 @@ def test_the_tasks_whose_failure_has_no_route_are_named() -> None:
     rules = "      - { condition: all_success, next_team: b }\n"
     own = "      - { condition: { task: ask, status: failure }, next_team: null }\n"
     head = f"a:\n  tasks: {tasks}\n  routing:\n    rules:\n{rules}"
-    (told,) = messages(head + END)
-    assert told.startswith("when 'write' or 'ask' fails, no rule matches and there is no default")
-    (told,) = messages(head + own + END)
-    assert told.startswith("when 'write' fails, no rule matches and there is no default")
+    (shown,) = messages(head + END)
+    assert shown.startswith("when 'write' or 'ask' fails, no rule matches and there is no default")
+    (shown,) = messages(head + own + END)
+    assert shown.startswith("when 'write' fails, no rule matches and there is no default")

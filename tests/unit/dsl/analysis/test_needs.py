@@ -122,9 +122,9 @@ def test_a_start_that_lacks_a_path_is_refused_with_the_way_to_give_it(
     (tmp_path / "team.yml").write_text(DOCUMENT)
     monkeypatch.chdir(tmp_path)
     assert main([command, "team.yml", "--set", "order.name=x"]) == 2
-    told = capsys.readouterr().err
-    assert "the context lacks what the plan needs: order.id (read by a/note)" in told
-    assert "--set PATH=VALUE" in told
+    output = capsys.readouterr().err
+    assert "the context lacks what the plan needs: order.id (read by a/note)" in output
+    assert "--set PATH=VALUE" in output
     assert not (tmp_path / ".coterie").exists()
 
 

@@ -1,4 +1,4 @@
-"""What is read before it can be there is told; what may be there, or is given, is not."""
+"""What is read before it can be there is reported; what may be there, or is given, is not."""
 
 import pytest
 
@@ -49,13 +49,13 @@ PLACE = ["W508 3:45"]
         (reads("{{ context.x }}", updates="{ y: 1 }"), []),
     ],
 )
-def test_a_field_that_only_later_teams_set_is_told(document: str, expected: list[str]) -> None:
+def test_a_field_that_only_later_teams_set_is_reported(document: str, expected: list[str]) -> None:
     assert found(document) == expected
 
 
 def test_finding_names_the_team_that_sets_the_field() -> None:
-    (told,) = messages(reads("{{ context.x }}"))
-    assert told == (
+    (shown,) = messages(reads("{{ context.x }}"))
+    assert shown == (
         "context.x is read by the team 'a' before any team can have set it: only 'a' sets it, and "
         "comes later"
     )
@@ -92,7 +92,7 @@ def test_a_field_that_some_way_sets_before_is_left_alone() -> None:
         ("{ or: [{ context_field: x, operator: is_null }, { context_field: x, value: 1 }] }", []),
     ],
 )
-def test_a_condition_on_what_cannot_be_there_is_told(condition: str, asked: list[str]) -> None:
+def test_a_condition_on_what_cannot_be_there_is_reported(condition: str, asked: list[str]) -> None:
     document = (
         "a:\n  tasks: [WRITE]\n  routing:\n    rules:\n"
         f"      - {{ next_team: null, condition: {condition} }}\n"
@@ -240,7 +240,9 @@ READ_V = "{ name: r, type: set, values: { r: '{{ v }}' } }"
         ),
     ],
 )
-def test_a_variable_that_no_step_can_have_set_is_told(document: str, expected: list[str]) -> None:
+def test_a_variable_that_no_step_can_have_set_is_reported(
+    document: str, expected: list[str]
+) -> None:
     assert found(document) == expected
 
 

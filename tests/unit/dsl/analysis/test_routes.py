@@ -1,4 +1,4 @@
-"""Rules, branches, loops and failures: each mistake is told at its place, and nothing else is."""
+"""Rules, branches, loops, failures: each mistake is reported at its place, and nothing else."""
 
 import pytest
 
@@ -60,7 +60,7 @@ def x(value: object, operator: str = "equals") -> str:
         (rules(when(x("true", "exists")), when(x("null", "is_null"))), []),
     ],
 )
-def test_a_rule_that_an_earlier_one_always_takes_is_told(
+def test_a_rule_that_an_earlier_one_always_takes_is_reported(
     document: str, expected: list[str]
 ) -> None:
     assert found(document) == expected
@@ -81,7 +81,7 @@ def test_a_rule_that_an_earlier_one_always_takes_is_told(
         (f"[{FAILURE}, {{ task: write, output_field: text, operator: eq, value: a }}]", False),
     ],
 )
-def test_a_condition_that_can_never_hold_is_told(condition: str, impossible: bool) -> None:
+def test_a_condition_that_can_never_hold_is_reported(condition: str, impossible: bool) -> None:
     document = rules(when(condition), when(x(9)), TO_B)
     expected = ["W505 5:11"] if impossible else []
     always = ["W504 6:11", "W504 7:11"] if condition == "[]" else []
@@ -89,13 +89,15 @@ def test_a_condition_that_can_never_hold_is_told(condition: str, impossible: boo
 
 
 def test_finding_names_the_parts_that_exclude_each_other() -> None:
-    (told,) = messages(rules(when(f"[{SUCCESS}, {x(1)}, {x(2)}]"), TO_B))
-    assert told == ("this condition can never hold: context.x equals 1 excludes context.x equals 2")
+    (shown,) = messages(rules(when(f"[{SUCCESS}, {x(1)}, {x(2)}]"), TO_B))
+    assert shown == (
+        "this condition can never hold: context.x equals 1 excludes context.x equals 2"
+    )
 
 
-def test_which_rules_take_everything_is_told() -> None:
-    (told,) = messages(rules(when(x(5)), when(SUCCESS), when(FAILURE, "a"), when(x(1))))
-    assert told == "rule 4 is never reached: rules 2 and 3 together match whenever it would"
+def test_which_rules_take_everything_is_reported() -> None:
+    (shown,) = messages(rules(when(x(5)), when(SUCCESS), when(FAILURE, "a"), when(x(1))))
+    assert shown == "rule 4 is never reached: rules 2 and 3 together match whenever it would"
 
 
 STEPS = """\
@@ -178,14 +180,14 @@ def test_a_task_is_skipped_only_where_something_skips_it(task: list[str], skippa
     assert codes == (set() if skippable else {"W505"})
 
 
-def test_a_team_that_nothing_leads_to_is_told() -> None:
+def test_a_team_that_nothing_leads_to_is_reported() -> None:
     assert found(rules(when(SUCCESS, "null")) + "c:\n  tasks: [WRITE]\n") == [
         "W503 7:1",
         "W503 9:1",
     ]
 
 
-def test_a_team_behind_a_rule_that_is_never_taken_is_told() -> None:
+def test_a_team_behind_a_rule_that_is_never_taken_is_reported() -> None:
     document = rules("next_team: null", TO_B)
     assert found(document) == ["W503 8:1", "W504 6:11"]
     assert messages(document)[1] == "only routes that are never taken lead to the team 'b'"

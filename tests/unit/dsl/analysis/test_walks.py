@@ -196,9 +196,9 @@ def _possible(team: str, because: str, graph: Teams) -> bool:
     return any(exit.rule == rule and exit.usable for exit in graph.exits[team])
 
 
-def _within(team: str, told: str) -> bool:
-    loop = told.partition(" has no exit")[0].removeprefix("the loop ")
-    return team in loop.replace("of ", "").replace(",", " ").split() or f"{team!r} leads" in told
+def _within(team: str, message: str) -> bool:
+    loop = message.partition(" has no exit")[0].removeprefix("the loop ")
+    return team in loop.replace("of ", "").replace(",", " ").split() or f"{team!r} leads" in message
 
 
 def test_random_documents_are_not_all_alike() -> None:

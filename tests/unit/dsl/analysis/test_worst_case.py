@@ -1,4 +1,4 @@
-"""The worst case of small documents, to the last call; what has no bound is told, not guessed."""
+"""The worst case of small documents, to the last call; what has no bound is reported."""
 
 import math
 
@@ -166,7 +166,7 @@ def test_bound_of_model_calls_of_a_task_is_exact(task: str, calls: float) -> Non
         assert found.total.output_tokens == calls * 8192
 
 
-def test_a_loop_over_a_list_of_any_length_is_told() -> None:
+def test_a_loop_over_a_list_of_any_length_is_reported() -> None:
     task = f"{{ name: l, iterate_on: '{{{{ context.x }}}}', loop_variable: i, body: {BODY} }}"
     (loop,) = worst(team("a", tasks=task)).unbounded
     assert (loop.step, loop.length_of, loop.mark.file) == ("l", "{{ context.x }}", "team.yml")

@@ -53,7 +53,7 @@ def test_a_team_of_type_loop_has_a_while_in_its_section() -> None:
     assert "while_" not in listed
 
 
-def test_a_provider_whose_kind_is_called_type_is_told_the_right_key() -> None:
+def test_a_provider_whose_kind_is_called_type_is_reported_the_right_key() -> None:
     (problem,) = (
         p for p in problems_of("llm_config: {providers: {x: {type: openai}}}") if p.code == "E101"
     )

@@ -116,7 +116,7 @@ def test_the_fix_says_what_was_meant_only_if_it_can_hold(asked: str, fix: str) -
     assert (problem.code, problem.fix) == ("E404", fix)
 
 
-def test_a_condition_is_told_once_when_it_has_another_mistake() -> None:
+def test_a_condition_is_reported_once_when_it_has_another_mistake() -> None:
     asked = "output_field: score, operator: in_range, value: '7'"
     (problem,) = problems_of(DOCUMENT.format(schema=SCHEMA, config="{}", asked=asked))
     assert problem.code == "E402"

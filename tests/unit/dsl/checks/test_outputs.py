@@ -39,7 +39,7 @@ orchestration:
 """
 
 
-def told(read: str, later: str = "context.x") -> list[tuple[str, str]]:
+def problems_of_reading(read: str, later: str = "context.x") -> list[tuple[str, str]]:
     found = problems_of(DOCUMENT.replace("READ", read).replace("LATER", later))
     return [(problem.code, problem.step) for problem in found]
 
@@ -56,7 +56,7 @@ def told(read: str, later: str = "context.x") -> list[tuple[str, str]]:
     ],
 )
 def test_a_declared_field_is_no_problem(read: str) -> None:
-    assert told(read) == []
+    assert problems_of_reading(read) == []
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def test_a_declared_field_is_no_problem(read: str) -> None:
         "said.verdict.x",
     ],
 )
-def test_a_field_that_nothing_declares_is_told_at_the_step_that_names_it(read: str) -> None:
-    assert told(read) == [("E210", "discovery/use: values.x")]
+def test_a_field_that_nothing_declares_is_reported_at_the_step_that_names_it(read: str) -> None:
+    assert problems_of_reading(read) == [("E210", "discovery/use: values.x")]
 
 
-def test_a_field_of_another_team_s_task_is_told_with_the_author_s_path() -> None:
+def test_a_field_of_another_team_s_task_is_reported_with_the_author_s_path() -> None:
     later = "teams.discovery.tasks.read_project.data.project.manifets"
     (problem,) = problems_of(DOCUMENT.replace("READ", "said").replace("LATER", later))
     assert problem.message.startswith("the data of task 'discovery/read_project' never has")

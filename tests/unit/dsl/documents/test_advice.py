@@ -26,12 +26,12 @@ def fixes(text: str) -> dict[str, str]:
 
 
 def test_no_fix_is_only_to_leave_something_out() -> None:
-    told = [one.fix for file in BROKEN for one in broken(file)]
-    told += [one.fix for file in MISTAKES for one in mistakes(file.read_text())]
-    told += [fix for table in AT_PLACES.values() for fix in table.values()]
-    told += [*REPLACEMENTS.values(), *EXPLAINED.values(), *OPERATORS.values()]
-    assert len(told) > 300
-    assert [fix for fix in told if _ONLY_LEAVES_OUT.match(fix)] == []
+    found = [one.fix for file in BROKEN for one in broken(file)]
+    found += [one.fix for file in MISTAKES for one in mistakes(file.read_text())]
+    found += [fix for table in AT_PLACES.values() for fix in table.values()]
+    found += [*REPLACEMENTS.values(), *EXPLAINED.values(), *OPERATORS.values()]
+    assert len(found) > 300
+    assert [fix for fix in found if _ONLY_LEAVES_OUT.match(fix)] == []
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_no_fix_is_only_to_leave_something_out() -> None:
         ("anything", "--context"),
     ],
 )
-def test_a_key_at_the_top_is_told_where_its_meaning_belongs(key: str, part: str) -> None:
+def test_a_key_at_the_top_is_reported_where_its_meaning_belongs(key: str, part: str) -> None:
     (fix,) = fixes(f"{key}: {{a: 1}}\n" + TEAM % WAIT).values()
     assert part in fix
 
@@ -65,12 +65,14 @@ def test_a_key_at_the_top_is_told_where_its_meaning_belongs(key: str, part: str)
         ("{name: x, agent_class: a.B, store_as: y}", "did you mean 'output_variable'?"),
     ],
 )
-def test_a_key_of_a_task_is_told_by_its_meaning_before_its_spelling(task: str, part: str) -> None:
+def test_a_key_of_a_task_is_reported_by_its_meaning_before_its_spelling(
+    task: str, part: str
+) -> None:
     (fix,) = fixes(TEAM % task).values()
     assert part in fix
 
 
-def test_values_that_are_one_template_are_told_as_a_mapping_of_templates() -> None:
+def test_values_that_are_one_template_are_reported_as_a_mapping_of_templates() -> None:
     text = TEAM % '{name: p, type: set, values: "{{ context.all }}"}'
     assert 'write each key with its own template: `values: {key: "{{ ... }}"}`' in (
         fixes(text).values()
@@ -113,10 +115,10 @@ def test_a_persona_s_file_is_checked_as_a_persona(
     file.write_text("provider: anthropic\nmodel: m\nprompts: {user: '{{ 1 + }}'}\ntemperatur: 0\n")
     capsys.readouterr()
     assert main(["validate", name]) == 2
-    told = capsys.readouterr().out
-    assert "E301" in told
-    assert "did you mean 'temperature'?" in told
-    assert "orchestration" not in told
+    output = capsys.readouterr().out
+    assert "E301" in output
+    assert "did you mean 'temperature'?" in output
+    assert "orchestration" not in output
 
 
 NAMES = """
@@ -191,7 +193,9 @@ def warned(text: str) -> list[tuple[str, int]]:
         ("model: demo", "W513"),
     ],
 )
-def test_a_key_without_effect_on_a_persona_that_follows_a_plan_is_told(key: str, code: str) -> None:
+def test_a_key_without_effect_on_a_persona_that_follows_a_plan_is_reported(
+    key: str, code: str
+) -> None:
     assert without_effect(key) == [(code, 7)]
 
 
@@ -203,7 +207,7 @@ def test_a_persona_that_follows_a_plan_names_its_model_where_no_default_does() -
 
 
 @pytest.mark.parametrize("key", ["temperature: 0", "model: demo", "provider: scripted"])
-def test_a_setting_in_the_config_of_a_task_that_follows_a_plan_is_told(key: str) -> None:
+def test_a_setting_in_the_config_of_a_task_that_follows_a_plan_is_reported(key: str) -> None:
     config = f"persona_key: p, config: {{{key}}}"
     text = PLANNED.replace("KEY", "description: P").replace("ASKED", "")
     assert warned(text.replace("persona_key: p", config)) == [("W513", 12)]

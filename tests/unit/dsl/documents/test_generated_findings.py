@@ -77,7 +77,7 @@ def test_a_key_that_a_section_of_a_team_does_not_have_is_refused() -> None:
     )
 
 
-def test_one_bad_condition_of_a_plan_that_two_tasks_follow_is_told_once() -> None:
+def test_one_bad_condition_of_a_plan_that_two_tasks_follow_is_reported_once() -> None:
     plan = """
     coder:
       execution_plan:
@@ -105,7 +105,7 @@ def test_a_rule_whose_expression_does_not_parse_is_refused() -> None:
     assert problem.code == "E301"
 
 
-def test_a_mistake_that_is_found_out_at_the_end_is_told_where_it_began() -> None:
+def test_a_mistake_that_is_found_out_at_the_end_is_reported_where_it_began() -> None:
     text = "orchestration:\n{     entry_team: start\n"
     problem = only(text)
     assert (problem.code, problem.line) == ("E002", 2)

@@ -44,7 +44,7 @@ def test_large_document_has_a_thousand_lines_and_no_mistake() -> None:
     assert warnings(made, analysed(made)) == []
 
 
-def test_ten_mistakes_are_told_each_at_its_place_and_nothing_else() -> None:
+def test_ten_mistakes_are_reported_each_at_its_place_and_nothing_else() -> None:
     assert places(mistaken(*MISTAKES)) == [
         ("E301", 14, 11),
         ("E204", 35, 36),
@@ -60,7 +60,7 @@ def test_ten_mistakes_are_told_each_at_its_place_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("line", MISTAKES)
-def test_each_mistake_is_told_alike_when_it_is_the_only_one(line: int) -> None:
+def test_each_mistake_is_reported_alike_when_it_is_the_only_one(line: int) -> None:
     [alone] = places(mistaken(line))
     assert alone[0] == MISTAKES[line][2]
     assert alone in places(mistaken(*MISTAKES))

@@ -25,8 +25,8 @@ def written(text: str) -> list[tuple[int, int, str]]:
     found: list[tuple[int, int, str]] = []
     for number, line in enumerate(text.splitlines(), 1):
         mark = _MARK.search(line)
-        for told in mark[1].split() if mark else ():
-            code, _, column = told.partition(":")
+        for shown in mark[1].split() if mark else ():
+            code, _, column = shown.partition(":")
             found.append((number, int(column), code))
     return sorted(found)
 
@@ -59,6 +59,6 @@ def test_fifteen_mistakes_are_fifteen_problems_in_one_pass() -> None:
 
 
 def test_there_are_many_kinds_of_mistakes() -> None:
-    told = {code for file in FILES for _, _, code in written(file.read_text())}
+    found = {code for file in FILES for _, _, code in written(file.read_text())}
     assert len(FILES) >= 60
-    assert len(told) >= 30
+    assert len(found) >= 30

@@ -44,7 +44,7 @@ def problems(file: Path) -> tuple[Problem, ...]:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_exactly_the_listed_problems_are_told_each_at_its_place(file: Path) -> None:
+def test_exactly_the_listed_problems_are_reported_each_at_its_place(file: Path) -> None:
     wanted = [(one.code, one.line, one.column) for one in expected(file.read_text())]
     found = [(one.code, one.line, one.column) for one in problems(file)]
     assert sorted(found, key=lambda one: one[1:]) == wanted
@@ -59,8 +59,8 @@ def test_each_problem_says_what_it_should(file: Path) -> None:
             for one in wanted
             if (one.line, one.column) == (problem.line, problem.column) and one.code == problem.code
         ]
-        told = f"{problem.message} | {problem.allowed} | {problem.fix}"
-        assert any(part in told for part in parts), told
+        text = f"{problem.message} | {problem.allowed} | {problem.fix}"
+        assert any(part in text for part in parts), text
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -73,7 +73,7 @@ def test_each_problem_is_one_clear_sentence_with_a_path(file: Path) -> None:
         assert problem.path or problem.code in ("E002", "E004", "E005", "E102")
 
 
-def test_fifteen_different_mistakes_are_told_in_one_pass() -> None:
+def test_fifteen_different_mistakes_are_reported_in_one_pass() -> None:
     found = problems(FOLDER / "fifteen.yml")
     assert len(found) == 15
     assert len({problem.code for problem in found}) == 15

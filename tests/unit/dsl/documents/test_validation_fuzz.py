@@ -144,17 +144,17 @@ def test_the_document_without_a_mistake_has_no_problem() -> None:
 
 
 @given(mistaken())
-def test_a_document_with_any_mistake_is_told_or_compiled(document: JsonValue) -> None:
+def test_a_document_with_any_mistake_is_reported_or_compiled(document: JsonValue) -> None:
     compiles_or_tells(yaml.safe_dump(document, allow_unicode=True))
 
 
 @given(json_objects)
-def test_any_mapping_is_told_or_compiled(document: JsonValue) -> None:
+def test_any_mapping_is_reported_or_compiled(document: JsonValue) -> None:
     compiles_or_tells(yaml.safe_dump(document, allow_unicode=True))
 
 
 @given(st.text(max_size=60) | st.text(st.sampled_from("a:- \n[]{}&*!|>'\"#%@,?~<"), max_size=40))
-def test_any_text_is_told_or_compiled(text: str) -> None:
+def test_any_text_is_reported_or_compiled(text: str) -> None:
     (first, *_) = problems_of(text)  # no such text has an orchestration
     assert first.severity == "error"
 
@@ -163,7 +163,7 @@ def test_any_text_is_told_or_compiled(text: str) -> None:
     ("text", "place"),
     [("a: \x07", (1, 4)), ("ä: 1\nöö: \x00", (2, 5)), ("a: x\nb: \ud800", (2, 4))],
 )
-def test_a_character_that_yaml_has_not_is_told_at_its_place(
+def test_a_character_that_yaml_has_not_is_reported_at_its_place(
     text: str, place: tuple[int, int]
 ) -> None:
     (problem,) = problems_of(text)
@@ -171,11 +171,11 @@ def test_a_character_that_yaml_has_not_is_told_at_its_place(
 
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "[[a]: "])
-def test_nesting_of_any_depth_is_told_and_takes_no_stack(opening: str) -> None:
+def test_nesting_of_any_depth_is_reported_and_takes_no_stack(opening: str) -> None:
     (problem,) = problems_of("a: " + opening * 100_000)
     assert problem.code in ("E005", "E002")
 
 
-def test_a_document_of_sheer_size_is_told_once() -> None:
+def test_a_document_of_sheer_size_is_reported_once() -> None:
     (problem,) = problems_of("a: [" + "1, " * 300_000 + "1]")
     assert problem.code == "E005"

@@ -34,7 +34,7 @@ orchestration:
 
 
 def test_unreadable_item_does_not_move_later_items() -> None:
-    told = {(p.code, p.path) for p in problems_of(LISTS)}
+    found = {(p.code, p.path) for p in problems_of(LISTS)}
     plan = "llm_config.personas.planned.execution_plan"
     team = "orchestration.teams.draft"
     assert {
@@ -44,10 +44,10 @@ def test_unreadable_item_does_not_move_later_items() -> None:
         ("E201", f"{team}.routing.rules[0].next_team"),
         ("E206", f"{team}.routing.rules[2].condition.and[2].task"),
         ("E201", f"{team}.routing.rules[2].next_team"),
-    } <= told
+    } <= found
 
 
-def test_a_path_leads_to_the_line_that_is_told_with_it() -> None:
+def test_a_path_leads_to_the_line_that_is_reported_with_it() -> None:
     lines = LISTS.splitlines()
     for problem in problems_of(LISTS):
         if problem.code in ("E201", "E206", "E207"):
@@ -84,5 +84,5 @@ def test_a_plan_is_checked_unless_it_is_disabled_for_certain() -> None:
 @pytest.mark.parametrize("value", ["!!str text", "!own {}", "!own []", "!own 1"])
 def test_a_tag_is_refused_at_whatever_it_stands(value: str) -> None:
     document = f"orchestration:\n  entry_team: a\n  more: {value}\n"
-    told = {(p.code, p.path, p.line) for p in problems_of(document)}
-    assert (("E005", "orchestration.more", 3) in told) is value.startswith("!own")
+    found = {(p.code, p.path, p.line) for p in problems_of(document)}
+    assert (("E005", "orchestration.more", 3) in found) is value.startswith("!own")

@@ -1,4 +1,4 @@
-"""A decision is taken apart into what was asked and found, and never told in another way."""
+"""A decision is taken apart into what was asked and found, and never reported in another way."""
 
 from typing import Any
 
@@ -75,7 +75,7 @@ def test_evidence_holds_exactly_when_the_condition_did(condition: Condition) -> 
 
 
 @pytest.mark.parametrize(
-    ("condition", "holding", "told"),
+    ("condition", "holding", "message"),
     [
         (FAIL, True, 'review.verdict is "FAIL" (equals "FAIL")'),
         (PASS, False, 'review.verdict is "FAIL" (equals "PASS")'),
@@ -94,11 +94,11 @@ def test_evidence_holds_exactly_when_the_condition_did(condition: Condition) -> 
     ],
 )
 def test_a_test_tells_the_value_that_it_found(
-    condition: Condition, holding: bool, told: str
+    condition: Condition, holding: bool, message: str
 ) -> None:
     seen = examine(condition, FACTS)
-    assert seen == Examined("test", holding, told, found=seen.found)
-    assert seen.found is None or condition_because(seen.found) == told
+    assert seen == Examined("test", holding, message, found=seen.found)
+    assert seen.found is None or condition_because(seen.found) == message
 
 
 def test_an_expression_that_could_not_be_asked_says_so() -> None:
@@ -153,7 +153,7 @@ def test_the_ways_of_a_branch_are_asked_in_order_too() -> None:
     ]
 
 
-def test_a_difference_is_told_by_the_deepest_path_that_both_have() -> None:
+def test_a_difference_is_reported_by_the_deepest_path_that_both_have() -> None:
     before: Any = {"same": 1, "gone": 2, "deep": {"er": 1, "list": [1]}, "kind": {"a": 1}}
     after: Any = {"same": 1, "deep": {"er": 2, "list": [1, 2], "new": None}, "kind": "text"}
     assert differences(before, after) == (
@@ -166,8 +166,8 @@ def test_a_difference_is_told_by_the_deepest_path_that_both_have() -> None:
     assert differences(before, before) == ()
     assert differences({"n": 1}, {"n": 1.0}) == ()
     for number, flag in ((1, True), (0, False)):
-        told = PathChange("a.b", "changed", [number], [flag])
-        assert differences({"a": {"b": [number]}}, {"a": {"b": [flag]}}) == (told,)
+        shown = PathChange("a.b", "changed", [number], [flag])
+        assert differences({"a": {"b": [number]}}, {"a": {"b": [flag]}}) == (shown,)
     assert differences({}, apply({}, replacing({"a.b": 1}))) == (
         PathChange("a", "added", after={"b": 1}),
     )

@@ -154,7 +154,7 @@ def test_equality_is_symmetric(left: Any, right: Any) -> None:
         ("contains_any", "a"),
     ],
 )
-def test_a_value_with_which_an_operator_can_never_hold_is_told(
+def test_a_value_with_which_an_operator_can_never_hold_is_reported(
     operator: Operator, value: Any
 ) -> None:
     assert wrong_value(operator, value)

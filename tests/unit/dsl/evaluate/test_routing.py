@@ -136,7 +136,7 @@ def test_a_default_of_null_ends_a_success_and_not_a_failure() -> None:
         choose(team(rules, "null"), facts(BROKEN))
 
 
-def test_without_a_default_it_is_told_what_every_rule_found() -> None:
+def test_without_a_default_it_is_reported_what_every_rule_found() -> None:
     plan = plan_of(DOCUMENT.replace("RULES", SEED_RULES).replace("        default: DEFAULT\n", ""))
     skipped = Facts(context=CONTEXT, tasks={"impl_evaluator": Outcome.skipped()})
     with pytest.raises(NoRoute) as error:
@@ -194,7 +194,7 @@ def test_error_of_a_failed_team_leads_where_its_routing_finds_no_way() -> None:
         choose(team(wrong), facts(FAILED))
 
 
-def test_update_from_data_that_no_task_brought_is_left_out_and_told() -> None:
+def test_update_from_data_that_no_task_brought_is_left_out_and_reported() -> None:
     rules = """
           - condition: any_failure
             next_team: correction

@@ -136,7 +136,7 @@ OFFER: Json = {
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         ({"amount": 501}, "payload.amount is 501, not at most 500"),
         ({"amount": "5"}, "payload.amount is a text, not a whole number"),
@@ -153,8 +153,8 @@ OFFER: Json = {
         ([], "payload is a list, not a mapping"),
     ],
 )
-def test_schema_checker_names_the_field_and_the_reason(value: JsonValue, told: str) -> None:
-    assert misfits(value, OFFER, "payload") == [told]
+def test_schema_checker_names_the_field_and_the_reason(value: JsonValue, message: str) -> None:
+    assert misfits(value, OFFER, "payload") == [message]
 
 
 _STEPS: dict[str, Any] = {
@@ -165,7 +165,7 @@ PATTERNS: Json = {"allOf": [{"pattern": f"^(a|b{n})*$"} for n in range(2000)]}
 
 
 @pytest.mark.parametrize(
-    ("schema", "value", "told"),
+    ("schema", "value", "message"),
     [
         (DOUBLING, 1, "it takes too long to check"),
         (PATTERNS, "a" * 100_000, "it takes too long to check"),
@@ -179,15 +179,15 @@ PATTERNS: Json = {"allOf": [{"pattern": f"^(a|b{n})*$"} for n in range(2000)]}
     ],
 )
 def test_a_hostile_schema_costs_little_and_is_not_used(
-    schema: Json, value: JsonValue, told: str
+    schema: Json, value: JsonValue, message: str
 ) -> None:
     with pytest.raises(UnusableSchema) as raised:
         misfits(value, schema)
-    assert str(raised.value) == told
+    assert str(raised.value) == message
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "message"),
     [
         ({"patternProperties": {"^a": {}}}, "'patternProperties' is not supported here"),
         ({"items": [{"unevaluatedItems": False}]}, "'unevaluatedItems' is not supported here"),
@@ -200,6 +200,6 @@ def test_a_hostile_schema_costs_little_and_is_not_used(
     ],
 )
 def test_schema_checker_reports_beforehand_what_it_cannot_check(
-    schema: Json, told: str | None
+    schema: Json, message: str | None
 ) -> None:
-    assert beyond(schema) == told
+    assert beyond(schema) == message

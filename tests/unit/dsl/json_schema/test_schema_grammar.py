@@ -123,13 +123,15 @@ FAULTS: list[tuple[Json, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "told"), FAULTS)
-def test_a_fault_names_its_place_the_value_and_what_belongs_there(schema: Json, told: str) -> None:
-    assert (schema_fault(schema) or "").startswith(f"it is not a valid JSON Schema, at {told}")
+@pytest.mark.parametrize(("schema", "message"), FAULTS)
+def test_a_fault_names_its_place_the_value_and_what_belongs_there(
+    schema: Json, message: str
+) -> None:
+    assert (schema_fault(schema) or "").startswith(f"it is not a valid JSON Schema, at {message}")
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "message"),
     [
         ({"pattern": "("}, "its pattern '(' is not supported"),
         ({"items": {"pattern": "a(?=b)"}}, "is not supported"),
@@ -138,8 +140,8 @@ def test_a_fault_names_its_place_the_value_and_what_belongs_there(schema: Json, 
         ({"$ref": "#/$defs/a"}, "which it does not define"),
     ],
 )
-def test_a_schema_that_reaches_out_or_takes_long_is_refused(schema: Json, told: str) -> None:
-    assert told in (schema_fault(schema) or "")
+def test_a_schema_that_reaches_out_or_takes_long_is_refused(schema: Json, message: str) -> None:
+    assert message in (schema_fault(schema) or "")
 
 
 SOUND: Json = {

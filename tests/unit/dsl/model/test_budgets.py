@@ -70,7 +70,7 @@ def test_a_budget_covers_what_is_its_own(
     assert budget.covers(team, personas) is covered
 
 
-def test_amounts_are_told_in_their_own_units() -> None:
+def test_amounts_are_reported_in_their_own_units() -> None:
     assert amount("tokens", 12345) == "12,345 tokens"
     assert amount("money", 1234.5) == "1,234.50 USD"
     assert amount("money", 0.0504) == "0.0504 USD"

@@ -29,7 +29,7 @@ orchestration:
 """
 
 
-def told(asked: Condition, facts: Facts) -> str:
+def because_of(asked: Condition, facts: Facts) -> str:
     """What the condition found, as people read it."""
     return condition_because(inspect(asked, facts))
 
@@ -105,7 +105,7 @@ FACTS = Facts(
 def test_a_condition_of_every_form(written: str, found: bool) -> None:
     asked = condition(written)
     assert holds(asked, FACTS) is found
-    assert told(asked, FACTS)
+    assert because_of(asked, FACTS)
 
 
 @pytest.mark.parametrize(
@@ -128,12 +128,12 @@ def test_a_condition_of_every_form(written: str, found: bool) -> None:
     ],
 )
 def test_a_condition_tells_what_it_found(written: str, because: str) -> None:
-    assert told(condition(written), FACTS) == because
+    assert because_of(condition(written), FACTS) == because
 
 
-def test_a_long_value_is_told_by_its_beginning() -> None:
+def test_a_long_value_is_reported_by_its_beginning() -> None:
     facts = Facts(context={"text": "x" * 500})
-    assert len(told(condition("{context_field: text, value: y}"), facts)) < 120
+    assert len(because_of(condition("{context_field: text, value: y}"), facts)) < 120
 
 
 def test_an_expression_that_names_what_is_not_there_is_an_error_that_says_so() -> None:

@@ -23,7 +23,7 @@ def plan_of(text: str, *more: SourceText) -> Plan:
 def test_an_older_form_compiles_to_the_plan_of_its_present_form(name: str) -> None:
     old, new = compiled_form(name, "old"), compiled_form(name, "new")
     assert old.plan.model_dump() == new.plan.model_dump()
-    assert [told.code for told in old.warnings] == [told.code for told in new.warnings]
+    assert [shown.code for shown in old.warnings] == [shown.code for shown in new.warnings]
 
 
 def test_every_form_that_the_tables_name_has_its_file() -> None:

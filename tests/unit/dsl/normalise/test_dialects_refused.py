@@ -121,9 +121,9 @@ def test_an_operator_that_turns_another_round_is_refused_with_what_to_write(name
 def test_extra_keys_of_an_older_condition_are_refused(
     condition: str, code: str, named: str
 ) -> None:
-    told = refused(RULE % f"condition: {condition}")
-    assert [problem.code for problem in told] == [code]
-    assert named in told[0].message
+    message = refused(RULE % f"condition: {condition}")
+    assert [problem.code for problem in message] == [code]
+    assert named in message[0].message
 
 
 @pytest.mark.parametrize(

@@ -128,9 +128,9 @@ def test_a_bound_without_a_maximum_is_refused_with_its_fix(
 ) -> None:
     with pytest.raises(InvalidDocument) as error:
         team(STEPS[name].replace("BOUND", written))
-    told = [problem for problem in error.value.problems if problem.code == code]
-    assert any(says in f"{problem.message} {problem.allowed} {problem.fix}" for problem in told)
-    assert {problem.line for problem in error.value.problems} == {told[0].line}
+    found = [problem for problem in error.value.problems if problem.code == code]
+    assert any(says in f"{problem.message} {problem.allowed} {problem.fix}" for problem in found)
+    assert {problem.line for problem in error.value.problems} == {found[0].line}
 
 
 @pytest.mark.parametrize(

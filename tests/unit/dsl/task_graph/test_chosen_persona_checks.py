@@ -49,7 +49,7 @@ def of_work(keys: str, kind: str = "generic_single_shot") -> Compiled:
 
 
 @pytest.mark.parametrize(
-    ("keys", "told"),
+    ("keys", "message"),
     [
         ('"{{ context.who }}"', "E102 orchestration.teams.work.tasks[0].persona_key: "),
         ("cheap, personas: [cheap]", "E107 orchestration.teams.work.tasks[0].personas: "),
@@ -71,8 +71,10 @@ def of_work(keys: str, kind: str = "generic_single_shot") -> Compiled:
         ),
     ],
 )
-def test_a_step_that_chooses_its_persona_is_checked_with_each_of_them(keys: str, told: str) -> None:
-    assert next(one for one in problems(keys) if "around" not in one).startswith(told)
+def test_a_step_that_chooses_its_persona_is_checked_with_each_of_them(
+    keys: str, message: str
+) -> None:
+    assert next(one for one in problems(keys) if "around" not in one).startswith(message)
 
 
 def test_a_listed_persona_whose_plan_contains_the_step_is_an_error_at_its_name() -> None:

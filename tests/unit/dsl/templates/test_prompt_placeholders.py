@@ -1,4 +1,4 @@
-"""`{name}` in a prompt without `prompt_syntax: braces` is told, with what to write."""
+"""`{name}` in a prompt without `prompt_syntax: braces` is reported, with what to write."""
 
 import pytest
 
@@ -29,23 +29,23 @@ orchestration:
 """
 
 
-def told(system: str, syntax: str = "max_reasks: 1") -> list[tuple[str, int, int, str]]:
+def warnings_of(system: str, syntax: str = "max_reasks: 1") -> list[tuple[str, int, int, str]]:
     text = DOCUMENT.replace("{SYSTEM}", system).replace("{SYNTAX}", syntax)
     return [(one.code, one.line, one.column, one.fix) for one in problems_of(text)]
 
 
-def test_a_persona_of_the_older_syntax_is_told_to_say_so() -> None:
+def test_a_persona_of_the_older_syntax_is_advised_to_say_so() -> None:
     fix = "add `prompt_syntax: braces` to the persona"
-    assert told("You review.") == [("W512", 12, 21, fix)]
+    assert warnings_of("You review.") == [("W512", 12, 21, fix)]
 
 
-def test_a_persona_with_templates_is_told_what_to_write_instead() -> None:
+def test_a_persona_with_templates_is_reported_what_to_write_instead() -> None:
     fix = "write `{{ input.code }}` or `{{ context.code }}`"
-    assert told('"You review {{ context.what }}."') == [("W512", 12, 21, fix)]
+    assert warnings_of('"You review {{ context.what }}."') == [("W512", 12, 21, fix)]
 
 
 def test_a_persona_that_says_its_syntax_is_left_alone() -> None:
-    assert told("You review.", "prompt_syntax: braces") == []
+    assert warnings_of("You review.", "prompt_syntax: braces") == []
 
 
 @pytest.mark.parametrize(

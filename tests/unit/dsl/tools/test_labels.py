@@ -370,10 +370,10 @@ def test_the_analysis_agrees_with_a_search_of_every_path() -> None:
         steps, paths = generated.steps(1)
         wanted = {name for path in paths for name in leaking(path)}
         found = leaks(f"a: {{ tasks: {steps} }}")
-        told = {one.message.partition(" can ")[0].rpartition("/")[2] for one in found}
-        assert wanted <= told, steps
+        shown = {one.message.partition(" can ")[0].rpartition("/")[2] for one in found}
+        assert wanted <= shown, steps
         if not generated.cut:
-            assert told == wanted, steps
+            assert shown == wanted, steps
             searched += 1
         leaky += bool(wanted)
     assert leaky > 100

@@ -19,9 +19,9 @@ def test_the_fullest_twenty_budgets_are_shown_and_the_others_counted(
     ids = [budget.id for budget in budgets]
     plan = PLAN.model_copy(update={"budgets": tuple(budgets)})
     state = RunState(balances={id: BudgetBalance(used=n) for n, id in enumerate(ids)})
-    told = report(plan, state)
-    assert [use.id for use in told.budgets] == ids[-20:]
-    assert told.left_out == left_out
+    shown = report(plan, state)
+    assert [use.id for use in shown.budgets] == ids[-20:]
+    assert shown.left_out == left_out
 
 
 @pytest.mark.parametrize(("number", "left_out"), [(50, {}), (51, {"tasks": 1})])
@@ -29,7 +29,7 @@ def test_the_tasks_that_used_most_are_shown_in_the_order_in_which_they_began(
     number: int, left_out: dict[str, int]
 ) -> None:
     tallies = [Tally(f"a/t{n}", "writer", "m", input_tokens=n, calls=1) for n in range(number)]
-    told = report(None, RunState(tallies={one.task: one for one in tallies}))
-    assert [row.name for row in told.tasks] == [f"a/t{n}" for n in range(number)][-50:]
-    assert told.left_out == left_out
-    assert (told.total.calls, told.teams[0].name) == (number, "a")
+    shown = report(None, RunState(tallies={one.task: one for one in tallies}))
+    assert [row.name for row in shown.tasks] == [f"a/t{n}" for n in range(number)][-50:]
+    assert shown.left_out == left_out
+    assert (shown.total.calls, shown.teams[0].name) == (number, "a")

@@ -23,7 +23,7 @@ def size(value: JsonValue) -> int:
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
 
 
-def told(part: Any) -> bool:
+def is_taken(part: Any) -> bool:
     return isinstance(part, dict) and set(cast("Any", part)) == {"left_out", "path"}
 
 
@@ -53,7 +53,7 @@ def fetched(root: JsonValue, path: tuple[str, ...]) -> JsonValue:
 
 def completed(root: JsonValue, part: Any, path: tuple[str, ...], start: int = 0) -> Any:
     """A part of a page with what was left out of it."""
-    if told(part):
+    if is_taken(part):
         asked = part["path"]
         assert (parse(asked) if isinstance(asked, str) else tuple(asked)) == path
         return fetched(root, path)
@@ -74,7 +74,7 @@ def test_no_page_is_larger_than_it_may_be(value: JsonValue) -> None:
         assert page.size == size(value)
 
 
-@given(VALUES.filter(lambda value: not told(value)))
+@given(VALUES.filter(lambda value: not is_taken(value)))
 def test_parts_that_were_left_out_make_up_the_whole(value: JsonValue) -> None:
     assert fetched(value, ()) == value
 

@@ -80,14 +80,14 @@ async def test_a_run_asks_where_check_reports_it_and_else_nowhere() -> None:
     asks = 0
     for seed, (steps, done) in enumerate(generated()):
         found = [one for one in analysed(done).findings if one.code == "W521"]
-        told = {one.message.partition(" can ")[0].rpartition("/")[2] for one in found}
+        shown = {one.message.partition(" can ")[0].rpartition("/")[2] for one in found}
         for again in range(6):
             one = await random_run(done, seed * 10 + again)
             for request in one.asked:
                 if request.met:
                     asks += 1
                     called = StepKey.of_request(request.id).without_model_calls()
-                    assert told & set(called.split("/")), (request.id, steps)
+                    assert shown & set(called.split("/")), (request.id, steps)
     assert asks > 50
 
 

@@ -24,7 +24,7 @@ orchestration:
 
 
 @pytest.mark.parametrize(
-    ("main", "told"),
+    ("main", "message"),
     [
         (Track(team="draft", visit=2), "**test**: team **draft**, visit 2 (0 of 30 team visits)"),
         (Track(team="draft"), "**test**: team **draft** is next (0 of 30 team visits)"),
@@ -32,8 +32,8 @@ orchestration:
         (Track(), "**test**: at its end (0 of 30 team visits)"),
     ],
 )
-def test_the_board_begins_with_where_the_run_is(main: Track, told: str) -> None:
-    assert board(PLAN, RunState(tracks={"main": main})).startswith(told)
+def test_the_board_begins_with_where_the_run_is(main: Track, message: str) -> None:
+    assert board(PLAN, RunState(tracks={"main": main})).startswith(message)
 
 
 def test_board_shows_a_few_of_very_many_steps_and_requests() -> None:

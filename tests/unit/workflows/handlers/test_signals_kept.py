@@ -69,8 +69,8 @@ async def test_a_signal_that_nothing_waits_for_is_refused_and_not_kept(run: List
     await run.signalled("gone", raw(1))
     run.plan = None
     await run.signalled("go", raw(1))
-    told = "no step of this plan waits for a signal "
-    assert refusals(run) == [f"{told}'gone'", f"{told}'go'"]
+    text = "no step of this plan waits for a signal "
+    assert refusals(run) == [f"{text}'gone'", f"{text}'go'"]
     assert run.state.signals == {}
 
 

@@ -116,10 +116,10 @@ async def test_the_input_of_a_losing_model_call_is_estimated_counted_and_explain
     assert (lost.calls, lost.cut_off, lost.unpriced, lost.output_tokens) == (1, 1, 1, 0)
     assert lost.seconds >= 2
     assert rows["work/race/fast/quick"].cut_off == 0
-    (told,) = [entry for entry in state.trail if entry.status == "cut_off"]
-    assert told.step == "race/lost/slow_one"
-    assert told.tokens == lost.input_tokens
-    assert f"about {lost.input_tokens:,} input tokens are counted, an estimate" in told.because
+    (shown,) = [entry for entry in state.trail if entry.status == "cut_off"]
+    assert shown.step == "race/lost/slow_one"
+    assert shown.tokens == lost.input_tokens
+    assert f"about {lost.input_tokens:,} input tokens are counted, an estimate" in shown.because
 
 
 async def test_a_call_that_was_cut_off_before_it_began_costs_nothing() -> None:

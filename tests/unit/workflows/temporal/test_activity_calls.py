@@ -175,7 +175,7 @@ async def test_a_call_that_was_cancelled_by_nobody_here_ends_as_cancelled(patch:
     assert raised.value is cancelled
 
 
-async def test_a_failure_that_nobody_knows_is_told_as_it_came(patch: Any) -> None:
+async def test_a_failure_that_nobody_knows_is_reported_as_it_came(patch: Any) -> None:
     error = ended(None)
     engine = patch(Engine(error))
     with pytest.raises(ActivityError) as raised:

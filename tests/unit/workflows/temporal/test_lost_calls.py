@@ -52,14 +52,14 @@ def lost(kind: TimeoutType, effect: Effect, *beats: object) -> CallFailed:
     call = Call(
         id="1", step="a/b", summary="a/b", options=CallOptions(timeout=5, retries=2, effect=effect)
     )
-    told = _expected(error, call)
-    assert isinstance(told, CallFailed)
-    return told
+    message = _expected(error, call)
+    assert isinstance(message, CallFailed)
+    return message
 
 
 def failed(kind: TimeoutType, effect: Effect) -> tuple[str, str]:
-    told = lost(kind, effect)
-    return told.type, told.message
+    shown = lost(kind, effect)
+    return shown.type, shown.message
 
 
 @pytest.mark.parametrize("effect", ["read", "idempotent"])
@@ -89,9 +89,9 @@ def test_usage_of_a_lost_call_comes_from_its_last_heartbeat(
 def test_a_call_that_is_made_again_has_used_what_the_one_before_did() -> None:
     cut = Spent(usage=TokenUsage(10, 1), cost=0.1, seconds=2.0)
     answer = AgentResponse(data="x", usage=TokenUsage(5, 2), cost=0.2, seconds=1.0)
-    told = together(cut, answer)
-    assert (told.usage, told.cost, told.seconds) == (TokenUsage(15, 3), pytest.approx(0.3), 3.0)
-    assert (told.data, told.unpriced) == ("x", False)
+    shown = together(cut, answer)
+    assert (shown.usage, shown.cost, shown.seconds) == (TokenUsage(15, 3), pytest.approx(0.3), 3.0)
+    assert (shown.data, shown.unpriced) == ("x", False)
     assert together(Spent(seconds=2.0), answer).usage == answer.usage
     assert together(Spent(usage=TokenUsage(1)), answer).unpriced, "a part of it has no price"
     assert together(cut, Spent()) == cut

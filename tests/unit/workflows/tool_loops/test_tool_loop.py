@@ -158,8 +158,8 @@ async def test_a_failed_call_is_a_result_that_says_so() -> None:
         ToolResult(text="SkillFailed: no network", failed=True),
         ToolResult(text="SkillFailed: no network", failed=True),
     ]
-    told = [(one.step, one.status) for one in state.trail if "@" in (one.step or "")]
-    assert told == [
+    shown = [(one.step, one.status) for one in state.trail if "@" in (one.step or "")]
+    assert shown == [
         ("act/search@1.1", "started"),
         ("act/search@1.1", "failure"),
         ("act/clock@1.2", "started"),
@@ -303,8 +303,8 @@ async def test_the_results_of_a_turn_that_ended_the_step_wait_for_the_next_visit
 
 async def test_the_trail_tells_each_turn_and_call() -> None:
     _, _, state = await ran(plan(), two_turns)
-    told: list[Any] = [(one.step, one.status, one.because, one.event) for one in state.trail]
-    assert told[1:-1] == [
+    shown: list[Any] = [(one.step, one.status, one.because, one.event) for one in state.trail]
+    assert shown[1:-1] == [
         ("act", "turn", "turn 1 calls search, clock", "routing"),
         ("act/search@1.1", "started", "", "tool_start"),
         ("act/search@1.1", "success", "", "tool_end"),

@@ -1,7 +1,7 @@
 """The front door. Importing it ensures that Coterie's packages are its own.
 
 What code of other packages may import from here is stable. `import coterie` loads only the standard
-library; the names of models and of teams load more when they are first used.
+library; the names of agents, models and teams load more when they are first used.
 """
 
 from importlib import import_module
@@ -11,12 +11,7 @@ from coterie.own_packages import install
 
 install()
 
-from activities.user_code.agent_functions import (  # noqa: E402  after `install`
-    AgentFailure,
-    AgentFunction,
-    AgentTurn,
-)
-from activities.user_code.provider_errors import ProviderError  # noqa: E402
+from activities.user_code.provider_errors import ProviderError  # noqa: E402  after `install`
 from activities.user_code.tool_functions import ToolContext, ToolError, tool  # noqa: E402
 
 if TYPE_CHECKING:
@@ -35,12 +30,17 @@ if TYPE_CHECKING:
         ModelRequest,
         ProviderSettings,
     )
+    from activities.user_code.agent_functions import AgentFailure, AgentFunction, AgentTurn
     from coterie.agents.team_program import FinishedRun, InvalidTeam, Team
 
+_AGENT = "activities.user_code.agent_functions"
 _MESSAGES = "activities.providers.message_model"
 _PROVIDER = "activities.providers.provider"
 _TEAM = "coterie.agents.team_program"
 _LOADED_LATER = {
+    "AgentFailure": _AGENT,
+    "AgentFunction": _AGENT,
+    "AgentTurn": _AGENT,
     "Completion": _PROVIDER,
     "FinishedRun": _TEAM,
     "ImagePart": _MESSAGES,
@@ -56,7 +56,7 @@ _LOADED_LATER = {
     "ToolResultPart": _MESSAGES,
     "ToolSpec": _MESSAGES,
 }
-"""`{name: its module}`: pydantic and Temporal's SDK are behind them."""
+"""`{name: its module}`: pydantic, asyncio and Temporal's SDK are behind them."""
 
 __all__ = [
     "AgentFailure",

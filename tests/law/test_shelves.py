@@ -25,6 +25,7 @@ LOADERS = {
     ("activities.skills.web.web_fetch", "activities.skills.web.page_download"),
     ("activities.skills.web.web_fetch", "activities.skills.web.page_text"),
     ("coterie", "activities.contracts"),
+    ("coterie", "activities.user_code.agent_functions"),
     ("coterie", "activities.providers.message_model"),
     ("coterie", "activities.providers.provider"),
     ("coterie", "coterie.agents.team_program"),

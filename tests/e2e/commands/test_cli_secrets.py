@@ -22,7 +22,7 @@ orchestration:
         ("{api_key: plain-password-of-mine, kind: anthropic}", "E108"),
         ("\n      kind: anthropic\n      api_key: plain-password-of-mine", "E108"),
         ("{pasword: plain-password-of-mine}", "E101"),
-        (f"{{kind: {SECRET}}}", "E105"),
+        (f"{{kind: {SECRET}}}", "E205"),
         ("{api_key: plain-password-of-mine, kind: 1, kid: 2}", "E101"),
         ("{api_key_env: sk-ant-not-a-real-key-0000000000, kind: anthropic}", "E602"),
         ("{api_key: plain-password-of-mine", "E002"),

@@ -59,7 +59,7 @@ async def test_a_turn_and_a_call_write_the_events_of_one_activity_each(
         "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED",
     }
     # the start, then one for each turn that ends, and one for each call
-    assert kinds["EVENT_TYPE_WORKFLOW_TASK_SCHEDULED"] <= 7
+    assert kinds["EVENT_TYPE_WORKFLOW_TASK_COMPLETED"] <= 7
 
 
 async def test_large_results_and_earlier_turns_stay_outside_the_history(

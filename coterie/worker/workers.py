@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -12,17 +12,11 @@ from temporalio.client import Client
 from temporalio.worker import Interceptor, Worker
 
 from activities.agent_activity import AgentActivities
-from activities.call_prices import Pricing
-from activities.contracts import MAX_HEARTBEAT_DELAY, VisibilitySettings
+from activities.contracts import MAX_HEARTBEAT_DELAY
 from activities.failure_redaction import SecretsInterceptor
-from activities.mcp_client.server_pool import McpServers
-from activities.notifications import NotificationActivities, Webhook
-from activities.processes.bubblewrap import Bubblewrap
-from activities.providers.provider_registry import Providers
+from activities.notifications import NotificationActivities
 from activities.skills.skill_activity import SkillActivities
 from activities.skills.skill_registry import SKILLS, AnySkill
-from activities.user_code.child_pool import UserCode
-from coterie.documents.tool_discovery import tool_code
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.logs import hide
 from coterie.runtime.task_board import TaskBoard
@@ -31,26 +25,19 @@ from coterie.settings import Settings
 from coterie.storage.large_values import storage_of
 from coterie.terminal import note
 from coterie.version import own_version
-from coterie.worker.blocked_run import BlockedRuns, worker_name
-from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy
 from coterie.worker.process_privacy import keep_to_itself
-from coterie.worker.provider_queues import ProviderQueue, hold, provider_queues, queue_worker
+from coterie.worker.provider_queues import ProviderQueue, hold, queue_worker
 from coterie.worker.surroundings import (
     agent_types,
     channels_of,
     function_skills,
-    mcp_servers_of,
-    provider_makers,
-    provider_settings,
-    user_code_of,
     workspace_of,
 )
-from coterie.worker.visibility import visibility_settings
 from coterie.worker.watchdog_process import watched
-from dsl.known_secrets import KnownSecrets, secrets_of
+from coterie.worker.worker_parts import WorkerParts, worker_parts
 from workflows.team import TeamWorkflow
 
 MAX_ACTIVITIES = 100
@@ -91,50 +78,21 @@ async def working(
         accept_plans: Run plans that this worker did not compile.
     """
     keep_to_itself()
-    sandbox, warning = command_sandbox(trusted, settings)
-    if warning is not None:
-        note(warning)
-    user_code = user_code_of(trusted, settings)
-    tools = tool_code(settings)
-    servers = mcp_servers_of(trusted, settings)
-    models = tool_code(settings)  # of their own: a call may take minutes
-    reached = provider_settings(trusted, settings)
-    providers = Providers(reached, provider_makers(trusted, reached, models))
-    queues = provider_queues(trusted, task_queue)
-    marks = await visibility_settings(client, trusted)
-    blocked = BlockedRuns(client, worker_name())
-    board = TaskBoard(blocked)
-    try:
-        workers = build_workers(
+    async with worker_parts(client, settings, trusted, task_queue) as parts:
+        workers = _workers(
             client,
             settings,
             trusted,
-            providers,
-            queues,
-            Pricing(reached),
-            user_code,
-            tools,
-            servers,
-            marks,
-            sandbox,
-            board,
+            parts,
             task_queue=task_queue,
             grace=grace,
             sticky=sticky,
             accept_plans=accept_plans,
         )
-        await _hold(client, queues)
-        with watched(settings, board):
+        await _hold(client, parts.queues)
+        with watched(settings, parts.board):
             async with _serving(workers, grace):
                 yield workers[0]
-    finally:
-        board.close()
-        await blocked.close()
-        await user_code.close()
-        await tools.close()
-        await servers.close()
-        await providers.close()
-        await models.close()
 
 
 @asynccontextmanager
@@ -181,50 +139,39 @@ async def _hold(client: Client, queues: Mapping[str, ProviderQueue]) -> None:
             )
 
 
-def build_workers(
+def _workers(
     client: Client,
     settings: Settings,
     trusted: TrustedConfig,
-    providers: Providers,
-    queues: Mapping[str, ProviderQueue],
-    pricing: Pricing,
-    user_code: UserCode,
-    tools: UserCode,
-    servers: McpServers,
-    marks: VisibilitySettings | None = None,
-    commands_in: Bubblewrap | None = None,
-    board: TaskBoard | None = None,
+    parts: WorkerParts,
     *,
     task_queue: str,
     grace: timedelta,
-    sticky: timedelta = STICKY,
-    accept_plans: bool = True,
+    sticky: timedelta,
+    accept_plans: bool,
 ) -> tuple[Worker, ...]:
     """Build the SDK's workers: one with our workflow and activities, one per provider queue."""
-    workspace = workspace_of(trusted, settings, commands_in)
-    offered: dict[str, AnySkill] = {**SKILLS, **function_skills(trusted, settings, tools)}
+    workspace = workspace_of(trusted, settings, parts.commands_in)
+    offered: dict[str, AnySkill] = {**SKILLS, **function_skills(trusted, settings, parts.tools)}
     blobs = storage_of(settings).blobs
-    skills = SkillActivities(workspace, offered, blobs=blobs, servers=servers)
-    known = KnownSecrets(_secret_values(trusted, settings))
-    hide(known)  # in logs
-    agents = _agents(
-        settings, trusted, providers, queues, pricing, user_code, skills, tuple(offered), known
-    )
-    compiler = CompileActivities(settings, trusted, queues, marks)
+    skills = SkillActivities(workspace, offered, blobs=blobs, servers=parts.servers)
+    hide(parts.known)  # in logs
+    agents = _agents(settings, trusted, parts, skills, tuple(offered))
+    compiler = CompileActivities(settings, trusted, parts.queues, parts.visibility)
     forks = ForkActivities(client, accept_plans=accept_plans)
     notices = _notices(settings, trusted)
-    clean = SecretsInterceptor(known)
+    clean = SecretsInterceptor(parts.known)
     activities = (agents.run_agent, skills.call_skill, compiler.compile_team, forks.fork_run)
     serving = _serving_worker(
         client,
         task_queue,
         [*activities, notices.notify],
-        board,
+        parts.board,
         [clean, PlanPolicy(accept_plans=accept_plans)],
         grace=grace,
         sticky=sticky,
     )
-    served = {queue.name: queue for queue in queues.values()}.values()
+    served = {queue.name: queue for queue in parts.queues.values()}.values()
     calling = (
         queue_worker(client, queue, agents, clean, grace=grace, most=MAX_ACTIVITIES)
         for queue in served
@@ -235,25 +182,21 @@ def build_workers(
 def _agents(
     settings: Settings,
     trusted: TrustedConfig,
-    providers: Providers,
-    queues: Mapping[str, ProviderQueue],
-    pricing: Pricing,
-    user_code: UserCode,
+    parts: WorkerParts,
     skills: SkillActivities,
     offered: tuple[str, ...],
-    known: KnownSecrets,
 ) -> AgentActivities:
     return AgentActivities(
-        providers,
+        parts.providers,
         agent_types=agent_types(trusted),
         agent_packages=trusted.agent_packages,
         call_skill=skills.call_skill,
         skills=offered,
         blobs=storage_of(settings).blobs,
-        queues={name: queue.own_queue for name, queue in queues.items()},
-        pricing=pricing,
-        user_code=user_code,
-        known=known,
+        queues={name: queue.own_queue for name, queue in parts.queues.items()},
+        pricing=parts.pricing,
+        user_code=parts.user_code,
+        known=parts.known,
     )
 
 
@@ -266,7 +209,7 @@ def _serving_worker(
     client: Client,
     task_queue: str,
     activities: Sequence[Callable[..., object]],
-    board: TaskBoard | None,
+    board: TaskBoard,
     interceptors: Sequence[Interceptor],
     *,
     grace: timedelta,
@@ -287,17 +230,3 @@ def _serving_worker(
         graceful_shutdown_timeout=grace,
         sticky_queue_schedule_to_start_timeout=sticky,
     )
-
-
-def _secret_values(trusted: TrustedConfig, settings: Settings) -> Iterator[str]:
-    """Yield every secret that this worker knows."""
-    yield from secrets_of(settings.environment)
-    named = (name for server in trusted.mcp_servers.values() for name in server.secrets)
-    for name in (*trusted.tool_env, *named):
-        yield settings.secret(name) or ""
-    for provider in provider_settings(trusted, settings).values():
-        yield provider.api_key or ""
-    for channel in channels_of(trusted, settings).values():
-        if isinstance(channel, Webhook):
-            yield channel.url or ""
-            yield channel.secret or ""

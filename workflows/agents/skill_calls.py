@@ -89,24 +89,14 @@ async def make_call(
     budgeted = bool(scope.plan.budgets)
     if budgeted:
         await admit_call(scope, place, place.personas, "tool_calls")
-    path = place.step
-    key = SkillCallKey.of(scope.run_id, path, count())
+    key = SkillCallKey.of(scope.run_id, place.step, count())
     terms = terms or _UNKNOWN
     if terms.effect != "read":
         state.cached_results.clear()
     state.calls += 1
     state.skill_calls += 1
     request = SkillRequest(skill=skill, input=given, key=key, listing=listing, keep=keep)
-    call = Call(
-        id=f"{state.calls:04}.{place.team}.{place.name}",
-        summary=f"{path}: {skill}",
-        options=CallOptions(
-            timeout=(seconds or terms.timeout) + terms.startup,
-            retries=terms.retries,
-            effect=terms.effect,
-        ),
-        step=path,
-    )
+    call = _call(skill, terms, place, state.calls, seconds)
     tally = began(state, place, place.personas[-1] if place.personas else "", tool=skill)
     spent: SkillResult | Spent | None = None
     kept: KeptResult | None = None
@@ -125,6 +115,19 @@ async def make_call(
         if budgeted:
             paid(scope, place, place.personas, spent)
     return CalledSkill(outcome, kept)
+
+
+def _call(
+    skill: str, terms: SkillTerms, place: Location, number: int, seconds: float | None
+) -> Call:
+    """Return the call with this number of the run; `seconds` replaces the timeout of the terms."""
+    options = CallOptions(
+        timeout=(seconds or terms.timeout) + terms.startup,
+        retries=terms.retries,
+        effect=terms.effect,
+    )
+    id = f"{number:04}.{place.team}.{place.name}"
+    return Call(id=id, summary=f"{place.step}: {skill}", options=options, step=place.step)
 
 
 def _note_cut_off(terms: SkillTerms, call: Call, place: Location, scope: Scope) -> None:

@@ -1,0 +1,106 @@
+"""What the activities of a worker share: opened together and closed together."""
+
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from temporalio.client import Client
+
+from activities.call_prices import Pricing
+from activities.contracts import VisibilitySettings
+from activities.mcp_client.server_pool import McpServers
+from activities.notifications import Webhook
+from activities.processes.bubblewrap import Bubblewrap
+from activities.providers.provider_registry import Providers
+from activities.user_code.child_pool import UserCode
+from coterie.documents.tool_discovery import tool_code
+from coterie.documents.worker_trust import TrustedConfig
+from coterie.runtime.task_board import TaskBoard
+from coterie.settings import Settings
+from coterie.terminal import note
+from coterie.worker.blocked_run import BlockedRuns, worker_name
+from coterie.worker.command_sandbox import command_sandbox
+from coterie.worker.provider_queues import ProviderQueue, provider_queues
+from coterie.worker.surroundings import (
+    channels_of,
+    mcp_servers_of,
+    provider_makers,
+    provider_settings,
+    user_code_of,
+)
+from coterie.worker.visibility import visibility_settings
+from dsl.known_secrets import KnownSecrets, secrets_of
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerParts:
+    """The shared parts of one worker process."""
+
+    providers: Providers
+    pricing: Pricing
+    queues: Mapping[str, ProviderQueue]
+    """Of the providers with a rate limit, by provider."""
+    user_code: UserCode
+    """Runs agents of other packages."""
+    tools: UserCode
+    """Runs tools of other packages."""
+    servers: McpServers
+    visibility: VisibilitySettings | None
+    """None if the configuration turns it off."""
+    commands_in: Bubblewrap | None
+    """The sandbox of commands; None if they run without one."""
+    known: KnownSecrets
+    board: TaskBoard
+
+
+@asynccontextmanager
+async def worker_parts(
+    client: Client, settings: Settings, trusted: TrustedConfig, task_queue: str
+) -> AsyncGenerator[WorkerParts]:
+    """Open the parts for the block; at its end, stop child processes and close connections."""
+    commands_in, warning = command_sandbox(trusted, settings)
+    if warning is not None:
+        note(warning)
+    reached = provider_settings(trusted, settings)
+    async with AsyncExitStack() as closing:
+        models = tool_code(settings)  # of their own: a call may take minutes
+        closing.push_async_callback(models.close)
+        providers = Providers(reached, provider_makers(trusted, reached, models))
+        closing.push_async_callback(providers.close)
+        servers = mcp_servers_of(trusted, settings)
+        closing.push_async_callback(servers.close)
+        tools = tool_code(settings)
+        closing.push_async_callback(tools.close)
+        user_code = user_code_of(trusted, settings)
+        closing.push_async_callback(user_code.close)
+        visibility = await visibility_settings(client, trusted)
+        blocked = BlockedRuns(client, worker_name())
+        closing.push_async_callback(blocked.close)
+        board = TaskBoard(blocked)
+        closing.callback(board.close)
+        yield WorkerParts(
+            providers=providers,
+            pricing=Pricing(reached),
+            queues=provider_queues(trusted, task_queue),
+            user_code=user_code,
+            tools=tools,
+            servers=servers,
+            visibility=visibility,
+            commands_in=commands_in,
+            known=KnownSecrets(_secret_values(trusted, settings)),
+            board=board,
+        )
+
+
+def _secret_values(trusted: TrustedConfig, settings: Settings) -> Iterator[str]:
+    """Yield every secret that this worker knows."""
+    yield from secrets_of(settings.environment)
+    named = (name for server in trusted.mcp_servers.values() for name in server.secrets)
+    for name in (*trusted.tool_env, *named):
+        yield settings.secret(name) or ""
+    for provider in provider_settings(trusted, settings).values():
+        yield provider.api_key or ""
+    for channel in channels_of(trusted, settings).values():
+        if isinstance(channel, Webhook):
+            yield channel.url or ""
+            yield channel.secret or ""

@@ -31,7 +31,7 @@ from dsl.values import Json
 from workflows.agents.skill_calls import make_call
 from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from workflows.core.causes.hook_causes import HookDecided
-from workflows.core.location import Location
+from workflows.core.location import Location, Skipped
 from workflows.core.scope import Scope
 from workflows.core.trail import note_control, note_step
 
@@ -183,8 +183,12 @@ async def _checked(hook: Hook, facts: Facts, place: Location, scope: Scope) -> O
     if refused := await refused_egress(labelled, given, at, scope):
         return refused
     count = partial(scope.state.executed, at.step)
-    called = await make_call(skill, given, hook.terms, at, scope, count)
+    # no boundary: what the hook looks at is not recorded yet
+    called = await make_call(skill, given, hook.terms, at, scope, count, boundary=False)
     end_call(labelled, at, scope)
+    skips = scope.state.skips
+    if skips and place.step in skips:
+        raise Skipped(skips.pop(place.step).value)
     return called.outcome
 
 

@@ -9,6 +9,7 @@ from dsl.model.plan import Plan
 from dsl.model_names import split_model
 from workflows.agents.model_turns import Turner, take_turn, turn_call
 from workflows.agents.turn_hooks import TurnHooks
+from workflows.budgets.call_admission import admit_call
 from workflows.core.causes.agent_causes import ModelReplaced
 from workflows.core.location import Location
 from workflows.core.scope import CallFailed, Scope
@@ -99,6 +100,9 @@ async def call_models(
                 "model_replaced", failed, chain.current, error.type, error.message
             )
             note_step(scope, place, "fallback", cause)
+            if scope.plan.budgets:
+                personas = (*place.personas, persona)
+                await admit_call(scope, place, personas, "model_calls", boundary=False)
         asked = await hooks.before_call(turn, chain.current, request.inputs)
         if asked.stop is not None:
             return asked.stop

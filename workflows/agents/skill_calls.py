@@ -71,6 +71,7 @@ async def make_call(
     seconds: float | None = None,
     keep: bool = False,
     listing: str | None = None,
+    boundary: bool = True,
 ) -> CalledSkill:
     """Make one call, within the budgets of the plan.
 
@@ -84,11 +85,12 @@ async def make_call(
         seconds: time limit of one attempt, instead of that of the terms.
         keep: whether the worker stores a large result.
         listing: of an MCP tool, the digest of what its server must still offer.
+        boundary: whether the run may continue as new here while it asks a person.
     """
     state = scope.state
     budgeted = bool(scope.plan.budgets)
     if budgeted:
-        await admit_call(scope, place, place.personas, "tool_calls")
+        await admit_call(scope, place, place.personas, "tool_calls", boundary=boundary)
     key = SkillCallKey.of(scope.run_id, place.step, count())
     terms = terms or _UNKNOWN
     if terms.effect != "read":

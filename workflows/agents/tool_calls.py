@@ -200,6 +200,9 @@ class _Turn:
         return ran._replace(note=f"{note}\n{ran.note}".strip())
 
     async def _call(self, call: ToolCall, given: JsonValue) -> CalledSkill:
+        end = self._progress.loop.end
+        if isinstance(end, StoppedByHook):  # of another call of the turn, while this one waited
+            return CalledSkill(Outcome.failed(end.type, end.message))
         return await call_tool(call, given, self._scope, self._interpreter)
 
     def _hooked(self, result: HookedResult, note: str = "") -> _Ran:

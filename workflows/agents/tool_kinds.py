@@ -139,11 +139,14 @@ async def _in_time(call: ToolCall, given: Json, scope: Scope, interpreter: Inter
 
 
 def _stop(place: Location, scope: Scope) -> None:
-    """Drop all progress within the call, but not what a person has allowed it to do."""
+    """Drop all progress within the call, but not what people and hooks decided of it."""
     allowed = scope.state.progress.approved_inputs
     kept, retries = allowed.get(place.key), scope.state.progress.tool_retries.get(place.key)
     sending = scope.state.progress.sending_calls.get(place.key)
+    hooked = scope.state.progress.hooked_calls.get(place.key)
     scope.state.forget(place.key)
+    if hooked is not None:  # the hooks that were asked, and the retries that they have used
+        scope.state.progress.hooked_calls[place.key] = hooked
     if sending is not None:
         scope.state.progress.sending_calls[place.key] = sending
     if kept is not None:

@@ -107,7 +107,10 @@ async def _ask(
     here = place.key
     if balance.asking not in (None, here):
         await scope.wait_until(
-            lambda: balance.asking is None, None, f"decision about {budget.description}"
+            lambda: balance.asking is None,
+            None,
+            f"decision about {budget.description}",
+            boundary=boundary,
         )
         return
     balance.asking = here

@@ -25,6 +25,7 @@ def fork_off(
         RunRefused: the context cannot take these changes.
     """
     state.progress.requests.clear()  # this run asks anew
+    state.progress.sending_calls.clear()
     state.pending, state.amendments, state.skips = {}, [], {}
     state.doing, state.talking, state.remembered = {}, [], {}
     state.notifications = {}  # sent for requests of the other run

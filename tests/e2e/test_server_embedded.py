@@ -48,14 +48,14 @@ def test_server_environment_holds_no_secret_of_its_starter(quiet_desk: Project) 
 
 
 def test_server_outlives_its_starter_and_serves_the_temporal_cli(
-    quiet_desk: Project, message: dict[str, object]
+    quiet_desk: Project, server_report: dict[str, object]
 ) -> None:
-    assert message["address"] == quiet_desk.address
+    assert server_report["address"] == quiet_desk.address
     assert "default" in quiet_desk.temporal("operator", "namespace", "list")
 
 
 def test_server_keeps_ports_and_runs_over_a_stop(
-    quiet_desk: Project, message: dict[str, object]
+    quiet_desk: Project, server_report: dict[str, object]
 ) -> None:
     assert quiet_desk.coterie("run", "chore", "--id", "kept").returncode == 0
     assert quiet_desk.coterie("server", "--stop").returncode == 0
@@ -65,12 +65,12 @@ def test_server_keeps_ports_and_runs_over_a_stop(
     result = quiet_desk.coterie("result", "kept")
     assert result.returncode == 0, "asking brings it back"
     again = json.loads(quiet_desk.coterie("server", "--json").stdout)
-    assert (again["address"], again["ui"]) == (message["address"], message["ui"])
-    assert again["pid"] != message["pid"]
+    assert (again["address"], again["ui"]) == (server_report["address"], server_report["ui"])
+    assert again["pid"] != server_report["pid"]
 
 
 def test_a_killed_server_is_known_to_be_dead(
-    quiet_desk: Project, message: dict[str, object]
+    quiet_desk: Project, server_report: dict[str, object]
 ) -> None:
     """Its process id is still written down; a process that took it over is not taken for it."""
     quiet_desk.kill_server()
@@ -78,24 +78,24 @@ def test_a_killed_server_is_known_to_be_dead(
     until(lambda: not server.running(), "the end of the server", 10)
     bystander = subprocess.Popen(["sleep", "60"])
     record = server.folder / "server.json"
-    record.write_text(record.read_text().replace(str(message["pid"]), str(bystander.pid)))
+    record.write_text(record.read_text().replace(str(server_report["pid"]), str(bystander.pid)))
     assert quiet_desk.coterie("server", "--stop").returncode == 0
     assert bystander.poll() is None
     again = json.loads(quiet_desk.coterie("server", "--json").stdout)
-    assert again["address"] == message["address"]
+    assert again["address"] == server_report["address"]
     bystander.kill()
     bystander.wait()
 
 
 def test_a_port_that_was_taken_meanwhile_is_replaced(
-    quiet_desk: Project, message: dict[str, object]
+    quiet_desk: Project, server_report: dict[str, object]
 ) -> None:
     assert quiet_desk.coterie("server", "--stop").returncode == 0
     with socket.socket() as other:
-        other.bind(("127.0.0.1", int(str(message["address"]).rpartition(":")[2])))
+        other.bind(("127.0.0.1", int(str(server_report["address"]).rpartition(":")[2])))
         other.listen()
         again = json.loads(quiet_desk.coterie("server", "--json").stdout)
-    assert again["address"] != message["address"]
+    assert again["address"] != server_report["address"]
 
 
 def test_server_in_the_foreground_restarts_and_ends_on_ctrl_c(quiet_desk: Project) -> None:
@@ -110,11 +110,11 @@ def test_server_in_the_foreground_restarts_and_ends_on_ctrl_c(quiet_desk: Projec
 
 
 def test_a_server_that_does_not_answer_is_not_waited_for_in_vain(
-    quiet_desk: Project, message: dict[str, object]
+    quiet_desk: Project, server_report: dict[str, object]
 ) -> None:
     """Another namespace than the server was started with."""
     quiet_desk.environment["COTERIE_NAMESPACE"] = "elsewhere"
-    quiet_desk.environment["COTERIE_ADDRESS"] = str(message["address"])
+    quiet_desk.environment["COTERIE_ADDRESS"] = str(server_report["address"])
     done = quiet_desk.coterie("pending")
     assert done.returncode == 2
     assert "has no namespace 'elsewhere'" in sentence(done)
@@ -133,13 +133,13 @@ def test_a_worker_of_the_embedded_server_brings_it_back(quiet_desk: Project) -> 
 
 
 def test_a_web_page_cannot_reach_the_http_api(
-    quiet_desk: Project, message: dict[str, object]
+    quiet_desk: Project, server_report: dict[str, object]
 ) -> None:
     """What a page of any origin can send without a question from the browser: plain text."""
     start = {"workflowType": {"name": "TeamWorkflow"}, "taskQueue": {"name": "coterie"}}
     answers = {
         (port, host): _posted(port, host, json.dumps(start))
-        for port in _listening(int(str(message["pid"])))
+        for port in _listening(int(str(server_report["pid"])))
         for host in ("evil.example", f"localhost:{port}", f"127.0.0.1:{port}")
     }
     refused = [text for status, text in answers.values() if status == 403]

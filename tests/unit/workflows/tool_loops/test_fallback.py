@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from activities.contracts import AgentRequest, AgentResponse, TokenUsage
+from dsl.model.budgets import Budget
 from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import fresh
@@ -102,6 +103,16 @@ async def test_the_step_fails_with_the_last_failure_when_no_model_answers(plan: 
     assert len(replaced(state)) == 2
     assert result.error is not None
     assert "RateLimited" in result.error.message
+
+
+@pytest.mark.parametrize("plan", [single(), with_tools()])
+async def test_a_budget_of_calls_counts_those_of_fallbacks(plan: Plan) -> None:
+    budget = Budget(kind="model_calls", limit=1)
+    bounded = plan.model_copy(update={"budgets": (budget,)}).sealed()
+    result, asked, _ = await ran(bounded, {"scripted/demo"})
+    assert asked == ["scripted/demo"]
+    assert result.error is not None
+    assert result.error.type == "BudgetExceeded"
 
 
 @pytest.mark.parametrize("type", ["ProviderRefused", "MissingSecret", "RequestTooLarge"])

@@ -76,7 +76,7 @@ class _Line(NamedTuple):
 
     entry: Entry
     package: str
-    """Empty for tools: a child serves those of all packages."""
+    """The package whose code and secrets its children see; empty for a question about several."""
     message: Frozen
     module: str = ""
     """Imported before the time of the call counts."""
@@ -137,9 +137,9 @@ class UserCode:
         )
 
     async def ask_tools(
-        self, message: ToolFunctionCall | ToolsQuestion, seconds: float | None = None
+        self, message: ToolsQuestion, seconds: float | None = None
     ) -> ToolOutcome:
-        """Call a tool, or find the tools of packages, and return the outcome.
+        """Find the tools of packages, in a process that serves no call, and return the outcome.
 
         Raises:
             UserCodeFailed: Its process ended, or replied with something invalid.
@@ -172,7 +172,8 @@ class UserCode:
             if beat is not None:
                 beat(PROGRESS.validate_json(note).progress)
 
-        line = _Line("tool_child", "", call, call.module, is_warned)
+        package = call.module.partition(".")[0]
+        line = _Line("tool_child", package, call, call.module, is_warned)
         return await self._answer(line, TOOL_REPLY, seconds, take)
 
     async def extend(
@@ -233,7 +234,7 @@ class UserCode:
                 child.imported.add(line.module)  # or the call says why not
             limit.begin(seconds)
             reply = replies.validate_json(await child.call(_encoded(line.message), notes))
-            done = reply.processes == 0
+            done = reply.processes == 0 and line.package != ""
             return reply.outcome
         except ChildEnded as end:
             raise UserCodeFailed(f"its process {end}", began=limit.began) from None

@@ -263,6 +263,27 @@ async def test_reported_progress_reaches_the_server_and_the_next_attempt(
     assert await call(Workspace(tmp_path), name, {}, skills=skills, at=again) == [{"files": 42}]
 
 
+async def test_a_package_never_shares_a_process_with_another_one_and_its_secrets(
+    tmp_path: Path,
+) -> None:
+    head = "import os\nfrom coterie import ToolContext, tool\n@tool"
+    source = f"{head}(effect='read', secrets=['KEY'])\ndef pid(c: ToolContext) -> int:"
+    (tmp_path / "keeper.py").write_text(f"{source} return os.getpid()")
+    (tmp_path / "stranger.py").write_text(f"{head}\ndef pid() -> int: return os.getpid()")
+    user_code = UserCode(tmp_path, {}, (str(tmp_path),))
+    try:
+        tools = await find_tools(user_code, ["keeper", "stranger"])
+        skills = {one.name: FunctionSkill(one, user_code, {"KEY": "s3cret"}) for one in tools}
+        keeper, stranger, again = [
+            await call(Workspace(tmp_path), f"{name}:pid", {}, skills=skills)
+            for name in ("keeper", "stranger", "keeper")
+        ]
+    finally:
+        await user_code.close()
+    assert keeper == again
+    assert keeper != stranger
+
+
 async def test_a_secret_that_the_worker_does_not_grant_is_named(
     found: Found, tmp_path: Path
 ) -> None:

@@ -27,7 +27,7 @@ def tool_code(settings: Settings) -> UserCode:
 
 
 def found_tools(settings: Settings, packages: Sequence[str]) -> tuple[FoundTool, ...]:
-    """Return the tools of these packages, and of installed packages with entry points.
+    """Return the tools of these packages.
 
     Args:
         settings: The environment, and the folder where the project's own packages are.

@@ -1,4 +1,4 @@
-"""The packages that may have tools: of a project, and installed ones; and the contracts of all.
+"""The packages whose functions may be tools, as the configuration allows; and their contracts.
 
 A package is imported only in a child process, never in a command or a worker. A command that
 compiles a document asks once; a worker asks when it starts.
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from activities.skills.skill_contracts import known_contracts
 from coterie.documents.installed_extensions import installed_modules
 from coterie.settings import Settings
+from dsl.checks.agents.agent_classes import is_allowed
 from dsl.compile.merged_sources import SourceText, merged_sources
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import SkillContract
@@ -31,8 +32,12 @@ def known_skills(settings: Settings, packages: Sequence[str]) -> Mapping[str, Sk
 
 
 def searched_packages(packages: Sequence[str]) -> tuple[str, ...]:
-    """Return the packages to search: these, and those that installed packages name."""
-    return tuple(dict.fromkeys((*packages, *installed_modules("coterie.tools"))))
+    """Return what to search: the modules that entry points name in a package, or all of it."""
+    modules = installed_modules("coterie.tools")
+    found: list[str] = []
+    for package in packages:
+        found += [one for one in modules if is_allowed(one, (package,))] or [package]
+    return tuple(dict.fromkeys(found))
 
 
 def packages_in(sources: Sequence[SourceText]) -> tuple[str, ...]:

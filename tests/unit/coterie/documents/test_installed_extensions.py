@@ -9,6 +9,7 @@ import pytest
 from coterie.documents import installed_extensions
 from coterie.documents.compilation import compile_target
 from coterie.documents.installed_extensions import allowed_paths, installed_paths
+from coterie.documents.tool_packages import searched_packages
 from coterie.failures import CommandError
 from coterie.settings import load
 from dsl.errors import InvalidDocument, Problem
@@ -30,6 +31,7 @@ POINTS = (
     ("majority", "birds.agents:majority", "coterie.agents"),
     ("flock", "birds.agents:flock", "coterie.agents"),
     ("flock", "sheep.agents:flock", "coterie.agents"),
+    ("wings", "birds.tools.wings", "coterie.tools"),
 )
 
 
@@ -91,6 +93,22 @@ def test_a_worker_uses_the_names_of_its_packages_alone() -> None:
     assert allowed_paths("coterie.providers", (), ()) == {}
     allowed = allowed_paths("coterie.providers", ("birds",), ("openai",))
     assert allowed == {"parrot": "birds.providers:Parrot"}
+
+
+@pytest.mark.parametrize(
+    ("packages", "searched"),
+    [
+        ((), ()),
+        (("sheep",), ("sheep",)),
+        (("birds", "sheep"), ("birds.tools.wings", "sheep")),
+        (("birds.tools", "birds"), ("birds.tools.wings",)),
+        (("bird",), ("bird",)),
+    ],
+)
+def test_only_allowed_packages_are_searched_for_tools(
+    packages: tuple[str, ...], searched: tuple[str, ...]
+) -> None:
+    assert searched_packages(packages) == searched
 
 
 def test_a_package_cannot_replace_what_coterie_has() -> None:

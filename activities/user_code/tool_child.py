@@ -73,7 +73,7 @@ def _found(packages: list[str]) -> dict[str, object]:
 
 
 def _modules(package: str, faults: list[str]) -> Iterator[str]:
-    """Yield the name of a module, and those below it if it is a package."""
+    """Yield the name of a module, and those below it if it is a package; no programs."""
     yield package
     try:
         paths = getattr(importlib.import_module(package), "__path__", None)
@@ -85,7 +85,8 @@ def _modules(package: str, faults: list[str]) -> Iterator[str]:
         for found in pkgutil.walk_packages(
             paths, prefix, onerror=lambda name: broken(f"the package {name!r} cannot be imported")
         ):
-            yield found.name
+            if found.name.rpartition(".")[2] != "__main__":  # importing it runs the program
+                yield found.name
 
 
 def _marked(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:

@@ -196,6 +196,19 @@ async def test_a_failed_call_says_why_and_whether_it_may_pass(
     assert message in str(caught.value)
 
 
+async def test_looking_for_tools_does_not_run_a_package_as_a_program(
+    found: Found, tmp_path: Path
+) -> None:
+    package = tmp_path / "demo_tools"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text("raise SystemExit('the program ran')")
+    (package / "sums.py").write_text(
+        "from coterie import tool\n@tool\ndef one() -> int: return 1"
+    )
+    assert set(await found("")) == {"demo_tools.sums:one"}
+
+
 async def test_a_call_that_takes_too_long_is_killed(found: Found, tmp_path: Path) -> None:
     skills = await found(TOOLS)
     os.mkfifo(tmp_path / "fifo")

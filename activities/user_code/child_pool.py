@@ -136,9 +136,7 @@ class UserCode:
             _Line("child", call.path.partition(".")[0], call), AGENT_REPLY, seconds
         )
 
-    async def ask_tools(
-        self, message: ToolsQuestion, seconds: float | None = None
-    ) -> ToolOutcome:
+    async def ask_tools(self, message: ToolsQuestion, seconds: float | None = None) -> ToolOutcome:
         """Find the tools of packages, in a process that serves no call, and return the outcome.
 
         Raises:

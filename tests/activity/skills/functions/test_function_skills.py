@@ -203,9 +203,7 @@ async def test_looking_for_tools_does_not_run_a_package_as_a_program(
     package.mkdir()
     (package / "__init__.py").touch()
     (package / "__main__.py").write_text("raise SystemExit('the program ran')")
-    (package / "sums.py").write_text(
-        "from coterie import tool\n@tool\ndef one() -> int: return 1"
-    )
+    (package / "sums.py").write_text("from coterie import tool\n@tool\ndef one() -> int: return 1")
     assert set(await found("")) == {"demo_tools.sums:one"}
 
 

@@ -13,6 +13,8 @@ from dsl.errors import listed, nearest
 from dsl.values import Frozen, Json
 
 AGENT_TEAM = "agent_loop"
+FILES = "files"
+"""The detail that lists paths, and never a person's words."""
 
 
 class WorkflowTemplate(Frozen):
@@ -68,7 +70,7 @@ def workflow_context(
     Args:
         name: Of the template.
         template: The template.
-        text: What the person wrote: the goal, and the first detail that the template needs.
+        text: What the person wrote: the goal, and the first needed detail that is no list of files.
         details: What else is known.
         files: Files that the work is about.
 
@@ -76,11 +78,12 @@ def workflow_context(
         CommandError: A detail that the template needs is missing.
     """
     known = with_files(details, files)
-    if text is not None and template.needs:
-        known.setdefault(template.needs[0], text)
+    told = next((key for key in template.needs if key != FILES), None)
+    if text is not None and told is not None:
+        known.setdefault(told, text)
     missing = [key for key in template.needs if key not in known]
     if missing:
-        example = ", ".join(f'"{key}": "..."' for key in missing)
+        example = ", ".join(f'"{key}": ' + ('["..."]' if key == FILES else '"..."') for key in missing)
         message = f"the workflow {name} needs {listed(missing)}: --context '{{{example}}}'"
         raise CommandError(message)
     return {"goal": text or template.description, "workflow": name, "details": known}
@@ -88,7 +91,7 @@ def workflow_context(
 
 def with_files(details: Json, files: Sequence[str]) -> Json:
     """Return the details with the files that a person names beside them."""
-    given: Json = {"files": list(files)} if files else {}
+    given: Json = {FILES: list(files)} if files else {}
     return {**given, **details}
 
 

@@ -38,6 +38,7 @@ CHAT = WorkflowTemplate(name="Chat", description="Talk", steps=("Say",))
             {"error": "KeyError", "file": "a.py"},
         ),
         (MOVE, None, {"to": "b"}, ["a.py"], {"files": ["a.py"], "to": "b"}),
+        (MOVE, "Into one room", {}, ["a.py"], {"files": ["a.py"], "to": "Into one room"}),
         (CHAT, None, {}, [], {}),
     ],
 )
@@ -55,6 +56,11 @@ def test_a_detail_that_is_missing_is_named_with_an_example() -> None:
     assert str(caught.value) == (
         'the workflow move needs files, to: --context \'{"files": "...", "to": "..."}\''
     )
+
+
+def test_the_goal_is_never_taken_for_a_list_of_files() -> None:
+    with pytest.raises(CommandError, match=r'the workflow move needs files: --context .*"files": \["\.\.\."\]'):
+        workflow_context("move", MOVE, "Tidy the invoices", {}, [])
 
 
 def test_an_unknown_workflow_is_answered_with_those_that_there_are() -> None:

@@ -70,7 +70,7 @@ def workflow_context(
     Args:
         name: Of the template.
         template: The template.
-        text: What the person wrote: the goal, and the first needed detail that is no list of files.
+        text: What the person wrote: the goal, and the first needed detail except `files`.
         details: What else is known.
         files: Files that the work is about.
 
@@ -78,12 +78,14 @@ def workflow_context(
         CommandError: A detail that the template needs is missing.
     """
     known = with_files(details, files)
-    told = next((key for key in template.needs if key != FILES), None)
-    if text is not None and told is not None:
-        known.setdefault(told, text)
+    key_of_text = next((key for key in template.needs if key != FILES), None)
+    if text is not None and key_of_text is not None:
+        known.setdefault(key_of_text, text)
     missing = [key for key in template.needs if key not in known]
     if missing:
-        example = ", ".join(f'"{key}": ' + ('["..."]' if key == FILES else '"..."') for key in missing)
+        example = ", ".join(
+            f'"{key}": ' + ('["..."]' if key == FILES else '"..."') for key in missing
+        )
         message = f"the workflow {name} needs {listed(missing)}: --context '{{{example}}}'"
         raise CommandError(message)
     return {"goal": text or template.description, "workflow": name, "details": known}

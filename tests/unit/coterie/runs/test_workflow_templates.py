@@ -54,12 +54,14 @@ def test_a_detail_that_is_missing_is_named_with_an_example() -> None:
     with pytest.raises(CommandError) as caught:
         workflow_context("move", MOVE, None, {}, [])
     assert str(caught.value) == (
-        'the workflow move needs files, to: --context \'{"files": "...", "to": "..."}\''
+        'the workflow move needs files, to: --context \'{"files": ["..."], "to": "..."}\''
     )
 
 
 def test_the_goal_is_never_taken_for_a_list_of_files() -> None:
-    with pytest.raises(CommandError, match=r'the workflow move needs files: --context .*"files": \["\.\.\."\]'):
+    with pytest.raises(
+        CommandError, match=r'the workflow move needs files: --context .*"files": \["\.\.\."\]'
+    ):
         workflow_context("move", MOVE, "Tidy the invoices", {}, [])
 
 

@@ -111,7 +111,7 @@ class PlainView:
         follow(self.rows, news)
         self.events(news.entries)
         ended = {f"{entry.team}/{entry.step}" for entry in news.entries if entry.kind == "step"}
-        for one in _innermost(news.status.doing):
+        for one in innermost(news.status.doing):
             if one.step not in ended and self._first(one.step, one.since):
                 self._write(f"      {clock(one.since)}  {one.step} ...")
         now = datetime.now(UTC)
@@ -175,7 +175,7 @@ class PlainView:
         """Do nothing: every line is already printed."""
 
 
-def _innermost(doing: Sequence[Activity]) -> list[Activity]:
+def innermost(doing: Sequence[Activity]) -> list[Activity]:
     """Return the steps in progress that contain no other one."""
     return [
         one for one in doing if not any(other.step.startswith(f"{one.step}/") for other in doing)

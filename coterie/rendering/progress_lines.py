@@ -98,9 +98,9 @@ def task_text(task: TaskRow) -> str:
 
 
 def _visit_lines(visit: VisitRow, width: int) -> Iterator[ProgressLine]:
-    yield _line(visit.state, 0, visit.name, visit.seconds, visit.tokens, visit.money, width)
+    yield row_line(visit.state, 0, visit.name, visit.seconds, visit.tokens, visit.money, width)
     for task in visit.tasks.values():
-        yield _line(task.state, 1, task.name, task.seconds, task.tokens, task.money, width)
+        yield row_line(task.state, 1, task.name, task.seconds, task.tokens, task.money, width)
         if task.because:
             because = wrapped(task.because, width, "      ")
             yield from (ProgressLine(line, "red") for line in because[:3])
@@ -113,7 +113,7 @@ def _reasons(visit: VisitRow, width: int) -> Iterator[ProgressLine]:
             yield from (ProgressLine(line, "red") for line in wrapped_lines[:4])
 
 
-def _line(
+def row_line(
     state: RowState,
     depth: int,
     name: str,
@@ -122,6 +122,17 @@ def _line(
     money: float | None,
     width: int,
 ) -> ProgressLine:
+    """Format one row in its columns.
+
+    Args:
+        state: Gives the mark and the style.
+        depth: Levels of indentation.
+        name: External text.
+        seconds: Time that it took; None while it is unknown.
+        tokens: 0 if none were used.
+        money: US dollars; None if no price is known.
+        width: In cells.
+    """
     shown = f"{'  ' * depth}{MARKS[state]} {one_line(name)}"
     time = "" if seconds is None else duration(seconds)
     spent = "" if money is None else f"{money:,.4f}"

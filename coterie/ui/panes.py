@@ -1,0 +1,161 @@
+"""Show what a run thinks, does, uses and asks: the lines of each pane of the screen.
+
+Pure: takes what was observed, returns lines.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Set
+from datetime import datetime
+from pathlib import Path
+
+from coterie.display.live_text_lines import last_lines
+from coterie.display.plain_view import innermost
+from coterie.rendering.approval_panel import panel_lines
+from coterie.rendering.cost_tables import budget_lines, money_text
+from coterie.rendering.progress_lines import ProgressLine, wrapped
+from coterie.text.durations import duration
+from coterie.text.problems import counted
+from coterie.text.task_counts import progress_of_tasks
+from coterie.ui.observed_run import ObservedRun
+from dsl.visible import one_line
+from workflows.core.requests import Pending
+from workflows.core.state_keys import StepKey
+from workflows.core.views import Activity, BudgetUse, RunStatus
+
+_BAR = 20
+"""Cells of a bar."""
+_MAX_RETRY_LINES = 3
+
+
+def head_lines(seen: ObservedRun, width: int, now: datetime) -> list[ProgressLine]:
+    """Return the goal, the state of the run, and how far it is."""
+    lines = [ProgressLine(f"Goal: {one_line(seen.goal)}", "bold")] if seen.goal else []
+    status = seen.status
+    if status is None:
+        return [*lines, ProgressLine(f"{one_line(seen.run)}  starting")]
+    passed = duration(max(0.0, ((seen.ended or now) - seen.began).total_seconds()))
+    state, style = _state(seen, status)
+    visits = f"visit {status.visits_toward_limit} of {status.max_total_teams}"
+    lines.append(ProgressLine(f"{one_line(seen.run)}  {state}  {passed}  {visits}", style))
+    if seen.end is not None and not seen.end.completed:
+        lines += [ProgressLine(one, "red") for one in wrapped(seen.end.message, width, "  ")[:3]]
+    elif status.paused is not None and seen.end is None:
+        why = f": {status.paused.why}" if status.paused.why else ""
+        paused = wrapped(f"paused by {status.paused.by}{why}", width, "  ")
+        lines += [ProgressLine(line, "yellow") for line in paused[:2]]
+    for step, tasks in seen.graphs.items():
+        counts = Counter(one.status for one in tasks.values())
+        done = counts.get("completed", 0) / max(len(tasks), 1)
+        lines.append(ProgressLine(f"{_bar(done)} {done:.0%}  {progress_of_tasks(step, counts)}"))
+    return lines
+
+
+def thought_lines(seen: ObservedRun, width: int) -> list[ProgressLine]:
+    """Return the answers that models write; without one, the last words and the last turn."""
+    if seen.answers:
+        return [ProgressLine(line) for line in last_lines(seen.answers, width)]
+    lines: list[ProgressLine] = []
+    turn = seen.last_turn
+    if turn is not None:
+        step = one_line(f"{turn.team}/{turn.step}")
+        lines += [ProgressLine(one) for one in wrapped(f"{step}: {turn.because}", width, "")[:4]]
+    for answer in seen.last_words[-1:]:
+        said = wrapped(answer.tail.text, width, "  | ")[-4:]
+        lines += [ProgressLine(f"{one_line(answer.step)} wrote:", "dim")]
+        lines += [ProgressLine(line, "dim") for line in said]
+    return lines or [ProgressLine("No model has written yet.", "dim")]
+
+
+def action_lines(seen: ObservedRun, width: int, now: datetime) -> list[ProgressLine]:
+    """Return the calls and steps in progress, and the calls that are being retried."""
+    if seen.end is not None:
+        return [ProgressLine("Nothing: the run has ended.", "dim")]
+    doing = () if seen.status is None else seen.status.doing
+    asked = {StepKey.of_request(request.id) for request in seen.pending}
+    lines = [_action(one, asked, now) for one in innermost(doing)]
+    for retry in seen.retries:
+        said = wrapped(retry.describe(now), width, "↻ ", "  ")[:_MAX_RETRY_LINES]
+        lines += [ProgressLine(line, "yellow") for line in said]
+    return lines or [ProgressLine("Nothing is in progress.", "dim")]
+
+
+def usage_lines(seen: ObservedRun, width: int) -> list[ProgressLine]:
+    """Return calls, tokens and money, and each budget with a bar."""
+    status = seen.status
+    if status is None:
+        return []
+    usage = status.usage
+    tokens = counted(usage.input_tokens + usage.output_tokens, "token")
+    used = [
+        counted(status.model_calls, "model call"),
+        counted(status.skill_calls, "skill call"),
+        f"{tokens} ({usage.input_tokens:,} in, {usage.output_tokens:,} out)",
+    ]
+    if status.model_calls:
+        used.append(money_text(status.cost, unpriced=status.unpriced))
+    lines = [ProgressLine(line) for line in wrapped(", ".join(used), width, "", "  ")]
+    for use in status.budgets:
+        lines += _budget(use, width)
+    return lines
+
+
+def request_lines(seen: ObservedRun, width: int, workspace: Path | None) -> list[ProgressLine]:
+    """Return the request that the person looks at, with its subject, its terms and its place."""
+    request = seen.request
+    if request is None:
+        return []
+    number = seen.pending.index(request) + 1
+    lines = [
+        ProgressLine(f"{number} of {len(seen.pending)}: {one_line(request.id)}", "bold yellow"),
+        *panel_lines(seen.run, request, width, workspace),
+    ]
+    for note in _notes(request):
+        lines += [ProgressLine(line, "dim") for line in wrapped(note, width, "", "  ")]
+    return lines
+
+
+def _state(seen: ObservedRun, status: RunStatus) -> tuple[str, str]:
+    """Return how the run stands, and the style of it."""
+    if seen.end is not None:
+        return ("completed", "green") if seen.end.completed else ("ended", "red")
+    return status.state, "cyan" if status.state == "running" else "yellow"
+
+
+def _action(one: Activity, asked: Set[StepKey], now: datetime) -> ProgressLine:
+    key = StepKey(one.step)
+    since = duration(max(0.0, (now - datetime.fromisoformat(one.since)).total_seconds()))
+    if key in asked or key.failed in asked:
+        return ProgressLine(f"? {one_line(key)} waits for a decision, {since}", "yellow")
+    if key.is_model_call:
+        tool = key.without_model_calls().rpartition("/")[2]
+        return ProgressLine(f"• calls {one_line(tool)}  {since}  ({one_line(key)})", "cyan")
+    turn = "" if one.turn is None else f"  turn {one.turn + 1}"
+    return ProgressLine(f"• {one_line(key)}{turn}  {since}", "cyan")
+
+
+def _budget(use: BudgetUse, width: int) -> Iterator[ProgressLine]:
+    style = "" if use.state == "open" else "yellow"
+    for line in budget_lines([use]):
+        yield from (ProgressLine(part, style) for part in wrapped(line.strip(), width, "", "  "))
+    yield ProgressLine(f"  {_bar(use.used / use.limit)}", style)
+
+
+def _bar(share: float) -> str:
+    """Draw a share of a whole; more than the whole fills it."""
+    full = round(min(max(share, 0.0), 1.0) * _BAR)
+    return f"{'█' * full}{'░' * (_BAR - full)}"
+
+
+def _notes(request: Pending) -> Iterator[str]:
+    """Yield what a person should know of a request before deciding it."""
+    if request.quorum > 1 and request.approved_by:
+        yield f"approved so far: {', '.join(request.approved_by)}"
+    if request.changes:
+        yield f"changed: {'; '.join(request.changes)}"
+    if request.met:
+        labels = ", ".join(dict.fromkeys(one.label for one in request.met))
+        yield f"it sends data out, and the run has met: {labels}"
+    if request.remembered_as is not None:
+        yield "an approval also answers equal requests of this run"
+    if request.cut:
+        yield "shortened; the dialog of a decision shows it whole"

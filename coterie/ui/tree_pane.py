@@ -1,0 +1,122 @@
+"""Show the tree of a run: its visits, their tasks, the tasks of task graphs, the steps in progress.
+
+Pure: takes what was observed, returns rows.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from coterie.rendering.progress_lines import ProgressLine, row_line
+from coterie.runs.progress import RowState, TaskRow, VisitRow
+from coterie.text.durations import duration
+from coterie.text.task_counts import TASK_MARKS
+from coterie.ui.observed_run import ObservedRun, ObservedTask
+from dsl.task_graph.graph_tasks import GraphTaskStatus
+from dsl.visible import one_line
+from workflows.core.state_keys import StepKey
+from workflows.core.views import Activity
+
+_STYLES: Mapping[GraphTaskStatus, str] = {
+    "completed": "green",
+    "in_progress": "cyan",
+    "pending": "dim",
+    "failed": "red",
+    "blocked": "yellow",
+    "skipped": "dim",
+}
+_MAX_GRAPH_TASKS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenRow:
+    """One row of the tree."""
+
+    line: ProgressLine
+    step: str = ""
+    """`team/path` of the step that the row shows, by which a person skips it; empty if none."""
+
+
+def tree_rows(seen: ObservedRun, width: int, now: datetime) -> list[ScreenRow]:
+    """Return all rows, in the order of the run.
+
+    Args:
+        seen: What is known of the run.
+        width: Of the pane, in cells.
+        now: The current time.
+    """
+    visits = list(seen.rows.visits.values())
+    latest = {visit.team: visit for visit in visits}
+    rows: list[ScreenRow] = []
+    for visit in visits:
+        line = row_line(visit.state, 0, visit.name, visit.seconds, visit.tokens, visit.money, width)
+        rows.append(ScreenRow(line))
+        for task in visit.tasks.values():
+            key = StepKey.of(visit.team, task.name)
+            rows.append(ScreenRow(_task_line(task, width), _skippable(visit, key, seen)))
+            if latest[visit.team] is visit:
+                rows += _below(seen, key, task.state, width, now)
+    return rows
+
+
+def _task_line(task: TaskRow, width: int) -> ProgressLine:
+    return row_line(task.state, 1, task.name, task.seconds, task.tokens, task.money, width)
+
+
+def _skippable(visit: VisitRow, key: StepKey, seen: ObservedRun) -> str:
+    return str(key) if visit.state == "running" and seen.end is None else ""
+
+
+def _below(
+    seen: ObservedRun, key: StepKey, state: RowState, width: int, now: datetime
+) -> Iterator[ScreenRow]:
+    """Yield the tasks of the task graph that a task is, and the steps within it."""
+    status = seen.status if state == "running" and seen.end is None else None
+    doing = () if status is None else status.doing
+    inside = [one for one in doing if key.holds(one.step)]
+    graph = seen.graphs.get(key, {})
+    numbered = {task.number for task in graph.values() if task.number is not None}
+    for id, task in list(graph.items())[:_MAX_GRAPH_TASKS]:
+        number = task.number
+        if number is None:
+            number = _number_in_progress(task, key, inside, numbered)
+        step = StepKey(f"{key}/{number}") if number is not None else StepKey("")
+        yield ScreenRow(_graph_line(id, task, width), step if seen.end is None else "")
+        if step:
+            yield from _steps(step, [one for one in inside if step.holds(one.step)], 3, now)
+            inside = [one for one in inside if not step.holds(one.step) and one.step != step]
+    if len(graph) > _MAX_GRAPH_TASKS:
+        more = f"    and {len(graph) - _MAX_GRAPH_TASKS} more tasks"
+        yield ScreenRow(ProgressLine(more, "dim"))
+    yield from _steps(key, inside, 2, now)
+
+
+def _number_in_progress(
+    task: ObservedTask, key: StepKey, inside: Sequence[Activity], numbered: set[str]
+) -> str | None:
+    """Return the number of the task in progress whose start nobody has read yet, if it is clear."""
+    if task.status != "in_progress":
+        return None
+    found = {StepKey(one.step[len(key) + 1 :]).partition("/")[0] for one in inside} - numbered
+    return found.pop() if len(found) == 1 else None
+
+
+def _graph_line(id: str, task: ObservedTask, width: int) -> ProgressLine:
+    state = task.status.replace("_", " ").upper()
+    name = f"    {TASK_MARKS[task.status]} {one_line(id)}"
+    why = f"  {one_line(task.because)}" if width >= len(name) + 40 else ""
+    return ProgressLine(f"{name}  [{state}]{why}", _STYLES[task.status])
+
+
+def _steps(
+    above: StepKey, inside: Sequence[Activity], depth: int, now: datetime
+) -> Iterator[ScreenRow]:
+    """Yield the steps in progress within a step, each below those that contain it."""
+    for one in inside:
+        key = StepKey(one.step)
+        around = [other.step for other in inside if StepKey(other.step).holds(one.step)]
+        nearest = StepKey(max(around, key=len, default=above))
+        name = one_line(key[len(nearest) + 1 :])
+        since = duration(max(0.0, (now - datetime.fromisoformat(one.since)).total_seconds()))
+        indent = "  " * (depth + len(around))
+        yield ScreenRow(ProgressLine(f"{indent}• {name}  {since}", "cyan"), str(key))

@@ -6,6 +6,7 @@ and later turns read it from there. So the prefix that a provider sees never cha
 
 import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import NoReturn
@@ -27,16 +28,18 @@ from activities.providers.message_model import (
     ToolCallPart,
     ToolResultPart,
     ToolSpec,
+    calls_of,
 )
 from activities.providers.provider import Completion, ModelRequest
 from activities.storage.blobs import BlobsUnusable
 from activities.storage.conversations import OpenConversation
-from activities.storage.turn_records import Opening, Turn, storable, with_results
+from activities.storage.turn_records import Opening, storable, with_results
 from dsl.errors import TemplateFailed
 from dsl.model.plan import Persona
 from dsl.model.tools.tool_use import NamedTool, ToolChoice
+from dsl.model_names import split_model
 from dsl.templates.template_rules import BadTemplate
-from dsl.tool_loop.exchange import ToolCallRequest, ToolResult, ToolTurn
+from dsl.tool_loop.exchange import ToolCallRequest, ToolTurn
 from dsl.values import Json
 
 _MAX_NAME_LENGTH = 100
@@ -72,7 +75,7 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             news = "" if opening.system == system else f"Your instructions are now:\n\n{system}\n\n"
             asked = (TextPart(news + text),)
         earlier = await conversation.earlier(name, continues=turn.continues)
-        results = await self._results(turn.results, latest, name, conversation)
+        results = await self._results(turn, earlier, conversation)
         question = ModelMessage("user", with_results(earlier, (*results, *asked)))
         request = self._model_request(opening, turn, (*earlier, question))
         completion = await self.services.providers.get(opening.persona.provider).complete(request)
@@ -101,26 +104,31 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
         agent = _digest(self.persona, turn)
         known = await conversation.opening_of(agent)
         if known is not None:
-            return known, await conversation.opening(known)
+            return known, _of_model(await conversation.opening(known), self.persona)
         persona = self.persona.model_copy(update={"prompts": {}, "prompt": None})
         opening = Opening(agent=agent, persona=persona, system=system, tools=turn.offered)
         return await conversation.begin(opening), opening
 
     async def _results(
         self,
-        results: tuple[ToolResult, ...],
-        latest: Turn | None,
-        opening: str,
+        turn: ToolTurn,
+        earlier: Sequence[ModelMessage],
         conversation: OpenConversation,
     ) -> tuple[ToolResultPart, ...]:
-        """Return the results of the latest turn's calls, in the order of the calls."""
-        calls = latest.calls if latest is not None and latest.opening == opening else ()
-        if len(results) > len(calls):
+        """Return the results of the latest turn's calls, in the order of the calls.
+
+        Results that an earlier step left answer nothing if the latest turn is another agent's, or
+        outside the window: then its calls are not sent.
+        """
+        calls, given = calls_of(earlier[-1].content) if earlier else (), turn.results
+        if len(given) > len(calls):
+            if not turn.continues:
+                return ()
             raise AgentRefused(
-                f"agent {self.unique_name!r} got {len(results)} results for {len(calls)} calls"
+                f"agent {self.unique_name!r} got {len(given)} results for {len(calls)} calls"
             )
         found: list[ToolResultPart] = []
-        for call, result in zip(calls, results, strict=False):
+        for call, result in zip(calls, given, strict=False):
             text = result.text
             if result.kept is not None:
                 text += _text(await conversation.value(result.kept))
@@ -219,7 +227,13 @@ def _text(value: JsonValue) -> str:
 
 
 def _digest(persona: Persona, turn: ToolTurn) -> str:
-    """Return a digest of what makes an agent the same one in its next step."""
+    """Return a digest of what makes an agent the same one in its next step.
+
+    It stays the same when a fallback takes over.
+    """
+    if turn.planned is not None:
+        provider, model = split_model(turn.planned)
+        persona = persona.model_copy(update={"provider": provider, "model": model})
     parts = (
         persona.model_dump_json(exclude_defaults=True, by_alias=True),
         turn.model_dump_json(include={"offered"}),

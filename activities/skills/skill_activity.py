@@ -70,13 +70,39 @@ class SkillActivities:
         Raises:
             ApplicationError: Its type is a FailureType; retryable only if a retry may succeed.
         """
+        return await self._run(request, _seconds())
+
+    async def call_for_agent(self, request: SkillRequest) -> SkillResult:
+        """Run one skill in the middle of an agent's turn, within the time limit of its contract.
+
+        Temporal holds only the limit of the whole turn.
+
+        Raises:
+            ApplicationError: As `call_skill`.
+        """
+        skill = self._skills.get(request.skill)
+        if skill is None:
+            return await self.call_skill(request)  # it says which skills there are
+        contract, whole = skill.contract(), _seconds()
+        seconds = contract.timeout + contract.startup
+        try:
+            async with asyncio.timeout(seconds):
+                own = seconds if whole is None else min(seconds, whole)
+                return await self._run(request, own)
+        except TimeoutError:
+            why = f"it did not end within {contract.timeout:g} s"
+            if skill.effect == "once":
+                raise _unknown(skill, why, Meter.of_activity()) from None
+            raise ApplicationError(f"{skill.name}: {why}", type=FailureType.TIMEOUT) from None
+
+    async def _run(self, request: SkillRequest, seconds: float | None) -> SkillResult:
         meter = Meter.of_activity()
         try:
             skill = self._find(request)
             if skill.effect == "once" and _attempt() > 1:
                 raise _unknown(skill, "its first attempt was lost", meter)
             async with heartbeating(meter.heartbeat):
-                data = await self._called(skill, request, meter)
+                data = await self._called(skill, request, meter, seconds)
         except SkillRefusal as refusal:
             raise ApplicationError(
                 str(refusal), *meter.details(), type=refusal.type, non_retryable=True
@@ -130,14 +156,18 @@ class SkillActivities:
         return SkillResult(kept=kept, seconds=meter.seconds)
 
     async def _called(
-        self, skill: AnySkill | McpSkill, request: SkillRequest, meter: Meter
+        self,
+        skill: AnySkill | McpSkill,
+        request: SkillRequest,
+        meter: Meter,
+        seconds: float | None,
     ) -> JsonValue:
         """Run the skill; an interrupted `once` skill has an unknown outcome."""
         context = SkillContext(
             workspace=self._workspace,
             key=request.key,
             run=_run_id(request),
-            timeout=_seconds(),
+            timeout=seconds,
             progress=meter.progress,
             beat=meter.report,
         )

@@ -108,7 +108,7 @@ class InProcessWorld:
         self._skills = SkillActivities(workspace, skills)
         self._agents = AgentActivities(
             providers,
-            call_skill=self._skills.call_skill,
+            call_skill=self._skills.call_for_agent,
             skills=tuple(skills),
             blobs=MemoryBlobs(),
             pricing=pricing,

@@ -35,7 +35,9 @@ class LocalWorld:
     def __init__(self, providers: ProviderAccess, workspace: Workspace) -> None:
         blobs = MemoryBlobs()
         self._skills = SkillActivities(workspace, blobs=blobs)
-        self._agents = AgentActivities(providers, call_skill=self._skills.call_skill, blobs=blobs)
+        self._agents = AgentActivities(
+            providers, call_skill=self._skills.call_for_agent, blobs=blobs
+        )
 
     async def run_agent(self, request: AgentRequest) -> AgentResponse:
         """Run one model turn."""

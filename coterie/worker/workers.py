@@ -190,7 +190,7 @@ def _agents(
         parts.providers,
         agent_types=agent_types(trusted),
         agent_packages=trusted.agent_packages,
-        call_skill=skills.call_skill,
+        call_skill=skills.call_for_agent,
         skills=offered,
         blobs=storage_of(settings).blobs,
         queues={name: queue.own_queue for name, queue in parts.queues.items()},

@@ -166,13 +166,15 @@ class Loads:
         if uses_tools and persona.tool_choice != "none":
             turns += persona.max_turns
         models = (f"{persona.provider}/{persona.model}", *persona.fallback)
+        replaced = len(persona.fallback)  # once each: an agent stays with the model that answers
         load: dict[Key, float] = {
-            MODEL_CALLS: turns,
+            MODEL_CALLS: turns + replaced,
             **{("model", model): turns for model in models},
             OUTPUT_TOKENS: turns * persona.max_tokens,
         }
-        if checks := skill_calls(hooks, *TURN_POINTS):
-            load[SKILL_CALLS] = turns * checks
+        again = replaced * skill_calls(hooks, "before_model_call")
+        if checks := turns * skill_calls(hooks, *TURN_POINTS) + again:
+            load[SKILL_CALLS] = checks
         prices = [self.terms.prices[model] for model in models if model in self.terms.prices]
         if prices:  # each answer is of one model, at most the most expensive
             tokens = max(

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dsl.checks.agents.agent_checks import check_agent_keys, check_legacy
 from dsl.checks.agents.consent_checks import checked_by, of_contract
 from dsl.checks.agents.fallback_checks import check_fallback
-from dsl.checks.agents.hook_checks import check_streamed_answers, compiled_hooks
+from dsl.checks.agents.hook_checks import check_streamed_answers, compiled_hooks, hook_lines
 from dsl.checks.agents.plan_checks import plan_fits
 from dsl.checks.agents.prompt_checks import check_prompts, check_syntax
 from dsl.checks.agents.streaming_checks import check_reasks, check_streaming
@@ -81,6 +81,8 @@ class AgentResolver:
             document.llm_config, tree, problems, self._models, tool_groups(document.tools)
         )
         self._open: list[str] = []
+        orchestration = document.orchestration
+        self._run_hooks = () if orchestration is None else orchestration.hooks
 
     def team_steps(
         self, team: str, tasks: Sequence[Step], path: NodePath, scope: StepScope
@@ -242,15 +244,19 @@ class AgentResolver:
         where, providers = written_at("fallback"), self.capabilities.providers
         check_fallback(persona, providers, where, self.tree, self.problems)
         if persona.hooks:
-            persona = self._hooked(persona, written_at("hooks"), reads)
+            persona = self._hooked(persona, merged, reads)
         check_streaming(step, persona, written_at("stream"), self.tree, self.problems)
         reads.update(check_prompts(scope, step, persona, path, written_at))
         return persona
 
-    def _hooked(self, persona: Persona, path: NodePath, reads: dict[str, None]) -> Persona:
+    def _hooked(self, persona: Persona, merged: MergedPersona, reads: dict[str, None]) -> Persona:
         """Return the persona with its hooks checked."""
+        path = merged.written_at("hooks")
         scope = self._plan_scope((), path)
-        hooks = compiled_hooks(persona.hooks, path, scope, self.tools, persona.tools)
+        taken = hook_lines(self._run_hooks, ("orchestration", "hooks"), self.tree)
+        hooks = compiled_hooks(
+            persona.hooks, path, scope, self.tools, persona.tools, merged.key, taken
+        )
         if persona.stream:
             check_streamed_answers(hooks, path, self.tree, self.problems)
         reads.update(scope.reads)

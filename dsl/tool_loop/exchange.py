@@ -54,3 +54,5 @@ class ToolTurn(Frozen):
     """The one tool that the model must call; replaces `choice`."""
     parallel: bool = True
     """Whether the model may ask for several calls at once."""
+    planned: str | None = None
+    """`provider/model` of the persona, in the first turn of a step that a fallback answers."""

@@ -35,6 +35,7 @@ async def converse(step: AgentStep, place: Location, scope: Scope, turns: Turns)
         outcome, response = await turns(conversation_window(step, head))
         if outcome.success and response is not None and response.conversation is not None:
             conversations[name] = response.conversation
+            scope.state.unsent_results.pop(name, None)  # the calls are not the latest turn any more
         return outcome
 
     return await hold_conversation(name, place, scope, turn)

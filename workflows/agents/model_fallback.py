@@ -59,7 +59,10 @@ class ModelChain:
         if request.persona is None:
             return request.model_copy(update={"provider": provider, "model": model})
         persona = request.persona.model_copy(update={"provider": provider, "model": model})
-        return request.model_copy(update={"persona": persona})
+        turn = request.tool_turn
+        if turn is not None:  # the agent stays the same one in its conversation
+            turn = turn.model_copy(update={"planned": self._models[0]})
+        return request.model_copy(update={"persona": persona, "tool_turn": turn})
 
 
 def stay_with_fallback(chain: ModelChain, conversation: str, scope: Scope) -> None:

@@ -13,7 +13,7 @@ from dsl.model.hooks import Hook
 from dsl.model.outcomes import Outcome
 from dsl.model.terms import Consent, consent
 from dsl.model.tools.tool_contract import Tool
-from dsl.tool_loop.call_checks import argument_problems, fingerprint
+from dsl.tool_loop.call_checks import fingerprint
 from dsl.tool_loop.call_names import call_name, without_calls
 from dsl.tool_loop.decision import leave_out, take_result
 from dsl.tool_loop.exchange import ToolResult
@@ -26,11 +26,12 @@ from workflows.agents.shared_work import is_read, note_tool_result, publish_work
 from workflows.agents.skill_calls import CalledSkill
 from workflows.agents.tool_kinds import ToolCall, call_tool
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
-from workflows.approvals.payload_edits import changes
+from workflows.approvals.payload_edits import changes, edit_problem
 from workflows.core.causes.agent_causes import CallRepeated
 from workflows.core.causes.step_causes import Failed, StepStated
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Interpreter, Location, Skipped
+from workflows.core.patches import Patch
 from workflows.core.scope import Job, Scope
 from workflows.core.step_progress import AgentLoopProgress, HookedCall
 from workflows.core.trail import note_step
@@ -73,7 +74,7 @@ async def run_calls(
         chains.setdefault(progress.loop.calls[index].tool if tool.stateful else alone, []).append(
             index
         )
-    if len(chains) == 1:
+    if len(chains) == 1 or (not concurrent and scope.patched(Patch.SERIAL_CALLS)):
         await turn.run(indexes)
         return
     jobs: dict[str, Job] = {name: partial(turn.run, chain) for name, chain in chains.items()}
@@ -242,16 +243,9 @@ class _Turn:
         edited = changes(hooked.given, given)
         if not edited:
             return self._hooked(await hooks.call(given))
-        if tool.input_schema is not None:
-            own = (
-                {key: one for key, one in given.items() if key not in tool.fixed}
-                if isinstance(given, dict)
-                else given
-            )
-            problems = argument_problems(own, tool.input_schema)
-            if problems:
-                message = f"a person changed the arguments: {'; '.join(problems)}"
-                return _Ran(Outcome.failed("InvalidArguments", message))
+        problem = edit_problem(tool, given)
+        if problem is not None:
+            return _Ran(problem)
         refused = await hooks.guard(given)
         if refused is not None:
             return self._hooked(refused)

@@ -112,6 +112,7 @@ class _Loop:
                         response = await self._ask(asked)
                     except CallFailed as error:
                         del loops[key]
+                        self._leave_results()
                         return Outcome.failed(error.type, error.message)
                 case RunCalls(indexes):
                     await run_calls(
@@ -191,6 +192,8 @@ class _Loop:
         stay_with_fallback(chain, self._conversation or "", scope)
         if response.conversation is not None:
             self._advance(response.conversation)
+        else:  # nothing was stored: the results are still to be sent
+            self._leave_results()
         verdict, response = await hooks.after_call(asked.number, chain.current, response)
         unusable = is_worth_a_reask(response)
         back = verdict.reason if verdict.retries else ""
@@ -251,7 +254,7 @@ class _Loop:
         return tuple(self._scope.state.unsent_results.get(self._conversation, ()))
 
     def _leave_results(self) -> None:
-        """Keep the results of the last turn for the next visit of the conversation."""
+        """Keep the results of the latest turn for the next visit of the conversation."""
         results = self._results()
         if self._conversation is not None and results:
             self._scope.state.unsent_results[self._conversation] = list(results)

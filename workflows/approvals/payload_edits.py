@@ -8,6 +8,9 @@ from dsl.errors import listed
 from dsl.json_schema.keyword_check import brief
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
 from dsl.json_values import describe_kind
+from dsl.model.outcomes import Outcome
+from dsl.model.tools.tool_contract import Tool
+from dsl.tool_loop.call_checks import argument_problems
 from workflows.core.requests import Pending
 
 MAX_CHANGES = 20
@@ -47,6 +50,21 @@ def _misfit(shown: JsonValue, given: JsonValue, where: str) -> str | None:
             kinds = describe_kind(shown), describe_kind(given)
             return None if kinds[0] == kinds[1] else f"{where} is {kinds[1]}, not {kinds[0]}"
     return next((fault for fault in faults if fault is not None), None)
+
+
+def edit_problem(tool: Tool, given: JsonValue) -> Outcome | None:
+    """Return the failure of arguments that a person changed and a tool cannot take, or None."""
+    if not isinstance(given, dict):
+        problems = (f"they are {describe_kind(given)}, not a mapping",)
+    elif tool.input_schema is None:
+        return None
+    else:
+        own = {key: one for key, one in given.items() if key not in tool.fixed}
+        problems = argument_problems(own, tool.input_schema)
+    if not problems:
+        return None
+    message = f"a person changed the arguments: {'; '.join(problems)}"
+    return Outcome.failed("InvalidArguments", message)
 
 
 def changes(before: JsonValue, after: JsonValue) -> tuple[str, ...]:

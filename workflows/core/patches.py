@@ -24,3 +24,9 @@ class Patch(StrEnum):
     """0.1.0: `remember` of a tool holds for all its calls, not for one place. A run asks only when
     such a tool asks a person. The old code can go with the first release, too.
     """
+
+    SERIAL_CALLS = "serial-calls"
+    """0.1.0: with `parallel_tool_calls: false`, a stateful tool waits for the other calls of its
+    turn. A run asks only when such a turn calls a stateful tool beside another tool. The old code
+    can go with the first release, too.
+    """

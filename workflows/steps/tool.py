@@ -17,6 +17,7 @@ from workflows.agents.skill_calls import CalledSkill, call_skill
 from workflows.agents.tool_kinds import ToolCall, call_tool
 from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
+from workflows.approvals.payload_edits import edit_problem
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Scope
 
@@ -67,7 +68,12 @@ async def _consented(call: ToolCall, given: Json, hooks: CallHooks, scope: Scope
     """Call the tool, with a person's approval if it demands one."""
 
     async def work(allowed: JsonValue) -> Outcome:
-        refused = await hooks.guard(allowed) if allowed != given else None
+        refused = None
+        if allowed != given:
+            problem = None if call.tool.is_one_call else edit_problem(call.tool, allowed)
+            if problem is not None:  # a skill checks its own input
+                return problem
+            refused = await hooks.guard(allowed)
         return (refused or await hooks.call(allowed)).called.outcome
 
     terms = consent(call.tool.requires_approval)

@@ -61,6 +61,8 @@ def compiled_hooks(
     scope: StepScope,
     tools: Mapping[str, ToolSection],
     offered: Sequence[str] | None,
+    owner: str = "",
+    named: Mapping[str, int] | None = None,
 ) -> tuple[Hook, ...]:
     """Check the hooks of one list, and return them as a plan has them.
 
@@ -70,13 +72,25 @@ def compiled_hooks(
         scope: Of the document; its context reads are noted.
         tools: All tools of the document.
         offered: The tools of the persona; None for the hooks of the whole document.
+        owner: The persona; its hooks without a name differ from those of the document.
+        named: The lines of the names that are taken: those of the document's hooks.
     """
-    lines: dict[str, int] = {}
+    lines = dict(named or {})
+    prefix = f"{owner}." if owner else ""
     compiled: list[Hook] = []
     for index, hook in enumerate(hooks):
         checks = _HookChecks(hook, (*path, index), scope, tools, offered)
-        compiled.append(checks.compiled(f"{hook.on}-{index + 1}", lines))
+        compiled.append(checks.compiled(f"{prefix}{hook.on}-{index + 1}", lines))
     return tuple(compiled)
+
+
+def hook_lines(hooks: Sequence[HookSection], path: NodePath, tree: Node) -> Mapping[str, int]:
+    """Return the names of hooks, each with its line."""
+    return {
+        hook.name: tree.find((*path, index, "name")).mark.line
+        for index, hook in enumerate(hooks)
+        if hook.name is not None and hook.name != UNREADABLE
+    }
 
 
 def check_streamed_answers(
@@ -235,6 +249,7 @@ class _HookChecks:
             timeout=contract.timeout,
             retries=contract.retries,
             labels=contract.labels,
+            startup=contract.startup,
         )
 
     def _templates(self) -> None:

@@ -186,6 +186,43 @@ async def test_more_results_than_calls_are_refused() -> None:
         await agents.later("1", "2")
 
 
+async def test_results_that_another_agent_left_answer_nothing() -> None:
+    agents = Agents(Model(wants("a"), says("I see.")))
+    await agents.first()
+    other = ACTOR.model_copy(update={"max_tokens": 17})
+    response = await agents.first("And you?", persona=other, results=(ToolResult(text="1"),))
+    assert response.success
+    assert [texts(one) for one in agents.model.asked[1].messages] == [["Go."], ["And you?"]]
+
+
+async def test_results_outside_the_window_answer_nothing() -> None:
+    agents = Agents(Model(wants("a long question"), says("I see.")))
+    await agents.first()
+    request = AgentRequest(
+        team="t",
+        task="act",
+        agent_type="generic_tool_calling",
+        persona=ACTOR,
+        inputs={"input": "Then?", "context": {"role": "kind"}},
+        tool_turn=ToolTurn(offered=(SEARCH,), results=(ToolResult(text="1"),)),
+        conversation=Conversation(head=agents.head, characters=1),
+    )
+    await agents.activities.run_agent(request)
+    assert [one.content for one in agents.model.asked[1].messages] == [(TextPart("Then?"),)]
+
+
+async def test_an_agent_stays_the_same_one_when_a_fallback_takes_over() -> None:
+    agents = Agents(Model(wants("a"), says("Dry.")))
+    await agents.first()
+    other = ACTOR.model_copy(update={"provider": "second", "model": "big"})
+    left = (ToolResult(text="dry"),)
+    await agents.first("Well?", persona=other, results=left, planned="scripted/demo")
+    later = agents.model.asked[1]
+    assert later.model == "big"
+    assert later.messages[1].content == wants("a")
+    assert later.messages[2].content == (ToolResultPart("c0", "dry"), TextPart("Well?"))
+
+
 async def test_a_later_step_keeps_the_frozen_system_prompt_and_gets_the_news_as_text() -> None:
     agents = Agents(Model(says("Hm."), says("Aha.")))
     await agents.first()

@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pydantic import JsonValue, TypeAdapter
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import FailureType
+from activities.contracts import FailureType, SkillRequest
+from activities.skills.skill_activity import SkillActivities
 from activities.skills.skill_contracts import known_contracts
 from activities.skills.skill_registry import SKILLS, AnySkill, contracts
 from activities.workspace.skill_base import (
@@ -294,3 +296,24 @@ async def test_a_null_excuses_no_other_fault_of_the_input(
     error = await refusal(Workspace(tmp_path), skill, given)
     assert error.type == FailureType.SKILL_REFUSED
     assert message in error.message
+
+
+@pytest.mark.parametrize(
+    ("effect", "type"), [("read", FailureType.TIMEOUT), ("once", FailureType.OUTCOME_UNKNOWN)]
+)
+async def test_a_skill_that_an_agent_calls_has_the_time_limit_of_its_contract(
+    workspace: Workspace, effect: Effect, type: str
+) -> None:
+    limits: list[float | None] = []
+
+    async def wait(value: int, context: SkillContext) -> int:
+        limits.append(context.timeout)
+        return await _wait(value, context)
+
+    (made,) = skill(wait, effect).values()
+    assert isinstance(made, Skill)
+    activities = SkillActivities(workspace, {"Shelf.use": replace(made, timeout=0.05)})
+    request = SkillRequest(skill="Shelf.use", input=1, key="run/shelf")
+    with pytest.raises(ApplicationError, match="did not end within") as caught:
+        await environment().run(activities.call_for_agent, request)
+    assert (caught.value.type, limits) == (type, [0.05])

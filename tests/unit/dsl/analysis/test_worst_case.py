@@ -229,3 +229,10 @@ def test_teams_that_no_run_comes_to_cost_nothing() -> None:
     found = worst(team("a") + team("b", "b"))
     assert list(found.teams) == ["a"]
     assert found.total.visits == 1
+
+
+def test_each_fallback_of_an_agent_may_be_one_more_call() -> None:
+    head = HEAD.replace("prompts: {", "max_reasks: 0, fallback: [anthropic/big], prompts: {")
+    document = compiled(team("a"), head)
+    found = worst_case(document, analysed(document), TERMS)
+    assert found.total.model_calls == 2

@@ -25,7 +25,7 @@ def test_a_hook_reaches_the_plan_with_a_name_and_the_terms_of_its_skill() -> Non
         "{ on: before_turn, skill: Calculator.evaluate, input: { expression: '1' }, decide: fail }"
     )
     (hook,) = persona.hooks
-    assert hook.label == "before_turn-1"
+    assert hook.label == "planner.before_turn-1"  # a hook of the document may be before_turn-1
     assert hook.terms is not None
     assert hook.terms.effect == "read"
     assert skill_calls(persona.hooks, "before_turn") == 1
@@ -134,3 +134,14 @@ def test_a_tool_of_the_document_needs_no_persona_for_a_hook_of_the_document() ->
         "    - { on: after_run, decide: modify, value: '{{ output }}' }\n",
     )
     assert [hook.label for hook in plan_of(text).hooks] == ["before_tool_call-1", "after_run-2"]
+
+
+def test_a_hook_of_a_persona_and_one_of_the_document_have_different_names() -> None:
+    text = document("tools: [read_files]\nhooks: [{ name: guard, on: before_turn, decide: fail }]")
+    both = text.replace(
+        "  entry_team: main\n",
+        "  entry_team: main\n  hooks: [{ name: guard, on: after_turn, decide: fail }]\n",
+    )
+    (problem,) = problems_of(both)
+    assert (problem.code, problem.path) == ("E208", f"{HOOKS}.name")
+    assert "another hook is called 'guard' already, at line" in problem.message

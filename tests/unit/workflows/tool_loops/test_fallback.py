@@ -142,6 +142,17 @@ async def test_an_agent_stays_with_its_fallback_in_the_middle_of_its_loop() -> N
     assert len(replaced(state)) == 1
 
 
+async def test_a_first_turn_of_a_fallback_says_which_model_the_plan_names() -> None:
+    requests: list[AgentRequest] = []
+
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        requests.append(request)
+        return answer("done")
+
+    await ran(talking(with_tools()), {"scripted/demo"}, model)
+    assert [one.tool_turn.planned for one in requests if one.tool_turn] == ["scripted/demo"] * 2
+
+
 @pytest.mark.parametrize("plan", [talking(single()), talking(with_tools())])
 async def test_a_conversation_stays_with_its_fallback(plan: Plan) -> None:
     _, asked, state = await ran(plan, {"scripted/demo"})

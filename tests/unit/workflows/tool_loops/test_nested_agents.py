@@ -172,6 +172,18 @@ async def test_a_stateful_agent_has_one_conversation_and_one_call_at_a_time() ->
     assert len(again.calls) == len(set(again.calls)) == 11
 
 
+async def test_calls_run_one_after_another_without_parallel_calls_also_of_stateful_agents() -> None:
+    asked: list[tuple[str, Json]] = [("look", {"n": 1}), ("helper", ASK), ("look", {"n": 2})]
+    model = of_tasks(act=once(*asked), helper=lambda _, __: answer("done"))
+    of = plan({"agent": "writer", "stateful": True}, parallel_tool_calls=False)
+    _, world, _ = await ran(of, model)
+    assert world.calls[1:-1] == [
+        "0002.work.look@1.1",
+        "0003.work.helper",
+        "0004.work.look@1.3",
+    ]
+
+
 async def test_a_stateless_agent_starts_anew_with_each_call() -> None:
     asked: list[tuple[str, Json]] = [("helper", {"query": text}) for text in ("a", "b")]
     model = of_tasks(act=once(*asked), helper=lambda _, number: answer(f"{number}"))

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from activities.contracts import AgentError, AgentRequest, AgentResponse, SkillRequest
 from dsl.model.plan import Plan
 from dsl.tool_loop.exchange import ToolResult
 from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import carried, fresh
 from tests.support.tool_agents import (
+    MODEL,
     QUERY,
     ModelScope,
     ModelWorld,
@@ -22,7 +23,7 @@ from tests.support.tool_agents import (
     unusable,
 )
 from workflows.core.results import RunFailed
-from workflows.core.scope import Interrupted
+from workflows.core.scope import CallFailed, Interrupted
 from workflows.core.state import RunState
 from workflows.core.views import TeamResult
 from workflows.interpreter import run
@@ -299,6 +300,58 @@ async def test_the_results_of_a_turn_that_ended_the_step_wait_for_the_next_visit
     assert world.requests[1].conversation is not None
     assert world.requests[1].conversation.head == "0001.work.act.t1"
     assert state.conversations == {"talk": "0003.work.again.t1"}
+
+
+@pytest.mark.parametrize("raised", [True, False])
+async def test_the_results_of_a_turn_wait_when_the_next_turn_fails(raised: bool) -> None:
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        if number == 1 and request.task == "act":
+            return calls(("clock", {}))
+        if request.task == "again":
+            return answer("done")
+        if raised:
+            raise CallFailed("ProviderRefused", "on purpose")
+        return AgentResponse(success=False, error=AgentError(type="AnswerTruncated", message="x"))
+
+    again: Json = {
+        "name": "again",
+        "agent_type": "generic_tool_calling",
+        "persona_key": "actor",
+        "input": "more",
+        "conversation": "talk",
+    }
+    step: Json = {"conversation": "talk", "on_failure": "continue"}
+    of = tool_plan(TOOLS, {"actor": persona("clock")}, step=step, tasks=[again])
+    _, world, state = await ran(of, model)
+    assert world.requests[2].task == "again"
+    assert [result.text for result in results(world.requests[2])] == [
+        '{"of":"Clock.now","input":{}}'
+    ]
+    assert state.unsent_results == {}
+
+
+async def test_a_turn_of_an_agent_without_tools_drops_the_results_that_wait() -> None:
+    policy: list[JsonValue] = [{"tool": "clock", "exit_on_success": True}]
+    single: Json = {**MODEL, "prompts": {"user": "Go."}}
+    say: Json = {
+        "name": "say",
+        "agent_type": "generic_single_shot",
+        "persona_key": "speaker",
+        "conversation": "talk",
+    }
+    of = tool_plan(
+        TOOLS,
+        {"actor": persona("clock", tool_policy=policy), "speaker": single},
+        step={"conversation": "talk"},
+        tasks=[say],
+    )
+
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        return answer("well") if request.task == "say" else calls(("clock", {}))
+
+    _, _, state = await ran(of, model)
+    assert state.conversations == {"talk": "0003.work.say"}
+    assert state.unsent_results == {}
 
 
 async def test_the_trail_tells_each_turn_and_call() -> None:

@@ -1,4 +1,4 @@
-"""An HTTP transport that reads no endless answer into memory.
+"""An HTTP transport that reads no endless answer into memory, and notes what becomes of a call.
 
 The SDK bounds single events of a stream; a plain answer is bounded here.
 """
@@ -7,10 +7,13 @@ from collections.abc import AsyncIterator
 
 import httpx2
 
+from activities.mcp_client.call_progress import CURRENT_CALL
+
 MAX_ANSWER = 20_000_000
 """Bytes of one plain answer."""
 
 _EVENTS = "text/event-stream"
+_SESSION = "Mcp-Session-Id"
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):
@@ -19,7 +22,7 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request, and return its answer with a bounded body."""
         request.headers["Accept-Encoding"] = "identity"
-        response = await super().handle_async_request(request)
+        response = await self._sent(request)
         if response.headers.get("Content-Encoding", "identity") != "identity":
             await response.aclose()
             raise httpx2.ReadError("the answer is compressed")
@@ -28,6 +31,18 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
             return response
         assert isinstance(stream, httpx2.AsyncByteStream)
         response.stream = _BoundedStream(stream)
+        return response
+
+    async def _sent(self, request: httpx2.Request) -> httpx2.Response:
+        call = CURRENT_CALL.get()
+        try:
+            response = await super().handle_async_request(request)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout):
+            if call is not None:
+                call.note_unconnected()
+            raise
+        if call is not None:
+            call.note_status(response.status_code, in_session=_SESSION in request.headers)
         return response
 
 

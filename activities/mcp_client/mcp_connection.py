@@ -6,10 +6,10 @@ gets an ordinary error. All types of the SDK stay in this module and in `server_
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Generator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from time import monotonic
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import anyio
 import httpx2
@@ -23,29 +23,33 @@ from pydantic import TypeAdapter, ValidationError
 from activities.mcp_client.bounded_http import BoundedTransport
 from activities.mcp_client.call_outcomes import (
     CallLost,
+    FoundServerTools,
     InputAsked,
     McpCallRefused,
     ServerUnreachable,
     ToolAnswer,
-    UnusableTool,
 )
+from activities.mcp_client.call_progress import CURRENT_CALL, CallInProgress
 from activities.mcp_client.error_output import ErrorOutput
-from activities.mcp_client.server_answers import server_tool, tool_answer
+from activities.mcp_client.server_answers import tool_answer
 from activities.mcp_client.server_settings import McpServer
-from dsl.model.capabilities import ServerTool
+from activities.mcp_client.tool_listing import list_tools
 from dsl.values import Json
 from dsl.visible import one_line
 
-MAX_TOOLS = 1_000
-"""Tools of one server; further ones are not read."""
-
-_MAX_PAGES = 100
 _MAX_MESSAGE_LENGTH = 2_000
 _CLOSE_TIMEOUT = 10.0
 
 _RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )
+
+
+class _Listing(NamedTuple):
+    """The tools of a server at a time."""
+
+    begun: float
+    tools: FoundServerTools
 
 
 class McpConnection:
@@ -58,17 +62,23 @@ class McpConnection:
         self._stop = asyncio.Event()
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._owner: asyncio.Task[None] | None = None
-        self._tools: dict[str, ServerTool] = {}
-        self._listed = 0.0
-        """When the listing began, or 0 if there is none or it has changed since."""
-        self.left_out: tuple[UnusableTool, ...] = ()
-        """The tools that cannot be offered, of the latest listing."""
-        self._questions: list[str] = []
+        self._listing: _Listing | None = None
+        self._listing_changed = False
+        self._one_listing = asyncio.Lock()
+        self._retired = False
+        self._calls: set[CallInProgress] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     @property
     def is_over(self) -> bool:
         """Whether the server has ended or hung up."""
         return self._over.is_set()
+
+    @property
+    def is_retired(self) -> bool:
+        """Whether it takes no further calls."""
+        return self._retired
 
     async def open(self) -> None:
         """Start or reach the server, and agree on a version of the protocol.
@@ -85,25 +95,37 @@ class McpConnection:
         self._owner = asyncio.create_task(self._own())
         await asyncio.shield(self._ready)
 
+    async def retire(self) -> None:
+        """Take no further calls, and close once those in progress have ended."""
+        self._retired = True
+        await self._idle.wait()
+        await self.close()
+
     async def close(self) -> None:
         """End the connection, and the server if it is a command."""
+        self._retired = True
         self._stop.set()
         if self._owner is not None:
             await asyncio.wait([self._owner], timeout=_CLOSE_TIMEOUT)
 
-    async def tools(self, max_age: float) -> dict[str, ServerTool]:
+    async def tools(self, max_age: float) -> FoundServerTools:
         """Return the tools that the server offers, from a listing that is not older.
 
         Raises:
             ServerUnreachable: It does not answer.
         """
-        if not self._listed or monotonic() - self._listed >= max_age:
+        oldest = monotonic() - max_age
+        async with self._one_listing:
+            known = self._listing
+            if known is not None and known.begun >= oldest and not self._listing_changed:
+                return known.tools
+            self._check_use()
             try:
                 async with asyncio.timeout(self._server.section.start_timeout):
-                    await self._list()
+                    self._listing = await self._listed()
             except (MCPError, ValidationError, TimeoutError) as error:
                 raise ServerUnreachable(self._message("does not list its tools", error)) from None
-        return self._tools
+            return self._listing.tools
 
     async def call(self, tool: str, arguments: Json, seconds: float) -> ToolAnswer:
         """Call a tool; cancelling the task cancels the call on the server.
@@ -119,56 +141,79 @@ class McpConnection:
             McpCallRefused: The server refused the call.
             InputAsked: The tool asks a question.
         """
-        asked = len(self._questions)
         client = await asyncio.shield(self._ready)
+        self._check_use()
         params = types.CallToolRequestParams(name=tool, arguments=arguments)
-        try:
-            async with asyncio.timeout(seconds):
-                request = types.CallToolRequest(params=params)
-                result = await client.session.send_request(request, _RESULT)
-        except TimeoutError as error:
-            raise CallLost(self._message(f"did not answer within {seconds:g} s", error)) from None
-        except ValidationError as error:
-            raise CallLost(self._message("broke the protocol", error)) from None
-        except MCPError as error:
-            raise self._failure(error) from None
+        with self._in_progress() as call:
+            try:
+                async with asyncio.timeout(seconds):
+                    request = types.CallToolRequest(params=params)
+                    result = await client.session.send_request(request, _RESULT)
+            except TimeoutError as error:
+                did = f"did not answer within {seconds:g} s"
+                raise CallLost(self._message(did, error)) from None
+            except ValidationError as error:
+                raise CallLost(self._message("broke the protocol", error)) from None
+            except MCPError as error:
+                raise self._failure(error, call) from None
         if isinstance(result, types.InputRequiredResult):
             raise InputAsked(_question_of(result))
         answer = tool_answer(result)
-        if answer.failed and len(self._questions) > asked:
-            raise InputAsked(self._questions[-1])
+        if answer.failed and call.question is not None:
+            raise InputAsked(call.question)
         return answer
 
-    def _failure(self, error: MCPError) -> Exception:
-        match error.code:
-            case types.CONNECTION_CLOSED | types.REQUEST_TIMEOUT:
-                return CallLost(self._message("ended during the call", error))
-            case types.INVALID_REQUEST:  # such as a session that the server forgot
-                return ServerUnreachable(self._message("refuses requests", error))
-            case _:
-                return McpCallRefused(self._message("refused the call", error))
+    @contextmanager
+    def _in_progress(self) -> Generator[CallInProgress]:
+        """Count a call, and let the transport note what becomes of it."""
+        call = CallInProgress()
+        before = CURRENT_CALL.set(call)
+        self._calls.add(call)
+        self._idle.clear()
+        try:
+            yield call
+        finally:
+            CURRENT_CALL.reset(before)
+            self._calls.remove(call)
+            if not self._calls:
+                self._idle.set()
 
-    async def _list(self) -> None:
+    def _check_use(self) -> None:
+        if self._retired or self.is_over:
+            name = self._server.name
+            raise ServerUnreachable(f"the connection to the MCP server {name!r} was closed")
+
+    def _failure(self, error: MCPError, call: CallInProgress) -> Exception:
+        """Return what an error says of the call: only some rule out that it happened."""
+        if call.question is not None:
+            return InputAsked(call.question)
+        match call.acceptance:
+            case "unreached":
+                return ServerUnreachable(self._message("did not take the call", error, call.status))
+            case "refused":
+                return McpCallRefused(self._message("refused the call", error, call.status))
+            case "unknown":
+                pass
+        if error.code in (types.METHOD_NOT_FOUND, types.INVALID_PARAMS):
+            return McpCallRefused(self._message("refused the call", error))
+        closed = error.code in (types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT)
+        what = "ended during the call" if closed else "failed during the call"
+        return CallLost(self._message(what, error))
+
+    async def _listed(self) -> "_Listing":
         client = await asyncio.shield(self._ready)
-        found: dict[str, ServerTool] = {}
-        left_out: list[UnusableTool] = []
-        cursor: str | None = None
-        self._listed = monotonic()
-        for _ in range(_MAX_PAGES):
+
+        async def page_at(cursor: str | None) -> types.ListToolsResult:
             params = types.PaginatedRequestParams(cursor=cursor)
-            page = await client.session.list_tools(params=params)
-            for tool in page.tools:
-                match server_tool(tool):
-                    case ServerTool() as known if len(found) < MAX_TOOLS:
-                        found[known.name] = known
-                    case ServerTool(name=name):
-                        left_out.append(UnusableTool(name, f"the server has more than {MAX_TOOLS}"))
-                    case UnusableTool() as unusable:
-                        left_out.append(unusable)
-            cursor = page.next_cursor
-            if cursor is None:
-                break
-        self._tools, self.left_out = found, tuple(left_out)
+            return await client.session.list_tools(params=params)
+
+        begun = monotonic()
+        self._listing_changed = False  # a change that is announced from here on counts
+        try:
+            return _Listing(begun, await list_tools(page_at))
+        except BaseException:
+            self._listing_changed = True
+            raise
 
     async def _own(self) -> None:
         """Hold the connection open until it is over or stopped."""
@@ -221,24 +266,33 @@ class McpConnection:
     async def _asked(
         self, context: object, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:
-        """Note a question that a server of an older protocol asks within a call."""
-        self._questions.append(one_line(params.message)[:_MAX_MESSAGE_LENGTH])
+        """Note a question that a server of an older protocol asks within a call.
+
+        It does not say within which, so each call in progress has it, should it fail.
+        """
+        question = one_line(params.message)[:_MAX_MESSAGE_LENGTH]
+        for call in self._calls:
+            call.question = question
         return types.ErrorData(
             code=types.INVALID_REQUEST, message="nobody can answer during the call"
         )
 
     async def _noticed(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
-            self._listed = 0.0
+            self._listing_changed = True
 
-    def _message(self, what: str, error: BaseException) -> str:
+    def _message(self, what: str, error: BaseException, status: int | None = None) -> str:
         """Say what happened, with the reason that the server or the system gives."""
         plain = _plain(error)
         reason = one_line(str(plain)).strip() or type(plain).__name__
         if isinstance(plain, TimeoutError | asyncio.CancelledError):
             reason = ""
         said = self._errors.last_line
-        parts = (reason[:_MAX_MESSAGE_LENGTH], f"its last words: {said}" if said else "")
+        parts = (
+            f"HTTP status {status}" if status is not None else "",
+            reason[:_MAX_MESSAGE_LENGTH],
+            f"its last words: {said}" if said else "",
+        )
         why = "; ".join(part for part in parts if part)
         return f"the MCP server {self._server.name!r} {what}" + (f": {why}" if why else "")
 

@@ -19,17 +19,20 @@ from dsl.visible import visible
 MAX_TOOL_SIZE = 100_000
 """Bytes of JSON of one tool; a larger one is left out."""
 
-MAX_TEXT = 500_000
-"""Characters of a result's text; the rest is cut off."""
+MAX_TEXT = 700_000
+"""Bytes of a result's text; the rest is cut off. As JSON it has at most twice as many, and fits."""
 
 _MAX_NAME_LENGTH = 128
 
 
 def server_tool(tool: types.Tool) -> ServerTool | UnusableTool:
     """Return a listed tool, or why it cannot be offered."""
-    name = visible(tool.name)[:_MAX_NAME_LENGTH]
+    name = visible(tool.name[: _MAX_NAME_LENGTH + 1])[:_MAX_NAME_LENGTH]
     if name != tool.name or not name or any(one.isspace() for one in name):
         return UnusableTool(name, "its name is empty, too long, or not printable")
+    size = len(tool.model_dump_json(by_alias=True, exclude_none=True).encode())
+    if size > MAX_TOOL_SIZE:
+        return UnusableTool(name, f"it has {size} bytes, more than {MAX_TOOL_SIZE}")
     annotations = tool.annotations
     hints = {} if annotations is None else annotations.model_dump(exclude_none=True)
     hints.pop("title", None)
@@ -40,9 +43,6 @@ def server_tool(tool: types.Tool) -> ServerTool | UnusableTool:
         output_schema=None if tool.output_schema is None else _sorted(tool.output_schema),
         hints=hints,
     )
-    size = len(listed.model_dump_json())
-    if size > MAX_TOOL_SIZE:
-        return UnusableTool(name, f"it has {size} bytes, more than {MAX_TOOL_SIZE}")
     for schema in (listed.input_schema, listed.output_schema):
         wrong = None if schema is None else grammar_fault(schema)
         if wrong is not None:
@@ -65,10 +65,12 @@ def tool_answer(result: types.CallToolResult) -> ToolAnswer:
 
 
 def _text(parts: Iterable[types.ContentBlock]) -> str:
-    text = "\n".join(map(_part, parts))
-    if len(text) > MAX_TEXT:
-        text = f"{text[:MAX_TEXT]}\n[cut off: {len(text) - MAX_TEXT} more characters]"
-    return visible(text)
+    text = visible("\n".join(map(_part, parts)))
+    encoded = text.encode()
+    if len(encoded) <= MAX_TEXT:
+        return text
+    kept = encoded[:MAX_TEXT].decode(errors="ignore")
+    return f"{kept}\n[cut off: {len(encoded) - len(kept.encode())} more bytes]"
 
 
 def _part(part: types.ContentBlock) -> str:

@@ -1,7 +1,7 @@
 """The MCP servers of one worker: connections are opened by the first call, shared, and reopened."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from activities.mcp_client.call_outcomes import (
@@ -44,7 +44,7 @@ class McpServers:
         self._recorded = recorded
         self._open: dict[str, McpConnection] = {}
         self._locks = {name: asyncio.Lock() for name in servers}
-        self._closing: set[asyncio.Task[None]] = set()
+        self._closing: dict[asyncio.Task[None], McpConnection] = {}
 
     async def call(
         self,
@@ -80,11 +80,13 @@ class McpServers:
             connection, reused = await self._connection(server)
             try:
                 offered = await connection.tools(0.0 if ask_first else MAX_LISTING_AGE)
-                current = self._current(server, tool, offered, digest)
+                by_name = {one.name: one for one in offered.tools}
+                current = self._current(server, tool, by_name, digest)
                 answer = await connection.call(tool, arguments, seconds)
             except ServerUnreachable:
+                dropped = connection.is_retired  # because of another call
                 self._drop(server, connection)
-                if not reused:
+                if not reused and not dropped:
                     raise
             else:
                 return _checked(answer, current)
@@ -96,15 +98,14 @@ class McpServers:
             ServerUnreachable: It cannot be started or reached, or does not answer.
         """
         connection, _ = await self._connection(server)
-        tools = await connection.tools(0.0)
-        return FoundServerTools(tuple(tools.values()), connection.left_out)
+        return await connection.tools(0.0)
 
     async def close(self) -> None:
         """End all connections, and the servers that are commands."""
-        for name, connection in list(self._open.items()):
-            self._drop(name, connection)
-        if self._closing:
-            await asyncio.wait(self._closing)
+        closed = {*self._open.values(), *self._closing.values()}
+        retiring = list(self._closing)
+        self._open.clear()
+        await asyncio.gather(*(one.close() for one in closed), *retiring)
 
     def _current(
         self, server: str, tool: str, offered: Mapping[str, ServerTool], digest: str | None
@@ -145,21 +146,21 @@ class McpServers:
             try:
                 await connection.open()
             except BaseException:
-                self._later(connection.close())
+                self._retire(connection)
                 raise
             self._open[server] = connection
             return connection, False
 
     def _drop(self, server: str, connection: "McpConnection") -> None:
-        """Close a connection in the background; the next call opens another."""
+        """Close a connection once its calls have ended; the next call opens another."""
         if self._open.get(server) is connection:
             del self._open[server]
-        self._later(connection.close())
+            self._retire(connection)
 
-    def _later(self, closing: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(closing)
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
+    def _retire(self, connection: "McpConnection") -> None:
+        task = asyncio.create_task(connection.retire())
+        self._closing[task] = connection
+        task.add_done_callback(self._closing.pop)
 
 
 def _checked(answer: ToolAnswer, tool: ServerTool) -> ToolAnswer:

@@ -54,6 +54,46 @@ async def test_a_listing_without_end_is_bounded(tmp_path: Path) -> None:
         assert len((await servers.list_tools("bad")).tools) == 1
 
 
+async def test_a_server_with_too_many_tools_is_read_no_further(tmp_path: Path) -> None:
+    async with mcp_servers(tmp_path, {"bad": hostile("many")}) as servers:
+        found = await servers.list_tools("bad")
+    assert found.tools == ()
+    assert len(found.left_out) == 101
+    assert found.left_out[0].why == "the server has more than 1000 tools"
+    assert found.left_out[-1].why == "and 901 more"
+
+
+@pytest.mark.parametrize(
+    ("code", "read", "once"),
+    [
+        (-32600, ("SkillFailed", False), ("OutcomeUnknown", True)),
+        (-32603, ("SkillFailed", False), ("OutcomeUnknown", True)),
+        (-32601, ("SkillRefused", True), ("SkillRefused", True)),
+        (-32602, ("SkillRefused", True), ("SkillRefused", True)),
+        (0, ("InputRequired", True), ("InputRequired", True)),
+    ],
+)
+async def test_an_error_during_a_call_counts_by_what_it_rules_out(
+    tmp_path: Path, code: int, read: tuple[str, bool], once: tuple[str, bool]
+) -> None:
+    section = hostile("errors", tools={"good": {"effect": "read"}})
+    async with mcp_servers(tmp_path, {"bad": section}) as servers:
+        known = digests(await listing_of(servers, "bad"))
+        error = await failure_of(servers, "bad/good", known["good"], {"n": code})
+        assert (error.type, error.non_retryable) == read
+        error = await failure_of(servers, "bad/evil", known["evil"], {"n": code})
+        assert (error.type, error.non_retryable) == once
+
+
+async def test_a_question_belongs_to_the_call_that_was_in_progress(tmp_path: Path) -> None:
+    async with mcp_servers(tmp_path, {"bad": hostile("errors")}) as servers:
+        known = digests(await listing_of(servers, "bad"))
+        error = await failure_of(servers, "bad/good", known["good"], {"n": 0})
+        assert "nobody can answer it here: Which one?" in error.message
+        error = await failure_of(servers, "bad/good", known["good"], {"n": -32603})
+        assert (error.type, "it broke" in error.message) == ("SkillFailed", True)
+
+
 @pytest.mark.parametrize(
     ("way", "said"), [("silent", "did not answer within 1 s"), ("garbled", "broke the protocol")]
 )

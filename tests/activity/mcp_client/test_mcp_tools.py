@@ -12,6 +12,7 @@ import pytest_asyncio
 from temporalio.exceptions import ApplicationError
 
 from activities.mcp_client.call_outcomes import ServerUnreachable, ToolDrifted
+from activities.mcp_client.server_answers import MAX_TEXT
 from activities.mcp_client.server_pool import McpServers
 from dsl.model.capabilities import ServerListing
 from dsl.model.sections.mcp_document import McpServerSection
@@ -97,7 +98,8 @@ async def test_long_text_is_cut_off_and_cannot_control_a_terminal(demo: Demo) ->
     data = await call_tool(demo.servers, "demo/noise", demo.digests["noise"])
     assert isinstance(data, str)
     assert data.startswith("\\u001b]0;owned\\u0007\\u202exxx")
-    assert data.endswith("x\n[cut off: 100011 more characters]")
+    assert data.endswith("\u00e9\n[cut off: 100028 more bytes]")
+    assert len(data.encode()) < MAX_TEXT + 50
 
 
 async def test_a_server_sees_no_secret_that_it_does_not_name(demo: Demo) -> None:

@@ -90,7 +90,7 @@ def picture() -> list[str | Image]:
 
 @server.tool(structured_output=False)
 def noise() -> str:
-    return "\x1b]0;owned\x07\u202e" + "x" * 600_000
+    return "\x1b]0;owned\x07\u202e" + "x" * 600_001 + "\u00e9" * 100_000
 
 
 @server.tool()

@@ -1,16 +1,23 @@
 """A hostile MCP server for tests, run as a script: it breaks the protocol where it can.
 
 The first argument says how: `noise` writes garbage between its messages, `flood` lists without end,
-`lies` breaks its output schema, `silent` never answers a call, `garbled` answers with nonsense.
+`lies` breaks its output schema, `silent` never answers a call, `garbled` answers with nonsense,
+`many` lists too many tools that cannot be offered, `errors` answers a call with the code that it is
+given, or asks a question first.
 """
 
 import json
 import sys
+from typing import Any
 
 WAY = sys.argv[1]
 OBJECT = {"type": "object", "properties": {"n": {"type": "integer"}}}
 EVIL = {"type": "object", "properties": {"s": {"type": "string", "pattern": "^(a+)+$"}}}
-TOOLS = [
+QUESTION: dict[str, Any] = {
+    "message": "Which one?",
+    "requestedSchema": {"type": "object", "properties": {}},
+}
+TOOLS: list[dict[str, Any]] = [
     {"name": "good", "description": "\x1b[2J\u202egood", "inputSchema": OBJECT},
     {"name": "evil", "inputSchema": EVIL, "outputSchema": EVIL},
     {"name": "bad\x1bname", "inputSchema": OBJECT},
@@ -38,6 +45,8 @@ def result_of(method: str) -> dict[str, object] | None:
             }
         case "tools/list" if WAY == "flood":
             return {"tools": TOOLS[:1], "nextCursor": "again"}
+        case "tools/list" if WAY == "many":
+            return {"tools": TOOLS[2:3] * 600, "nextCursor": "more"}
         case "tools/list":
             return {"tools": TOOLS}
         case "tools/call" if WAY == "silent":
@@ -50,9 +59,21 @@ def result_of(method: str) -> dict[str, object] | None:
             return {}
 
 
+def fail_call(asked: dict[str, Any]) -> None:
+    """Answer with an error, after a question if the call wants one."""
+    code = asked["params"]["arguments"]["n"]
+    if code == 0:
+        send({"id": 7, "method": "elicitation/create", "params": QUESTION})
+        sys.stdin.readline()
+    send({"id": asked["id"], "error": {"code": code or -32603, "message": "it broke"}})
+
+
 for line in sys.stdin:
     asked = json.loads(line)
     if "id" not in asked:
+        continue
+    if asked["method"] == "tools/call" and WAY == "errors":
+        fail_call(asked)
         continue
     if asked["method"] == "server/discover":
         send({"id": asked["id"], "error": {"code": -32601, "message": "unknown method"}})

@@ -22,7 +22,7 @@ from activities.heartbeats import heartbeating
 from activities.processes.bounded_output import BoundedOutput
 from activities.processes.process_group import NotStarted, run_group
 from activities.providers.http_statuses import retry_after
-from activities.workspace.command_start import environment_of
+from activities.workspace.command_start import SAFE_IMPORTS, environment_of
 from dsl.errors import listed
 
 _MAX_WAIT = 60.0
@@ -107,7 +107,7 @@ class NotificationActivities:
                 await self._run(channel, notice, body)
 
     async def _run(self, command: NotificationCommand, notice: Notification, body: bytes) -> None:
-        seen = environment_of(command.env, self._environment)
+        seen = SAFE_IMPORTS | environment_of(command.env, self._environment)
         try:
             ended = await run_group(
                 command.run,

@@ -24,6 +24,9 @@ from activities.workspace.skill_base import Command, Workspace
 
 PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV")
 """Environment variables that every command sees, besides all `LC_*`."""
+SAFE_IMPORTS = {"PYTHONSAFEPATH": "1"}
+"""For a program that has secrets and runs in the workspace, where agents write: Python imports
+nothing from there."""
 PYTHON = "{python}"
 _NO_MODULE = re.compile(r"(?m)^\S+: No module named '?([\w.]+)")
 _NOT_FOUND = (126, 127)

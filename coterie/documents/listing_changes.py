@@ -1,6 +1,7 @@
 """What a new listing of an MCP server changed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from activities.mcp_client.call_outcomes import UnusableTool
@@ -8,6 +9,24 @@ from activities.mcp_client.tool_difference import differences
 from coterie.text.problems import counted
 from dsl.model.capabilities import ServerListing, ServerTool
 from dsl.values import Json
+
+
+class OverriddenEntry(NamedTuple):
+    """An entry of `tools` whose tools all match an earlier entry, which counts."""
+
+    entry: str
+    earlier: str
+
+
+def overridden_entries(entries: Iterable[str], tools: Sequence[str]) -> Iterator[OverriddenEntry]:
+    """Yield the entries that match tools, and count for none of them."""
+    before: list[str] = []
+    for entry in entries:
+        matched = [tool for tool in tools if fnmatchcase(tool, entry)]
+        first = [next((one for one in before if fnmatchcase(tool, one)), None) for tool in matched]
+        if matched and first[0] is not None and None not in first:
+            yield OverriddenEntry(entry, first[0])
+        before.append(entry)
 
 
 class RefreshedListing(NamedTuple):
@@ -19,6 +38,7 @@ class RefreshedListing(NamedTuple):
     left_out: tuple[UnusableTool, ...] = ()
     unmatched: tuple[str, ...] = ()
     """Entries of `tools` in the worker's configuration that match no tool of the server."""
+    overridden: tuple[OverriddenEntry, ...] = ()
 
     def as_dict(self) -> Json:
         """Return what changed as JSON."""
@@ -35,6 +55,7 @@ class RefreshedListing(NamedTuple):
             },
             "left_out": {one.name: one.why for one in self.left_out},
             "unmatched": [*self.unmatched],
+            "overridden": {one.entry: one.earlier for one in self.overridden},
         }
 
     def lines(self) -> Iterator[str]:
@@ -53,6 +74,11 @@ class RefreshedListing(NamedTuple):
         yield from (
             f"  `tools` of the worker's configuration has {one!r}, which matches no tool"
             for one in self.unmatched
+        )
+        yield from (
+            f"  `tools` of the worker's configuration has {one.entry!r}, which never counts: "
+            f"{one.earlier!r} comes first; write {one.entry!r} before it"
+            for one in self.overridden
         )
 
     @staticmethod

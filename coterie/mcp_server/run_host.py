@@ -15,7 +15,7 @@ from coterie.failures import CommandError
 from coterie.mcp_server.served_teams import ServedTeam
 from coterie.runs.new_runs import start_run
 from coterie.runs.open_runs import open_executions
-from coterie.runs.records import PRIVATE, RunRecord, find, kept, mcp_records, queue_of
+from coterie.runs.records import PRIVATE, RunRecord, kept, mcp_record, mcp_records, queue_of
 from coterie.runs.run_client import Run
 from coterie.server.connection import Connection, open_connection
 from coterie.server.embedded_server import ServerMoved, supervise
@@ -98,9 +98,10 @@ class RunHost:
         return await asyncio.shield(self._ready)
 
     def _record(self, id: str) -> RunRecord:
+        record = mcp_record(self._settings, id)
+        if record is not None:
+            return record
         known = mcp_records(self._settings)
-        if any(record.id == id for record in known):
-            return find(self._settings, id)
         latest = listed([record.id for record in known[:_SHOWN_IDS]]) or "none yet"
         raise CommandError(
             f"no MCP client started a run {id!r} in this project; the latest runs: {latest}"

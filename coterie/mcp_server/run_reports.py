@@ -47,8 +47,11 @@ class RunReport(Documented):
     team: str
     """The tool that started it."""
     begun: str
-    state: Literal["running", "waiting", "awaiting_message", "paused", "stopping", "done", "failed"]
-    """`waiting`: for a person's decision; `awaiting_message`: `answer` sends one."""
+    state: Literal[
+        "running", "waiting", "awaiting_message", "paused", "stopping", "done", "failed", "unknown"
+    ]
+    """`waiting`: for a person's decision; `awaiting_message`: `answer` sends one; `unknown`: the
+    server does not say, and `because` says why."""
     result: JsonValue = None
     """The result of a run that is done; a part that is too large names the `path` for `result`."""
     whole: bool = True
@@ -158,6 +161,17 @@ def ended_report(record: RunRecord, end: RunEnd, where: Path, start: int) -> Run
         next_start=part.next,
         because=_text(end.result.because),
         next=hint or ("" if part.whole else f"call `result` with a path{_where(where)}"),
+    )
+
+
+def unknown_report(record: RunRecord, why: str) -> RunReport:
+    """Report a run of which the server says nothing."""
+    return RunReport(
+        run=record.id,
+        team=record.mcp_tool,
+        begun=record.begun,
+        state="unknown",
+        because=_text(why),
     )
 
 

@@ -19,12 +19,13 @@ from coterie.mcp_server.run_reports import (
     ended_report,
     report_of,
     report_schema,
+    unknown_report,
     visible_value,
 )
 from coterie.mcp_server.served_teams import ServedTeam
 from coterie.runs.records import RunRecord
 from coterie.runs.run_client import Run
-from coterie.runs.sessions import send_message
+from coterie.runs.sessions import reply_within
 from dsl.errors import listed, nearest
 from dsl.paths import Path, parse
 from dsl.sizes import MAX_BY_LENGTH
@@ -180,25 +181,24 @@ class TeamTools:
         messages = frozenset[str]() if team is None else team.messages
         return await report_of(record, run, messages, path, start)
 
+    async def _report_or_why(self, record: RunRecord, run: Run) -> RunReport:
+        """Report a run, or why nothing is known of it."""
+        try:
+            return await self._report(record, run)
+        except CommandError as error:  # the server has deleted it, or it does not answer
+            return unknown_report(record, str(error))
+
     async def _status(self, asked: StatusArguments) -> RunReport | RunList:
         if asked.run is not None:
             record, run = await self.host.find(asked.run)
             return await self._report(record, run)
         found = await self.host.latest(_MAX_RUNS)
-        return RunList(runs=tuple([await self._brief(record, run) for record, run in found]))
+        reports = await asyncio.gather(*(self._brief(record, run) for record, run in found))
+        return RunList(runs=tuple(reports))
 
     async def _brief(self, record: RunRecord, run: Run) -> RunReport:
         """Report one run of a list: without its result."""
-        try:
-            report = await self._report(record, run)
-        except CommandError as error:  # the server has deleted it, or it does not answer
-            return RunReport(
-                run=record.id,
-                team=record.mcp_tool,
-                begun=record.begun,
-                state="running",
-                because=visible(str(error)),
-            )
+        report = await self._report_or_why(record, run)
         if report.state != "done":
             return report
         return report.model_copy(update={"result": None, "whole": False, "next": "call `result`"})
@@ -209,15 +209,13 @@ class TeamTools:
         id = asked.message_id or str(uuid4())
         by = f"mcp:{visible(client)}"[:MAX_BY_LENGTH]
         await self._refuse_approvals(record, run)
-        try:
-            async with asyncio.timeout(self.wait):
-                reply = await send_message(run, SessionInput(message=asked.message, by=by), id)
-        except TimeoutError:
-            report = await self._report(record, run)
+        message = SessionInput(message=asked.message, by=by)
+        reply = await reply_within(run, message, id, self.wait)
+        report = await self._report_or_why(record, run)
+        if reply is None:
             hint = f"no reply yet: call `answer` again with message_id {id!r}"
             return report.model_copy(update={"message_id": id, "next": hint})
-        report = await self._report(record, run)
-        shown = visible_value(extract(reply, (), 0, _MAX_REPLY_SIZE).value)
+        shown = visible_value(extract(reply.value, (), 0, _MAX_REPLY_SIZE).value)
         return report.model_copy(update={"reply": shown, "message_id": id})
 
     async def _refuse_approvals(self, record: RunRecord, run: Run) -> None:

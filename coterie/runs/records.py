@@ -148,6 +148,21 @@ def mcp_records(settings: Settings) -> list[RunRecord]:
     return found
 
 
+def mcp_record(settings: Settings, id: str) -> RunRecord | None:
+    """Return the run with this id if an MCP client started it in this project.
+
+    Raises:
+        CommandError: Its record is damaged.
+    """
+    try:
+        if not _file(settings.state / "runs", id).is_file():
+            return None
+    except OSError:  # such as a name that is too long
+        return None
+    record = find(settings, id)
+    return record if record.mcp_tool else None
+
+
 def _file(folder: Path, id: str) -> Path:
     return folder / f"{quote(id, safe='')}.json"
 

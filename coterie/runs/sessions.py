@@ -6,7 +6,7 @@ on, once. A run that is about to continue as new asks for that.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, NoReturn, cast
+from typing import Any, NamedTuple, NoReturn, cast
 
 from pydantic import JsonValue
 from temporalio.client import (
@@ -31,6 +31,12 @@ from workflows.core.requests import NOT_YET
 _AGAIN_SECONDS = 0.1
 
 Handle = WorkflowUpdateHandle[JsonValue]
+
+
+class MessageReply(NamedTuple):
+    """The reply to a message."""
+
+    value: JsonValue
 
 
 class MessageRefusedError(CommandError):
@@ -116,6 +122,27 @@ async def send_message(
         except (WorkflowUpdateRPCTimeoutOrCancelledError, RPCError) as error:
             raise update_error(run.id, "send_message", error) from None
         await asyncio.sleep(_AGAIN_SECONDS)  # until the run takes messages again
+
+
+async def reply_within(
+    run: Run, asked: SessionInput, id: str, seconds: float
+) -> MessageReply | None:
+    """Send a message, and return its reply; None if there is none after some seconds.
+
+    Then the run may still take the message, and answers it when it is sent again with its id.
+
+    Raises:
+        MessageRefusedError: The run refuses the message, or ends without a reply.
+        CommandError: The server does not answer.
+    """
+    # A time limit around the call itself would look like a server that does not answer.
+    sending = asyncio.create_task(send_message(run, asked, id))
+    try:
+        await asyncio.wait({sending}, timeout=seconds)
+        return MessageReply(await sending) if sending.done() else None
+    finally:
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
 
 
 def _is_early(error: WorkflowUpdateFailedError) -> bool:

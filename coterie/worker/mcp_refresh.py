@@ -7,7 +7,7 @@ from activities.mcp_client.call_outcomes import ServerUnreachable
 from activities.mcp_client.server_pool import McpServers
 from activities.skills.missing_packages import needing
 from activities.workspace.skill_base import SkillFailure
-from coterie.documents.listing_changes import RefreshedListing
+from coterie.documents.listing_changes import RefreshedListing, overridden_entries
 from coterie.documents.mcp_listings import read_listings, write_listings
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.failures import CommandError
@@ -82,4 +82,6 @@ async def _one(name: str, trusted: TrustedConfig, servers: McpServers) -> Refres
         for pattern in trusted.mcp_servers[name].tools
         if not any(fnmatchcase(tool.name, pattern) for tool in tools)
     )
-    return RefreshedListing(name, None, now, found.left_out, unmatched)
+    entries = trusted.mcp_servers[name].tools
+    overridden = tuple(overridden_entries(entries, [tool.name for tool in tools]))
+    return RefreshedListing(name, None, now, found.left_out, unmatched, overridden)

@@ -23,7 +23,7 @@ from activities.skills.functions.function_skills import FunctionSkill
 from activities.user_code.child_pool import UserCode
 from activities.user_code.extension_provider import ExtensionProvider
 from activities.workspace.command_parameters import Parameter
-from activities.workspace.command_start import PASSED_ON
+from activities.workspace.command_start import PASSED_ON, SAFE_IMPORTS
 from activities.workspace.skill_base import Command, Workspace
 from activities.workspace.web_access import WebAccess
 from coterie.documents.installed_extensions import allowed_paths
@@ -162,7 +162,7 @@ def _mcp_server(
         name=name,
         section=section.model_copy(update={"command": command}),
         folder=folder,
-        environment=_passed_on(settings) if section.command else {},
+        environment=_passed_on(settings) | SAFE_IMPORTS if section.command else {},
         values=values,
     )
 

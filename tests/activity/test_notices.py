@@ -55,6 +55,14 @@ async def notify(channel: Channel | None, folder: Path, notice: Notification = N
     await ActivityEnvironment().run(activities.notify, notice)
 
 
+async def test_a_command_imports_nothing_that_an_agent_wrote_into_the_workspace(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "this.py").write_text("open('imported', 'w')")
+    await notify(NotificationCommand((sys.executable, "-m", "this"), 20, ()), tmp_path)
+    assert not (tmp_path / "imported").exists()
+
+
 async def failed_notification(channel: Channel | None, folder: Path) -> ApplicationError:
     with pytest.raises(ApplicationError) as raised:
         await notify(channel, folder)

@@ -16,7 +16,9 @@ from temporalio.client import (
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
-from coterie.runs.sessions import MessageRefusedError, open_session
+from coterie.runs.run_client import Run
+from coterie.runs.sessions import MessageRefusedError, MessageReply, open_session, reply_within
+from coterie.storage.histories import WORKFLOW
 from dsl.values import Json
 from tests.support.engine import Engine, engine, plan_of
 from tests.workflow.histories.test_continue_as_new import suggesting_after
@@ -24,6 +26,7 @@ from workflows.core.messages import SessionInput, TeamInput
 
 Handle = Any  # its updates take any payload
 
+HELLO = SessionInput(message="hello")
 ECHO = """
 orchestration:
   entry_team: listen
@@ -133,6 +136,22 @@ async def test_a_session_goes_on_over_many_histories_and_loses_no_message(
             histories += 1
         assert described.run_id != first
         assert histories > 3
+
+
+async def test_a_wait_for_a_reply_ends_in_time_and_the_message_may_come_again(
+    server: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    given = TeamInput(plan=plan_of(ECHO))
+    async with engine(server, tmp_path, []) as running:
+        unserved = await running.client.start_workflow(WORKFLOW, given, id="s1", task_queue="none")
+        assert await reply_within(Run(running.client, "s1"), HELLO, "m1", 0.2) is None
+        await unserved.terminate()
+        handle, _ = await opened(running, ECHO, "hi")
+        run = Run(running.client, handle.id)
+        for _ in range(2):
+            assert await reply_within(run, HELLO, "m1", 30) == MessageReply("hello!")
+        assert (await run.status()).messages == 2
+        await send(handle, "bye")
 
 
 async def test_what_a_session_cannot_take_is_refused_by_name(

@@ -37,6 +37,7 @@ def test_the_page_does_what_it_says(ran: Ran, tmp_path: Path) -> None:
     with pytest.raises(InvalidDocument) as caught:
         compile_target(load({}, tmp_path), "team.yml")
     assert [one.code for one in caught.value.problems] == ["E509"]
+    (tmp_path / "mcp_server_time.py").write_text("raise SystemExit('from the workspace')")
     (shown,) = re.findall(r"```text\n(.*?)```", text("mcp-tools.md"), re.DOTALL)
     assert ran("tools", "refresh") == (0, shown, "")
     assert ran("validate", "team.yml")[0] == 0
@@ -54,17 +55,20 @@ def test_a_refresh_shows_what_has_changed_and_another_command_needs_another_one(
     tools = [old, {"name": "get_time"}]
     worker = tmp_path / "coterie.yml"
     more = "      tools:\n        got_time: { effect: read }\n"
-    worker.write_text(worker.read_text().replace("      tools:\n", more))
+    last = "        convert_time: { effect: once }\n"
+    worker.write_text(worker.read_text().replace("      tools:\n", more).rstrip("\n") + f"\n{last}")
     server = {"configuration": "of an older command", "tools": tools}
     (tmp_path / LISTINGS_FILE).write_text(json.dumps({"servers": {"time": server}}))
     lines = ran("tools", "refresh")[1].splitlines()
     assert lines[:2] == ["time: 2 tools", "  ~ convert_time"]
     shown = 'description: "Convert time" -> "Convert time between timezones"'
     assert any(shown in line for line in lines)
-    assert lines[-3:] == [
+    assert lines[-4:] == [
         "  + get_current_time",
         "  - get_time",
         "  `tools` of the worker's configuration has 'got_time', which matches no tool",
+        "  `tools` of the worker's configuration has 'convert_time', which never counts: '*' comes "
+        "first; write 'convert_time' before it",
     ]
     assert ran("validate", "team.yml")[0] == 0
     worker.write_text(worker.read_text().replace("UTC", "Asia/Tokyo"))

@@ -6,7 +6,7 @@ import pytest
 
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.failures import CommandError
-from coterie.runs.records import kept, mcp_records, new_record
+from coterie.runs.records import kept, mcp_record, mcp_records, new_record
 from coterie.settings import load
 
 
@@ -18,6 +18,13 @@ def test_clients_reach_only_runs_that_clients_started(tmp_path: Path) -> None:
             pass
     (tmp_path / ".coterie" / "runs" / "damaged.json").write_text("{")
     assert {record.id for record in mcp_records(settings)} == {"ours", "another"}
+    ours = mcp_record(settings, "ours")
+    assert ours is not None
+    assert ours.id == "ours"
+    for id in ("a person's", "nobody's", "../ours", "\x00", "%" * 200):
+        assert mcp_record(settings, id) is None
+    with pytest.raises(CommandError, match="is damaged"):
+        mcp_record(settings, "damaged")
 
 
 def test_a_run_that_did_not_start_leaves_no_record(tmp_path: Path) -> None:

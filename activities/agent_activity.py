@@ -106,7 +106,7 @@ class AgentActivities:
             raise to_application_error(failure, *meter.hand_on()) from None
         except UserCodeTimeout as late:
             raise ApplicationError(
-                f"task {request.task!r}: {request.agent_class} {late}",
+                f"task {request.task!r}: {request.agent_class or request.agent_type} {late}",
                 *meter.hand_on(),
                 type=FailureType.TIMEOUT,
             ) from None

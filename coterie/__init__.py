@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         ProviderSettings,
     )
     from activities.user_code.agent_functions import AgentFailure, AgentFunction, AgentTurn
-    from coterie.agents.team_program import FinishedRun, InvalidTeam, Team
+    from coterie.agents.team_program import FinishedRun, InvalidTeam, Team, TeamRunError
 
 _AGENT = "activities.user_code.agent_functions"
 _MESSAGES = "activities.providers.message_model"
@@ -50,6 +50,7 @@ _LOADED_LATER = {
     "ModelRequest": _PROVIDER,
     "ProviderSettings": _PROVIDER,
     "Team": _TEAM,
+    "TeamRunError": _TEAM,
     "TextPart": _MESSAGES,
     "TokenUsage": "activities.contracts",
     "ToolCallPart": _MESSAGES,
@@ -72,6 +73,7 @@ __all__ = [
     "ProviderError",
     "ProviderSettings",
     "Team",
+    "TeamRunError",
     "TextPart",
     "TokenUsage",
     "ToolCallPart",

@@ -146,7 +146,7 @@ class ExtensionAgent(BaseAgent):
         return AgentResponse(success=True, data=result)
 
     def _failed(self, what: str) -> AgentResponse:
-        return failed(FailureType.AGENT_FAILED, f"task {self.unique_name!r}: {self.path} {what}")
+        return failed(FailureType.AGENT_FAILED, f"task {self.unique_name!r}: {self.path}: {what}")
 
 
 def extension_agent(path: str) -> type[ExtensionAgent]:

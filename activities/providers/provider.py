@@ -96,15 +96,21 @@ class Completion:
 
 
 class ModelProvider(Protocol):
-    """An adapter to one LLM API."""
+    """An adapter to one LLM API, also one of a package."""
 
     async def complete(self, request: ModelRequest) -> Completion:
         """Call the model once.
 
         Raises:
-            ProviderFailure: No answer; says whether and when to retry.
+            ProviderError: Raised by a provider of a package when there is no answer; says whether
+                and when to retry.
+            ProviderFailure: The same, raised by Coterie's own providers.
         """
         ...
+
+
+class ConnectedProvider(ModelProvider, Protocol):
+    """A provider in the worker's own process, which closes what it has opened."""
 
     async def close(self) -> None:
         """Close the connections."""
@@ -120,7 +126,8 @@ class ProviderSettings:
     """The adapter: `anthropic`, `openai`, `scripted`, or one of a package."""
     api_base: str | None = None
     api_key: str | None = field(default=None, repr=False)
-    """The key itself, resolved on the worker; it never leaves this process."""
+    """The key itself, resolved on the worker; a provider of a package gets it in its processes,
+    and nobody else does."""
     api_key_env: str | None = None
     """The environment variable of the key, for messages."""
     api: Literal["responses", "chat"] | None = None

@@ -7,18 +7,18 @@ import threading
 from collections.abc import Callable, Mapping
 
 from activities.contracts import FailureType
-from activities.providers.provider import ModelProvider, ProviderSettings
+from activities.providers.provider import ConnectedProvider, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
 from dsl.errors import listed, nearest
 
 
-def _anthropic(settings: ProviderSettings) -> ModelProvider:
+def _anthropic(settings: ProviderSettings) -> ConnectedProvider:
     from activities.providers.anthropic import AnthropicProvider
 
     return AnthropicProvider(settings)
 
 
-def _openai(settings: ProviderSettings) -> ModelProvider:
+def _openai(settings: ProviderSettings) -> ConnectedProvider:
     match settings.api or ("responses" if settings.api_base is None else "chat"):
         case "responses":
             from activities.providers.openai_responses import OpenAIResponsesProvider
@@ -30,13 +30,13 @@ def _openai(settings: ProviderSettings) -> ModelProvider:
             return OpenAIProvider(settings)
 
 
-def _scripted(settings: ProviderSettings) -> ModelProvider:
+def _scripted(settings: ProviderSettings) -> ConnectedProvider:
     from activities.providers.scripted import ScriptedProvider
 
     return ScriptedProvider.of(settings)
 
 
-Maker = Callable[[ProviderSettings], ModelProvider]
+Maker = Callable[[ProviderSettings], ConnectedProvider]
 
 KINDS: Mapping[str, Maker] = {
     "anthropic": _anthropic,
@@ -60,10 +60,10 @@ class Providers:
         """
         self._settings = dict(settings)
         self._kinds = {**(others or {}), **KINDS}
-        self._made: dict[str, ModelProvider] = {}
+        self._made: dict[str, ConnectedProvider] = {}
         self._making = threading.Lock()
 
-    def get(self, name: str) -> ModelProvider:
+    def get(self, name: str) -> ConnectedProvider:
         """Return the provider of this name; any thread may call it.
 
         The first call for a kind imports its SDK, which takes seconds of CPU.
@@ -82,7 +82,7 @@ class Providers:
             _, provider = self._made.popitem()
             await provider.close()
 
-    def _make(self, name: str) -> ModelProvider:
+    def _make(self, name: str) -> ConnectedProvider:
         settings = self._settings.get(name)
         if settings is None:
             raise _unknown(f"this worker has no provider {name!r}", name, self._settings)

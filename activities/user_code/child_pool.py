@@ -48,8 +48,8 @@ MAX_IDLE = 4
 """Idle children to keep per package."""
 
 START_SECONDS = 30.0
-"""How long a call may wait for a process that has imported its module, before its own time counts.
-"""
+"""How long a call may wait for a free process that has imported its module, before its own time
+counts."""
 
 _CANCEL_SECONDS = 2.0
 """How long a call that can notice its cancellation may continue."""
@@ -68,7 +68,15 @@ class UserCodeFailed(Exception):
 
 
 class UserCodeTimeout(Exception):
-    """The code exceeded its time limit and was killed."""
+    """The code exceeded its time limit and was killed, or found no free process.
+
+    Attributes:
+        began: The code may have done something.
+    """
+
+    def __init__(self, message: str, *, began: bool = True) -> None:
+        self.began = began
+        super().__init__(message)
 
 
 class _Line(NamedTuple):
@@ -92,15 +100,17 @@ class _Line(NamedTuple):
 class _Limit:
     """The time limit of a call: first for its start, then for itself."""
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, seconds: float) -> None:
         self.timeout = asyncio.timeout(seconds)
+        self.waited = False
+        """Whether it may have a process."""
         self.began = False
 
     def begin(self, seconds: float | None) -> None:
         """Count the time of the code itself from now."""
         self.began = True
-        if seconds is not None:
-            self.timeout.reschedule(asyncio.get_running_loop().time() + seconds)
+        now = asyncio.get_running_loop().time()
+        self.timeout.reschedule(None if seconds is None else now + seconds)
 
 
 class UserCode:
@@ -111,6 +121,9 @@ class UserCode:
         folder: Path | None = None,
         environment: Mapping[str, str] | None = None,
         import_path: Sequence[str] = (),
+        *,
+        max_children: int = MAX_CHILDREN,
+        start_seconds: float = START_SECONDS,
     ) -> None:
         """Store how to start children.
 
@@ -118,19 +131,23 @@ class UserCode:
             folder: Their working directory; default: the worker's own.
             environment: Their complete environment.
             import_path: Where to find packages, after the worker's own path.
+            max_children: How many calls may run at once.
+            start_seconds: How long a call may wait for its process.
         """
         self._folder = folder or Path.cwd()
         self.environment: Mapping[str, str] = dict(environment or {})
         self._import_path = (*(part for part in sys.path if part), *import_path)
         self._idle: dict[tuple[str, str], list[ChildProcess]] = {}
-        self._free = asyncio.Semaphore(MAX_CHILDREN)
+        self._max_children = max_children
+        self._start_seconds = start_seconds
+        self._free = asyncio.Semaphore(max_children)
 
     async def run(self, call: AgentCall, seconds: float | None = None) -> Outcome:
         """Run one turn of an agent class, and return its outcome.
 
         Raises:
             UserCodeFailed: Its process ended, or replied with something invalid.
-            UserCodeTimeout: It took longer than `seconds` and was killed.
+            UserCodeTimeout: It took longer than `seconds` and was killed, or found no free process.
         """
         return await self._answer(
             _Line("child", call.path.partition(".")[0], call), AGENT_REPLY, seconds
@@ -141,7 +158,7 @@ class UserCode:
 
         Raises:
             UserCodeFailed: Its process ended, or replied with something invalid.
-            UserCodeTimeout: It took longer than `seconds` and was killed.
+            UserCodeTimeout: It took longer than `seconds` and was killed, or found no free process.
         """
         return await self._answer(_Line("tool_child", "", message), TOOL_REPLY, seconds)
 
@@ -163,7 +180,7 @@ class UserCode:
 
         Raises:
             UserCodeFailed: Its process did not start, ended, or replied with something invalid.
-            UserCodeTimeout: It took longer than `seconds` and was killed.
+            UserCodeTimeout: It took longer than `seconds` and was killed, or found no free process.
         """
 
         async def take(note: bytes) -> None:
@@ -191,7 +208,7 @@ class UserCode:
 
         Raises:
             UserCodeFailed: Its process ended, or replied with something invalid.
-            UserCodeTimeout: It took longer than `seconds` and was killed.
+            UserCodeTimeout: It took longer than `seconds` and was killed, or found no free process.
         """
         entry: Entry = "extension_child" if isinstance(message, ExtensionTurn) else "provider_child"
         line = _Line(entry, path.partition(":")[0].partition(".")[0], message)
@@ -204,14 +221,23 @@ class UserCode:
         seconds: float | None,
         notes: Notes | None = None,
     ) -> AnyOutcome:
-        limit = _Limit(START_SECONDS if line.module else seconds)
+        limit = _Limit(self._start_seconds)
         try:
             async with limit.timeout, self._free:
+                limit.waited = True
+                if not line.module:
+                    limit.begin(seconds)
                 return await self._asked(line, replies, notes, seconds, limit)
         except TimeoutError:
-            if line.module and not limit.began:
+            if not limit.waited:
+                raise UserCodeTimeout(
+                    f"did not start within {self._start_seconds:g} s: all {self._max_children} "
+                    "processes for users' code are busy",
+                    began=False,
+                ) from None
+            if not limit.began:
                 raise UserCodeFailed(
-                    f"its process did not import {line.module} within {START_SECONDS:g} s",
+                    f"its process did not import {line.module} within {self._start_seconds:g} s",
                     began=False,
                 ) from None
             raise UserCodeTimeout(f"did not end within {seconds:g} s and was stopped") from None
@@ -230,7 +256,8 @@ class UserCode:
             if line.module and line.module not in child.imported:
                 await child.call(_encoded(ModuleImport(imports=line.module)))
                 child.imported.add(line.module)  # or the call says why not
-            limit.begin(seconds)
+            if line.module:
+                limit.begin(seconds)
             reply = replies.validate_json(await child.call(_encoded(line.message), notes))
             done = reply.processes == 0 and line.package != ""
             return reply.outcome

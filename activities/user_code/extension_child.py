@@ -1,11 +1,13 @@
 """Run agent types of packages in a child process."""
 
-import asyncio
 import importlib
+import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from activities.user_code.agent_functions import AgentFailure, AgentTurn
+from activities.user_code.call_runner import CallRunner
 from activities.user_code.child_loop import Channel, not_imported, reason_for, serve
 from activities.user_code.plain_values import NotJson, as_json
 
@@ -14,7 +16,9 @@ Handle = Callable[[Callable[..., Any], dict[str, Any], Channel], dict[str, objec
 
 def main() -> None:
     """Serve turns of agent types."""
-    serve(lambda asked, channel: handled(str(asked["agent"]), _turn, asked, channel))
+    with CallRunner() as runner:
+        turn = partial(_turn, runner)
+        serve(lambda asked, channel: handled(str(asked["agent"]), turn, asked, channel))
 
 
 def handled(
@@ -40,7 +44,9 @@ def handled(
 
 
 def _turn(
-    function: Callable[..., Any], asked: dict[str, Any], channel: Channel
+    runner: CallRunner, function: Callable[..., Any], asked: dict[str, Any], channel: Channel
 ) -> dict[str, object]:
-    result: object = asyncio.run(function(AgentTurn(**asked["turn"], asked=channel.ask)))
-    return {"kind": "ended", "data": as_json(result, "the result")}
+    work: Any = function(AgentTurn(**asked["turn"], asked=channel.ask))
+    if not inspect.isawaitable(work):
+        raise AgentFailure("is not an async function; define it with `async def`")
+    return {"kind": "ended", "data": as_json(runner.run(work), "the result")}

@@ -10,6 +10,7 @@ from threading import Event
 from types import ModuleType
 from typing import Any
 
+from activities.user_code.call_runner import CallRunner
 from activities.user_code.child_loop import Channel, not_imported, reason_for, serve
 from activities.user_code.plain_values import as_json
 from activities.user_code.tool_functions import ToolContext, ToolError, terms_of
@@ -28,17 +29,18 @@ _MAX_PROGRESS = 10_000
 
 def main() -> None:
     """Serve questions for tools, and calls of them."""
-    serve(answer)
+    with CallRunner() as runner:
+        serve(lambda asked, channel: answer(asked, channel, runner))
 
 
-def answer(asked: dict[str, Any], channel: Channel) -> dict[str, object]:
+def answer(asked: dict[str, Any], channel: Channel, runner: CallRunner) -> dict[str, object]:
     """Answer one message; any exception becomes an outcome."""
     try:
         if "modules" in asked:
             return _found(asked["modules"])
         if "imports" in asked:
             return _imported(asked["imports"])
-        return _called(asked, channel)
+        return _called(asked, channel, runner)
     except BaseException as error:
         return {"kind": "raised", "reason": reason_for(error)}
 
@@ -96,7 +98,7 @@ def _marked(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
             yield f"{module.__name__}:{name}", value
 
 
-def _called(asked: dict[str, Any], channel: Channel) -> dict[str, object]:
+def _called(asked: dict[str, Any], channel: Channel, runner: CallRunner) -> dict[str, object]:
     module_name, _, name = str(asked["tool"]).partition(":")
     try:
         module = importlib.import_module(module_name)
@@ -106,19 +108,21 @@ def _called(asked: dict[str, Any], channel: Channel) -> dict[str, object]:
     if function is None or terms_of(function) is None:
         return {"kind": "no_tool", "names": [path for path, _ in _marked(module)]}
     try:
-        return _result(typed(function), asked, channel)
+        return _result(typed(function), asked, channel, runner)
     except UnfitFunction as error:
         return {"kind": "raised", "reason": f"it {error}"}
     except ToolError as error:
         return {"kind": "failed", "reason": str(error), "retry": error.retry}
 
 
-def _result(function: TypedFunction, asked: dict[str, Any], channel: Channel) -> dict[str, object]:
+def _result(
+    function: TypedFunction, asked: dict[str, Any], channel: Channel, runner: CallRunner
+) -> dict[str, object]:
     try:
         given = bound_arguments(function, asked["arguments"])
     except MismatchedValue as error:
         return {"kind": "invalid_arguments", "reason": str(error)}
-    result = _returned(function, given, asked["context"], channel)
+    result = _returned(function, given, asked["context"], channel, runner)
     try:
         return {"kind": "returned", "data": plain_result(function, result)}
     except MismatchedValue as error:
@@ -126,12 +130,16 @@ def _result(function: TypedFunction, asked: dict[str, Any], channel: Channel) ->
 
 
 def _returned(
-    function: TypedFunction, given: dict[str, Any], surroundings: dict[str, Any], channel: Channel
+    function: TypedFunction,
+    given: dict[str, Any],
+    surroundings: dict[str, Any],
+    channel: Channel,
+    runner: CallRunner,
 ) -> object:
     """Call the function; with a context, it learns that the call is cancelled."""
     if function.context is None:
         result: Any = function.call(**given)
-        return asyncio.run(_awaited(result, [])) if inspect.isawaitable(result) else result
+        return runner.run(result) if inspect.isawaitable(result) else result
     on_cancel: list[Callable[[], object]] = []
     stopped = Event()
 
@@ -149,7 +157,7 @@ def _returned(
     given[function.context] = ToolContext(**surroundings, _beat=beat, _stopped=stopped)
     with channel.cancellation(cancel):
         result = function.call(**given)
-        return asyncio.run(_awaited(result, on_cancel)) if inspect.isawaitable(result) else result
+        return runner.run(_awaited(result, on_cancel)) if inspect.isawaitable(result) else result
 
 
 async def _awaited(result: Any, on_cancel: list[Callable[[], object]]) -> object:

@@ -18,6 +18,7 @@ from pydantic import (
     create_model,
 )
 
+from activities.user_code.child_loop import reason_for
 from activities.user_code.plain_values import NotJson, as_json
 from activities.user_code.tool_functions import ToolContext, ToolTerms
 
@@ -46,13 +47,15 @@ def typed(function: Callable[..., Any]) -> TypedFunction:
     """Read the signature of a function.
 
     Raises:
-        UnfitFunction: A parameter has no type, is positional only or variadic, or a type is
-            unknown to pydantic.
+        UnfitFunction: A parameter has no type, is positional only or variadic, its annotations
+            cannot be read, or a type is unknown to pydantic.
     """
     try:
         hints = get_type_hints(function, include_extras=True)
     except NameError as error:
         raise UnfitFunction(f"names a type that its module does not have: {error}") from None
+    except Exception as error:  # evaluating an annotation may do anything
+        raise UnfitFunction(f"has annotations that cannot be read: {reason_for(error)}") from None
     fields: dict[str, Any] = {}
     context: str | None = None
     for name, parameter in inspect.signature(function).parameters.items():
@@ -100,7 +103,8 @@ def plain_result(function: TypedFunction, result: object) -> JsonValue:
         MismatchedValue: It is not what the function declares, or not JSON.
     """
     try:
-        plain = function.result.dump_python(function.result.validate_python(result), mode="json")
+        checked = function.result.validate_python(result)
+        plain = function.result.dump_python(checked, mode="json", by_alias=True)
         return as_json(plain, "the result")
     except ValidationError as error:
         raise MismatchedValue(_faults(error)) from None

@@ -20,6 +20,9 @@ from dsl.values import Json
 QUERY = "query"
 """The path of the context with what the agent is asked."""
 
+_NUMBER = "#"
+"""Separates the path of a function from the number of a further tool that has it."""
+
 _OPENS_A_TEMPLATE = re.compile(r"\{(?=[{%#])")
 
 
@@ -152,7 +155,7 @@ class _Writer:
             section["description"] = schema.description
         if schema.timeout_seconds is not None:
             section["timeout"] = schema.timeout_seconds
-        if schema.max_retries and function.found.effect != "once":
+        if schema.max_retries is not None and function.found.effect != "once":
             section["retries"] = schema.max_retries
         if schema.labels:
             section["labels"] = list(schema.labels)
@@ -213,9 +216,14 @@ class _Writer:
             reads.append({"from": source.name, "publish": edge.publish})
 
 
+def shares_function(function: ToolFunction) -> bool:
+    """Return whether another tool of the document has the same function with other terms."""
+    return _NUMBER in function.found.name
+
+
 def _names(path: str) -> Iterator[str]:
     yield path
     number = 2
     while True:
-        yield f"{path}#{number}"
+        yield f"{path}{_NUMBER}{number}"
         number += 1

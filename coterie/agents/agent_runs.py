@@ -31,6 +31,9 @@ _SETTLING = 0.02
 """Seconds without a call in progress after which a run that asks a person stands still."""
 
 
+_CANCELLED = "Cancelled"
+
+
 class AgentRun:
     """One run of an agent in this process.
 
@@ -100,8 +103,15 @@ class AgentRun:
             input_tokens=state.usage.input_tokens,
             output_tokens=state.usage.output_tokens,
         )
-        if task is None or not task.done() or task.cancelled():
+        if task is None or not task.done():
             return now
+        if task.cancelled():
+            return now._replace(
+                status="failed",
+                error="the run was cancelled",
+                error_type=_CANCELLED,
+                pause_reason=None,
+            )
         failure = task.exception()
         if isinstance(failure, RunFailed):
             return now._replace(

@@ -14,7 +14,7 @@ from activities.contracts import TokenUsage
 from activities.user_code.tool_functions import terms_of
 from coterie.agents.agent_compilation import CompiledAgent, InvalidAgent
 from coterie.agents.agent_definition import AgentDefinition
-from coterie.agents.agent_documents import AgentDocument
+from coterie.agents.agent_documents import AgentDocument, shares_function
 from coterie.agents.agent_state import AgentAnswer
 from coterie.agents.tool_definitions import Executor, ToolFunction
 from coterie.runs.new_runs import start_run
@@ -140,6 +140,10 @@ def _reason(function: ToolFunction) -> str | None:
         return (
             f"its ToolSchema has the effect {schema.effect!r}, and @tool says {marked.effect!r}; "
             "write it in @tool"
+        )
+    if shares_function(function):
+        return (
+            "another tool has the same function with other terms; define a second function for it"
         )
     return None
 

@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar, cast
 from pydantic import JsonValue, TypeAdapter
 
 from coterie.documents.compilation import CompiledDocument, compile_target, startable
+from coterie.documents.tool_discovery import forget_tools
 from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.failures import CommandError
 from coterie.runs.new_runs import start_run
@@ -24,18 +25,32 @@ from coterie.settings import Settings, load
 from coterie.text.problems import lines_of_file, problems_text
 from coterie.worker.workers import working
 from dsl.errors import InvalidDocument
+from dsl.model.plan import Plan
 from dsl.values import Json
 from workflows.core.messages import TeamInput
 
 _GRACE = timedelta(seconds=10)
 """Time for calls in progress if the program is cancelled."""
 _STICKY = timedelta(seconds=2)
+_HOW_TO_GIVE = "pass it to `run`"
 
 T = TypeVar("T")
 
 
 class InvalidTeam(ValueError):
     """A team cannot run; the message says why, with the places in its files."""
+
+
+class TeamRunError(RuntimeError):
+    """A run could not be started or followed; the message says why.
+
+    Attributes:
+        id: The run's id, for `coterie run --resume ID`; None if it has none yet.
+    """
+
+    def __init__(self, message: str, id: str | None = None) -> None:
+        self.id = id
+        super().__init__(message if id is None else f"run {id}: {message}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +107,7 @@ class RunnableTeam:
         """
         file = Path(target)
         named, cwd = str(target), Path.cwd()
+        forget_tools()  # a notebook edits the modules of its tools
         if file.is_file():
             named, cwd = file.name, file.resolve().parent
         try:
@@ -117,39 +133,49 @@ class RunnableTeam:
             id: Of the run. Default: the team's name and some digits.
 
         Raises:
-            InvalidTeam: The context lacks something, a key of a provider is missing, or the id is
-                taken.
+            InvalidTeam: The context lacks something, or does not match the document.
+            TeamRunError: The run could not be started or followed: a key of a provider is missing,
+                the id is taken, or the server does not answer.
         """
         given = cast("Json", dict(context or {}))
-        trusted = self._document.trusted
         try:
-            plan = startable(self._document.compiled, given).plan
-            keys = key_names(plan, trusted)
-            lacking = missing_keys(keys, self._settings)
-            if lacking:
-                raise InvalidTeam("; ".join(lacking))
-            record = new_record(self._settings, id, plan.name, trusted, keys)
-            connection = await open_connection(self._settings, start=True)
-            async with working(
-                connection.client,
-                self._settings,
-                trusted,
-                task_queue=record.task_queue,
-                grace=_GRACE,
-                sticky=_STICKY,
-            ):
-                start = TeamInput(plan=plan, context=given, marked=trusted.marks_runs)
-                with kept(self._settings, record):
-                    run = await start_run(
-                        connection.client,
-                        record.id,
-                        start,
-                        task_queue=record.task_queue,
-                        summary=plan.name,
-                    )
-                return _finished(record.id, await run.end())
+            plan = startable(self._document.compiled, given, how=_HOW_TO_GIVE).plan
         except CommandError as error:
             raise InvalidTeam(str(error)) from None
+        try:
+            return await self._run(plan, given, id)
+        except CommandError as error:
+            raise TeamRunError(str(error)) from None
+
+    async def _run(self, plan: Plan, context: Json, id: str | None) -> FinishedRun:
+        trusted = self._document.trusted
+        keys = key_names(plan, trusted)
+        lacking = missing_keys(keys, self._settings)
+        if lacking:
+            raise TeamRunError("; ".join(lacking))
+        record = new_record(self._settings, id, plan.name, trusted, keys)
+        connection = await open_connection(self._settings, start=True)
+        async with working(
+            connection.client,
+            self._settings,
+            trusted,
+            task_queue=record.task_queue,
+            grace=_GRACE,
+            sticky=_STICKY,
+        ):
+            start = TeamInput(plan=plan, context=context, marked=trusted.marks_runs)
+            with kept(self._settings, record):
+                run = await start_run(
+                    connection.client,
+                    record.id,
+                    start,
+                    task_queue=record.task_queue,
+                    summary=plan.name,
+                )
+            try:
+                return _finished(record.id, await run.end())
+            except CommandError as error:
+                raise TeamRunError(str(error), record.id) from None
 
 
 def _finished(id: str, end: RunEnd) -> FinishedRun:

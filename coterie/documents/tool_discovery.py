@@ -52,6 +52,11 @@ def tool_contracts(settings: Settings, packages: Sequence[str]) -> dict[str, Ski
     return {one.name: contract_of(one) for one in found_tools(settings, packages)}
 
 
+def forget_tools() -> None:
+    """Ask the packages again next time: their modules may have changed meanwhile."""
+    _asked.cache_clear()
+
+
 @cache
 def _asked(
     project: Path, environment: tuple[tuple[str, str], ...], names: tuple[str, ...]

@@ -245,7 +245,7 @@ class AgentResolver:
         check_fallback(persona, providers, where, self.tree, self.problems)
         if persona.hooks:
             persona = self._hooked(persona, merged, reads)
-        check_streaming(step, persona, written_at("stream"), self.tree, self.problems)
+        check_streaming(step, persona, path, written_at("stream"), self.tree, self.problems)
         reads.update(check_prompts(scope, step, persona, path, written_at))
         return persona
 

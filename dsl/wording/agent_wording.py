@@ -149,6 +149,15 @@ def model_missing(persona: str, provider: str) -> ProblemText:
 
 
 @statement
+def stream_not_supported(persona: str, agent_type: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} streams its answer, and a {agent_type} agent shows nothing "
+        "before its end",
+        fix="remove `stream`, or set `stream: false` in the task's `config`",
+    )
+
+
+@statement
 def streamed_before_reask(reasks: int) -> ProblemText:
     return ProblemText(
         "`stream` would show an answer that may still be rejected: the model is asked again for "

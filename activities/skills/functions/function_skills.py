@@ -94,7 +94,7 @@ class FunctionSkill:
                 beat=context.beat,
             )
         except UserCodeTimeout as late:
-            raise self._stopped(f"{self.name} {late}", began=True) from None
+            raise self._stopped(f"{self.name} {late}", began=late.began) from None
         except UserCodeFailed as failure:
             raise self._stopped(f"{self.name}: {failure}", began=failure.began) from None
         return self._data(outcome)

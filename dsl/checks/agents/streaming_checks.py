@@ -4,7 +4,13 @@ from collections.abc import Iterator
 from typing import cast
 
 from dsl.model.plan import Persona, Plan
-from dsl.model.steps import ORCHESTRATING, AgentStep, ApprovalStep
+from dsl.model.steps import (
+    ORCHESTRATING,
+    SINGLE_SHOT,
+    TOOL_CALLING,
+    AgentStep,
+    ApprovalStep,
+)
 from dsl.model.terms import consent
 from dsl.model.traversal.step_walk import message_waits, templated, walk
 from dsl.paths import Path
@@ -12,6 +18,7 @@ from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template, parse
 from dsl.values import Json, NodePath
 from dsl.wording.agent_wording import (
+    stream_not_supported,
     streamed_before_approval,
     streamed_before_check,
     streamed_before_decision,
@@ -20,18 +27,30 @@ from dsl.wording.agent_wording import (
 
 
 def check_streaming(
-    step: AgentStep, persona: Persona, place: NodePath, tree: Node, problems: Problems
+    step: AgentStep,
+    persona: Persona,
+    path: NodePath,
+    place: NodePath,
+    tree: Node,
+    problems: Problems,
 ) -> None:
     """Note a task whose answer would be seen before it is accepted.
 
     Args:
         step: The task.
         persona: Its merged persona.
+        path: Where the task is written.
         place: Where `stream` is written.
         tree: The document.
         problems: Receives the problem.
     """
     if not persona.stream or step.agent_type == ORCHESTRATING:
+        return
+    if step.agent_type not in (SINGLE_SHOT, TOOL_CALLING):
+        if problems.has("E203", (*path, "agent_type")):
+            return
+        details = stream_not_supported(str(step.persona_key), str(step.agent_type))
+        problems.note("E503", tree.find(place).at, place, details)
         return
     check_reasks(persona.output_schema, persona.max_reasks, place, tree, problems)
     asked = consent(step.requires_approval)

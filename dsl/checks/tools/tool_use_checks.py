@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from dsl.errors import Code
 from dsl.model.plan import Persona
-from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING, AgentStep
+from dsl.model.steps import ORCHESTRATING, TOOL_CALLING, AgentStep
 from dsl.model.tools.tool_use import NamedTool, ToolPolicy
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
@@ -60,12 +60,14 @@ def check_tool_use(
             return
         checks.without_tools()
         return
-    if step.agent_type == SINGLE_SHOT:
+    if step.agent_type != TOOL_CALLING:
         where = (*path, "agent_type")
-        details = tools_not_called(str(step.persona_key), SINGLE_SHOT)
+        if problems.has("E203", where):
+            return
+        details = tools_not_called(str(step.persona_key), str(step.agent_type))
         problems.note("E503", tree.find(where).mark, where, details)
         return
-    if step.agent_type == TOOL_CALLING and persona.execution_plan:
+    if persona.execution_plan:
         where = (*path, "agent_type")
         details = plan_and_tools(str(step.persona_key))
         problems.note("E503", tree.find(where).mark, where, details)

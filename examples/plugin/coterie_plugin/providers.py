@@ -1,4 +1,4 @@
-"""A model provider: a class with `complete` and `close`, built from its settings."""
+"""A model provider: a class with `complete`, built from its settings."""
 
 from coterie import (
     Completion,
@@ -27,9 +27,6 @@ class Parrot:
             request.on_text(answer)
         usage = TokenUsage(input_tokens=len(said.split()), output_tokens=len(answer.split()))
         return Completion.of(answer, "end", request.model, usage)
-
-    async def close(self) -> None:
-        """Close connections."""
 
 
 _: type[ModelProvider] = Parrot  # a type checker compares the signatures

@@ -1,5 +1,7 @@
 """An agent type of a package runs in its own process and asks its model through the worker."""
 
+import asyncio
+import os
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -11,10 +13,11 @@ from activities.agent_activity import AgentActivities
 from activities.agents.extension_agent import extension_agent
 from activities.contracts import AgentResponse, FailureType, SkillRequest, SkillResult
 from activities.providers.provider_failures import ProviderFailure
-from activities.user_code.child_pool import UserCode
+from activities.user_code.child_pool import UserCode, UserCodeTimeout
+from activities.user_code.extension_messages import ExtensionTurn
 from dsl.model.plan import Persona
 from dsl.values import Json, JsonValue
-from tests.support.agents import RecordingModel, answer, persona, request, turn
+from tests.support.agents import RecordingModel, answer, environment, persona, request, turn
 
 AGENTS = """
 import asyncio, os
@@ -42,6 +45,23 @@ async def dies(turn):
 
 def plain(turn):
     return "no coroutine"
+
+loops, late = [], []
+
+async def leaves(turn):
+    async def later():
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        late.append("a task of an earlier call")
+    kept = asyncio.create_task(later())
+    loops.append(asyncio.get_running_loop())
+    return [os.getpid(), len(set(loops)), late]
+
+async def holds(turn):
+    with open(turn.inputs["input"], "w") as pipe:
+        pipe.write("began")
+    with open(turn.inputs["input"]) as pipe:
+        return pipe.read()
 """
 SCHEMA: Json = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 
@@ -122,10 +142,10 @@ async def test_a_result_against_the_schema_is_unusable(user_code: UserCode) -> N
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("gives_up", "my_agents:gives_up nobody knows"),
-        ("breaks", "my_agents:breaks raised RuntimeError: broken"),
-        ("dies", "my_agents:dies its process ended with exit code 3"),
-        ("plain", "my_agents:plain raised ValueError: a coroutine was expected"),
+        ("gives_up", "my_agents:gives_up: nobody knows"),
+        ("breaks", "my_agents:breaks: raised RuntimeError: broken"),
+        ("dies", "my_agents:dies: its process ended with exit code 3"),
+        ("plain", "my_agents:plain: is not an async function; define it with `async def`"),
     ],
 )
 async def test_a_turn_that_fails_says_why(user_code: UserCode, name: str, message: str) -> None:
@@ -133,6 +153,43 @@ async def test_a_turn_that_fails_says_why(user_code: UserCode, name: str, messag
     assert response.error is not None
     assert response.error.type == FailureType.AGENT_FAILED
     assert message in response.error.message
+
+
+async def test_calls_share_an_event_loop_and_no_tasks(user_code: UserCode) -> None:
+    first, second = [(await ran(user_code, "leaves")).data for _ in range(2)]
+    assert first == second, "the same process and loop, and nothing of the first call"
+
+
+async def test_the_wait_for_a_process_is_not_the_time_of_the_call(
+    user_code: UserCode, tmp_path: Path
+) -> None:
+    few = UserCode(tmp_path, {}, (str(tmp_path),), max_children=1, start_seconds=0.2)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    holding = asyncio.create_task(ran(few, "holds", inputs={"input": str(fifo)}))
+    assert await asyncio.to_thread(fifo.read_text) == "began"
+    turn = ExtensionTurn(agent="my_agents:gives", turn={"name": "x", "prompt": "", "inputs": {}})
+    with pytest.raises(UserCodeTimeout, match=r"did not start within 0.2 s: all 1 ") as caught:
+        await few.extend(turn, turn.agent, 0.01, _no_notes)
+    assert not caught.value.began
+    await asyncio.to_thread(fifo.write_text, "go on")
+    assert (await holding).data == {"text": "go on"}
+    await few.close()
+
+
+async def test_a_turn_that_takes_too_long_names_its_agent_type(
+    user_code: UserCode, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    agent = extension_agent("my_agents:holds")
+    activities = AgentActivities(RecordingModel(), agent_types={"mine": agent}, user_code=user_code)
+    asked = request({"input": str(tmp_path / "fifo")}, persona(), {"agent_type": "mine"})
+    with pytest.raises(ApplicationError, match="task 'design': mine did not end within") as caught:
+        await environment(0.5).run(activities.run_agent, asked)
+    assert caught.value.type == FailureType.TIMEOUT
+
+
+async def _no_notes(_: bytes) -> None: ...
 
 
 async def test_a_failure_of_its_model_ends_the_attempt(user_code: UserCode) -> None:

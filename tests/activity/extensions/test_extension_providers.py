@@ -50,8 +50,6 @@ class Returning:
         parts.append(TextPart(f"{key} {self.calls} {tool} {os.getpid()}"))
         return Completion(tuple(parts), "tool_calls", request.model)
 
-    async def close(self): ...
-
 
 class Busy:
     def __init__(self, settings): ...

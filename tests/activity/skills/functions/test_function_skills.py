@@ -63,6 +63,15 @@ def breaks() -> int:
     raise RuntimeError("cannot\\nsay")
 
 
+class Place(BaseModel):
+    latitude: float = Field(alias="lat")
+
+
+@tool(effect="read")
+def place(at: Place) -> Place:
+    return at
+
+
 @tool(effect="read")
 def lies() -> int:
     return "many"
@@ -158,6 +167,7 @@ async def test_types_and_docstring_are_the_contract(found: Found) -> None:
     [
         ("weather", {"city": "Rome", "unit": "f"}, {"city": "Rome", "degrees": 70.0}),
         ("days", {"since": "2026-01-01", "until": "2026-01-31"}, 30),
+        ("place", {"at": {"lat": 1.5}}, {"lat": 1.5}),
         ("call_id", {}, ["test", "run-1/coder#1/apply", "s3cret", "False"]),
     ],
 )
@@ -323,6 +333,10 @@ async def test_a_secret_that_the_worker_does_not_grant_is_named(
         (
             "from coterie import tool\n@tool\ndef f(a: 'Later'): ...",
             "it names a type that its module does not have: name 'Later' is not defined",
+        ),
+        (
+            "from coterie import tool\n@tool\ndef f(a: 'int +'): ...",
+            "it has annotations that cannot be read: SyntaxError",
         ),
         ("import os; os._exit(4)", "its process ended with exit code 4"),
     ],

@@ -588,3 +588,17 @@ async def test_a_provider_of_the_project_answers(tmp_path: Path) -> None:
     )
     state = await plain().run("Hello?", context=AgentContext(folder=tmp_path))
     assert state.text == "HELLO?", state.error
+
+
+async def test_a_cancelled_run_has_failed_by_its_state(tmp_path: Path) -> None:
+    began = asyncio.Event()
+
+    async def waits() -> None:
+        began.set()
+        await asyncio.Event().wait()
+
+    run = plain(waits).begin("Go?", context=around(tmp_path, asks("plain", 1, ("waits", {}))))
+    await began.wait()
+    await run.cancel()
+    state = await run.result()
+    assert (state.status, state.error_type) == ("failed", "Cancelled")

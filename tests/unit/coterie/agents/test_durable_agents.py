@@ -95,6 +95,23 @@ REFUSED: dict[str, tuple[Any, str]] = {
 }
 
 
+def test_a_function_of_two_tools_needs_a_second_one_on_a_worker(tmp_path: Path) -> None:
+    again = ToolSchema("tomorrow", forecast, description="Tells the weather.", max_retries=0)
+    agent = PlainAgent(agent_id="plain", tools=[forecast, again])
+    with pytest.raises(InvalidAgent) as raised:
+        agent.to_yaml(around(tmp_path))
+    assert str(raised.value) == (
+        "agent 'plain': a worker cannot call the tool 'tomorrow': another tool has the same "
+        "function with other terms; define a second function for it"
+    )
+
+
+def test_no_retries_are_terms_too(tmp_path: Path) -> None:
+    schema = ToolSchema("forecast", forecast, max_retries=0)
+    written = PlainAgent(agent_id="plain", tools=[schema]).to_yaml(around(tmp_path))
+    assert yaml.safe_load(written)["tools"]["forecast"]["retries"] == 0
+
+
 @pytest.mark.parametrize("case", REFUSED)
 async def test_a_tool_that_no_worker_can_call_is_named_with_the_reason(
     tmp_path: Path, case: str

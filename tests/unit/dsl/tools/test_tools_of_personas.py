@@ -123,6 +123,9 @@ def test_a_contradiction_is_refused_where_it_is_written(keys: str, code: str, pl
     ("keys", "agent_type", "code"),
     [
         ("tools: [calculate]", "generic_single_shot", "E503"),
+        ("tools: [calculate]", "mine:agent", "E503"),
+        ("tools: [calculate]", "generic_tool_caling", "E203"),
+        ("stream: true", "generic_single_shoot", "E203"),
         ("temperature: 0", "generic_tool_calling", "E503"),
     ],
 )
@@ -131,6 +134,11 @@ def test_an_agent_type_that_disagrees_with_the_tools_is_refused(
 ) -> None:
     (found,) = problems_of(document(keys, step=f", agent_type: {agent_type}"))
     assert (found.code, found.path) == (code, "orchestration.teams.main.tasks[0].agent_type")
+
+
+def test_a_stream_that_an_agent_type_of_a_package_never_shows_is_refused() -> None:
+    (found,) = problems_of(document("stream: true", step=", agent_type: mine:agent"))
+    assert (found.code, found.path) == ("E503", "llm_config.personas.planner.stream")
 
 
 def test_a_misspelled_tool_gets_the_nearest_name() -> None:

@@ -47,7 +47,7 @@ async def test_a_server_that_does_not_answer_is_an_error_of_the_run(
     team: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
-    with pytest.raises(TeamRunError, match="127.0.0.1:1"):
+    with pytest.raises(TeamRunError, match=r"127\.0\.0\.1:1"):
         await Team.load(team, address="127.0.0.1:1").run({"topic": "boats"})
 
 

@@ -59,6 +59,7 @@ Form = Literal[
     "folder",
     "parameter",
     "host",
+    "cloud",
     "channel",
     "mcp_server",
     "answer",

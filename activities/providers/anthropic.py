@@ -7,13 +7,14 @@ that are silent for minutes, and a lost answer would be paid for again.
 import asyncio
 from typing import cast
 
-from anthropic import AnthropicError, APIStatusError, AsyncAnthropic, Timeout
+from anthropic import AnthropicError, APIStatusError, Timeout
 from anthropic.types.message_create_params import MessageCreateParamsStreaming
 from pydantic import BaseModel
 
+from activities.providers.anthropic_clients import open_client, without_identity
 from activities.providers.http_statuses import from_status
 from activities.providers.provider import Completion, ModelRequest, ProviderSettings
-from activities.providers.provider_failures import Endpoint, cut, malformed
+from activities.providers.provider_failures import cut, malformed
 from activities.providers.translation.anthropic_answers import AnthropicAnswer, AnthropicEvent
 from activities.providers.translation.anthropic_turns import anthropic_body
 from activities.providers.translation.request_checks import check_request
@@ -23,18 +24,10 @@ _CONNECT_SECONDS = 10.0
 
 
 class AnthropicProvider:
-    """Claude, or a server that implements the Messages API at `api_base`."""
+    """Claude at Anthropic or in a cloud, or a server with the Messages API at `api_base`."""
 
     def __init__(self, settings: ProviderSettings) -> None:
-        self._endpoint = Endpoint.of(
-            settings, default_url="https://api.anthropic.com", default_env="ANTHROPIC_API_KEY"
-        )
-        self._client = AsyncAnthropic(
-            api_key=self._endpoint.key or "none",
-            base_url=self._endpoint.base_url,
-            max_retries=0,
-            open_telemetry=False,
-        )
+        self._endpoint, self._client = open_client(settings)
 
     async def complete(self, request: ModelRequest) -> Completion:
         """Send the conversation, and return the answer.
@@ -54,6 +47,10 @@ class AnthropicProvider:
             raise answer.counted(failure) from None
         except (AnthropicError, *TRANSPORT_ERRORS) as error:
             raise answer.counted(from_transport(self._endpoint, request, error)) from None
+        except Exception as error:
+            if (failure := without_identity(self._endpoint, error)) is None:
+                raise
+            raise failure from None
         if not answer.begun:
             raise malformed(self._endpoint, "it contains no message event")
         if answer.stop_reason is None:

@@ -18,7 +18,7 @@ from activities.providers.message_model import (
     calls_of,
     text_of,
 )
-from dsl.model.model_options import Effort, PromptCache, Thinking
+from dsl.model.model_options import Cloud, Effort, PromptCache, Thinking
 from dsl.model.price import Price
 from dsl.model.tools.tool_use import ToolChoice
 from dsl.values import Json, JsonValue
@@ -133,6 +133,12 @@ class ProviderSettings:
     api: Literal["responses", "chat"] | None = None
     """`openai` only: the API to call. None: Responses of OpenAI's own servers, else Chat
     Completions."""
+    cloud: Cloud | None = None
+    """`anthropic` only: the cloud that serves Claude; None: Anthropic itself."""
+    region: str | None = None
+    """Of the cloud."""
+    project: str | None = None
+    """Of the cloud."""
     answers: str | None = None
     """Path of the scripted provider's answers."""
     mock: Literal["schema"] | None = None

@@ -81,22 +81,16 @@ class Endpoint:
     def of(cls, settings: ProviderSettings, *, default_url: str, default_env: str) -> "Endpoint":
         """Build the endpoint from a provider's settings.
 
-        Official servers need a key; a server at its own `api_base` may not.
+        Official servers need a key; a cloud, and a server at its own `api_base`, may not.
 
         Raises:
             ProviderFailure: The key is missing or malformed, or the URL is unusable.
         """
         env = settings.api_key_env or default_env
-        key = (settings.api_key or "").strip() or None
-        if key is None and (settings.api_key_env or settings.api_base is None):
-            raise missing_key(env)
-        if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
-            raise ProviderFailure(
-                FailureType.MISSING_SECRET,
-                f"{env} on the worker is not an API key: it contains blanks or invalid "
-                "characters; export only the key",
-                retryable=False,
-            )
+        is_needed = bool(settings.api_key_env) or (
+            settings.api_base is None and settings.cloud is None
+        )
+        key = _usable_key(settings.api_key, env, is_needed=is_needed)
         url = settings.api_base or default_url
         if not _is_http(url):
             raise ProviderFailure(
@@ -122,6 +116,20 @@ class Endpoint:
             text = text.replace(self.key, "***")
         text = _KEY_LIKE.sub("***", text)
         return text if len(text) <= _MAX_QUOTE_LENGTH else text[: _MAX_QUOTE_LENGTH - 1] + "…"
+
+
+def _usable_key(given: str | None, env: str, *, is_needed: bool) -> str | None:
+    key = (given or "").strip() or None
+    if key is None and is_needed:
+        raise missing_key(env)
+    if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
+        raise ProviderFailure(
+            FailureType.MISSING_SECRET,
+            f"{env} on the worker is not an API key: it contains blanks or invalid "
+            "characters; export only the key",
+            retryable=False,
+        )
+    return key
 
 
 def missing_key(env: str) -> ProviderFailure:

@@ -182,7 +182,7 @@ def missing_keys(keys: dict[str, str], settings: Settings) -> list[str]:
 
 
 def key_name(name: str, section: ProviderSection) -> str | None:
-    """Return the variable of the key; a server at its own `api_base` needs an explicit one."""
-    if section.api_key_env is not None:
+    """Return the variable of the key; a cloud, and a server at its own `api_base`, name theirs."""
+    if section.api_key_env is not None or section.cloud is not None:
         return section.api_key_env
     return KEY_NAMES.get(provider_kind(name, section)) if section.api_base is None else None

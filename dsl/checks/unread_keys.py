@@ -13,7 +13,13 @@ from dsl.wording.agent_wording import key_of_another_kind, options_unread, unrea
 from dsl.wording.step_wording import unread_output
 from dsl.wording.strategy_wording import losers_without_effect
 
-_READERS = {"answers": "scripted", "log": "scripted", "mock": "scripted", "api": "openai"}
+_READERS = {
+    "answers": "scripted",
+    "log": "scripted",
+    "mock": "scripted",
+    "api": "openai",
+    "cloud": "anthropic",
+}
 """`{key: the only kind of provider that reads it}`; kinds of packages read `options`."""
 
 

@@ -14,3 +14,6 @@ of tokens."""
 PromptCache = Literal["auto", "off", "5m", "1h"]
 """Whether the vendor keeps the beginning of the request for the next one: `auto`, only where a next
 one is likely, for five minutes; or always, for the given time."""
+
+Cloud = Literal["bedrock", "vertex", "foundry"]
+"""Where Claude runs besides at Anthropic: Amazon Bedrock, Google Vertex AI, Microsoft Foundry."""

@@ -1,10 +1,13 @@
 """The section `llm_config`: model providers, their rates and prices, and personas."""
 
-from typing import Annotated, Literal, Self, get_args
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal, NamedTuple, Self, get_args
 
 from pydantic import AliasChoices, Field, JsonValue, field_validator, model_validator
 
 from dsl.model.model_defaults import ModelDefaults
+from dsl.model.model_options import Cloud
 from dsl.model.price import Price
 from dsl.model.steps import PersonaDocument
 from dsl.values import Frozen, Json, misfit
@@ -71,6 +74,12 @@ class ProviderSection(Frozen):
     OpenAI-compatible is `openai` with an `api_base`."""
     api: Literal["responses", "chat"] | None = None
     """`openai` only: the API to call. Default: Responses; Chat Completions with an `api_base`."""
+    cloud: Cloud | None = None
+    """`anthropic` only: the cloud that serves Claude. Default: Anthropic itself."""
+    region: str | None = None
+    """Of the cloud: `bedrock` and `vertex` only."""
+    project: str | None = None
+    """Of the cloud: `vertex` only."""
     api_base: str | None = None
     api_key_env: str | None = Field(
         default=None, validation_alias=AliasChoices("api_key_env", "env_var")
@@ -91,6 +100,59 @@ class ProviderSection(Frozen):
     """`{model: price}`, for budgets and `coterie cost`; overrides public prices."""
     options: Json = Field(default_factory=dict[str, JsonValue])
     """Of a package's own kind only: what its adapter needs besides."""
+
+    @field_validator("region", "project")
+    @classmethod
+    def _is_part_of_an_address(cls, value: str | None) -> str | None:
+        if value is not None and not _ADDRESS_PART.fullmatch(value):
+            raise misfit("cloud", "lowercase letters, digits and hyphens, as in europe-west1")
+        return value
+
+    @model_validator(mode="after")
+    def _fits_the_cloud(self) -> Self:
+        wanted = _CLOUD_KEYS[self.cloud]
+        given = {
+            key for key in ("region", "project", "api_base", "api_key_env") if getattr(self, key)
+        }
+        if not wanted.required <= given or given & wanted.refused:
+            raise misfit("cloud", wanted.words)
+        return self
+
+
+_ADDRESS_PART = re.compile(r"[a-z0-9][a-z0-9.:-]{0,99}")
+"""A region or a project; projects of some domains have a dot and a colon."""
+
+
+class _CloudKeys(NamedTuple):
+    required: frozenset[str]
+    refused: frozenset[str]
+    words: str
+
+
+_CLOUD_KEYS: Mapping[Cloud | None, _CloudKeys] = {
+    None: _CloudKeys(
+        frozenset(),
+        frozenset({"region", "project"}),
+        "`region` and `project` belong to a `cloud`: bedrock, vertex or foundry",
+    ),
+    "bedrock": _CloudKeys(
+        frozenset({"region"}),
+        frozenset({"project"}),
+        "`cloud: bedrock` needs a `region` like us-east-1, and no `project`",
+    ),
+    "vertex": _CloudKeys(
+        frozenset({"region", "project"}),
+        frozenset(),
+        "`cloud: vertex` needs a `region` like europe-west1, or `global`, and a `project`",
+    ),
+    "foundry": _CloudKeys(
+        frozenset({"api_base", "api_key_env"}),
+        frozenset({"region", "project"}),
+        "`cloud: foundry` needs the `api_base` of the resource and an `api_key_env`, and neither "
+        "`region` nor `project`",
+    ),
+}
+"""What each cloud needs, and what it does not know."""
 
 
 def provider_kind(name: str, section: ProviderSection | None) -> str:

@@ -11,6 +11,7 @@ from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.failures import CommandError
 from coterie.settings import Settings, load
 from coterie.worker.surroundings import provider_settings, user_code_of, workspace_of
+from dsl.errors import InvalidDocument
 
 TEAM = """
 llm_config:
@@ -79,6 +80,44 @@ def test_a_key_goes_only_to_the_address_that_it_is_named_for(settings: Settings)
     assert providers["mine"].api_key == "of-anthropic"
     assert "of-anthropic" not in repr(providers)
     assert "of-anthropic" not in trusted.model_dump_json()
+
+
+def test_a_cloud_gets_no_vendor_s_key(settings: Settings) -> None:
+    text = (
+        "llm_config: {providers: {anthropic: {cloud: bedrock, region: eu-west-1}, "
+        "mine: {kind: anthropic, cloud: vertex, region: eu, project: my-project}}}"
+    )
+    write(settings, "coterie.yml", text)
+    document = compile_target(settings, "requirements", model="anthropic/claude-sonnet-5-5")
+    providers = provider_settings(document.trusted, settings)
+    found = {
+        name: (one.cloud, one.region, one.project, one.api_key) for name, one in providers.items()
+    }
+    assert found["anthropic"] == ("bedrock", "eu-west-1", None, None)
+    assert found["mine"] == ("vertex", "eu", "my-project", None)
+    assert missing_keys(key_names(document.compiled.plan, document.trusted), settings) == []
+
+
+@pytest.mark.parametrize(
+    ("section", "wanted"),
+    [
+        ("{cloud: bedrock}", "`cloud: bedrock` needs a `region`"),
+        ("{cloud: bedrock, region: us-east-1, project: p}", "no `project`"),
+        ("{cloud: vertex, region: eu}", "`cloud: vertex` needs a `region`"),
+        ("{cloud: foundry, api_base: 'https://x.example'}", "an `api_key_env`"),
+        ("{region: eu-west-1}", "belong to a `cloud`"),
+        ("{cloud: bedrock, region: 'evil.example/x'}", "lowercase letters"),
+        ("{cloud: azure}", "bedrock, vertex, foundry"),
+    ],
+)
+def test_what_a_cloud_needs_is_told_before_a_run(
+    settings: Settings, section: str, wanted: str
+) -> None:
+    write(settings, "coterie.yml", f"llm_config: {{providers: {{anthropic: {section}}}}}")
+    with pytest.raises(InvalidDocument) as caught:
+        compile_target(settings, "requirements")
+    (problem,) = caught.value.problems
+    assert wanted in (problem.allowed or "")
 
 
 @pytest.mark.parametrize(("provider", "missing"), [("anthropic", 0), ("openai", 1)])

@@ -1,0 +1,115 @@
+"""Open the official clients for Claude: at Anthropic, or in a cloud. They speak the same API.
+
+With an `api_key_env`, a cloud gets that key. Without one, Bedrock and Vertex take the identity of
+the machine, in the order of the clouds' own tools: environment, profile, role.
+"""
+
+from importlib.util import find_spec
+
+from anthropic import AsyncAnthropic
+from anthropic.lib.bedrock import AsyncAnthropicBedrockMantle
+from anthropic.lib.foundry import AsyncAnthropicFoundry
+from anthropic.lib.vertex import AsyncAnthropicVertex
+
+from activities.contracts import FailureType
+from activities.providers.provider import ProviderSettings
+from activities.providers.provider_failures import Endpoint, ProviderFailure
+
+Client = AsyncAnthropic | AsyncAnthropicBedrockMantle | AsyncAnthropicVertex | AsyncAnthropicFoundry
+"""Each has `messages.create` with the parameters of the Messages API."""
+
+_ANTHROPIC_URL = "https://api.anthropic.com"
+_CREDENTIAL_ERRORS = ("google.auth", "botocore")
+
+
+def open_client(settings: ProviderSettings) -> tuple[Endpoint, Client]:
+    """Return the server that these settings name, and a client for it.
+
+    Raises:
+        ProviderFailure: The key is missing or malformed, the URL is unusable, or the machine's
+            identity needs a package that is not installed.
+    """
+    region, project = settings.region or "", settings.project or ""
+    endpoint = Endpoint.of(
+        settings,
+        default_url=_default_url(settings),
+        default_env="ANTHROPIC_API_KEY",
+    )
+    url, key = endpoint.base_url, endpoint.key
+    match settings.cloud:
+        case None:
+            client = AsyncAnthropic(
+                api_key=key or "none", base_url=url, max_retries=0, open_telemetry=False
+            )
+        case "bedrock":
+            if key is None:
+                _needs("boto3", settings)
+            client = AsyncAnthropicBedrockMantle(
+                api_key=key, aws_region=region, base_url=url, max_retries=0, open_telemetry=False
+            )
+        case "vertex":
+            if key is None:
+                _needs("google.auth", settings)
+            client = AsyncAnthropicVertex(
+                access_token=key,
+                region=region,
+                project_id=project,
+                base_url=url,
+                max_retries=0,
+                open_telemetry=False,
+            )
+        case "foundry":
+            client = AsyncAnthropicFoundry(
+                api_key=key, base_url=url, max_retries=0, open_telemetry=False
+            )
+    return endpoint, client
+
+
+def without_identity(endpoint: Endpoint, error: Exception) -> ProviderFailure | None:
+    """Return the failure of a machine that has no usable identity in the cloud, or None.
+
+    The clients do not wrap errors of the clouds' own packages. Google's say themselves whether
+    they may pass.
+    """
+    is_clouds = type(error).__module__.startswith(_CREDENTIAL_ERRORS)
+    if not is_clouds and type(error) is not RuntimeError:  # the clients' own, for no credentials
+        return None
+    return ProviderFailure(
+        FailureType.MISSING_SECRET,
+        f"this machine has no usable identity for {endpoint.provider} "
+        f"({endpoint.quote(str(error))}); sign in with the cloud's own tools, give the machine a "
+        "role, or name a key by `api_key_env`",
+        retryable=getattr(error, "retryable", False) is True,
+    )
+
+
+def _default_url(settings: ProviderSettings) -> str:
+    region = settings.region
+    match settings.cloud:
+        case None | "foundry":  # a document cannot name Foundry without its address
+            return _ANTHROPIC_URL
+        case "bedrock":
+            return f"https://bedrock-mantle.{region}.api.aws/anthropic"
+        case "vertex":
+            match region:
+                case "global":
+                    return "https://aiplatform.googleapis.com/v1"
+                case "us" | "eu":
+                    return f"https://aiplatform.{region}.rep.googleapis.com/v1"
+                case _:
+                    return f"https://{region}-aiplatform.googleapis.com/v1"
+
+
+def _needs(package: str, settings: ProviderSettings) -> None:
+    """Refuse a provider whose identity nothing here can find."""
+    try:
+        is_there = find_spec(package) is not None
+    except ModuleNotFoundError:  # of the parent package
+        is_there = False
+    if not is_there:
+        raise ProviderFailure(
+            FailureType.PROVIDER_REFUSED,
+            f"provider {settings.name!r} has no `api_key_env`, and finding the machine's identity "
+            f"for {settings.cloud} needs a package: install coterie[{settings.cloud}]",
+            retryable=False,
+        )

@@ -56,6 +56,7 @@ def test_a_team_is_loaded_with_the_tools_as_they_are_now(tmp_path: Path) -> None
     (tmp_path / "team.yml").write_text(CALLS)
     (tmp_path / "my_tools.py").write_text(TOOL)
     Team.load(tmp_path / "team.yml")
-    (tmp_path / "my_tools.py").write_text(TOOL.replace("words", "texts"))
+    # Of another length: Python reads its bytecode again for a source of the same second and length.
+    (tmp_path / "my_tools.py").write_text(TOOL.replace("words", "sentences"))
     with pytest.raises(InvalidTeam, match="my_tools:count takes no input 'words'"):
         Team.load(tmp_path / "team.yml")

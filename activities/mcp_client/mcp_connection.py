@@ -2,7 +2,7 @@
 
 The SDK cancels the task that entered its client when an HTTP server goes away, which looks like the
 cancellation of an activity. So one task owns the connection, and any other task may call; it then
-gets an ordinary error. All types of the SDK stay in this module and in `server_answers.py`.
+gets an ordinary error. All types of the SDK stay in this folder.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from activities.mcp_client.bounded_http import BoundedTransport
 from activities.mcp_client.call_outcomes import (
@@ -31,25 +31,24 @@ from activities.mcp_client.call_outcomes import (
 )
 from activities.mcp_client.call_progress import CURRENT_CALL, CallInProgress
 from activities.mcp_client.error_output import ErrorOutput
-from activities.mcp_client.server_answers import tool_answer
+from activities.mcp_client.server_requests import answer_of, list_kind, request_of
 from activities.mcp_client.server_settings import McpServer
-from activities.mcp_client.tool_listing import list_tools
+from dsl.model.capabilities import ServerTool
+from dsl.model.tools.offer_names import OfferKind
 from dsl.values import Json
 from dsl.visible import one_line
 
 _MAX_MESSAGE_LENGTH = 2_000
 _CLOSE_TIMEOUT = 10.0
-
-_RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
-    types.CallToolResult | types.InputRequiredResult
-)
+_NO_RESOURCE = -32002
+"""The code of servers before 2026-07-28 for a resource that is not there."""
 
 
 class _Listing(NamedTuple):
-    """The tools of a server at a time."""
+    """What a server offers of a kind at a time."""
 
     begun: float
-    tools: FoundServerTools
+    offers: FoundServerTools
 
 
 class McpConnection:
@@ -62,8 +61,9 @@ class McpConnection:
         self._stop = asyncio.Event()
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._owner: asyncio.Task[None] | None = None
-        self._listing: _Listing | None = None
-        self._listing_changed = False
+        self._listings: dict[OfferKind, _Listing] = {}
+        self._changed: set[OfferKind] = set()
+        """What the server lists differently since the last listing."""
         self._one_listing = asyncio.Lock()
         self._retired = False
         self._calls: set[CallInProgress] = set()
@@ -108,30 +108,31 @@ class McpConnection:
         if self._owner is not None:
             await asyncio.wait([self._owner], timeout=_CLOSE_TIMEOUT)
 
-    async def tools(self, max_age: float) -> FoundServerTools:
-        """Return the tools that the server offers, from a listing that is not older.
+    async def offers(self, kind: OfferKind, max_age: float) -> FoundServerTools:
+        """Return what the server offers of a kind, from a listing that is not older.
 
         Raises:
             ServerUnreachable: It does not answer.
         """
         oldest = monotonic() - max_age
         async with self._one_listing:
-            known = self._listing
-            if known is not None and known.begun >= oldest and not self._listing_changed:
-                return known.tools
+            known = self._listings.get(kind)
+            if known is not None and known.begun >= oldest and kind not in self._changed:
+                return known.offers
             self._check_use()
             try:
                 async with asyncio.timeout(self._server.section.start_timeout):
-                    self._listing = await self._listed()
+                    self._listings[kind] = await self._listed(kind)
             except (MCPError, ValidationError, TimeoutError) as error:
-                raise ServerUnreachable(self._message("does not list its tools", error)) from None
-            return self._listing.tools
+                did = f"does not list its {kind}s"
+                raise ServerUnreachable(self._message(did, error)) from None
+            return self._listings[kind].offers
 
-    async def call(self, tool: str, arguments: Json, seconds: float) -> ToolAnswer:
-        """Call a tool; cancelling the task cancels the call on the server.
+    async def call(self, offer: ServerTool, arguments: Json, seconds: float) -> ToolAnswer:
+        """Call a tool, or read what it stands for; cancelling the task cancels it on the server.
 
         Args:
-            tool: As the server names it.
+            offer: As the server lists it.
             arguments: Checked by the caller.
             seconds: Time limit.
 
@@ -143,12 +144,11 @@ class McpConnection:
         """
         client = await asyncio.shield(self._ready)
         self._check_use()
-        params = types.CallToolRequestParams(name=tool, arguments=arguments)
+        request, form = request_of(offer, arguments)
         with self._in_progress() as call:
             try:
                 async with asyncio.timeout(seconds):
-                    request = types.CallToolRequest(params=params)
-                    result = await client.session.send_request(request, _RESULT)
+                    result = await client.session.send_request(request, form)
             except TimeoutError as error:
                 did = f"did not answer within {seconds:g} s"
                 raise CallLost(self._message(did, error)) from None
@@ -158,7 +158,7 @@ class McpConnection:
                 raise self._failure(error, call) from None
         if isinstance(result, types.InputRequiredResult):
             raise InputAsked(_question_of(result))
-        answer = tool_answer(result)
+        answer = answer_of(result)
         if answer.failed and call.question is not None:
             raise InputAsked(call.question)
         return answer
@@ -194,25 +194,22 @@ class McpConnection:
                 return McpCallRefused(self._message("refused the call", error, call.status))
             case "unknown":
                 pass
-        if error.code in (types.METHOD_NOT_FOUND, types.INVALID_PARAMS):
+        if error.code in (types.METHOD_NOT_FOUND, types.INVALID_PARAMS, _NO_RESOURCE):
             return McpCallRefused(self._message("refused the call", error))
         closed = error.code in (types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT)
         what = "ended during the call" if closed else "failed during the call"
         return CallLost(self._message(what, error))
 
-    async def _listed(self) -> "_Listing":
+    async def _listed(self, kind: OfferKind) -> "_Listing":
         client = await asyncio.shield(self._ready)
-
-        async def page_at(cursor: str | None) -> types.ListToolsResult:
-            params = types.PaginatedRequestParams(cursor=cursor)
-            return await client.session.list_tools(params=params)
-
         begun = monotonic()
-        self._listing_changed = False  # a change that is announced from here on counts
+        self._changed.discard(kind)  # a change that is announced from here on counts
         try:
-            return _Listing(begun, await list_tools(page_at))
+            return _Listing(
+                begun, await list_kind(client.session, client.server_capabilities, kind)
+            )
         except BaseException:
-            self._listing_changed = True
+            self._changed.add(kind)
             raise
 
     async def _own(self) -> None:
@@ -278,8 +275,15 @@ class McpConnection:
         )
 
     async def _noticed(self, message: object) -> None:
-        if isinstance(message, types.ToolListChangedNotification):
-            self._listing_changed = True
+        match message:
+            case types.ToolListChangedNotification():
+                self._changed.add("tool")
+            case types.ResourceListChangedNotification():
+                self._changed.add("resource")
+            case types.PromptListChangedNotification():
+                self._changed.add("prompt")
+            case _:
+                pass
 
     def _message(self, what: str, error: BaseException, status: int | None = None) -> str:
         """Say what happened, with the reason that the server or the system gives."""

@@ -13,6 +13,7 @@ from pydantic_core import to_jsonable_python
 from activities.mcp_client.call_outcomes import ToolAnswer, UnusableTool
 from dsl.json_schema.schema_grammar import grammar_fault
 from dsl.model.capabilities import ServerTool
+from dsl.model.tools.offer_names import kind_of_offer
 from dsl.values import Json
 from dsl.visible import visible
 
@@ -27,9 +28,11 @@ _MAX_NAME_LENGTH = 128
 
 def server_tool(tool: types.Tool) -> ServerTool | UnusableTool:
     """Return a listed tool, or why it cannot be offered."""
-    name = visible(tool.name[: _MAX_NAME_LENGTH + 1])[:_MAX_NAME_LENGTH]
-    if name != tool.name or not name or any(one.isspace() for one in name):
+    name = shown_name(tool.name)
+    if not is_usable_name(tool.name):
         return UnusableTool(name, "its name is empty, too long, or not printable")
+    if kind_of_offer(name) != "tool":
+        return UnusableTool(name, "its name is that of a resource or prompt")
     size = len(tool.model_dump_json(by_alias=True, exclude_none=True).encode())
     if size > MAX_TOOL_SIZE:
         return UnusableTool(name, f"it has {size} bytes, more than {MAX_TOOL_SIZE}")
@@ -50,6 +53,16 @@ def server_tool(tool: types.Tool) -> ServerTool | UnusableTool:
     return listed
 
 
+def shown_name(name: str) -> str:
+    """Return a name for messages."""
+    return visible(name[: _MAX_NAME_LENGTH + 1])[:_MAX_NAME_LENGTH]
+
+
+def is_usable_name(name: str) -> bool:
+    """Return whether documents and models can use a name as it is."""
+    return bool(name) and shown_name(name) == name and not any(one.isspace() for one in name)
+
+
 def _sorted(schema: Json) -> Json:
     """Return it with sorted keys: servers send them in any order."""
     return json.loads(json.dumps(schema, sort_keys=True))
@@ -65,15 +78,21 @@ def tool_answer(result: types.CallToolResult) -> ToolAnswer:
 
 
 def _text(parts: Iterable[types.ContentBlock]) -> str:
-    text = visible("\n".join(map(_part, parts)))
+    return cut_text("\n".join(map(part_text, parts)), MAX_TEXT)
+
+
+def cut_text(given: str, size: int) -> str:
+    """Return a text visible, and cut off after some bytes."""
+    text = visible(given)
     encoded = text.encode()
-    if len(encoded) <= MAX_TEXT:
+    if len(encoded) <= size:
         return text
-    kept = encoded[:MAX_TEXT].decode(errors="ignore")
+    kept = encoded[:size].decode(errors="ignore")
     return f"{kept}\n[cut off: {len(encoded) - len(kept.encode())} more bytes]"
 
 
-def _part(part: types.ContentBlock) -> str:
+def part_text(part: types.ContentBlock) -> str:
+    """Return the text of a part, or what it is."""
     match part:
         case types.TextContent(text=text):
             return text

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from activities.mcp_client.call_outcomes import (
     FoundServerTools,
@@ -16,6 +16,7 @@ from activities.mcp_client.tool_difference import differences
 from dsl.errors import listed
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
 from dsl.model.capabilities import ServerListing, ServerTool
+from dsl.model.tools.offer_names import OfferKind, kind_of_offer
 from dsl.model.tools.tool_digests import digest_of_tool
 from dsl.values import Json
 
@@ -79,10 +80,11 @@ class McpServers:
         while True:
             connection, reused = await self._connection(server)
             try:
-                offered = await connection.tools(0.0 if ask_first else MAX_LISTING_AGE)
+                max_age = 0.0 if ask_first else MAX_LISTING_AGE
+                offered = await connection.offers(kind_of_offer(tool), max_age)
                 by_name = {one.name: one for one in offered.tools}
                 current = self._current(server, tool, by_name, digest)
-                answer = await connection.call(tool, arguments, seconds)
+                answer = await connection.call(current, arguments, seconds)
             except ServerUnreachable:
                 dropped = connection.is_retired  # because of another call
                 self._drop(server, connection)
@@ -92,13 +94,17 @@ class McpServers:
                 return _checked(answer, current)
 
     async def list_tools(self, server: str) -> FoundServerTools:
-        """Return what a server offers now.
+        """Return what a server offers now: tools, resources and prompts.
 
         Raises:
             ServerUnreachable: It cannot be started or reached, or does not answer.
         """
         connection, _ = await self._connection(server)
-        return await connection.tools(0.0)
+        found = [await connection.offers(kind, 0.0) for kind in get_args(OfferKind)]
+        return FoundServerTools(
+            tuple(tool for one in found for tool in one.tools),
+            tuple(unusable for one in found for unusable in one.left_out),
+        )
 
     async def close(self) -> None:
         """End all connections, and the servers that are commands."""
@@ -114,7 +120,7 @@ class McpServers:
         current = offered.get(tool)
         if current is None:
             raise ToolDrifted(
-                f"the MCP server {server!r} has no tool {tool!r} any more; it has "
+                f"the MCP server {server!r} has no {kind_of_offer(tool)} {tool!r} any more; it has "
                 f"{listed(offered)}. Run `coterie tools refresh {server}` and start a new run"
             )
         if digest is None or digest_of_tool(current) == digest:

@@ -1,13 +1,14 @@
 """What a new listing of an MCP server changed."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from activities.mcp_client.call_outcomes import UnusableTool
 from activities.mcp_client.tool_difference import differences
 from coterie.text.problems import counted
 from dsl.model.capabilities import ServerListing, ServerTool
+from dsl.model.tools.offer_names import OfferKind, kind_of_offer, matches_offer
 from dsl.values import Json
 
 
@@ -22,8 +23,10 @@ def overridden_entries(entries: Iterable[str], tools: Sequence[str]) -> Iterator
     """Yield the entries that match tools, and count for none of them."""
     before: list[str] = []
     for entry in entries:
-        matched = [tool for tool in tools if fnmatchcase(tool, entry)]
-        first = [next((one for one in before if fnmatchcase(tool, one)), None) for tool in matched]
+        matched = [tool for tool in tools if matches_offer(tool, entry)]
+        first = [
+            next((one for one in before if matches_offer(tool, one)), None) for tool in matched
+        ]
         if matched and first[0] is not None and None not in first:
             yield OverriddenEntry(entry, first[0])
         before.append(entry)
@@ -62,7 +65,10 @@ class RefreshedListing(NamedTuple):
         """Yield the changes for people."""
         old, new = self._tools(self.before), self._tools(self.now)
         unchanged = self.before is not None and old == new
-        yield f"{self.server}: {counted(len(new), 'tool')}" + (", unchanged" if unchanged else "")
+        counts = Counter(map(kind_of_offer, new))
+        others = [counted(counts[kind], kind) for kind in get_args(OfferKind) if counts[kind]]
+        shown = ", ".join(others) or counted(0, "tool")
+        yield f"{self.server}: {shown}" + (", unchanged" if unchanged else "")
         for name in new:
             if name not in old:
                 yield f"  + {name}"

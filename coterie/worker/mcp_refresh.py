@@ -1,7 +1,6 @@
 """List the tools of MCP servers anew, and record them for the compiler."""
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
 from activities.mcp_client.call_outcomes import ServerUnreachable
 from activities.mcp_client.server_pool import McpServers
@@ -16,6 +15,7 @@ from coterie.settings import Settings
 from coterie.worker.surroundings import mcp_servers_of
 from dsl.errors import listed, nearest
 from dsl.model.capabilities import ServerListing
+from dsl.model.tools.offer_names import matches_offer
 from dsl.model.tools.tool_digests import digest_of_place
 
 
@@ -80,7 +80,7 @@ async def _one(name: str, trusted: TrustedConfig, servers: McpServers) -> Refres
     unmatched = tuple(
         pattern
         for pattern in trusted.mcp_servers[name].tools
-        if not any(fnmatchcase(tool.name, pattern) for tool in tools)
+        if not any(matches_offer(tool.name, pattern) for tool in tools)
     )
     entries = trusted.mcp_servers[name].tools
     overridden = tuple(overridden_entries(entries, [tool.name for tool in tools]))

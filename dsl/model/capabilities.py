@@ -6,7 +6,7 @@ The compiler checks a document against this; the world implements it. Pure data,
 
 from typing import Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
 from dsl.values import Frozen, Json
 
@@ -42,7 +42,7 @@ class SkillContract(Frozen):
 
 
 class ServerTool(Frozen):
-    """A tool of an MCP server, as the server lists it."""
+    """A tool of an MCP server as the server lists it, or one that reads a resource or prompt."""
 
     name: str
     description: str = ""
@@ -50,6 +50,14 @@ class ServerTool(Frozen):
     output_schema: Json | None = None
     hints: Json = Field(default_factory=dict[str, JsonValue])
     """What the server says of its effects; nothing relies on it."""
+    uri: str = ""
+    """Of a resource: its URI, or the template of its URI."""
+
+    @model_serializer(mode="wrap")
+    def _without_absent_uri(self, handler: SerializerFunctionWrapHandler) -> Json:
+        """Leave out an empty URI, so that the digests of tools stay the same."""
+        written: Json = handler(self)
+        return written if self.uri else {key: written[key] for key in written if key != "uri"}
 
 
 class ServerListing(Frozen):

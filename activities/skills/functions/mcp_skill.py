@@ -44,7 +44,7 @@ class McpSkill:
     @property
     def effect(self) -> Effect:
         """What a repeated call does, by the worker's configuration; its server has no say."""
-        return self.servers.servers[self.server].section.terms_of(self.tool).effect or "once"
+        return self.servers.servers[self.server].section.effect_of(self.tool)
 
     async def call(self, value: JsonValue, context: SkillContext) -> JsonValue:
         """Call the tool, if it has not changed since the plan was compiled.

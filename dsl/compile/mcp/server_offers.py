@@ -15,6 +15,7 @@ from dsl.model.capabilities import (
     ServerTool,
 )
 from dsl.model.sections.mcp_document import McpServerSection
+from dsl.model.tools.offer_names import kind_of_offer
 from dsl.model.tools.tool_digests import digest_of_place, digest_of_tool
 from dsl.values import Json
 
@@ -50,7 +51,7 @@ def server_of(tool: str) -> str:
 def contract_of(server: str, section: McpServerSection, tool: ServerTool) -> McpContract:
     """Return the contract of one tool of a server."""
     terms = section.terms_of(tool.name)
-    effect = terms.effect or "once"
+    effect = section.effect_of(tool.name)
     return McpContract(
         name=f"{server}/{tool.name}",
         description=tool.description,
@@ -59,9 +60,18 @@ def contract_of(server: str, section: McpServerSection, tool: ServerTool) -> Mcp
         output_schema=tool.output_schema or {},
         timeout=terms.timeout or section.timeout,
         retries=0 if effect == "once" else _RETRIES if terms.retries is None else terms.retries,
-        labels=STRICTEST if terms.labels is None else terms.labels,
+        labels=_labels(tool) if terms.labels is None else terms.labels,
         listing=digest_of_tool(tool),
     )
+
+
+def _labels(tool: ServerTool) -> tuple[Label, ...]:
+    """Return the labels of an offer that the worker's configuration says nothing about.
+
+    A resource or prompt without arguments sends nothing out.
+    """
+    sends = kind_of_offer(tool.name) == "tool" or bool(tool.input_schema.get("properties"))
+    return STRICTEST if sends else ("untrusted",)
 
 
 def _closed(schema: Json) -> Json:

@@ -105,7 +105,7 @@ class _Expansion:
         if contracts is None:
             return
         plain = {one.name.partition("/")[2]: one for one in contracts}
-        if not plain:
+        if not plain or not (section.include or any(is_included(section, one) for one in plain)):
             path: NodePath = ("tools", name, "mcp")
             details = server_without_tools(section.mcp or "")
             self.problems.note("E204", self.tree.find(path).mark, path, details)

@@ -1,12 +1,12 @@
 """The section `worker.mcp_servers`: the MCP servers whose tools documents may use."""
 
-from fnmatch import fnmatchcase
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from dsl.model.capabilities import Effect, Label
 from dsl.model.sections.variable_names import VariableName
+from dsl.model.tools.offer_names import kind_of_offer, matches_offer
 from dsl.values import MAX_COMMAND_TIMEOUT, Frozen, Timeout, misfit
 
 ServerName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,40}$")]
@@ -18,9 +18,11 @@ class McpToolTerms(Frozen):
     """What the worker trusts tools of a server with, beyond the strictest terms."""
 
     effect: Effect | None = None
-    """What a repeated call does. Default: `once`, whatever the server says."""
+    """What a repeated call does. Default: `once` for tools, whatever the server says; `read` for
+    resources and prompts."""
     labels: tuple[Label, ...] | None = None
-    """Default: `untrusted` and `egress`."""
+    """Default: `untrusted` and `egress`; without `egress` for resources and prompts that take no
+    arguments."""
     timeout: Timeout | None = Field(default=None, le=MAX_COMMAND_TIMEOUT)
     """Time limit of one attempt. Default: that of the server."""
     retries: int | None = Field(default=None, ge=0, le=100)
@@ -72,9 +74,14 @@ class McpServerSection(Frozen):
     def terms_of(self, tool: str) -> McpToolTerms:
         """Return the terms of one of its tools."""
         for pattern, terms in self.tools.items():
-            if fnmatchcase(tool, pattern):
+            if matches_offer(tool, pattern):
                 return terms
         return McpToolTerms()
+
+    def effect_of(self, tool: str) -> Effect:
+        """Return what a repeated call does: the protocol only reads resources and prompts."""
+        default = "once" if kind_of_offer(tool) == "tool" else "read"
+        return self.terms_of(tool).effect or default
 
     @property
     def secrets(self) -> tuple[str, ...]:

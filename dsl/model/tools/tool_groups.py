@@ -5,8 +5,8 @@ The compiler adds a tool for each member; a persona that names the group offers 
 
 import re
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 
+from dsl.model.tools.offer_names import kind_of_offer, matches_offer
 from dsl.model.tools.tool_section import ToolSection
 
 
@@ -21,8 +21,10 @@ def member_name(group: str, tool: str) -> str:
 
 
 def is_included(section: ToolSection, tool: str) -> bool:
-    """Return whether a tool of the server belongs to the group."""
-    return not section.include or any(fnmatchcase(tool, one) for one in section.include)
+    """Return whether an offer of the server belongs to the group: without `include`, every tool."""
+    if not section.include:
+        return kind_of_offer(tool) == "tool"
+    return any(matches_offer(tool, one) for one in section.include)
 
 
 def tool_groups(tools: Mapping[str, ToolSection]) -> dict[str, tuple[str, ...]]:

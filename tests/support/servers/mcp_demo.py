@@ -108,6 +108,27 @@ def remove(sure: Annotated[Confirm, Resolve(question)]) -> str:
     return f"removed: {sure.sure}"
 
 
+@server.resource("demo://notes", name="my notes", description="What is to do.")
+def notes() -> str:
+    noted("notes")
+    return "buy milk\x1b[2J"
+
+
+@server.resource("demo://picture", name="picture", mime_type="image/png")
+def stored_picture() -> bytes:
+    return b"\x89PNG 123"
+
+
+@server.resource("demo://days/{day}", name="day")
+def weather(day: str) -> str:
+    return f"{day}: rain"
+
+
+@server.prompt(description="Asks for a review.")
+def review(topic: str, tone: str = "plain") -> list[str]:
+    return [f"Review {topic}.", f"Be {tone}.\x1b[2J"]
+
+
 if __name__ == "__main__":
     (FOLDER / "pid").write_text(str(os.getpid()))
     if len(sys.argv) > 2:

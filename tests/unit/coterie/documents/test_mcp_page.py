@@ -20,7 +20,7 @@ Ran = Callable[..., tuple[int, str, str]]
 def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ran:
     """Runs a command in a folder with the files of the page."""
     blocks = re.findall(r"```yaml\n# (\S+)\n(.*?)```", text("mcp-tools.md"), re.DOTALL)
-    assert tuple(name for name, _ in blocks) == ("coterie.yml", "team.yml")
+    assert tuple(name for name, _ in blocks) == ("coterie.yml", "team.yml", "notes.yml")
     for name, content in blocks:
         (tmp_path / name).write_text(content)
     monkeypatch.chdir(tmp_path)
@@ -38,7 +38,7 @@ def test_the_page_does_what_it_says(ran: Ran, tmp_path: Path) -> None:
         compile_target(load({}, tmp_path), "team.yml")
     assert [one.code for one in caught.value.problems] == ["E509"]
     (tmp_path / "mcp_server_time.py").write_text("raise SystemExit('from the workspace')")
-    (shown,) = re.findall(r"```text\n(.*?)```", text("mcp-tools.md"), re.DOTALL)
+    shown, _ = re.findall(r"```text\n(.*?)```", text("mcp-tools.md"), re.DOTALL)
     assert ran("tools", "refresh") == (0, shown, "")
     assert ran("validate", "team.yml")[0] == 0
     code, out, _ = ran("tools", "show", "clock", "--of", "team.yml", "--json")
@@ -46,6 +46,25 @@ def test_the_page_does_what_it_says(ran: Ran, tmp_path: Path) -> None:
     given = '{"timezone": "UTC"}'
     code, out, _ = ran("tools", "call", "time/get_current_time", "--arguments", given)
     assert (code, json.loads(out)["timezone"]) == (0, "UTC")
+
+
+def test_resources_and_prompts_are_listed_used_and_read_as_the_page_says(
+    ran: Ran, tmp_path: Path
+) -> None:
+    page = text("mcp-tools.md")
+    (server,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "notes_server.py").write_text(server)
+    (configured,) = re.findall(r"^    notes: .*\n", page, re.MULTILINE)
+    (tmp_path / "coterie.yml").write_text(f"worker:\n  mcp_servers:\n{configured}")
+    _, shown = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    assert ran("tools", "refresh") == (0, shown, "")
+    assert ran("validate", "notes.yml")[0] == 0
+    given = '{"day": "monday"}'
+    code, out, _ = ran("tools", "call", "notes/resource:day", "--arguments", given)
+    assert (code, out.strip().strip('"')) == (0, "monday: rain")
+    code, out, _ = ran("tools", "show", "notes_prompt_summary", "--of", "notes.yml", "--json")
+    shown = json.loads(out)
+    assert (code, shown["effect"], shown["labels"]) == (0, "read", ["untrusted", "egress"])
 
 
 def test_a_refresh_shows_what_has_changed_and_another_command_needs_another_one(

@@ -21,6 +21,7 @@ worker:
         "search_*": { effect: read, labels: [private], retries: 5 }
         delete: { timeout: 5s }
     bare: { command: [bare] }
+    books: { command: [books], tools: { "*": { effect: once }, "resource:*": { labels: [] } } }
     moved: { command: [elsewhere] }
 """
 BASE = """
@@ -54,10 +55,16 @@ TOOLS = (
     tool("search.issues", description="Finds issues."),
     tool("search_issues", output_schema={"type": "object", "properties": {"total": {}}}),
     tool("delete", hints={"read_only_hint": True, "destructive_hint": False}),
+    tool("resource:search_help", uri="hub://help", input_schema={"type": "object"}),
+    tool("resource:search_page", uri="hub://page/{page}"),
+    tool("prompt:search_well"),
 )
 LISTINGS = {
     "hub": ServerListing(
         configuration=digest_of_place(McpServerSection(command=("hub",))), tools=TOOLS
+    ),
+    "books": ServerListing(
+        configuration=digest_of_place(McpServerSection(command=("books",))), tools=TOOLS[-3:]
     ),
     "moved": ServerListing(configuration="of another command", tools=TOOLS),
 }
@@ -94,6 +101,39 @@ def test_hints_of_a_server_relax_nothing() -> None:
     assert made.terms is not None
     assert (made.terms.effect, made.terms.timeout, made.terms.retries) == ("once", 5, 0)
     assert made.labels == ("untrusted", "egress")
+
+
+@pytest.mark.parametrize(
+    ("name", "effect", "labels"),
+    [
+        ("hub/resource:search_help", "read", ("untrusted",)),
+        ("hub/resource:search_page", "read", ("untrusted", "egress")),
+        ("hub/prompt:search_well", "read", ("untrusted", "egress")),
+        ("books/resource:search_page", "read", ()),
+        ("books/prompt:search_well", "read", ("untrusted", "egress")),
+    ],
+)
+def test_a_resource_and_a_prompt_read_and_are_untrusted_until_an_entry_names_their_kind(
+    name: str, effect: str, labels: tuple[str, ...]
+) -> None:
+    made = compiled(f't: {{ mcp: "{name}" }}').plan.tools["t"]
+    assert made.terms is not None
+    assert (made.terms.effect, made.labels) == (effect, labels)
+    assert made.terms.retries == 2
+
+
+def test_a_group_has_resources_and_prompts_only_by_a_glob_of_their_kind() -> None:
+    plan = compiled('hub: { mcp: hub, include: ["search_c*", "prompt:*"] }', "tools: [hub]").plan
+    assert list(plan.tools) == ["hub_search_code", "hub_prompt_search_well"]
+    plan = compiled('hub: { mcp: hub, include: ["*_c*", "resource:*_help"] }', "tools: [hub]").plan
+    assert list(plan.tools) == ["hub_search_code", "hub_resource_search_help"]
+
+
+def test_the_uri_of_a_resource_belongs_to_its_contract_and_a_tool_has_none() -> None:
+    one, other = tool("resource:a", uri="a://1"), tool("resource:a", uri="a://2")
+    assert digest_of_tool(one) != digest_of_tool(other)
+    assert "uri" not in tool("a").model_dump()
+    assert ServerTool.model_validate(one.model_dump()) == one
 
 
 def test_another_listing_is_another_contract() -> None:
@@ -145,6 +185,7 @@ def test_two_members_of_one_name_are_a_problem() -> None:
     [
         ("{ mcp: hud/x }", ("E204", 14, 13, "unknown MCP server 'hud'")),
         ("{ mcp: hub/serch_code }", ("E204", 14, 13, "unknown MCP tool 'hub/serch_code'")),
+        ("{ mcp: books }", ("E204", 14, 13, "the MCP server 'books' has no tools")),
         ("{ mcp: hub, include: [find_*] }", ("E204", 14, 28, "unknown MCP tool 'find_*'")),
         (
             "{ mcp: bare/x }",

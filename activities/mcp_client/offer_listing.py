@@ -1,0 +1,71 @@
+"""Read what a server offers, page by page and within bounds."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from hashlib import sha256
+from typing import Generic, NamedTuple, TypeVar
+
+from activities.mcp_client.call_outcomes import FoundServerTools, UnusableTool
+from dsl.model.capabilities import ServerTool
+from dsl.model.tools.offer_names import OfferKind
+
+MAX_TOOLS = 1_000
+"""Tools of one server, and as many resources and prompts; further ones are not read."""
+
+_MAX_PAGES = 100
+_MAX_LEFT_OUT = 100
+
+T = TypeVar("T")
+
+
+class OfferPage(NamedTuple, Generic[T]):
+    """A page of a list."""
+
+    items: Sequence[T]
+    next_cursor: str | None
+
+
+async def list_offers(
+    page_at: Callable[[str | None], Awaitable[OfferPage[T]]],
+    offer_of: Callable[[T], ServerTool | UnusableTool],
+    kind: OfferKind,
+) -> FoundServerTools:
+    """Return what all pages offer, and what cannot be offered; stop at the bounds.
+
+    Args:
+        page_at: Asks the server for the page at a cursor; None for the first page.
+        offer_of: Returns an item as a tool.
+        kind: What is listed.
+    """
+    found: dict[str, ServerTool] = {}
+    left_out: list[UnusableTool] = []
+    seen = 0
+    cursor: str | None = None
+    for _ in range(_MAX_PAGES):
+        page = await page_at(cursor)
+        for item in page.items[: MAX_TOOLS - seen]:
+            match offer_of(item):
+                case ServerTool() as known:
+                    own = _with_own_name(known, found)
+                    found[own.name] = own
+                case UnusableTool() as unusable:
+                    left_out.append(unusable)
+        seen += len(page.items)
+        cursor = page.next_cursor
+        if seen > MAX_TOOLS or (seen == MAX_TOOLS and cursor is not None):
+            why = f"the server has more than {MAX_TOOLS} {kind}s"
+            left_out.insert(0, UnusableTool("...", why))
+        if seen >= MAX_TOOLS or cursor is None:
+            break
+    if len(left_out) > _MAX_LEFT_OUT:
+        more = len(left_out) - _MAX_LEFT_OUT
+        left_out[_MAX_LEFT_OUT:] = [UnusableTool("...", f"and {more} more")]
+    return FoundServerTools(tuple(found.values()), tuple(left_out))
+
+
+def _with_own_name(offer: ServerTool, found: dict[str, ServerTool]) -> ServerTool:
+    """Tell a resource from another one of the same name by its URI."""
+    same = found.get(offer.name)
+    if same is None or same.uri == offer.uri:
+        return offer
+    suffix = sha256(offer.uri.encode()).hexdigest()[:8]
+    return offer.model_copy(update={"name": f"{offer.name}-{suffix}"})

@@ -1,0 +1,144 @@
+"""What is asked of an MCP server: its lists, and a call of what it offers."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple, TypeVar, assert_never
+
+import mcp_types as types
+from mcp import ClientSession, MCPError
+from pydantic import TypeAdapter
+
+from activities.mcp_client.call_outcomes import FoundServerTools, ToolAnswer, UnusableTool
+from activities.mcp_client.offer_listing import OfferPage, list_offers
+from activities.mcp_client.resource_offers import (
+    prompt_answer,
+    prompt_offer,
+    resource_answer,
+    resource_offer,
+    resource_uri,
+)
+from activities.mcp_client.server_answers import server_tool, tool_answer
+from dsl.model.capabilities import ServerTool
+from dsl.model.tools.offer_names import PROMPT, OfferKind, kind_of_offer
+from dsl.values import Json
+
+T = TypeVar("T")
+P = TypeVar("P", bound=types.PaginatedResult)
+
+Result = (
+    types.CallToolResult
+    | types.ReadResourceResult
+    | types.GetPromptResult
+    | types.InputRequiredResult
+)
+
+_TOOL: TypeAdapter[Result] = TypeAdapter(types.CallToolResult | types.InputRequiredResult)
+_RESOURCE: TypeAdapter[Result] = TypeAdapter(types.ReadResourceResult | types.InputRequiredResult)
+_PROMPT: TypeAdapter[Result] = TypeAdapter(types.GetPromptResult | types.InputRequiredResult)
+
+
+class ServerRequest(NamedTuple):
+    """A request, and the form of its result."""
+
+    request: types.Request[Any, Any]
+    form: TypeAdapter[Result]
+
+
+def request_of(offer: ServerTool, arguments: Json) -> ServerRequest:
+    """Return the request that calls a tool, reads a resource or gets a prompt."""
+    match kind_of_offer(offer.name):
+        case "tool":
+            params = types.CallToolRequestParams(name=offer.name, arguments=arguments)
+            return ServerRequest(types.CallToolRequest(params=params), _TOOL)
+        case "resource":
+            wanted = types.ReadResourceRequestParams(uri=resource_uri(offer, arguments))
+            return ServerRequest(types.ReadResourceRequest(params=wanted), _RESOURCE)
+        case "prompt":
+            texts = {key: value for key, value in arguments.items() if isinstance(value, str)}
+            name = offer.name.removeprefix(PROMPT)
+            prompt = types.GetPromptRequestParams(name=name, arguments=texts)
+            return ServerRequest(types.GetPromptRequest(params=prompt), _PROMPT)
+        case _ as never:
+            assert_never(never)
+
+
+def answer_of(
+    result: types.CallToolResult | types.ReadResourceResult | types.GetPromptResult,
+) -> ToolAnswer:
+    """Return a result as plain data."""
+    match result:
+        case types.CallToolResult():
+            return tool_answer(result)
+        case types.ReadResourceResult():
+            return resource_answer(result)
+        case types.GetPromptResult():
+            return prompt_answer(result)
+        case _ as never:
+            assert_never(never)
+
+
+async def list_kind(
+    session: ClientSession, has: types.ServerCapabilities, kind: OfferKind
+) -> FoundServerTools:
+    """Return what a server offers of one kind; nothing where it says that it has none.
+
+    Raises:
+        MCPError: It does not list it.
+    """
+    match kind:
+        case "tool":
+            optional = has.resources is not None or has.prompts is not None
+            tools = _pages(session.list_tools, lambda page: page.tools)
+            return await _listed(tools, server_tool, kind, optional=optional)
+        case "resource":
+            if has.resources is None:
+                return FoundServerTools((), ())
+            fixed = _pages(session.list_resources, lambda page: page.resources)
+            open_ones = _pages(
+                session.list_resource_templates, lambda page: page.resource_templates
+            )
+            first = await _listed(fixed, resource_offer, kind, optional=True)
+            second = await _listed(open_ones, resource_offer, kind, optional=True)
+            return joined_offers(first, second)
+        case "prompt":
+            if has.prompts is None:
+                return FoundServerTools((), ())
+            prompts = _pages(session.list_prompts, lambda page: page.prompts)
+            return await _listed(prompts, prompt_offer, kind, optional=True)
+        case _ as never:
+            assert_never(never)
+
+
+def joined_offers(first: FoundServerTools, second: FoundServerTools) -> FoundServerTools:
+    """Return two lists as one; the first of two offers with the same name counts."""
+    names = {one.name for one in first.tools}
+    twice = [one.name for one in second.tools if one.name in names]
+    left_out = (UnusableTool(name, "another resource has the same name") for name in twice)
+    return FoundServerTools(
+        (*first.tools, *(one for one in second.tools if one.name not in names)),
+        (*first.left_out, *second.left_out, *left_out),
+    )
+
+
+def _pages(
+    ask: Callable[..., Awaitable[P]], items: Callable[[P], Sequence[T]]
+) -> Callable[[str | None], Awaitable[OfferPage[T]]]:
+    async def page_at(cursor: str | None) -> OfferPage[T]:
+        page = await ask(params=types.PaginatedRequestParams(cursor=cursor))
+        return OfferPage(items(page), page.next_cursor)
+
+    return page_at
+
+
+async def _listed(
+    page_at: Callable[[str | None], Awaitable[OfferPage[T]]],
+    offer_of: Callable[[T], ServerTool | UnusableTool],
+    kind: OfferKind,
+    *,
+    optional: bool,
+) -> FoundServerTools:
+    try:
+        return await list_offers(page_at, offer_of, kind)
+    except MCPError as error:
+        if optional and error.code == types.METHOD_NOT_FOUND:
+            return FoundServerTools((), ())
+        raise

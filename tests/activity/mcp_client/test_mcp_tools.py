@@ -26,7 +26,7 @@ from tests.support.servers.mcp_tools import (
     listing_of,
     mcp_servers,
 )
-from tests.support.skills import environment, said
+from tests.support.skills import MAX_WAIT, environment, said
 
 READ = {"effect": "read"}
 
@@ -171,7 +171,9 @@ async def test_a_cancelled_call_is_cancelled_on_the_server(demo: Demo) -> None:
     with pytest.raises(asyncio.CancelledError):
         await calling
     assert await call_tool(demo.servers, "demo/add", demo.digests["add"], {"a": 1}) == {"total": 2}
-    assert "slow cancelled" in ledger(demo.folder)
+    async with asyncio.timeout(MAX_WAIT):
+        while "slow cancelled" not in ledger(demo.folder):
+            await asyncio.sleep(0.01)  # between two looks
 
 
 async def test_a_question_of_a_tool_is_a_failure_with_its_words(demo: Demo) -> None:

@@ -52,8 +52,8 @@ def note(text: str) -> str:
 
 @server.tool(structured_output=False)
 async def slow(fifo: str) -> str:
-    await asyncio.to_thread(Path(fifo).write_text, "began")
     try:
+        await asyncio.to_thread(Path(fifo).write_text, "began")
         await asyncio.sleep(600)
     except BaseException:
         noted("slow cancelled")

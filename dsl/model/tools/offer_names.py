@@ -1,7 +1,7 @@
 """Names of what an MCP server offers: tools, resources and prompts.
 
 A tool has its own name. The others have a prefix, which no tool may have, and a glob reaches them
-only with that prefix: whoever wrote `*` for tools has not trusted anything else.
+only with that prefix: `*` relaxes or includes tools and nothing else.
 """
 
 from fnmatch import fnmatchcase

@@ -71,17 +71,17 @@ async def run_steps(
         progress.started = None
         if scope.state.progress.cleared_labels:
             forget_clearances(place.at(step.name).key, scope.state)
-        _leave_if_handed_off(place.at(step.name), scope, outcome)
+        _leave_if_handed_off(step, place, scope, outcome)
     sequences.pop(key, None)
     if failed is None and outcome.status == "failure":
         return Outcome.succeeded(outcome.data)  # `on_failure: continue` does not fail the block
     return failed or outcome
 
 
-def _leave_if_handed_off(place: Location, scope: Scope, outcome: Outcome) -> None:
+def _leave_if_handed_off(step: Step, place: Location, scope: Scope, outcome: Outcome) -> None:
     """Leave the team if the step's agent has handed over to another one."""
     handoffs = scope.state.progress.handoffs
-    cause = handoffs.pop(place.key, None) if handoffs else None
+    cause = handoffs.pop(place.at(step.name).key, None) if handoffs else None
     if cause is not None and outcome.success:
         raise Redirected(cause.team, cause)
 

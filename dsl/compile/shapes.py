@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from dsl.compile.shape_problems import ShapeProblem
 from dsl.model.document import SystemDocument
+from dsl.model.steps import PersonaDocument
 from dsl.problem_details import (
     key_meant,
 )
@@ -25,6 +26,7 @@ Document = TypeVar("Document", bound=BaseModel)
 
 def shaped(tree: Node, problems: Problems) -> tuple[SystemDocument | None, Node]:
     """Return the typed document, and the tree without the misfits."""
+    PersonaDocument.model_rebuild()  # first, so that the document's validator is made of it
     return fitted(tree, SystemDocument, problems)
 
 

@@ -180,7 +180,7 @@ class SystemDocument(Frozen):
     include: tuple[str, ...] = ()
     """Files whose personas, teams, tools and settings belong to this document: paths and globs,
     relative to this file and below its folder."""
-    llm_config: LlmConfig = LlmConfig()
+    llm_config: LlmConfig = Field(default_factory=LlmConfig)
     orchestration: Orchestration | None = None
     worker: WorkerSection | None = None
     tools: dict[str, ToolSection] = Field(default_factory=dict[str, ToolSection])

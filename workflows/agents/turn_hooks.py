@@ -44,6 +44,8 @@ class TurnHooks:
 
     async def begin(self, turn: int, model: str, inputs: Json) -> HookVerdict:
         """Ask before a turn, and before its first call of a model."""
+        if not self.hooks:
+            return HookVerdict({})
         begun = await self.before_turn(turn)
         if begun.stop is not None:
             return begun
@@ -53,10 +55,14 @@ class TurnHooks:
 
     async def before_turn(self, turn: int) -> HookVerdict:
         """Ask before a turn."""
+        if not self.hooks:
+            return HookVerdict({})
         return await self._ask("before_turn", self.of_agent(turn))
 
     async def before_call(self, turn: int, model: str, inputs: Json) -> HookVerdict:
         """Ask before a call of a model."""
+        if not self.hooks:
+            return HookVerdict({})
         facts: Json = {**self.of_agent(turn), "model": model, "inputs": inputs}
         return await self._ask("before_model_call", facts)
 
@@ -64,6 +70,8 @@ class TurnHooks:
         self, turn: int, model: str, response: AgentResponse
     ) -> tuple[HookVerdict, AgentResponse]:
         """Ask after a call of a model that has an answer; return it as hooks changed it."""
+        if not response.success or not self.hooks:
+            return HookVerdict({}), response
         calls = response.tool_calls
         facts: Json = {
             **self.of_agent(turn),
@@ -71,8 +79,6 @@ class TurnHooks:
             "answer": None if calls else response.data,
             "calls": [_called(call) for call in calls],
         }
-        if not response.success or not self.hooks:
-            return HookVerdict(facts), response
         verdict = await self._ask("after_model_call", facts)
         answer = verdict.facts["answer"]
         if not verdict.changed_by or calls:
@@ -87,6 +93,8 @@ class TurnHooks:
         self, turn: int, answer: JsonValue, calls: Sequence[OpenCall] = ()
     ) -> HookVerdict:
         """Ask after a turn and its calls."""
+        if not self.hooks:
+            return HookVerdict({})
         made: list[JsonValue] = [
             {
                 "tool": call.tool,
@@ -99,8 +107,6 @@ class TurnHooks:
         return await self._ask("after_turn", facts)
 
     async def _ask(self, point: HookPoint, facts: Json) -> HookVerdict:
-        if not self.hooks:
-            return HookVerdict(facts)
         place, scope = self._place, self._scope
         return await ask_hooks(self.hooks, point, facts, place, scope, retries=self._retries)
 

@@ -3,6 +3,7 @@
 from dsl.analysis.bodies import Bodies, is_there
 from dsl.analysis.labels.label_calls import Leak
 from dsl.analysis.labels.label_flow import LabelFlow
+from dsl.analysis.labels.label_sources import labels_of
 from dsl.analysis.labels.points import Source
 from dsl.analysis.teams import Teams
 from dsl.egress.met_labels import KEPT
@@ -18,6 +19,8 @@ def check_labels(
     plan: Plan, graph: Teams, bodies: Bodies, effort: Effort, tree: Node, problems: Problems
 ) -> None:
     """Warn of each such call, with the calls that bring the labels on a way to it."""
+    if not labels_of(plan).issuperset(("egress", *KEPT)):
+        return
     for leak in LabelFlow(plan, graph, bodies, effort).check():
         path = _written_at(leak, tree)
         node = tree.find(path)

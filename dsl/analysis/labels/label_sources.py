@@ -9,7 +9,8 @@ from dsl.model.capabilities import Label
 from dsl.model.plan import Plan
 from dsl.model.steps import AgentStep, ApprovalStep, SkillStep, Step
 from dsl.model.traversal.callable_tools import tools_of
-from dsl.model.traversal.step_lists import step_lists
+from dsl.model.traversal.step_lists import lists_of_plan, step_lists
+from dsl.model.traversal.step_walk import walk
 
 
 def sources(steps: Sequence[Step], plan: Plan, name: str) -> Iterator[Source]:
@@ -35,6 +36,17 @@ def sources(steps: Sequence[Step], plan: Plan, name: str) -> Iterator[Source]:
 def brought(labels: Sequence[Label], place: str, tool: str) -> tuple[Source, ...]:
     """Return what one call brings."""
     return tuple(Source(label, place, tool) for label in KEPT if label in labels)
+
+
+def labels_of(plan: Plan) -> frozenset[Label]:
+    """Return the labels of all that a run may call, whether it comes there or not."""
+    called = [tool.labels for tool in plan.tools.values()]
+    called += [terms.labels for _, terms in hook_terms(plan)]
+    for steps in lists_of_plan(plan):
+        for step, _ in walk(steps, ()):
+            if isinstance(step, SkillStep) and step.terms is not None:
+                called.append(step.terms.labels)
+    return frozenset(label for labels in called for label in labels)
 
 
 def hook_sources(plan: Plan) -> Iterator[Source]:

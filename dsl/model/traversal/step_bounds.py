@@ -75,6 +75,13 @@ BOUNDS_OF_STEPS: Mapping[str, tuple[BoundKey, ...]] = {
 """`{kind: its bounds that a template may give}`."""
 
 
+_PARTS_OF_STEPS: Mapping[str, tuple[tuple[BoundKey, str, tuple[str, ...]], ...]] = {
+    kind: tuple((key, key.path[0], key.path[1:]) for key in keys)
+    for kind, keys in BOUNDS_OF_STEPS.items()
+}
+"""The same, taken apart: every attempt of a step looks for templates."""
+
+
 def bounds_of(step: Step) -> Iterator[tuple[BoundKey, AnyBound]]:
     """Yield the bounds that a step has, templates or not."""
     for key in BOUNDS_OF_STEPS[step.kind]:
@@ -87,11 +94,14 @@ def bounds_of(step: Step) -> Iterator[tuple[BoundKey, AnyBound]]:
 
 def bound_templates(step: Step) -> list[tuple[BoundKey, BoundTemplate]]:
     """Return the bounds of a step that a template gives, with their maxima."""
-    return [
-        (key, bound)
-        for key, bound in bounds_of(step)
-        if isinstance(bound, TemplateBound | TemplateDuration)
-    ]
+    found: list[tuple[BoundKey, BoundTemplate]] = []
+    for key, first, further in _PARTS_OF_STEPS[step.kind]:
+        value: object = getattr(step, first, None)
+        for name in further:
+            value = getattr(value, name, None)
+        if isinstance(value, TemplateBound | TemplateDuration):
+            found.append((key, value))
+    return found
 
 
 def with_bound(step: Step, key: BoundKey, bound: AnyBound) -> Step:

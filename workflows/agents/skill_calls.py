@@ -94,7 +94,7 @@ async def make_call(
     key = SkillCallKey.of(scope.run_id, place.step, count())
     terms = terms or _UNKNOWN
     if terms.effect != "read":
-        state.cached_results.clear()
+        state.forget_reads()
     state.calls += 1
     state.skill_calls += 1
     request = SkillRequest(skill=skill, input=given, key=key, listing=listing, keep=keep)
@@ -111,7 +111,7 @@ async def make_call(
         spent = error.spent
         outcome = Outcome.failed(error.type, error.message)
     if terms.effect != "read":  # again: others may have read in the middle of the effect
-        state.cached_results.clear()
+        state.forget_reads()
     if spent is not None:
         tally.seconds += spent.seconds
         if budgeted:

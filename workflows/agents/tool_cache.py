@@ -1,9 +1,11 @@
 """Results of tools with `cache: run`: the same call gets the first result again.
 
-Only successes of tools that read are kept, and any call with an effect forgets all of them.
+Equal calls that are in progress at once become one call, whose result all get. Only successes of
+tools that read are kept, and any call with an effect forgets all of them.
 """
 
 import json
+from typing import Self
 
 from pydantic import JsonValue
 
@@ -12,7 +14,9 @@ from dsl.model.outcomes import Outcome
 from dsl.model.tools.tool_contract import Tool
 from dsl.tool_loop.call_checks import fingerprint
 from workflows.agents.skill_calls import CalledSkill
-from workflows.core.memory import CachedResult
+from workflows.core.memory import CachedResult, ReadInProgress
+from workflows.core.patches import Patch
+from workflows.core.scope import Scope
 from workflows.core.state import RunState
 
 _MAX_CACHED = 200
@@ -22,46 +26,99 @@ _MAX_SIZE = 4_000
 """Bytes of JSON of a result that the state keeps itself; the worker stores larger ones."""
 
 
-def cached_result(
-    name: str, tool: Tool, given: JsonValue, state: RunState, *, keep: bool
-) -> CalledSkill | None:
-    """Return the result of an equal earlier call.
+class CachedCall:
+    """One call of a tool, which may get the result of an equal one."""
 
-    Args:
-        name: of the tool.
-        tool: its contract.
-        given: its whole input.
-        state: of the run.
-        keep: whether the caller takes the name of a stored result.
-    """
-    if tool.cache is None:
-        return None
-    found = state.cached_results.get(_key(name, tool, given))
-    if found is None or (found.name and not keep):
-        return None
-    if found.name:
-        return CalledSkill(
-            Outcome.succeeded(), KeptResult(name=found.name, size=found.size, preview="")
-        )
-    return CalledSkill(Outcome.succeeded(found.data))
+    def __init__(
+        self, name: str, tool: Tool, given: JsonValue, scope: Scope, *, keep: bool
+    ) -> None:
+        """Take the call.
+
+        Args:
+            name: of the tool.
+            tool: its contract.
+            given: its whole input.
+            scope: the run.
+            keep: whether the caller takes the name of a stored result.
+        """
+        self._key = "" if tool.cache is None or tool.effect != "read" else _key(name, tool, given)
+        self._name = name
+        self._keep = keep
+        self._scope = scope
+        self._read = ReadInProgress()
+
+    async def known(self, *, again: bool = False) -> CalledSkill | None:
+        """Return the result of an equal call, which may still be in progress.
+
+        None if this call must be made: there is no equal one, or it failed.
+
+        Args:
+            again: whether it was asked before, and others may have called meanwhile.
+        """
+        if not self._key:
+            return None
+        state, scope = self._scope.state, self._scope
+        result = self._usable(state.cached_results.get(self._key))
+        if result is not None and again and not scope.patched(Patch.SHARED_READS):
+            return None
+        while result is None:
+            read = state.reads_in_progress.get(self._key)
+            if read is None or not scope.patched(Patch.SHARED_READS):
+                return None
+            await _end_of(read, self._name, scope)
+            result = self._usable(read.result)
+        return result
+
+    def _usable(self, found: CachedResult | None) -> CalledSkill | None:
+        if found is None or (found.name and not self._keep):
+            return None
+        if found.name:
+            kept = KeptResult(name=found.name, size=found.size, preview="")
+            return CalledSkill(Outcome.succeeded(), kept)
+        return CalledSkill(Outcome.succeeded(found.data))
+
+    def __enter__(self) -> Self:
+        """Begin the call: equal ones wait for it from now on."""
+        if self._key:
+            self._scope.state.reads_in_progress.setdefault(self._key, self._read)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: object,
+    ) -> None:
+        """End the call, also without a result: then one of those that wait makes its own."""
+        self._read.ended = True
+        if self._is_current():
+            del self._scope.state.reads_in_progress[self._key]
+
+    def remember(self, called: CalledSkill) -> None:
+        """Give the result of the call to equal ones, now and later, if it succeeded."""
+        if not self._key or not called.outcome.success:
+            return
+        state, scope = self._scope.state, self._scope
+        if called.kept is not None:
+            result = CachedResult(name=called.kept.name, size=called.kept.size)
+        else:
+            result = CachedResult(data=called.outcome.data)
+        self._read.result = result
+        if called.kept is None and len(json.dumps(called.outcome.data)) > _MAX_SIZE:
+            return
+        if not self._is_current() and scope.patched(Patch.SHARED_READS):
+            return  # an effect since the call began: it may have read what was before
+        state.cached_results[self._key] = result
+        while len(state.cached_results) > _MAX_CACHED:
+            del state.cached_results[next(iter(state.cached_results))]
+
+    def _is_current(self) -> bool:
+        return self._scope.state.reads_in_progress.get(self._key) is self._read
 
 
-def remember_result(
-    name: str, tool: Tool, given: JsonValue, called: CalledSkill, state: RunState
-) -> None:
-    """Keep the result of a call, if it succeeded and its tool says so."""
-    if tool.cache is None or tool.effect != "read" or not called.outcome.success:
-        return
-    cached = state.cached_results
-    if called.kept is not None:
-        result = CachedResult(name=called.kept.name, size=called.kept.size)
-    elif len(json.dumps(called.outcome.data)) <= _MAX_SIZE:
-        result = CachedResult(data=called.outcome.data)
-    else:
-        return
-    cached[_key(name, tool, given)] = result
-    while len(cached) > _MAX_CACHED:
-        del cached[next(iter(cached))]
+async def _end_of(read: ReadInProgress, name: str, scope: Scope) -> None:
+    """Wait for an equal call; it ends before the run continues as new."""
+    await scope.wait_until(lambda: read.ended, None, f"an equal call of {name}", boundary=False)
 
 
 def forget_result(name: str, tool: Tool, given: JsonValue, state: RunState) -> None:

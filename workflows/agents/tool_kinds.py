@@ -17,7 +17,7 @@ from workflows.agents.shared_work import hand_over_work
 from workflows.agents.skill_calls import CalledSkill, make_call
 from workflows.agents.team_runs import begin_team, follow_team
 from workflows.agents.time_limits import within_time
-from workflows.agents.tool_cache import cached_result, remember_result
+from workflows.agents.tool_cache import CachedCall
 from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from workflows.budgets.call_admission import admit_call
 from workflows.core.location import Interpreter, Location
@@ -50,13 +50,16 @@ async def call_tool(
     labelled = LabelledCall.of_tool(call.name, call.tool)
     match kind:
         case "skill" | "mcp":
-            known = _cached(call, given, scope)
-            if known is not None:
-                end_call(labelled, call.place, scope)
-                return known
-            if refused := await refused_egress(labelled, given, call.place, scope):
-                return CalledSkill(refused)
-            called = await _skill(call, made_of, given, scope)
+            cache = CachedCall(call.name, call.tool, given, scope, keep=call.keep)
+            called = await _known(call, cache, scope)
+            if called is None:
+                if refused := await refused_egress(labelled, given, call.place, scope):
+                    return CalledSkill(refused)
+                called = await _known(call, cache, scope, again=True)
+            if called is None:
+                with cache:
+                    called = await _skill(call, made_of, given, scope)
+                    cache.remember(called)
         case "agent" | "team":
             if refused := await refused_egress(labelled, given, call.place, scope):
                 return CalledSkill(refused)
@@ -70,19 +73,21 @@ async def call_tool(
     return called
 
 
-def _cached(call: ToolCall, given: JsonValue, scope: Scope) -> CalledSkill | None:
-    """Return what an equal call has left."""
-    known = cached_result(call.name, call.tool, given, scope.state, keep=call.keep)
+async def _known(
+    call: ToolCall, cache: CachedCall, scope: Scope, *, again: bool = False
+) -> CalledSkill | None:
+    """Return the result of an equal call, if there is one; a person may have been asked between."""
+    known = await cache.known(again=again)
     if known is not None:
         note_step(scope, call.place, "cached", None, event="cache_hit")
     return known
 
 
 async def _skill(call: ToolCall, skill: str, given: JsonValue, scope: Scope) -> CalledSkill:
-    """Call a skill or an MCP tool, and keep its result for equal calls."""
+    """Call a skill or an MCP tool."""
     tool, place, state = call.tool, call.place, scope.state
     count = call.counted or (lambda: state.executed(place.step))
-    called = await make_call(
+    return await make_call(
         skill,
         given,
         tool.terms,
@@ -93,8 +98,6 @@ async def _skill(call: ToolCall, skill: str, given: JsonValue, scope: Scope) -> 
         keep=call.keep,
         listing=tool.listing or None,
     )
-    remember_result(call.name, tool, given, called, state)
-    return called
 
 
 async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter) -> Outcome:

@@ -205,6 +205,15 @@ class CachedResult:
 
 
 @dataclass(slots=True)
+class ReadInProgress:
+    """A call of a tool with `cache: run`, for which equal calls wait."""
+
+    ended: bool = False
+    result: CachedResult | None = None
+    """None if it has not succeeded."""
+
+
+@dataclass(slots=True)
 class BudgetBalance:
     """How much of one budget is used, and what it led to."""
 

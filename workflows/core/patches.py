@@ -30,3 +30,9 @@ class Patch(StrEnum):
     turn. A run asks only when such a turn calls a stateful tool beside another tool. The old code
     can go with the first release, too.
     """
+
+    SHARED_READS = "shared-reads"
+    """0.1.0: equal calls of a tool with `cache: run` that are in progress at once become one, and a
+    result that was read during an effect is not kept. A run asks only when one of both happens. The
+    old code can go with the first release, too.
+    """

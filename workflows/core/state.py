@@ -4,9 +4,9 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from hashlib import sha256
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import Field, JsonValue, TypeAdapter
 
 from activities.contracts import OwnQueue, TokenUsage, VisibilitySettings
 from dsl.egress.met_labels import MetLabels
@@ -18,6 +18,7 @@ from workflows.core.memory import (
     CachedResult,
     Frame,
     PendingNotification,
+    ReadInProgress,
     Session,
     Tally,
     Track,
@@ -66,6 +67,11 @@ class RunState:
     """Usage of each budget, by its id; budgets that no call has touched are missing."""
     cached_results: dict[str, CachedResult] = field(default_factory=dict[str, CachedResult])
     """`{digest of a call: its result}` of tools with `cache: run`."""
+    reads_in_progress: Annotated[dict[str, ReadInProgress], Field(exclude=True)] = field(
+        default_factory=dict[str, ReadInProgress]
+    )
+    """`{digest of a call: the call}` of those tools; none is in progress when the run continues as
+    new."""
     published: dict[str, list[tuple[str, str]]] = field(
         default_factory=dict[str, list[tuple[str, str]]]
     )
@@ -235,6 +241,11 @@ class RunState:
             read = [id for id in self.decisions if id not in waited_for]
             for id in read[:too_many]:
                 del self.decisions[id]
+
+    def forget_reads(self) -> None:
+        """Forget what calls have read, and are reading: a call has an effect."""
+        self.cached_results.clear()
+        self.reads_in_progress.clear()
 
     def used_at(self, key: str, tokens: int) -> None:
         """Count a call's tokens as concurrent usage of the steps that do not contain it."""

@@ -1,0 +1,182 @@
+"""Equal calls of a tool with `cache: run` that are in progress at once become one call."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from temporalio.exceptions import ApplicationError
+
+from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.runs.local_scope import LocalScope
+from dsl.model.plan import Plan
+from dsl.values import Json, JsonValue
+from tests.support.simulation.stopping import fresh
+from tests.support.tool_agents import answer, calls, persona, skill_tool, tool_plan
+from workflows.core.patches import Patch
+from workflows.core.state import RunState
+from workflows.interpreter import run
+
+WRITE: Json = {"effect": "idempotent", "timeout": 60, "retries": 0}
+TOOLS: dict[str, Json] = {
+    "search": skill_tool(input_schema={"type": "object"}, cache="run"),
+    "save": {"skill": "Files.write", "terms": WRITE, "input_schema": {"type": "object"}},
+}
+RAIN: tuple[str, Json] = ("search", {"query": "rain"})
+Skill = Callable[[SkillRequest, int], Awaitable[JsonValue]]
+
+
+class TurnWorld:
+    """A model that asks for these calls, turn by turn, and a skill that may wait."""
+
+    def __init__(self, skill: Skill, *turns: tuple[tuple[str, Json], ...]) -> None:
+        self.made: list[str] = []
+        self.results: list[list[str]] = []
+        self._skill = skill
+        self._turns = turns
+
+    async def run_agent(self, request: AgentRequest) -> AgentResponse:
+        assert request.tool_turn is not None
+        if request.tool_turn.results:
+            self.results.append([result.text for result in request.tool_turn.results])
+        done = len(self.results)
+        asked = calls(*self._turns[done]) if done < len(self._turns) else answer("done")
+        return asked.model_copy(update={"conversation": f"turn {done}"})
+
+    async def call_skill(self, request: SkillRequest) -> SkillResult:
+        self.made.append(request.key.rpartition("/")[2])
+        return SkillResult(data=await self._skill(request, len(self.made)))
+
+
+class OlderScope(LocalScope):
+    """A run that began before the change."""
+
+    def patched(self, patch: Patch) -> bool:
+        return patch is not Patch.SHARED_READS
+
+
+async def others() -> None:
+    """Let all other tasks reach their waits."""
+    for _ in range(200):
+        await asyncio.sleep(0)
+
+
+async def slow(request: SkillRequest, number: int) -> JsonValue:
+    await others()
+    return {"call": number}
+
+
+async def ran(
+    world: TurnWorld, plan: Plan | None = None, scope: type[LocalScope] = LocalScope
+) -> RunState:
+    of = plan or tool_plan(TOOLS, {"actor": persona(*TOOLS)})
+    state = fresh(of, {})
+    await run(scope(of, state, world))
+    assert state.reads_in_progress == {}
+    return state
+
+
+def hits(state: RunState) -> list[str | None]:
+    return [one.step for one in state.trail if one.event == "cache_hit"]
+
+
+async def test_equal_calls_of_a_turn_are_one_call() -> None:
+    world = TurnWorld(slow, (RAIN, RAIN, RAIN))
+    state = await ran(world)
+    assert world.made == ["search@1.1#1"]
+    assert world.results == [['{"call":1}'] * 3]
+    assert hits(state) == ["act/search@1.2", "act/search@1.3"]
+    assert state.skill_calls == 1
+
+
+async def test_arguments_are_equal_whatever_the_order_of_their_keys() -> None:
+    world = TurnWorld(
+        slow,
+        (("search", {"a": 1, "b": 2}), ("search", {"b": 2, "a": 1}), ("search", {"a": 2, "b": 1})),
+    )
+    await ran(world)
+    assert world.made == ["search@1.1#1", "search@1.3#1"]
+
+
+async def test_a_result_that_is_too_large_to_keep_is_shared_all_the_same() -> None:
+    async def large(request: SkillRequest, number: int) -> JsonValue:
+        await others()
+        return f"{number}" * 5_000
+
+    world = TurnWorld(large, (RAIN, RAIN), (RAIN,))
+    await ran(world)
+    assert world.made == ["search@1.1#1", "search@2.1#1"]
+    assert world.results == [["1" * 5_000] * 2, ["2" * 5_000]]
+
+
+async def test_after_a_failure_the_next_equal_call_is_made_and_shared() -> None:
+    async def fails_once(request: SkillRequest, number: int) -> JsonValue:
+        await others()
+        if number == 1:
+            raise ApplicationError("the archive is closed", type="SkillFailed")
+        return "open"
+
+    world = TurnWorld(fails_once, (RAIN, RAIN, RAIN))
+    state = await ran(world)
+    assert world.made == ["search@1.1#1", "search@1.2#1"]
+    assert world.results == [["SkillFailed: the archive is closed", "open", "open"]]
+    assert hits(state) == ["act/search@1.3"]
+
+
+async def slow_search(request: SkillRequest, number: int) -> JsonValue:
+    if request.skill == "Discovery.collect":
+        await others()
+    return number
+
+
+async def test_what_is_read_during_an_effect_is_not_kept() -> None:
+    world = TurnWorld(slow_search, (RAIN, ("save", {})), (RAIN,))
+    await ran(world)
+    assert world.made == ["search@1.1#1", "save@1.2#1", "search@2.1#1"]
+
+
+def tool_step(tool: str) -> Json:
+    return {"name": tool, "kind": "tool", "tool": tool, "arguments": {"query": "x"}}
+
+
+def both(one: list[JsonValue], two: list[JsonValue], join: str = "all") -> Json:
+    branches: Json = {"one": one, "two": two}
+    return {"name": f"{join}_of_both", "kind": "parallel", "branches": branches, "join": join}
+
+
+async def test_a_call_after_an_effect_does_not_wait_for_one_from_before() -> None:
+    search, save = tool_step("search"), tool_step("save")
+    plan = tool_plan(TOOLS, {"actor": persona(*TOOLS)}, tasks=[both([search], [save, search])])
+    world = TurnWorld(slow_search)
+    state = await ran(world, plan)
+    assert len(world.made) == 3
+    assert hits(state) == []
+
+
+async def test_a_call_that_is_left_does_not_keep_others_waiting() -> None:
+    async def never(request: SkillRequest, number: int) -> JsonValue:
+        if "any_of_both/one/search" in request.key:
+            await asyncio.Event().wait()
+        await others()
+        if request.skill == "Clock.later":
+            await others()
+        return number
+
+    tools: dict[str, Json] = {
+        **TOOLS,
+        "clock": skill_tool("Clock.now"),
+        "later": skill_tool("Clock.later"),
+    }
+    search = tool_step("search")
+    left = both([search], [tool_step("later")], join="any")
+    after: list[JsonValue] = [tool_step("clock"), search]
+    plan = tool_plan(tools, {"actor": persona(*TOOLS)}, tasks=[both([left], after)])
+    world = TurnWorld(never)
+    state = await ran(world, plan)
+    assert sorted(world.made) == ["clock#1", "later#1", "search#1", "search#1"]
+    assert hits(state) == []
+
+
+async def test_a_run_from_before_makes_each_call() -> None:
+    world = TurnWorld(slow, (RAIN, RAIN), (RAIN,))
+    state = await ran(world, scope=OlderScope)
+    assert world.made == ["search@1.1#1", "search@1.2#1"]
+    assert hits(state) == ["act/search@2.1"]

@@ -49,7 +49,7 @@ class Pairs(NamedTuple):
         return (self.gained - self.lost) / self.total if self.total else 0.0
 
 
-class Decision(NamedTuple):
+class PairComparison(NamedTuple):
     """A verdict with the numbers that led to it."""
 
     verdict: Verdict
@@ -76,7 +76,7 @@ def counted(pairs: Iterable[tuple[bool, bool]]) -> Pairs:
     return Pairs(both, lost, gained, neither)
 
 
-def decide(pairs: Pairs, margin: float = DEFAULT_MARGIN) -> Decision:
+def decide(pairs: Pairs, margin: float = DEFAULT_MARGIN) -> PairComparison:
     """Decide what the pairs show.
 
     `worse` and `better` come from McNemar's exact test with mid-p values. `no difference` means
@@ -92,7 +92,7 @@ def decide(pairs: Pairs, margin: float = DEFAULT_MARGIN) -> Decision:
     interval = change_interval(pairs, 1 - 2 * EQUAL_LEVEL)
     verdict = _verdict(worse_p, better_p, interval, margin)
     more = more_pairs(pairs, margin) if verdict == "undecided" else 0
-    return Decision(verdict, pairs.difference, interval, worse_p, better_p, more)
+    return PairComparison(verdict, pairs.difference, interval, worse_p, better_p, more)
 
 
 def _verdict(worse_p: float, better_p: float, interval: Interval, margin: float) -> Verdict:

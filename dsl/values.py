@@ -65,6 +65,7 @@ Form = Literal[
     "answer",
     "decision",
     "change",
+    "grader",
 ]
 """The forms that our own validators want: the types of the errors that they raise."""
 

@@ -58,6 +58,10 @@ VERBS: Mapping[str, Verb] = {
         "run team tests against a stub model, in virtual time",
         "coterie.commands.documents.test",
     ),
+    "eval": Verb(
+        "run a suite of cases repeatedly, and compare success rates by statistics",
+        "coterie.commands.runs.eval",
+    ),
     "record": Verb(
         "write a test file from a finished run",
         "coterie.commands.documents.record",

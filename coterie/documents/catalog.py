@@ -158,6 +158,14 @@ class Catalog:
             if any(line and not line.startswith("#") for line in lines):
                 yield from with_includes(source, file, self.shown)
 
+    def file_sources(self, file: Path) -> tuple[SourceText, ...]:
+        """Return a file that overrides documents, after what it includes.
+
+        Raises:
+            InvalidDocument: It cannot be read.
+        """
+        return tuple(self._with_includes(file))
+
     def persona_source(self, file: Path) -> SourceText:
         """Read a persona file.
 

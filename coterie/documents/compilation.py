@@ -1,6 +1,7 @@
 """Compile the document that a person named, with what its worker may touch."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from coterie.documents.catalog import Catalog, Located
@@ -35,6 +36,7 @@ def compile_located(
     located: Located,
     model: str | None = None,
     skills: Mapping[str, SkillContract] | None = None,
+    override: Path | None = None,
 ) -> Compiled:
     """Compile the document with everything that it inherits.
 
@@ -43,12 +45,14 @@ def compile_located(
         located: The document.
         model: `provider/model` for every persona instead of its own.
         skills: Skills that do not exist yet, by name.
+        override: A file laid over everything else, like `coterie.yml`.
 
     Raises:
         InvalidDocument: With every problem.
         CommandError: A package of tools cannot be used.
     """
-    sources = catalog.sources(located)
+    over = () if override is None else catalog.file_sources(override)
+    sources = (*catalog.sources(located), *over)
     offered = known_skills(catalog.settings, packages_in(sources))
     known = capabilities(
         agent_packages=(),  # the project's own files declare them
@@ -94,6 +98,7 @@ def compile_target(
     model: str | None = None,
     workspace: str | None = None,
     skills: Mapping[str, SkillContract] | None = None,
+    override: Path | None = None,
 ) -> CompiledDocument:
     """Find and compile the document that a person named.
 
@@ -103,6 +108,7 @@ def compile_target(
         model: `provider/model` for every persona instead of its own.
         workspace: The folder that skills may touch, instead of the document's.
         skills: Skills that do not exist yet, by name.
+        override: A file laid over everything else, like `coterie.yml`.
 
     Raises:
         InvalidDocument: With every problem.
@@ -110,6 +116,6 @@ def compile_target(
     """
     catalog = Catalog(settings)
     located = catalog.locate(target)
-    compiled = compile_located(catalog, located, model, skills)
+    compiled = compile_located(catalog, located, model, skills, override)
     trusted = resolved(compiled.worker, compiled.providers, compiled.tree, settings, workspace)
     return CompiledDocument(located, compiled, trusted)

@@ -3,6 +3,7 @@
 import json
 from argparse import ArgumentParser, Namespace
 
+from coterie.evals.suite_document import SuiteDocument
 from coterie.failures import ExitCode
 from coterie.output_files import write_output
 from coterie.settings import Settings
@@ -16,7 +17,7 @@ from dsl.editor_schema.editor_schema import (
 )
 from dsl.values import Json
 
-OF = ("document", "override", "persona", "test")
+OF = ("document", "override", "persona", "test", "suite")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -28,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         default="document",
         metavar="WHAT",
         help="document (default), override (a file laid over others, like coterie.yml), "
-        "persona (a file of config/personas), test (name.test.yml)",
+        "persona (a file of config/personas), test (name.test.yml), suite (for coterie eval)",
     )
     parser.add_argument(
         "-o", dest="output", metavar="FILE", help="write to this file; default: standard output"
@@ -50,5 +51,7 @@ def schema_of(of: str) -> Json:
     """Return the schema by its name on the command line."""
     if of == "test":
         return model_schema(TestDocument, "A Coterie test file")
+    if of == "suite":
+        return model_schema(SuiteDocument, "A Coterie eval suite")
     made = {"document": document_schema, "override": override_schema, "persona": persona_schema}
     return made[of]()

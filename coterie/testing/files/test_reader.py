@@ -212,7 +212,7 @@ def _case(
 ) -> Case:
     return Case(
         document=case,
-        context=_over(document.context, case.context),
+        context=merged_context(document.context, case.context),
         answers=tuple(scripts),
         skills=(*case.skills, *document.skills),
         stand_ins=document.stand_ins,
@@ -220,11 +220,11 @@ def _case(
     )
 
 
-def _over(base: Json, override: Json) -> Json:
+def merged_context(base: Json, override: Json) -> Json:
     """Merge a case's context over the file's: mappings recurse, and null is a value."""
     merged = dict(base)
     for key, value in override.items():
         below = merged.get(key)
         both = isinstance(below, dict) and isinstance(value, dict)
-        merged[key] = _over(below, value) if both else value  # type: ignore[arg-type]
+        merged[key] = merged_context(below, value) if both else value  # type: ignore[arg-type]
     return merged

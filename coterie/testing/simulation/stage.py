@@ -38,8 +38,8 @@ from coterie.worker.surroundings import (
 from coterie.worker.workers import MAX_ACTIVITIES
 from workflows.team import TeamWorkflow
 
-_LEFT_BEHIND = (STATE_FOLDER, ".git", ".venv", "__pycache__", "node_modules")
-"""Folders of a project that tests do not need."""
+LEFT_BEHIND = (STATE_FOLDER, ".git", ".venv", "__pycache__", "node_modules")
+"""Folders of a project that a copy for tests does not need."""
 
 
 @dataclass
@@ -145,7 +145,7 @@ def furnish(folder: Path, source: Path | None, files: Mapping[str, str]) -> None
         if source is None:
             folder.mkdir()
         else:
-            left = shutil.ignore_patterns(*_LEFT_BEHIND)
+            left = shutil.ignore_patterns(*LEFT_BEHIND)
             shutil.copytree(source, folder, ignore=left, copy_function=_copied)
         for name, text in files.items():
             file = folder / name

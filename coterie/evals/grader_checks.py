@@ -1,0 +1,94 @@
+"""Report graders that could never give a verdict, before any run."""
+
+from pydantic import JsonValue
+
+from coterie.evals.suite import EvalSuite
+from coterie.evals.suite_document import GraderDocument
+from coterie.evals.trial_end import FACTS
+from dsl.checks.steps.template_checks import parsed
+from dsl.errors import closest
+from dsl.json_schema.schema_problems import schema_fault
+from dsl.source.unknown_names import unknown
+from dsl.source.yaml_reader import Node, Problems
+from dsl.templates.template import is_template
+from dsl.values import NodePath
+
+
+def check_graders(tree: Node, suite: EvalSuite, problems: Problems) -> None:
+    """Report every unusable grader of the suite and its cases."""
+    checks = _GraderChecks(tree, suite, problems)
+    for number, grader in enumerate(suite.document.graders):
+        checks.check(grader, ("graders", number))
+    for place, case in enumerate(suite.document.cases):
+        for number, grader in enumerate(case.graders):
+            checks.check(grader, ("cases", place, "graders", number))
+
+
+class _GraderChecks:
+    def __init__(self, tree: Node, suite: EvalSuite, problems: Problems) -> None:
+        self.tree = tree
+        self.problems = problems
+        worker = suite.variants[0].document.trusted
+        self.commands = worker.commands.keys()
+
+    def check(self, grader: GraderDocument, path: NodePath) -> None:
+        """Check the templates, the schema and the command of one grader."""
+        if grader.has("expression"):
+            self._expression(grader, (*path, "expression"))
+        elif grader.has("command"):
+            place = (*path, "command")
+            if grader.command not in self.commands:
+                mark = self.tree.find(place).mark
+                known = self.commands
+                unknown(self.problems, mark, place, "E209", "command", grader.command, known)
+        else:
+            self._templates(grader.of, (*path, "of"))
+            self._templates(grader.exact, (*path, "exact"))
+            fault = schema_fault(grader.schema_)
+            if fault is not None:
+                place = (*path, "schema")
+                message = f"`schema` cannot be used: {fault}"
+                self.problems.add("E505", self.tree.find(place).at, place, message)
+
+    def _expression(self, grader: GraderDocument, path: NodePath) -> None:
+        if is_template(grader.expression):
+            self._template(grader.expression, path)
+            return
+        self.problems.add(
+            "E105",
+            self.tree.find(path).mark,
+            path,
+            f"the expression {grader.expression!r} is no template, so it says nothing of a trial",
+            fix='write it in braces, such as "{{ output.total == expected }}"',
+        )
+
+    def _templates(self, value: JsonValue, path: NodePath) -> None:
+        match value:
+            case str():
+                if is_template(value):
+                    self._template(value, path)
+            case dict():
+                for key, item in value.items():
+                    self._templates(item, (*path, key))
+            case list():
+                for number, item in enumerate(value):
+                    self._templates(item, (*path, number))
+            case _:
+                pass
+
+    def _template(self, text: str, path: NodePath) -> None:
+        """Report what does not parse, and names that no trial has."""
+        node = self.tree.find(path)
+        template = parsed(text, node, self.problems, path)
+        for named, line in () if template is None else template.paths.items():
+            if named[0] in FACTS:
+                continue
+            meant = closest(named[0], FACTS)
+            self.problems.add(
+                "E207",
+                node.line(line, named[0]),
+                path,
+                f"a grader has no name {named[0]!r}",
+                allowed=", ".join(FACTS),
+                fix="" if meant is None else f"did you mean {meant!r}?",
+            )

@@ -1,0 +1,76 @@
+"""Grade what a run gave: exact values, schemas and expressions. Pure; commands run elsewhere."""
+
+import json
+from typing import Literal, NamedTuple, get_args
+
+from pydantic import JsonValue
+
+from coterie.evals.suite_document import GraderDocument
+from dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.json_values import json_equal
+from dsl.templates.template_filling import fill
+from dsl.values import Frozen, Json
+
+GraderKind = Literal["exact", "schema", "expression", "command"]
+
+_MAX_SHOWN = 200
+
+
+class Grade(Frozen):
+    """The verdict of one grader."""
+
+    grader: str
+    passed: bool
+    because: str = ""
+    """Why it failed."""
+
+
+class Verified(NamedTuple):
+    """Whether a condition holds, and what it found."""
+
+    passed: bool
+    because: str = ""
+
+
+def kind_of(grader: GraderDocument) -> GraderKind:
+    """Return what a grader does."""
+    return next(kind for kind in get_args(GraderKind) if grader.has(kind))
+
+
+def name_of(grader: GraderDocument, number: int) -> str:
+    """Return the name of a grader in reports; `number` counts from 1."""
+    return grader.name or f"{kind_of(grader)} {number}"
+
+
+def verify(grader: GraderDocument, facts: Json) -> Verified:
+    """Check the condition of a grader that needs nothing but the facts of a trial."""
+    try:
+        if grader.has("expression"):
+            return _expression(fill(grader.expression, facts), grader.expression)
+        value = fill(grader.of, facts)
+        if grader.has("schema"):
+            found = misfits(value, grader.schema_)
+            return Verified(not found, "; ".join(found))
+        return _exact(value, fill(grader.exact, facts))
+    except (TemplateFailed, EvaluationLimitExceeded, UnusableSchema) as error:
+        return Verified(False, str(error))
+
+
+def _expression(value: JsonValue, text: str) -> Verified:
+    if value is True:
+        return Verified(True)
+    if value is False:
+        return Verified(False, f"{text} is false")
+    return Verified(False, f"{text} must give true or false, and gives {_shown(value)}")
+
+
+def _exact(value: JsonValue, wanted: JsonValue) -> Verified:
+    if json_equal(value, wanted):
+        return Verified(True)
+    return Verified(False, f"expected {_shown(wanted)}, found {_shown(value)}")
+
+
+def _shown(value: JsonValue) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."

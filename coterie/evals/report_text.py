@@ -1,0 +1,118 @@
+"""Print the report of a suite: one row per case, and a sentence for each comparison."""
+
+from typing import assert_never
+
+from coterie.evals.suite_report import ChangeRow, RateRow, SuiteReport, VariantReport
+from coterie.evals.trial_results import TrialResult
+from coterie.text.problems import counted
+from dsl.visible import one_line
+
+_MAX_BECAUSE = 200
+_HEAD = ("case", "passed", "rate", "95 % interval", "model calls", "time", "cost")
+
+
+def result_line(result: TrialResult) -> str:
+    """Format one ended trial for the progress of the command."""
+    sign = "ok  " if result.passed else "FAIL"
+    because = "" if result.passed else f": {_short(result.because)}"
+    return f"{sign} {result.variant} / {result.case} #{result.repeat}{because}"
+
+
+def report_text(report: SuiteReport) -> str:
+    """Format the report for people."""
+    parts = [_variant_text(one, report) for one in report.variants]
+    if report.left_out:
+        trials = counted(report.left_out, "trial")
+        parts.append(
+            f"max_cost is used up: {trials} did not start; raise it and repeat the command"
+        )
+    return "\n\n".join(parts)
+
+
+def _variant_text(variant: VariantReport, report: SuiteReport) -> str:
+    rows = [_HEAD, *(_cells(row) for row in variant.cases), _cells(variant.total, "all")]
+    widths = [max(len(row[number]) for row in rows) for number in range(len(_HEAD))]
+    table = "\n".join("  ".join(_aligned(row, widths)).rstrip() for row in rows)
+    lines = [f"{report.suite}, variant {variant.total.name}", table]
+    if variant.target is not None:
+        lines.append(target_text(variant, report.at_least or 0.0))
+    if variant.change is not None:
+        lines.append(change_text(variant.change, report.margin))
+    return "\n".join(lines)
+
+
+def _aligned(row: tuple[str, ...], widths: list[int]) -> list[str]:
+    first, *others = zip(row, widths, strict=True)
+    return [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
+
+
+def _cells(row: RateRow, name: str | None = None) -> tuple[str, ...]:
+    return (
+        name or row.name,
+        f"{row.passed}/{row.trials}",
+        percent(row.rate),
+        f"{percent(row.low)} to {percent(row.high)}",
+        f"{row.model_calls:.1f}",
+        f"{row.seconds:.1f} s",
+        "-" if row.cost is None else f"${row.cost:.4f}",
+    )
+
+
+def target_text(variant: VariantReport, at_least: float) -> str:
+    """Say whether a variant reaches the wanted success rate."""
+    wanted = f"the wanted rate of {percent(at_least)}"
+    match variant.target:
+        case "met":
+            return f"{wanted} is met: the whole interval is above it"
+        case "missed":
+            return f"{wanted} is missed: the whole interval is below it"
+        case "open":
+            return f"{wanted} is within the interval: more repeats decide"
+        case None:
+            return ""
+        case _:
+            assert_never(variant.target)
+
+
+def change_text(change: ChangeRow, margin: float) -> str:
+    """Say what the comparison with the baseline shows."""
+    left = ""
+    if change.left_out:
+        left = f"; not compared, because they are new or changed: {', '.join(change.left_out)}"
+    if not change.pairs:
+        return f"baseline: nothing to compare{left}"
+    rates = f"{percent(change.baseline_rate)} -> {percent(change.rate)}"
+    numbers = (
+        f"{rates} in {counted(change.pairs, 'pair')}, "
+        f"change {points(change.low)} to {points(change.high)}"
+    )
+    return f"baseline: {verdict_text(change, margin)} ({numbers}){left}"
+
+
+def verdict_text(change: ChangeRow, margin: float) -> str:
+    """Format the verdict alone."""
+    match change.verdict:
+        case "worse" | "better":
+            return change.verdict
+        case "no difference":
+            return f"no difference of {percent(margin)} or more"
+        case "undecided":
+            more = counted(change.more_repeats, "more repeat")
+            return f"undecided, {more} of each case needed on both sides"
+        case _:
+            assert_never(change.verdict)
+
+
+def percent(rate: float) -> str:
+    """Format a rate: `72 %`."""
+    return f"{100 * rate:.0f} %"
+
+
+def points(change: float) -> str:
+    """Format a change of a rate: `-12 points`."""
+    return f"{100 * change:+.0f} points"
+
+
+def _short(text: str) -> str:
+    line = one_line(text)
+    return line if len(line) <= _MAX_BECAUSE else f"{line[:_MAX_BECAUSE]}..."

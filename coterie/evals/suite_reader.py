@@ -1,0 +1,197 @@
+"""Read a suite file: report all its problems, or return what to run."""
+
+from argparse import ArgumentTypeError
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from coterie.arguments import model_name, read_text
+from coterie.documents.catalog import Catalog, shown
+from coterie.documents.compilation import compile_target, startable
+from coterie.evals.grader_checks import check_graders
+from coterie.evals.suite import EvalSuite, Variant, context_of
+from coterie.evals.suite_document import EvalCaseDocument, SuiteDocument, VariantDocument
+from coterie.failures import CommandError
+from coterie.settings import OVERRIDE_FILE, Settings
+from coterie.testing.files.test_reader import merged_context
+from coterie.testing.files.test_references import check_paths
+from dsl.compile.shapes import fitted
+from dsl.errors import InvalidDocument, TemplateFailed
+from dsl.model.traversal.step_walk import message_waits
+from dsl.source.unknown_names import unknown
+from dsl.source.yaml_reader import Node, Problems, read
+from dsl.values import NodePath
+
+DEFAULT_VARIANT = VariantDocument(name="default")
+
+
+def read_suite(settings: Settings, target: str) -> EvalSuite:
+    """Read a suite file, and compile its team for each variant.
+
+    Raises:
+        InvalidDocument: With every problem of the file, or of a variant's team.
+        CommandError: A package of tools cannot be used.
+    """
+    return _SuiteReader(settings, settings.cwd / target).read()
+
+
+class _SuiteReader:
+    def __init__(self, settings: Settings, file: Path) -> None:
+        self.settings = settings
+        self.file = file
+        self.shown = shown(file, settings)
+        self.problems = Problems()
+
+    def read(self) -> EvalSuite:
+        tree = read(read_text(self.file, self.shown), self.shown)
+        document, _ = fitted(tree, SuiteDocument, self.problems)
+        for key, what in (("cases", "a case"), ("variants", "a variant")):
+            self._check_names(tree, key, what)
+        check_paths(tree, self.problems)
+        workspace = self._workspace(tree)
+        settings = self._settings_of(workspace)
+        target = self._target(tree, Catalog(settings))
+        if self.problems.errors or document is None or target is None:
+            raise InvalidDocument(self.problems.errors)
+        variants = tuple(self._variants(tree, document, settings, target))
+        if self.problems.errors:
+            raise InvalidDocument(self.problems.errors)
+        suite = EvalSuite(document, self.shown, settings, workspace, variants)
+        for number, case in enumerate(document.cases):
+            self._check_case(tree.find(("cases", number)), ("cases", number), suite, case)
+        check_graders(tree, suite, self.problems)
+        if self.problems.errors:
+            raise InvalidDocument(self.problems.errors)
+        return suite
+
+    def _check_names(self, tree: Node, key: str, what: str) -> None:
+        """Report several entries of a list with the same name."""
+        seen: dict[str, int] = {}
+        entries = tree.child(key)
+        for number, entry in enumerate(entries.items() if entries is not None else ()):
+            name = entry.child("name")
+            if name is None or not isinstance(name.value, str):
+                continue
+            if name.value in seen:
+                self.problems.add(
+                    "E208",
+                    name.mark,
+                    (key, number, "name"),
+                    f"line {seen[name.value]} already has {what} {name.value!r}",
+                    fix="give each a unique name: results are compared by it",
+                )
+            seen.setdefault(name.value, name.mark.line)
+
+    def _workspace(self, tree: Node) -> Path | None:
+        node = tree.child("workspace")
+        if node is None or not isinstance(node.value, str):
+            return None
+        folder = self.file.parent / node.value
+        if not folder.is_dir():
+            self._not_there(node, ("workspace",), "workspace", "folder")
+            return None
+        return folder.resolve()
+
+    def _settings_of(self, workspace: Path | None) -> Settings:
+        if workspace is not None and (workspace / OVERRIDE_FILE).is_file():
+            return replace(self.settings, project=workspace)
+        return self.settings
+
+    def _target(self, tree: Node, catalog: Catalog) -> str | None:
+        node = tree.child("team")
+        if node is None or not isinstance(node.value, str):
+            return None  # reported with the shape
+        path = self.file.parent / node.value
+        if path.is_file():
+            return str(path.resolve())
+        if catalog.named(node.value) is None:
+            names = catalog.names()
+            unknown(self.problems, node.mark, ("team",), "E201", "team", node.value, names)
+            return None
+        return node.value
+
+    def _variants(
+        self, tree: Node, document: SuiteDocument, settings: Settings, target: str
+    ) -> Iterator[Variant]:
+        """Compile the team for each variant.
+
+        Raises:
+            InvalidDocument: The team does not compile.
+        """
+        for number, variant in enumerate(document.variants or (DEFAULT_VARIANT,)):
+            path: NodePath = ("variants", number)
+            override = self._override(tree, path, variant)
+            if not self._is_model(tree, path, variant) or self.problems.errors:
+                continue
+            compiled = compile_target(
+                settings,
+                target,
+                model=variant.model,
+                workspace=str(self.file.parent),
+                override=override,
+            )
+            context = merged_context(document.context, variant.context)
+            yield Variant(variant.name, compiled, context)
+
+    def _override(self, tree: Node, path: NodePath, variant: VariantDocument) -> Path | None:
+        if variant.override is None:
+            return None
+        file = self.file.parent / variant.override
+        if file.is_file():
+            return file.resolve()
+        self._not_there(tree.find((*path, "override")), (*path, "override"), "override", "file")
+        return None
+
+    def _is_model(self, tree: Node, path: NodePath, variant: VariantDocument) -> bool:
+        if variant.model is None:
+            return True
+        try:
+            model_name(variant.model)
+        except ArgumentTypeError as error:
+            place = (*path, "model")
+            self.problems.add("E103", tree.find(place).mark, place, str(error))
+            return False
+        return True
+
+    def _not_there(self, node: Node, path: NodePath, key: str, what: str) -> None:
+        self.problems.add(
+            "E001",
+            node.mark,
+            path,
+            f"`{key}` names {node.value}, which is not a {what}",
+            fix=f"name a {what}, relative to this suite",
+        )
+
+    def _check_case(
+        self, node: Node, path: NodePath, suite: EvalSuite, case: EvalCaseDocument
+    ) -> None:
+        """Report what keeps the runs of a case from starting, once for all variants."""
+        for variant in suite.variants:
+            plan = variant.document.compiled.plan
+            if bool(case.messages) != bool(message_waits(plan)):
+                self._note_messages(node, path, suite, case)
+                return
+            try:
+                context = context_of(variant, case, 1)
+                startable(variant.document.compiled, context, how="set it in `context`")
+            except (TemplateFailed, CommandError) as error:
+                with_variant = "" if len(suite.variants) == 1 else f" with {variant.name!r}"
+                place = node.find(("context",))
+                message = f"the case {case.name!r} cannot start{with_variant}: {error}"
+                self.problems.add("E405", place.at, (*path, "context"), message)
+                return
+
+    def _note_messages(
+        self, node: Node, path: NodePath, suite: EvalSuite, case: EvalCaseDocument
+    ) -> None:
+        if case.messages:
+            place = node.find(("messages",))
+            message = f"{suite.document.team} takes no messages"
+            self.problems.add(
+                "E105", place.at, (*path, "messages"), message, fix="put the task into `context`"
+            )
+        else:
+            message = f"{suite.document.team} is a session, and the case {case.name!r} says nothing"
+            self.problems.add(
+                "E102", node.at, (*path, "messages"), message, fix="add `messages` to the case"
+            )

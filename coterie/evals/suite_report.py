@@ -1,0 +1,219 @@
+"""Add up the results of a suite, and compare them with a baseline. Pure."""
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+from typing import Literal
+
+from coterie.evals.baselines import Baseline, BaselineCase
+from coterie.evals.success_rates import wilson
+from coterie.evals.suite import case_digest
+from coterie.evals.suite_runner import SuiteRun
+from coterie.evals.trial_results import TrialResult
+from coterie.evals.verdicts import Verdict, counted, decide
+from dsl.values import Frozen
+
+Target = Literal["met", "missed", "open"]
+"""Whether the wanted success rate is reached: the interval is above it, below it, or around it."""
+
+
+class RateRow(Frozen):
+    """Trials of one case, or all of one variant, added up."""
+
+    name: str
+    passed: int
+    trials: int
+    rate: float
+    low: float
+    """Lower end of Wilson's 95 % interval of the rate."""
+    high: float
+    model_calls: float
+    """Mean of a trial, as are the following."""
+    skill_calls: float
+    teams_run: float
+    tokens: float
+    seconds: float
+    cost: float | None
+    """US dollars of all trials; None when no call has a price."""
+
+
+class ChangeRow(Frozen):
+    """The comparison of a variant with its baseline."""
+
+    verdict: Verdict
+    pairs: int
+    """Trials that were compared: the same repeat of the same case on both sides."""
+    baseline_rate: float
+    rate: float
+    """Of the compared trials."""
+    difference: float
+    low: float
+    """Lower end of the 90 % interval of the difference."""
+    high: float
+    worse_p: float
+    better_p: float
+    more_repeats: int = 0
+    """Repeats of each case that are still needed, if undecided."""
+    left_out: tuple[str, ...] = ()
+    """Cases that are new, or have another task or other graders than in the baseline."""
+
+
+class VariantReport(Frozen):
+    """The results of one variant."""
+
+    total: RateRow
+    cases: tuple[RateRow, ...]
+    target: Target | None = None
+    """None when the suite wants no rate."""
+    change: ChangeRow | None = None
+    """None without a baseline of this variant."""
+
+
+class FailedTrial(Frozen):
+    """A trial that did not succeed."""
+
+    run: str
+    variant: str
+    case: str
+    repeat: int
+    because: str
+
+
+class SuiteReport(Frozen):
+    """The results of a suite."""
+
+    suite: str
+    team: str
+    repeats: int
+    margin: float
+    at_least: float | None
+    left_out: int
+    """Trials that did not start, because the budget was used up."""
+    variants: tuple[VariantReport, ...]
+    failures: tuple[FailedTrial, ...]
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether a variant got worse or misses the wanted rate, or trials were left out."""
+        return bool(self.left_out) or any(
+            one.target == "missed" or (one.change is not None and one.change.verdict == "worse")
+            for one in self.variants
+        )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a comparison or a wanted rate is undecided."""
+        return any(
+            one.target == "open" or (one.change is not None and one.change.verdict == "undecided")
+            for one in self.variants
+        )
+
+
+def report_of(run: SuiteRun, baseline: Baseline | None = None) -> SuiteReport:
+    """Return the report of a suite's results."""
+    document = run.suite.document
+    return SuiteReport(
+        suite=document.name,
+        team=document.team,
+        repeats=document.repeats,
+        margin=document.margin,
+        at_least=document.at_least,
+        left_out=run.left_out,
+        variants=tuple(_variants(run, baseline)),
+        failures=tuple(_failed(result) for result in run.results if not result.passed),
+    )
+
+
+def _variants(run: SuiteRun, baseline: Baseline | None) -> Iterator[VariantReport]:
+    for variant in run.suite.variants:
+        own = [result for result in run.results if result.variant == variant.name]
+        total = _row(variant.name, own)
+        yield VariantReport(
+            total=total,
+            cases=tuple(
+                _row(case.name, [one for one in own if one.case == case.name])
+                for case in run.suite.document.cases
+            ),
+            target=_target(total, run.suite.document.at_least),
+            change=None if baseline is None else _change(run, baseline, variant.name, own),
+        )
+
+
+def _row(name: str, results: Sequence[TrialResult]) -> RateRow:
+    passed, trials = sum(one.passed for one in results), len(results)
+    interval = wilson(passed, trials)
+    costs = [one.end.cost for one in results if one.end.cost is not None]
+    return RateRow(
+        name=name,
+        passed=passed,
+        trials=trials,
+        rate=passed / trials if trials else 0.0,
+        low=interval.low,
+        high=interval.high,
+        model_calls=_mean([one.end.model_calls for one in results]),
+        skill_calls=_mean([one.end.skill_calls for one in results]),
+        teams_run=_mean([one.end.teams_run for one in results]),
+        tokens=_mean([one.end.tokens for one in results]),
+        seconds=_mean([one.end.seconds for one in results]),
+        cost=sum(costs) if costs else None,
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _target(total: RateRow, at_least: float | None) -> Target | None:
+    if at_least is None:
+        return None
+    if total.low >= at_least:
+        return "met"
+    return "missed" if total.high < at_least else "open"
+
+
+def _change(
+    run: SuiteRun, baseline: Baseline, variant: str, results: Sequence[TrialResult]
+) -> ChangeRow | None:
+    """Compare the trials of a variant with the same trials of the baseline."""
+    if variant not in baseline.variants:
+        return None
+    pairs: list[tuple[bool, bool]] = []
+    left_out: list[str] = []
+    compared = 0
+    for case in run.suite.document.cases:
+        known = baseline.case(variant, case.name)
+        if known is None or known.digest != case_digest(run.suite, case):
+            left_out.append(case.name)
+            continue
+        compared += 1
+        pairs += _pairs(known, [one for one in results if one.case == case.name])
+    found = decide(counted(pairs), run.suite.document.margin)
+    return ChangeRow(
+        verdict=found.verdict,
+        pairs=len(pairs),
+        baseline_rate=_mean([before for before, _ in pairs]),
+        rate=_mean([now for _, now in pairs]),
+        difference=found.difference,
+        low=found.interval.low,
+        high=found.interval.high,
+        worse_p=found.worse_p,
+        better_p=found.better_p,
+        more_repeats=ceil(found.more_pairs / max(compared, 1)),
+        left_out=tuple(left_out),
+    )
+
+
+def _pairs(known: BaselineCase, results: Sequence[TrialResult]) -> Iterator[tuple[bool, bool]]:
+    before = {trial.repeat: trial.passed for trial in known.trials}
+    for result in results:
+        if result.repeat in before:
+            yield before[result.repeat], result.passed
+
+
+def _failed(result: TrialResult) -> FailedTrial:
+    return FailedTrial(
+        run=result.run,
+        variant=result.variant,
+        case=result.case,
+        repeat=result.repeat,
+        because=result.because,
+    )

@@ -1,0 +1,63 @@
+"""What a trial gave, and where it is kept: a repeated command neither runs nor grades it again."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from activities.workspace.project_files import write_private
+from coterie.evals.graders import Grade
+from coterie.evals.suite import Trial
+from coterie.evals.suite_document import GraderDocument
+from coterie.evals.trial_end import TrialEnd
+from dsl.values import Frozen
+
+_FILE = "result.json"
+
+
+class TrialResult(Frozen):
+    """One trial, ended and graded."""
+
+    run: str
+    """The id of its run, for `coterie why` and all other commands."""
+    variant: str
+    case: str
+    repeat: int
+    end: TrialEnd
+    grades: tuple[Grade, ...]
+    graded_by: str
+    """Digest of the graders."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether its run completed and met every grader."""
+        return self.end.completed and all(grade.passed for grade in self.grades)
+
+    @property
+    def because(self) -> str:
+        """Why it failed; empty if it passed."""
+        if not self.end.completed:
+            return self.end.message or "the run did not complete"
+        failed = (grade for grade in self.grades if not grade.passed)
+        return "; ".join(f"{grade.grader}: {grade.because}" for grade in failed)
+
+
+def graders_digest(graders: Sequence[GraderDocument], trial: Trial) -> str:
+    """Return a digest of what grades a trial."""
+    plain = [one.model_dump(mode="json", by_alias=True) for one in graders]
+    return sha256(to_json((plain, trial.case.expected))).hexdigest()[:10]
+
+
+def stored_result(folder: Path) -> TrialResult | None:
+    """Return the result of an earlier command; None if there is none, or it is damaged."""
+    try:
+        return TrialResult.model_validate_json((folder / _FILE).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None
+
+
+def store_result(folder: Path, result: TrialResult) -> None:
+    """Keep the result of a trial."""
+    write_private(folder / _FILE, result.model_dump_json(indent=2) + "\n")

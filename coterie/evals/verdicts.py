@@ -113,8 +113,12 @@ def _mid_p(against: int, favor: int) -> float:
     """
     disagree = against + favor
     total = 1 << disagree
-    beyond = sum(comb(disagree, number) for number in range(against + 1, disagree + 1))
-    return (2 * beyond + comb(disagree, against)) / (2 * total)
+    at = term = comb(disagree, against)
+    beyond = 0
+    for number in range(against, disagree):  # each from the one before: fast for 10,000 pairs
+        term = term * (disagree - number) // (number + 1)
+        beyond += term
+    return (2 * beyond + at) / (2 * total)
 
 
 def change_interval(pairs: Pairs, confidence: float) -> Interval:

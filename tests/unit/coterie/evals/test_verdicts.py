@@ -143,8 +143,12 @@ def _trials(random: Random, rate: float, after: float, noise: float) -> Pairs:
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1, 0.2])
-def test_decide_finds_the_planted_regression_and_not_the_planted_nothing(noise: float) -> None:
-    random = Random(2026)
+@pytest.mark.parametrize("seed", range(2026, 2030))
+def test_decide_finds_the_planted_regression_and_not_the_planted_nothing(
+    seed: int, noise: float
+) -> None:
+    """Compare 200 pairs of 100 seeded trials: 100 with a planted regression, 100 with nothing."""
+    random = Random(seed)
     regressions = [decide(_trials(random, 0.70, 0.55, noise)).verdict for _ in range(100)]
     nothings = [decide(_trials(random, 0.70, 0.70, noise)).verdict for _ in range(100)]
     assert regressions.count("worse") >= 90

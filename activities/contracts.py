@@ -13,6 +13,7 @@ from temporalio.common import RetryPolicy
 
 from dsl.model.capabilities import Effect
 from dsl.model.plan import Persona, Plan
+from dsl.model.tools.asked_input import GivenInput
 from dsl.tool_loop.exchange import ToolCallRequest, ToolTurn
 from dsl.values import Frozen, Json
 
@@ -54,7 +55,7 @@ class FailureType:
     SKILL_REFUSED = "SkillRefused"  # input violates the contract, or a path outside the workspace
     SKILL_FAILED = "SkillFailed"  # the skill ran and failed
     TOOL_CHANGED = "ToolChanged"  # a tool of an MCP server is not the one of the plan
-    INPUT_REQUIRED = "InputRequired"  # a tool of an MCP server asks a person, and nobody can answer
+    INPUT_REQUIRED = "InputRequired"  # a tool of an MCP server asks: its second detail is what
     STORAGE_UNUSABLE = "StorageUnusable"  # a conversation cannot be read or stored
     TIMEOUT = "Timeout"  # Temporal's own type; also for a legacy agent that was stopped
     STALE_ATTEMPT = "StaleAttempt"  # superseded: Temporal gave the call to another attempt
@@ -200,6 +201,8 @@ class SkillRequest(Frozen):
     """Of a tool of an MCP server: the digest of the tool that the plan was compiled with."""
     keep: bool = False
     """Store the result, if it is not small, and return its name instead: a model reads it."""
+    given_input: GivenInput | None = None
+    """A person's answers to what the same call has asked."""
 
 
 class KeptResult(Frozen):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from dsl.model.capabilities import ServerTool
+from dsl.model.tools.asked_input import AskedInput
 
 
 class ToolAnswer(NamedTuple):
@@ -50,4 +51,14 @@ class ToolDrifted(Exception):
 
 
 class InputAsked(Exception):
-    """The tool asks a person something before it continues."""
+    """The tool asks a person something before it continues.
+
+    Attributes:
+        asked: The questions; None if no form can hold their answer.
+        certain: Whether this call asks, and not one beside it on the same connection.
+    """
+
+    def __init__(self, message: str, asked: AskedInput | None, *, certain: bool = True) -> None:
+        self.asked = asked
+        self.certain = certain
+        super().__init__(message)

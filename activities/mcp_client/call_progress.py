@@ -4,9 +4,14 @@ The transport sees how a server takes a request; the SDK reports only a number o
 The variable travels with the request, because the SDK sends it in the context of its caller.
 """
 
+from collections import Counter
+from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+from activities.mcp_client.call_outcomes import InputAsked
+from dsl.values import Json
 
 Acceptance = Literal["unknown", "unreached", "refused"]
 """What the transport knows: nothing; that the server never had the call; that it turned it away."""
@@ -24,8 +29,12 @@ class CallInProgress:
     acceptance: Acceptance = "unknown"
     status: int | None = None
     """The HTTP status with which the server turned the call away."""
-    question: str | None = None
-    """What a server of an older protocol asked within the call, or within one beside it."""
+    answers: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """For the questions that a server of an older protocol asks within the call."""
+    asked: Counter[str] = field(default_factory=Counter[str])
+    """How often it has asked each question."""
+    question: InputAsked | None = None
+    """What it asked within the call, or within one beside it, and got no answer to."""
 
     def note_unconnected(self) -> None:
         """Note that no connection was made."""

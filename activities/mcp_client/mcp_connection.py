@@ -24,13 +24,19 @@ from activities.mcp_client.bounded_http import BoundedTransport
 from activities.mcp_client.call_outcomes import (
     CallLost,
     FoundServerTools,
-    InputAsked,
     McpCallRefused,
     ServerUnreachable,
     ToolAnswer,
 )
 from activities.mcp_client.call_progress import CURRENT_CALL, CallInProgress
 from activities.mcp_client.error_output import ErrorOutput
+from activities.mcp_client.input_requests import (
+    InputReply,
+    accepted_input,
+    asked_within,
+    input_asked,
+    question_key,
+)
 from activities.mcp_client.server_requests import answer_of, list_kind, request_of
 from activities.mcp_client.server_settings import McpServer
 from dsl.model.capabilities import ServerTool
@@ -67,6 +73,8 @@ class McpConnection:
         self._one_listing = asyncio.Lock()
         self._retired = False
         self._calls: set[CallInProgress] = set()
+        self._abandoned = False
+        """Whether a call has ended without an answer: the server may still be busy with it."""
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -128,13 +136,16 @@ class McpConnection:
                 raise ServerUnreachable(self._message(did, error)) from None
             return self._listings[kind].offers
 
-    async def call(self, offer: ServerTool, arguments: Json, seconds: float) -> ToolAnswer:
+    async def call(
+        self, offer: ServerTool, arguments: Json, seconds: float, reply: InputReply | None = None
+    ) -> ToolAnswer:
         """Call a tool, or read what it stands for; cancelling the task cancels it on the server.
 
         Args:
             offer: As the server lists it.
             arguments: Checked by the caller.
             seconds: Time limit.
+            reply: What the server has asked for when it was called so before.
 
         Raises:
             ServerUnreachable: The server did not accept the call.
@@ -144,8 +155,10 @@ class McpConnection:
         """
         client = await asyncio.shield(self._ready)
         self._check_use()
-        request, form = request_of(offer, arguments)
+        within = reply is not None and reply.within_call
+        request, form = request_of(offer, arguments, None if within else reply)
         with self._in_progress() as call:
+            call.answers = reply.answers if reply is not None and within else {}
             try:
                 async with asyncio.timeout(seconds):
                     result = await client.session.send_request(request, form)
@@ -157,10 +170,10 @@ class McpConnection:
             except MCPError as error:
                 raise self._failure(error, call) from None
         if isinstance(result, types.InputRequiredResult):
-            raise InputAsked(_question_of(result))
+            raise input_asked(result)
         answer = answer_of(result)
         if answer.failed and call.question is not None:
-            raise InputAsked(call.question)
+            raise call.question
         return answer
 
     @contextmanager
@@ -172,6 +185,9 @@ class McpConnection:
         self._idle.clear()
         try:
             yield call
+        except (asyncio.CancelledError, TimeoutError, CallLost):
+            self._abandoned = True
+            raise
         finally:
             CURRENT_CALL.reset(before)
             self._calls.remove(call)
@@ -186,7 +202,7 @@ class McpConnection:
     def _failure(self, error: MCPError, call: CallInProgress) -> Exception:
         """Return what an error says of the call: only some rule out that it happened."""
         if call.question is not None:
-            return InputAsked(call.question)
+            return call.question
         match call.acceptance:
             case "unreached":
                 return ServerUnreachable(self._message("did not take the call", error, call.status))
@@ -263,13 +279,18 @@ class McpConnection:
     async def _asked(
         self, context: object, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:
-        """Note a question that a server of an older protocol asks within a call.
+        """Answer a question that a server of an older protocol asks within a call, or note it.
 
         It does not say within which, so each call in progress has it, should it fail.
         """
-        question = one_line(params.message)[:_MAX_MESSAGE_LENGTH]
-        for call in self._calls:
-            call.question = question
+        calls = tuple(self._calls)
+        certain = len(calls) == 1 and not self._abandoned
+        for call in calls:
+            key = question_key(params, call.asked)
+            answer = call.answers.get(key) if certain else None
+            if answer is not None:
+                return accepted_input(answer)
+            call.question = asked_within(params, key, certain=certain)
         return types.ErrorData(
             code=types.INVALID_REQUEST, message="nobody can answer during the call"
         )
@@ -320,14 +341,6 @@ async def _watched(transport: Transport, over: asyncio.Event) -> AsyncGenerator[
                 yield receive, write
             finally:
                 group.cancel_scope.cancel()
-
-
-def _question_of(result: types.InputRequiredResult) -> str:
-    requests = result.input_requests or {}
-    asked = [
-        one.params.message for one in requests.values() if isinstance(one, types.ElicitRequest)
-    ]
-    return one_line("; ".join(asked))[:_MAX_MESSAGE_LENGTH] or "the tool gives no question"
 
 
 def _plain(error: BaseException) -> BaseException:

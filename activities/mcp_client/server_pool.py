@@ -2,20 +2,24 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, get_args
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from activities.mcp_client.call_outcomes import (
     FoundServerTools,
+    InputAsked,
     ResultInvalid,
     ServerUnreachable,
     ToolAnswer,
     ToolDrifted,
 )
+from activities.mcp_client.input_rounds import call_with_input
 from activities.mcp_client.server_settings import McpServer
 from activities.mcp_client.tool_difference import differences
 from dsl.errors import listed
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
 from dsl.model.capabilities import ServerListing, ServerTool
+from dsl.model.tools.asked_input import GivenInput
 from dsl.model.tools.offer_names import OfferKind, kind_of_offer
 from dsl.model.tools.tool_digests import digest_of_tool
 from dsl.values import Json
@@ -25,6 +29,25 @@ if TYPE_CHECKING:
 
 MAX_LISTING_AGE = 60.0
 """Seconds for which a listing is trusted for calls that may be repeated; other calls always ask."""
+
+
+class PinnedCall(NamedTuple):
+    """A call of a tool as the plan knows it."""
+
+    server: str
+    """A configured one."""
+    tool: str
+    """As the server names it."""
+    arguments: Json
+    """Checked against its schema."""
+    digest: str | None
+    """Of the tool when the plan was compiled; None for whatever it is now."""
+    seconds: float
+    """Time limit of the call itself."""
+    once: bool
+    """Whether the call may happen only once. Then the server always lists its tools before it."""
+    given: GivenInput | None = None
+    """A person's answers to what the tool has asked."""
 
 
 class McpServers:
@@ -47,27 +70,10 @@ class McpServers:
         self._locks = {name: asyncio.Lock() for name in servers}
         self._closing: dict[asyncio.Task[None], McpConnection] = {}
 
-    async def call(
-        self,
-        server: str,
-        tool: str,
-        arguments: Json,
-        *,
-        digest: str | None,
-        seconds: float,
-        ask_first: bool,
-    ) -> ToolAnswer:
+    async def call(self, call: PinnedCall) -> ToolAnswer:
         """Call a tool, if it is still the one that the plan was compiled with.
 
         A server that is found dead before the call was sent is reopened once.
-
-        Args:
-            server: A configured one.
-            tool: As the server names it.
-            arguments: Checked against its schema.
-            digest: Of the tool when the plan was compiled; None for whatever it is now.
-            seconds: Time limit of the call itself.
-            ask_first: Whether the server lists its tools before the call in any case.
 
         Raises:
             ServerUnreachable: The call was not sent.
@@ -78,20 +84,18 @@ class McpServers:
             ResultInvalid: The result does not match the tool's own schema.
         """
         while True:
-            connection, reused = await self._connection(server)
+            connection, reused = await self._connection(call.server)
             try:
-                max_age = 0.0 if ask_first else MAX_LISTING_AGE
-                offered = await connection.offers(kind_of_offer(tool), max_age)
-                by_name = {one.name: one for one in offered.tools}
-                current = self._current(server, tool, by_name, digest)
-                answer = await connection.call(current, arguments, seconds)
+                return await self._called(connection, call)
             except ServerUnreachable:
                 dropped = connection.is_retired  # because of another call
-                self._drop(server, connection)
+                self._drop(call.server, connection)
                 if not reused and not dropped:
                     raise
-            else:
-                return _checked(answer, current)
+            except InputAsked as asked:
+                if asked.certain or call.once:
+                    raise
+                return await self._alone(call)
 
     async def list_tools(self, server: str) -> FoundServerTools:
         """Return what a server offers now: tools, resources and prompts.
@@ -113,10 +117,28 @@ class McpServers:
         self._open.clear()
         await asyncio.gather(*(one.close() for one in closed), *retiring)
 
-    def _current(
-        self, server: str, tool: str, offered: Mapping[str, ServerTool], digest: str | None
-    ) -> ServerTool:
+    async def _called(self, connection: "McpConnection", call: PinnedCall) -> ToolAnswer:
+        max_age = 0.0 if call.once else MAX_LISTING_AGE
+        offered = await connection.offers(kind_of_offer(call.tool), max_age)
+        current = self._current(call, {one.name: one for one in offered.tools})
+        answer = await call_with_input(
+            partial(connection.call, current, call.arguments, call.seconds),
+            call.given,
+            once=call.once,
+        )
+        return _checked(answer, current)
+
+    async def _alone(self, call: PinnedCall) -> ToolAnswer:
+        """Call on a connection of its own: a question in it then belongs to this call."""
+        connection = await self._new_connection(call.server)
+        try:
+            return await self._called(connection, call)
+        finally:
+            self._retire(connection)
+
+    def _current(self, call: PinnedCall, offered: Mapping[str, ServerTool]) -> ServerTool:
         """Return the tool as the server offers it, if it is the one of the plan."""
+        server, tool, digest = call.server, call.tool, call.digest
         current = offered.get(tool)
         if current is None:
             raise ToolDrifted(
@@ -140,22 +162,25 @@ class McpServers:
 
     async def _connection(self, server: str) -> "tuple[McpConnection, bool]":
         """Return the open connection, or a new one; and whether it was open already."""
-        from activities.mcp_client.mcp_connection import McpConnection
-
         async with self._locks[server]:
             known = self._open.get(server)
             if known is not None and not known.is_over:
                 return known, True
             if known is not None:
                 self._drop(server, known)
-            connection = McpConnection(self.servers[server])
-            try:
-                await connection.open()
-            except BaseException:
-                self._retire(connection)
-                raise
-            self._open[server] = connection
+            connection = self._open[server] = await self._new_connection(server)
             return connection, False
+
+    async def _new_connection(self, server: str) -> "McpConnection":
+        from activities.mcp_client.mcp_connection import McpConnection
+
+        connection = McpConnection(self.servers[server])
+        try:
+            await connection.open()
+        except BaseException:
+            self._retire(connection)
+            raise
+        return connection
 
     def _drop(self, server: str, connection: "McpConnection") -> None:
         """Close a connection once its calls have ended; the next call opens another."""

@@ -8,6 +8,7 @@ from mcp import ClientSession, MCPError
 from pydantic import TypeAdapter
 
 from activities.mcp_client.call_outcomes import FoundServerTools, ToolAnswer, UnusableTool
+from activities.mcp_client.input_requests import InputReply, Replied, reply_fields
 from activities.mcp_client.offer_listing import OfferPage, list_offers
 from activities.mcp_client.resource_offers import (
     prompt_answer,
@@ -43,19 +44,27 @@ class ServerRequest(NamedTuple):
     form: TypeAdapter[Result]
 
 
-def request_of(offer: ServerTool, arguments: Json) -> ServerRequest:
-    """Return the request that calls a tool, reads a resource or gets a prompt."""
+def request_of(offer: ServerTool, arguments: Json, reply: InputReply | None) -> ServerRequest:
+    """Return the request that calls a tool, reads a resource or gets a prompt.
+
+    Args:
+        offer: As the server lists it.
+        arguments: Of the call.
+        reply: What the server has asked for in the same call.
+    """
+    replied: Replied = {} if reply is None else reply_fields(reply)
     match kind_of_offer(offer.name):
         case "tool":
-            params = types.CallToolRequestParams(name=offer.name, arguments=arguments)
+            params = types.CallToolRequestParams(name=offer.name, arguments=arguments, **replied)
             return ServerRequest(types.CallToolRequest(params=params), _TOOL)
         case "resource":
-            wanted = types.ReadResourceRequestParams(uri=resource_uri(offer, arguments))
+            uri = resource_uri(offer, arguments)
+            wanted = types.ReadResourceRequestParams(uri=uri, **replied)
             return ServerRequest(types.ReadResourceRequest(params=wanted), _RESOURCE)
         case "prompt":
             texts = {key: value for key, value in arguments.items() if isinstance(value, str)}
             name = offer.name.removeprefix(PROMPT)
-            prompt = types.GetPromptRequestParams(name=name, arguments=texts)
+            prompt = types.GetPromptRequestParams(name=name, arguments=texts, **replied)
             return ServerRequest(types.GetPromptRequest(params=prompt), _PROMPT)
         case _ as never:
             assert_never(never)

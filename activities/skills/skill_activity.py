@@ -1,7 +1,7 @@
 """The activity that runs skills; it holds all rules that skills share."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 from pydantic_core import to_json
@@ -24,6 +24,8 @@ from activities.workspace.skill_base import (
     SkillRefusal,
     Workspace,
 )
+from dsl.model.tools.asked_input import AskedInput
+from dsl.values import Json
 
 MAX_RESULT_SIZE = 1_500_000
 """Bytes of JSON; Temporal limits a payload to 2 MiB."""
@@ -105,7 +107,10 @@ class SkillActivities:
                 data = await self._called(skill, request, meter, seconds)
         except SkillRefusal as refusal:
             raise ApplicationError(
-                str(refusal), *meter.details(), type=refusal.type, non_retryable=True
+                str(refusal),
+                *refusal_details(meter.details(), refusal.asked),
+                type=refusal.type,
+                non_retryable=True,
             ) from None
         except SkillFailure as failure:
             raise ApplicationError(
@@ -168,6 +173,7 @@ class SkillActivities:
             key=request.key,
             run=_run_id(request),
             timeout=seconds,
+            given_input=request.given_input,
             progress=meter.progress,
             beat=meter.report,
         )
@@ -194,6 +200,13 @@ class SkillActivities:
         if not isinstance(path, str):
             return reason
         return f"{reason}: {shown_path(path, self._workspace.root)!r}"
+
+
+def refusal_details(spent: Sequence[Json], asked: AskedInput | None) -> tuple[Json, ...]:
+    """Return the details of a failure: the usage, then what a person must answer."""
+    if asked is None:
+        return tuple(spent)
+    return (spent[0] if spent else {}, asked.model_dump(mode="json", exclude_defaults=True))
 
 
 def _unknown(skill: AnySkill | McpSkill, why: str, meter: Meter) -> ApplicationError:

@@ -22,6 +22,7 @@ from activities.workspace.command_parameters import Parameter
 from activities.workspace.protected_files import protected_place, why_protected
 from activities.workspace.web_access import WebAccess
 from dsl.model.capabilities import Effect, Label, SkillContract
+from dsl.model.tools.asked_input import AskedInput, GivenInput
 from dsl.safety.field_safety import blocked_fields, describe_blocked
 from dsl.schema_keys import ALSO
 from dsl.values import MAX_COMMAND_TIMEOUT, Json
@@ -36,10 +37,17 @@ class SkillRefusal(Exception):
 
     Attributes:
         type: Of the failure.
+        asked: What a person must answer before the same call is not refused.
     """
 
-    def __init__(self, message: str, type: str = FailureType.SKILL_REFUSED) -> None:
+    def __init__(
+        self,
+        message: str,
+        type: str = FailureType.SKILL_REFUSED,
+        asked: AskedInput | None = None,
+    ) -> None:
         self.type = type
+        self.asked = asked
         super().__init__(message)
 
 
@@ -188,6 +196,8 @@ class SkillContext:
     """The id of the calling run."""
     timeout: float | None = None
     """Seconds of the whole attempt; None outside an activity."""
+    given_input: GivenInput | None = None
+    """A person's answers to what the same call has asked."""
     progress: JsonValue = None
     """What an earlier attempt reported last."""
     beat: Callable[[JsonValue], None] | None = None

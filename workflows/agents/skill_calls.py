@@ -16,7 +16,17 @@ from activities.contracts import (
 )
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.step_kinds.step_base import SkillTerms
+from dsl.model.terms import DecisionTerms
+from dsl.model.tools.asked_input import AskedInput
 from workflows.agents.repeated_calls import record_call, refused
+from workflows.approvals.approval_wait import PLAIN
+from workflows.approvals.tool_questions import (
+    AskingCall,
+    earlier_execution,
+    forget_question,
+    given_input,
+    note_question,
+)
 from workflows.budgets.balances import paid
 from workflows.budgets.call_admission import admit_call, in_flight
 from workflows.core.causes.step_causes import Failed
@@ -36,6 +46,10 @@ class CalledSkill(NamedTuple):
     outcome: Outcome
     kept: KeptResult | None = None
     """Where its data is, if the worker stored it."""
+    asked: AskedInput | None = None
+    """What a person must answer before the call is made again."""
+    has_answers: bool = False
+    """Whether its result depends on what a person answered."""
 
 
 async def call_skill(
@@ -46,13 +60,22 @@ async def call_skill(
     scope: Scope,
     seconds: float | None = None,
     listing: str | None = None,
+    answered_by: DecisionTerms | None = None,
 ) -> Outcome:
     """Call the skill by the terms of its contract; the call's key never changes."""
     if place.loop is not None and (again := refused(skill, given, place, scope)) is not None:
         return again
     count = partial(scope.state.executed, place.step)
     called = await make_call(
-        skill, given, terms, place, scope, count, seconds=seconds, listing=listing
+        skill,
+        given,
+        terms,
+        place,
+        scope,
+        count,
+        seconds=seconds,
+        listing=listing,
+        answered_by=answered_by,
     )
     outcome = called.outcome
     if place.loop is not None:
@@ -72,8 +95,9 @@ async def make_call(
     keep: bool = False,
     listing: str | None = None,
     boundary: bool = True,
+    answered_by: DecisionTerms | None = None,
 ) -> CalledSkill:
-    """Make one call, within the budgets of the plan.
+    """Make one call, within the budgets of the plan; if it asks a person, again with the answer.
 
     Args:
         skill: `Name.method`, or `server/tool` of an MCP server.
@@ -86,29 +110,61 @@ async def make_call(
         keep: whether the worker stores a large result.
         listing: of an MCP tool, the digest of what its server must still offer.
         boundary: whether the run may continue as new here while it asks a person.
+        answered_by: who answers what it asks. Default: anyone.
     """
-    state = scope.state
+    asking = AskingCall(skill, given, place, answered_by or PLAIN)
+    execution = earlier_execution(asking, scope) or count()
+    request = SkillRequest(
+        skill=skill,
+        input=given,
+        key=SkillCallKey.of(scope.run_id, place.step, execution),
+        listing=listing,
+        keep=keep,
+    )
+    while True:
+        answers = await given_input(asking, scope, boundary=boundary)
+        if isinstance(answers, Outcome):
+            return CalledSkill(answers)
+        if answers is not None:
+            request = request.model_copy(update={"given_input": answers})
+        called = await _made(request, terms or _UNKNOWN, place, scope, seconds, boundary=boundary)
+        if called.asked is None:
+            forget_question(asking, scope)
+            return called._replace(has_answers=answers is not None)
+        failed = note_question(asking, called.asked, execution, scope)
+        if failed is not None:
+            return CalledSkill(failed)
+
+
+async def _made(
+    request: SkillRequest,
+    terms: SkillTerms,
+    place: Location,
+    scope: Scope,
+    seconds: float | None,
+    *,
+    boundary: bool,
+) -> CalledSkill:
+    state, skill = scope.state, request.skill
     budgeted = bool(scope.plan.budgets)
     if budgeted:
         await admit_call(scope, place, place.personas, "tool_calls", boundary=boundary)
-    key = SkillCallKey.of(scope.run_id, place.step, count())
-    terms = terms or _UNKNOWN
     if terms.effect != "read":
         state.forget_reads()
     state.calls += 1
     state.skill_calls += 1
-    request = SkillRequest(skill=skill, input=given, key=key, listing=listing, keep=keep)
     call = _call(skill, terms, place, state.calls, seconds)
     tally = began(state, place, place.personas[-1] if place.personas else "", tool=skill)
     spent: SkillResult | Spent | None = None
     kept: KeptResult | None = None
+    asked: AskedInput | None = None
     try:
         calling = scope.call_skill(request, call)
         async with on_abort(partial(_note_cut_off, terms, call, place, scope), failures=False):
             result = spent = await (in_flight(scope, calling) if budgeted else calling)
         outcome, kept = Outcome.succeeded(result.data), result.kept
     except CallFailed as error:
-        spent = error.spent
+        spent, asked = error.spent, error.asked
         outcome = Outcome.failed(error.type, error.message)
     if terms.effect != "read":  # again: others may have read in the middle of the effect
         state.forget_reads()
@@ -116,7 +172,7 @@ async def make_call(
         tally.seconds += spent.seconds
         if budgeted:
             paid(scope, place, place.personas, spent)
-    return CalledSkill(outcome, kept)
+    return CalledSkill(outcome, kept, asked)
 
 
 def _call(

@@ -95,8 +95,11 @@ class CachedCall:
             del self._scope.state.reads_in_progress[self._key]
 
     def remember(self, called: CalledSkill) -> None:
-        """Give the result of the call to equal ones, now and later, if it succeeded."""
-        if not self._key or not called.outcome.success:
+        """Give the result of the call to equal ones, now and later, if it succeeded.
+
+        One that depends on a person's answer is given to none: another call may get other answers.
+        """
+        if not self._key or not called.outcome.success or called.has_answers:
             return
         state, scope = self._scope.state, self._scope
         if called.kept is not None:

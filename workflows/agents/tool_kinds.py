@@ -11,6 +11,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona
 from dsl.model.retryability import can_pass
 from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING, AgentStep
+from dsl.model.terms import consent
 from dsl.model.tools.tool_contract import Tool
 from dsl.values import Json
 from workflows.agents.shared_work import hand_over_work
@@ -97,6 +98,7 @@ async def _skill(call: ToolCall, skill: str, given: JsonValue, scope: Scope) -> 
         seconds=call.seconds,
         keep=call.keep,
         listing=tool.listing or None,
+        answered_by=consent(tool.requires_approval),
     )
 
 

@@ -20,6 +20,7 @@ from activities.contracts import (
 from dsl.model.evaluation_budget import EvaluationWork
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
+from dsl.model.tools.asked_input import AskedInput
 from workflows.core.memory import PendingNotification
 from workflows.core.patches import Patch
 from workflows.core.state import RunState
@@ -78,11 +79,19 @@ class NeverCalled(BaseException):
 class CallFailed(Exception):
     """A call failed in an expected way, for routing to decide."""
 
-    def __init__(self, type: str, message: str, spent: Spent | None = None) -> None:
+    def __init__(
+        self,
+        type: str,
+        message: str,
+        spent: Spent | None = None,
+        asked: AskedInput | None = None,
+    ) -> None:
         self.type = type
         self.message = message
         self.spent = spent
         """What its attempts used, if they report it."""
+        self.asked = asked
+        """What a person must answer before it is made again."""
         super().__init__(message)
 
 

@@ -130,6 +130,9 @@ MAIN = StateKey("main")
 FAILED = "failed"
 """The last part of the key under which a failed task waits for a person."""
 
+INPUT = "input"
+"""The last part of the key under which a call of a tool waits for what a person answers."""
+
 _SKIPPED = "skipped"
 
 

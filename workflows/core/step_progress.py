@@ -15,6 +15,7 @@ from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.causes import HandedOff
 from dsl.model.context.declarations import Declarations
 from dsl.model.outcomes import Failure, Outcome
+from dsl.model.tools.asked_input import AskedInput
 from dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus, TaskNotes
 from dsl.tool_loop.tool_loop_progress import ToolLoopProgress
 from dsl.values import Json
@@ -179,6 +180,21 @@ class SendingCall:
 
 
 @dataclass(slots=True)
+class CallInput:
+    """A call of a tool that has asked a person."""
+
+    call: str
+    """Digest of what is called with which input."""
+    execution: int
+    """The number of the execution of its step, which names the call."""
+    asked: AskedInput
+    rounds: int = 1
+    """How often it has asked."""
+    answers: dict[str, Json] = field(default_factory=dict[str, Json])
+    """By the key of the question."""
+
+
+@dataclass(slots=True)
 class TryProgress:
     """A `try` step."""
 
@@ -279,6 +295,8 @@ class StepProgress:
     """Input of a step as a person approved it."""
     sending_calls: dict[str, SendingCall] = field(default_factory=dict[str, SendingCall])
     """Calls that send data out, from the question about them to their end."""
+    call_inputs: dict[str, CallInput] = field(default_factory=dict[str, CallInput])
+    """Calls of tools that wait for what a person answers."""
     cleared_labels: dict[str, int] = field(default_factory=dict[str, int])
     """The number of the latest label that an approval in concurrent work covers, within it."""
     outputs_to_approve: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
@@ -344,6 +362,7 @@ class StepProgress:
             self.requests,
             self.approved_inputs,
             self.sending_calls,
+            self.call_inputs,
             self.cleared_labels,
             self.outputs_to_approve,
             self.failures_to_decide,

@@ -100,7 +100,14 @@ async def _called(
             return CalledSkill(refused)
         listing = tool.listing or None
         outcome = await call_skill(
-            tool.origin.name, given, tool.terms, call.place, scope, call.seconds, listing
+            tool.origin.name,
+            given,
+            tool.terms,
+            call.place,
+            scope,
+            call.seconds,
+            listing,
+            consent(tool.requires_approval),
         )
         end_call(labelled, call.place, scope)
         return CalledSkill(outcome)

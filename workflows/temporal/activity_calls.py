@@ -25,6 +25,7 @@ from activities.contracts import (
     SkillResult,
     Spent,
 )
+from dsl.model.tools.asked_input import AskedInput
 from workflows.core.encoding import encoded
 from workflows.core.location import Skipped
 from workflows.core.scope import Call, CallFailed, NeverCalled
@@ -166,7 +167,8 @@ def _expected(error: ActivityError, call: Call) -> BaseException:
         case ApplicationError() if cause.type == FailureType.OWN_QUEUE:
             return Elsewhere(OwnQueue.model_validate(cause.details[0]))
         case ApplicationError():
-            return CallFailed(cause.type or "Error", cause.message, _spent(cause.details))
+            spent, asked = _spent(cause.details), _asked(cause)
+            return CallFailed(cause.type or "Error", cause.message, spent, asked)
         case CallTimedOut() if cause.type is TimeoutType.SCHEDULE_TO_START:
             return NotTaken()
         case CallTimedOut() if call.options.effect == "once":
@@ -216,3 +218,13 @@ def _spent(details: Sequence[object]) -> Spent | None:
         return Spent.model_validate(details[0])
     except ValidationError:
         return None  # another failure, with details of its own
+
+
+def _asked(failure: ApplicationError) -> AskedInput | None:
+    """Return what a tool asks a person, from the failure of its call."""
+    if failure.type != FailureType.INPUT_REQUIRED or len(failure.details) < 2:
+        return None
+    try:
+        return AskedInput.model_validate(failure.details[1])
+    except ValidationError:
+        return None  # of another version

@@ -13,7 +13,7 @@ from activities.mcp_client.call_outcomes import (
     ServerUnreachable,
     ToolDrifted,
 )
-from activities.mcp_client.server_pool import McpServers
+from activities.mcp_client.server_pool import McpServers, PinnedCall
 from activities.skills.missing_packages import needing
 from activities.workspace.skill_base import (
     OutcomeLost,
@@ -62,12 +62,15 @@ class McpSkill:
         try:
             with needing("mcp", self.name):
                 answer = await self.servers.call(
-                    self.server,
-                    self.tool,
-                    value,
-                    digest=self.listing,
-                    seconds=context.timeout or terms.timeout or section.timeout,
-                    ask_first=once,
+                    PinnedCall(
+                        self.server,
+                        self.tool,
+                        value,
+                        digest=self.listing,
+                        seconds=context.timeout or terms.timeout or section.timeout,
+                        once=once,
+                        given=context.given_input,
+                    )
                 )
         except ServerUnreachable as failure:
             raise SkillFailure(str(failure), may_pass=True) from None
@@ -84,13 +87,25 @@ class McpSkill:
         except ToolDrifted as drifted:
             raise SkillRefusal(str(drifted), FailureType.TOOL_CHANGED) from None
         except InputAsked as asked:
-            raise SkillRefusal(
-                f"{self.name} asks a person, and nobody can answer it here: {asked}",
-                FailureType.INPUT_REQUIRED,
-            ) from None
+            raise self._question(asked, once=once) from None
         if answer.failed:
             raise SkillFailure(f"{self.name} failed: {answer.data}")
         return answer.data
+
+    def _question(self, asked: InputAsked, *, once: bool) -> SkillRefusal:
+        """Return the failure of a call that asks; its caller may call again with the answer."""
+        if asked.asked is not None and asked.asked.within_call and once:
+            return SkillRefusal(
+                f"{self.name} asks a person in the middle of its call, and may be called only "
+                f"once, so nobody can answer it: {asked}. If a repeated call does no harm, give "
+                "the tool the effect `read` or `idempotent` in the worker's configuration",
+                FailureType.INPUT_REQUIRED,
+            )
+        return SkillRefusal(
+            f"{self.name} asks a person, and nobody can answer it here: {asked}",
+            FailureType.INPUT_REQUIRED,
+            asked.asked,
+        )
 
 
 def mcp_skill(name: str, listing: str | None, servers: McpServers | None) -> McpSkill:

@@ -9,6 +9,7 @@ import pytest
 from dsl.model.sections.mcp_document import McpServerSection
 from tests.support.servers.mcp_tools import (
     HOSTILE,
+    asked_by,
     call_tool,
     digests,
     failure_of,
@@ -70,7 +71,6 @@ async def test_a_server_with_too_many_tools_is_read_no_further(tmp_path: Path) -
         (-32603, ("SkillFailed", False), ("OutcomeUnknown", True)),
         (-32601, ("SkillRefused", True), ("SkillRefused", True)),
         (-32602, ("SkillRefused", True), ("SkillRefused", True)),
-        (0, ("InputRequired", True), ("InputRequired", True)),
     ],
 )
 async def test_an_error_during_a_call_counts_by_what_it_rules_out(
@@ -86,10 +86,16 @@ async def test_an_error_during_a_call_counts_by_what_it_rules_out(
 
 
 async def test_a_question_belongs_to_the_call_that_was_in_progress(tmp_path: Path) -> None:
-    async with mcp_servers(tmp_path, {"bad": hostile("errors")}) as servers:
+    section = hostile("errors", tools={"good": {"effect": "read"}})
+    async with mcp_servers(tmp_path, {"bad": section}) as servers:
         known = digests(await listing_of(servers, "bad"))
         error = await failure_of(servers, "bad/good", known["good"], {"n": 0})
         assert "nobody can answer it here: Which one?" in error.message
+        assert [one.message for one in asked_by(error).questions.values()] == ["Which one?"]
+        error = await failure_of(servers, "bad/evil", known["evil"], {"n": 0})
+        assert (error.type, error.non_retryable) == ("InputRequired", True)
+        assert "may be called only once, so nobody can answer it: Which one?" in error.message
+        assert len(error.details) == 1  # the usage, and no question
         error = await failure_of(servers, "bad/good", known["good"], {"n": -32603})
         assert (error.type, "it broke" in error.message) == ("SkillFailed", True)
 

@@ -13,7 +13,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.mcp_client.call_outcomes import ServerUnreachable, ToolDrifted
 from activities.mcp_client.server_answers import MAX_TEXT
-from activities.mcp_client.server_pool import McpServers
+from activities.mcp_client.server_pool import McpServers, PinnedCall
 from dsl.model.capabilities import ServerListing
 from dsl.model.sections.mcp_document import McpServerSection
 from dsl.values import Json
@@ -44,7 +44,7 @@ class Demo:
         """Kill the server, and let a call that asks for the listing first notice it."""
         os.kill(int((self.folder / "pid").read_text()), signal.SIGKILL)
         with pytest.raises(ToolDrifted):  # a call that asks first notices
-            await self.servers.call("demo", "gone", {}, digest=None, seconds=60, ask_first=True)
+            await self.servers.call(PinnedCall("demo", "gone", {}, None, 60, once=True))
 
 
 @pytest_asyncio.fixture(scope="module")

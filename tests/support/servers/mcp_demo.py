@@ -10,10 +10,11 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from mcp.server.mcpserver import Elicit, Image, MCPServer, Resolve
+from mcp.server.elicitation import AcceptedElicitation
+from mcp.server.mcpserver import Context, Elicit, Image, MCPServer, Resolve
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 FOLDER = Path(sys.argv[1])
 READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, destructive_hint=False)
@@ -106,6 +107,21 @@ def question() -> Elicit[Confirm]:
 def remove(sure: Annotated[Confirm, Resolve(question)]) -> str:
     noted("remove")
     return f"removed: {sure.sure}"
+
+
+class Name(BaseModel):
+    name: str = Field(default="cat", max_length=10)
+
+
+@server.tool(structured_output=False)
+async def adopt(animals: int, ctx: Context) -> str:
+    """Ask within the call, as servers before 2026-07-28 do: the same for each animal."""
+    names: list[str] = []
+    for _ in range(animals):
+        answer = await ctx.elicit("What is its name?", Name)
+        names.append(answer.data.name if isinstance(answer, AcceptedElicitation) else "?")
+    noted(f"adopt {' '.join(names)}")
+    return f"adopted: {', '.join(names)}"
 
 
 @server.resource("demo://notes", name="my notes", description="What is to do.")

@@ -16,17 +16,19 @@ from activities.skills.skill_activity import SkillActivities
 from activities.workspace.skill_base import Workspace
 from dsl.model.capabilities import ServerListing
 from dsl.model.sections.mcp_document import McpServerSection
+from dsl.model.tools.asked_input import AskedInput, GivenInput
 from dsl.model.tools.tool_digests import digest_of_tool
 from dsl.values import Json
 from tests.support.skills import environment
 
 DEMO = Path(__file__).parent / "mcp_demo.py"
+OLDER = Path(__file__).parent / "mcp_older.py"
 HOSTILE = Path(__file__).parent / "mcp_hostile.py"
 
 
-def demo_section(folder: Path, **more: object) -> McpServerSection:
+def demo_section(folder: Path, script: Path = DEMO, **more: object) -> McpServerSection:
     """The configuration of the server of `mcp_demo.py`."""
-    command = [sys.executable, "-P", str(DEMO), str(folder)]
+    command = [sys.executable, "-P", str(script), str(folder)]
     return McpServerSection.model_validate({"command": command, **more})
 
 
@@ -65,25 +67,40 @@ async def call_tool(
     arguments: Json | None = None,
     *,
     at: ActivityEnvironment | None = None,
+    given: GivenInput | None = None,
 ) -> JsonValue:
     """Call `server/tool` of a plan with this digest."""
     folder = next(iter(servers.servers.values())).folder
     activities = SkillActivities(Workspace(folder), servers=servers)
     request = SkillRequest(
-        skill=tool, input=arguments or {}, key="run-1/coder#1/apply", listing=digest
+        skill=tool,
+        input=arguments or {},
+        key="run-1/coder#1/apply",
+        listing=digest,
+        given_input=given,
     )
     return (await (at or environment()).run(activities.call_skill, request)).data
 
 
 async def failure_of(
-    servers: McpServers, tool: str, digest: str, arguments: Json | None = None
+    servers: McpServers,
+    tool: str,
+    digest: str,
+    arguments: Json | None = None,
+    given: GivenInput | None = None,
 ) -> ApplicationError:
     """The error that such a call ends in."""
     try:
-        result = await call_tool(servers, tool, digest, arguments)
+        result = await call_tool(servers, tool, digest, arguments, given=given)
     except ApplicationError as error:
         return error
     raise AssertionError(f"{tool} was expected to fail and returned {result}")
+
+
+def asked_by(error: ApplicationError) -> AskedInput:
+    """What a tool asks, from the failure of its call."""
+    assert error.type == "InputRequired"
+    return AskedInput.model_validate(error.details[1])
 
 
 def ledger(folder: Path) -> Sequence[str]:

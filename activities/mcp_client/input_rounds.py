@@ -1,0 +1,54 @@
+"""Call a tool that asks: with the answers, again when the server has forgotten its question."""
+
+from collections.abc import Awaitable, Callable
+
+from activities.mcp_client.call_outcomes import InputAsked, McpCallRefused, ToolAnswer
+from activities.mcp_client.input_requests import InputReply
+from dsl.model.tools.asked_input import GivenInput
+
+_MAX_ROUNDS = 10
+"""Requests of one call: a server may want to be asked again without a question."""
+
+
+async def call_with_input(
+    call: Callable[[InputReply | None], Awaitable[ToolAnswer]],
+    given: GivenInput | None,
+    *,
+    once: bool,
+) -> ToolAnswer:
+    """Make a call with a person's answers.
+
+    A server that has forgotten the question refuses the answers. A call that may be repeated is
+    then made anew, and the same question gets the same answer.
+
+    Args:
+        call: Sends it, with a reply.
+        given: The answers.
+        once: Whether it may happen only once.
+
+    Raises:
+        InputAsked: The tool asks something that no answer is for.
+        McpCallRefused: The server refuses the call.
+    """
+    reply = None
+    if given is not None:
+        reply = InputReply(given.answers, given.asked.state, given.asked.within_call)
+    forgotten = False
+    for _ in range(_MAX_ROUNDS):
+        try:
+            return await call(reply)
+        except McpCallRefused:
+            if reply is None or reply.state is None or once or forgotten:
+                raise
+            reply, forgotten = None, True
+        except InputAsked as question:
+            asked = question.asked
+            if asked is None or asked.within_call:
+                raise
+            if not asked.questions:
+                reply = InputReply({}, asked.state)
+            elif forgotten and given is not None and asked.questions == given.asked.questions:
+                reply, given = InputReply(given.answers, asked.state), None
+            else:
+                raise
+    raise McpCallRefused(f"the tool wants to be asked again after {_MAX_ROUNDS} requests")

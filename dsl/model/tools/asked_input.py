@@ -1,0 +1,33 @@
+"""What a tool asks a person in the middle of its call, and the person's answer."""
+
+from pydantic import Field
+
+from dsl.values import Frozen, Json
+
+
+class AskedForm(Frozen):
+    """One question, and the form of its answer."""
+
+    message: str
+    form: Json
+    """JSON Schema of an object."""
+
+
+class AskedInput(Frozen):
+    """The questions of a call; it continues once all have an answer."""
+
+    questions: dict[str, AskedForm] = Field(default_factory=dict[str, AskedForm])
+    """By a key of the server, or one made of the question."""
+    state: str | None = None
+    """What the server wants back with the answers."""
+    within_call: bool = False
+    """The server asked while the call was open and keeps nothing of it. The call is made again, and
+    each question in it gets its answer."""
+
+
+class GivenInput(Frozen):
+    """A person's answers, for the call that is made again."""
+
+    asked: AskedInput
+    answers: dict[str, Json] = Field(default_factory=dict[str, Json])
+    """By the key of the question."""

@@ -1,0 +1,56 @@
+"""Put the questions of a tool to a person as one question with one form. Pure functions."""
+
+from pydantic import JsonValue
+
+from dsl.json_schema.keyword_check import brief
+from dsl.model.tools.asked_input import AskedForm, AskedInput
+from dsl.values import Json
+
+
+def input_prompt(tool: str, asked: AskedInput, arguments: JsonValue) -> str:
+    """Return what a person reads: who asks, in which call, and what."""
+    messages = "; ".join(one.message for one in asked.questions.values())
+    called = f" (called with {brief(arguments)})" if arguments else ""
+    return f"The tool {tool!r}{called} asks: {messages}"
+
+
+def input_form(asked: AskedInput) -> Json:
+    """Return the JSON Schema of the answer: of one question its own, of several one key for each.
+
+    Examples:
+        One question for `sure`: `{sure: true}`. The questions `a` and `b`: `{a: {...}, b: {...}}`.
+    """
+    forms = {key: one.form for key, one in asked.questions.items()}
+    if len(forms) == 1:
+        return next(iter(forms.values()))
+    return {
+        "type": "object",
+        "properties": {**forms},
+        "required": [*forms],
+        "additionalProperties": False,
+    }
+
+
+def suggested_input(asked: AskedInput) -> Json:
+    """Return the answer of the defaults that the questions name, which may lack fields."""
+    suggested = {key: _defaults(one) for key, one in asked.questions.items()}
+    return next(iter(suggested.values())) if len(suggested) == 1 else {**suggested}
+
+
+def answers_of(asked: AskedInput, given: Json) -> dict[str, Json]:
+    """Return the answer to each question, from one that matches `input_form`."""
+    if len(asked.questions) == 1:
+        return dict.fromkeys(asked.questions, given)
+    answers = ((key, given[key]) for key in asked.questions)
+    return {key: one if isinstance(one, dict) else {} for key, one in answers}
+
+
+def _defaults(question: AskedForm) -> Json:
+    properties = question.form.get("properties")
+    if not isinstance(properties, dict):
+        return {}
+    return {
+        name: one["default"]
+        for name, one in properties.items()
+        if isinstance(one, dict) and "default" in one
+    }

@@ -1,0 +1,24 @@
+"""The server of `mcp_demo.py` as it was before protocol 2026-07-28: it knows no `server/discover`.
+
+A question then comes within the call.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+DEMO = Path(__file__).parent / "mcp_demo.py"
+
+with subprocess.Popen(
+    [sys.executable, "-P", str(DEMO), *sys.argv[1:]], stdin=subprocess.PIPE, text=True
+) as demo:
+    assert demo.stdin is not None
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if asked.get("method") == "server/discover":
+            error = {"code": -32601, "message": "unknown method"}
+            print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": error}), flush=True)
+        else:
+            demo.stdin.write(line)
+            demo.stdin.flush()

@@ -1,0 +1,119 @@
+"""Questions of tools: a person answers what a call asks, and the call is made again with it.
+
+The state keeps the question while the run waits, so nothing is asked or called twice.
+"""
+
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from activities.contracts import FailureType
+from dsl.model.outcomes import Outcome
+from dsl.model.terms import ApprovalTerms, DecisionTerms
+from dsl.model.tools.asked_input import AskedInput, GivenInput
+from dsl.tool_loop.input_questions import answers_of, input_form, input_prompt, suggested_input
+from workflows.approvals.approval_wait import ask, rejected
+from workflows.approvals.decisions import digest_of
+from workflows.core.location import Location
+from workflows.core.scope import Scope
+from workflows.core.state_keys import INPUT
+from workflows.core.step_progress import CallInput
+
+MAX_ROUNDS = 10
+"""How often one call may ask."""
+
+
+class AskingCall(NamedTuple):
+    """A call that may ask a person."""
+
+    skill: str
+    given: JsonValue
+    """Its whole input."""
+    place: Location
+    terms: DecisionTerms
+    """Who answers, and until when."""
+
+    @property
+    def digest(self) -> str:
+        """Of what is called with which input."""
+        return digest_of(self.skill, self.given)
+
+
+def earlier_execution(call: AskingCall, scope: Scope) -> int | None:
+    """Return the execution of a call that has asked before the run continued as new."""
+    known = _known(call, scope)
+    return None if known is None else known.execution
+
+
+async def given_input(
+    call: AskingCall, scope: Scope, *, boundary: bool
+) -> GivenInput | Outcome | None:
+    """Return a person's answers to what a call asks; None if it has asked nothing yet.
+
+    Args:
+        call: the call.
+        scope: the run.
+        boundary: whether the run may continue as new here.
+
+    Returns:
+        The failure of the call instead, if a person rejects the question, or nobody answers.
+    """
+    known = _known(call, scope)
+    if known is None:
+        return None
+    asked = known.asked
+    decision = await ask(
+        scope,
+        call.place.at(INPUT),
+        input_prompt(call.skill, asked, call.given),
+        show=suggested_input(asked),
+        terms=_terms(call.terms, asked),
+        boundary=boundary,
+    )
+    if decision is None or decision.verdict == "rejected":
+        forget_question(call, scope)
+        return rejected(decision)
+    payload = decision.payload
+    answers = answers_of(asked, payload if isinstance(payload, dict) else {})
+    known.answers = {**known.answers, **answers} if asked.within_call else answers
+    return GivenInput(asked=asked, answers=known.answers)
+
+
+def note_question(
+    call: AskingCall, asked: AskedInput, execution: int, scope: Scope
+) -> Outcome | None:
+    """Keep what a call asks; return its failure if it has asked too often."""
+    inputs, known = scope.state.progress.call_inputs, _known(call, scope)
+    if known is None:
+        inputs[call.place.key] = CallInput(call.digest, execution, asked)
+        return None
+    if known.rounds == MAX_ROUNDS:
+        forget_question(call, scope)
+        message = f"{call.skill} has asked {MAX_ROUNDS} times and still does not answer"
+        return Outcome.failed(FailureType.INPUT_REQUIRED, message)
+    known.asked = asked
+    known.rounds += 1
+    return None
+
+
+def forget_question(call: AskingCall, scope: Scope) -> None:
+    """Drop what a call has asked."""
+    inputs = scope.state.progress.call_inputs
+    if inputs:
+        inputs.pop(call.place.key, None)
+
+
+def _known(call: AskingCall, scope: Scope) -> CallInput | None:
+    """Return what this call has asked; a call with another input is another call."""
+    inputs = scope.state.progress.call_inputs
+    if not inputs:
+        return None
+    known = inputs.get(call.place.key)
+    return known if known is not None and known.call == call.digest else None
+
+
+def _terms(terms: DecisionTerms, asked: AskedInput) -> ApprovalTerms:
+    """Return the terms of a question: an answer counts for one call, so none is remembered."""
+    own = {name: getattr(terms, name) for name in DecisionTerms.model_fields}
+    made = {**own, "remember": False, "editable": True, "schema": input_form(asked)}
+    return ApprovalTerms.model_validate(made)

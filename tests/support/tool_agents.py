@@ -5,6 +5,7 @@ from typing import cast
 
 from activities.contracts import AgentError, AgentRequest, AgentResponse, SkillRequest, SkillResult
 from dsl.model.plan import Plan
+from dsl.model.tools.asked_input import AskedInput
 from dsl.tool_loop.exchange import ToolCallRequest
 from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import StoppingScope, World
@@ -125,5 +126,7 @@ class ModelScope(StoppingScope):
         world.made.append(request)
         found = world.skill(request)
         if isinstance(found, dict) and "fails" in found:
-            raise CallFailed(str(found["fails"]), str(found.get("message", "on purpose")))
+            asked = AskedInput.model_validate(found["asks"]) if "asks" in found else None
+            message = str(found.get("message", "on purpose"))
+            raise CallFailed(str(found["fails"]), message, asked=asked)
         return SkillResult(data=found)

@@ -41,6 +41,14 @@ class SkillError(Frozen):
     message: str
 
 
+class ToolQuestionDocument(Frozen):
+    """What a tool of an MCP server asks a person before it gives its result."""
+
+    message: str = Field(min_length=1)
+    schema_: Json = Field(alias="schema")
+    """JSON Schema of the answer, an object."""
+
+
 class SkillResultDocument(Frozen):
     """The result of a skill call, returned instead of running the skill."""
 
@@ -49,6 +57,8 @@ class SkillResultDocument(Frozen):
     `team/task/tool`."""
     visit: int | None = Field(default=None, ge=1)
     """Which execution of the step in the run. Default: all."""
+    asks: ToolQuestionDocument | None = None
+    """Of a tool of an MCP server: what it asks first. A person's answer then gives the result."""
     data: JsonValue = None
     error: SkillError | None = None
 

@@ -13,12 +13,13 @@ from temporalio.exceptions import ApplicationError
 from activities.answer_schema import schema_errors
 from activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
 from activities.skills.functions.function_skills import FunctionSkill
-from activities.skills.skill_activity import SkillActivities
+from activities.skills.skill_activity import SkillActivities, refusal_details
 from activities.skills.skill_registry import SKILLS, AnySkill
 from activities.storage.blobs import Blobs
 from activities.workspace.skill_base import Workspace
 from coterie.testing.files.stand_ins import StandInDocument
-from coterie.testing.files.test_document import SkillResultDocument
+from coterie.testing.files.test_document import SkillResultDocument, ToolQuestionDocument
+from dsl.model.tools.asked_input import AskedForm, AskedInput
 from dsl.model.traversal.step_paths import without_rounds
 from workflows.core.state_keys import SkillCallKey
 
@@ -62,6 +63,8 @@ class StubSkills:
             if stand_in is None:
                 return await self._real.call_skill(request)
             return SkillResult(data=self._data_of(request, stand_in))
+        if entry.asks is not None and request.given_input is None:
+            raise _question(request, entry.asks)
         if entry.error is not None:
             raise ApplicationError(entry.error.message, type=entry.error.type, non_retryable=True)
         return SkillResult(data=entry.data)
@@ -97,6 +100,17 @@ class StubSkills:
         _, number, entry = min(fitting, key=lambda fit: fit[:2])
         self.used.add(number)
         return entry
+
+
+def _question(request: SkillRequest, asks: ToolQuestionDocument) -> ApplicationError:
+    """Return the failure of a call that asks a person."""
+    form = AskedForm(message=asks.message, form=asks.schema_)
+    return ApplicationError(
+        f"{request.skill} asks a person: {asks.message}",
+        *refusal_details((), AskedInput(questions={"answer": form})),
+        type=FailureType.INPUT_REQUIRED,
+        non_retryable=True,
+    )
 
 
 def _check_input(request: SkillRequest, stand_in: StandInDocument) -> None:

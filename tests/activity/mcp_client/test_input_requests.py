@@ -25,7 +25,7 @@ from tests.support.servers.mcp_tools import (
     mcp_servers,
 )
 
-READ = {"adopt": {"effect": "read"}}
+READ = {"name_pets": {"effect": "read"}}
 
 
 class Servers:
@@ -60,7 +60,7 @@ async def test_a_call_that_asks_continues_with_the_answer(demo: Servers) -> None
     assert question.message == "Really delete it?"
     assert question.form["required"] == ["sure"]
     assert (asked.within_call, calls(demo, "remove")) == (False, [])
-    given = GivenInput(asked=asked, answers=dict.fromkeys(asked.questions, {"sure": True}))
+    given = GivenInput(asked=asked, answers={key: {"sure": True} for key in asked.questions})
     result = await call_tool(demo.servers, "demo/remove", demo.known["remove"], given=given)
     assert (result, calls(demo, "remove")) == ("removed: True", ["remove"])
 
@@ -71,7 +71,7 @@ async def test_answers_that_a_once_server_has_forgotten_the_question_of_are_refu
     error = await failure_of(demo.servers, "demo/remove", demo.known["remove"])
     asked = asked_by(error).model_copy(update={"state": "expired"})
     before = calls(demo, "remove")
-    given = GivenInput(asked=asked, answers=dict.fromkeys(asked.questions, {"sure": True}))
+    given = GivenInput(asked=asked, answers={key: {"sure": True} for key in asked.questions})
     error = await failure_of(demo.servers, "demo/remove", demo.known["remove"], given=given)
     assert (error.type, calls(demo, "remove")) == ("SkillRefused", before)
 
@@ -79,26 +79,27 @@ async def test_answers_that_a_once_server_has_forgotten_the_question_of_are_refu
 async def test_a_question_within_a_call_is_answered_when_the_call_is_made_again(
     demo: Servers,
 ) -> None:
-    digest, two = demo.known["adopt"], {"animals": 2}
-    asked = asked_by(await failure_of(demo.servers, "older/adopt", digest, two))
+    digest = demo.known["name_pets"]
+    two: Json = {"animals": 2}
+    asked = asked_by(await failure_of(demo.servers, "older/name_pets", digest, two))
     (first,) = asked.questions
     assert asked.within_call
     assert asked.questions[first].message == "What is its name?"
     answers: dict[str, Json] = {first: {"name": "Tom"}}
     given = GivenInput(asked=asked, answers=answers)
-    asked = asked_by(await failure_of(demo.servers, "older/adopt", digest, two, given))
+    asked = asked_by(await failure_of(demo.servers, "older/name_pets", digest, two, given))
     (second,) = asked.questions
     assert second != first  # the same question, asked again in the same call
-    assert calls(demo, "adopt") == []
+    assert calls(demo, "named") == []
     given = GivenInput(asked=asked, answers={**answers, second: {"name": "Kit"}})
-    result = await call_tool(demo.servers, "older/adopt", digest, two, given=given)
-    assert (result, calls(demo, "adopt")) == ("adopted: Tom, Kit", ["adopt Tom Kit"])
+    result = await call_tool(demo.servers, "older/name_pets", digest, two, given=given)
+    assert (result, calls(demo, "named")) == ("named: Tom, Kit", ["named Tom Kit"])
 
 
 async def test_each_of_two_calls_that_ask_at_once_has_its_own_question(demo: Servers) -> None:
-    digest = demo.known["adopt"]
+    digest = demo.known["name_pets"]
     errors = await asyncio.gather(
-        *(failure_of(demo.servers, "older/adopt", digest, {"animals": 1}) for _ in range(2))
+        *(failure_of(demo.servers, "older/name_pets", digest, {"animals": 1}) for _ in range(2))
     )
     assert [len(asked_by(error).questions) for error in errors] == [1, 1]
 

@@ -9,6 +9,8 @@ from activities.contracts import SkillRequest
 from activities.workspace.skill_base import Workspace
 from coterie.testing.files.test_document import SkillResultDocument
 from coterie.testing.simulation.stub_skills import StubSkills
+from dsl.model.tools.asked_input import GivenInput
+from tests.support.servers.mcp_tools import asked_by
 
 REQUEST = SkillRequest(skill="time/now", key="run-1/trip/look#1", listing="0" * 64)
 
@@ -17,6 +19,18 @@ async def test_a_call_has_the_result_of_the_file(tmp_path: Path) -> None:
     entry = SkillResultDocument.model_validate({"step": "trip/look", "data": {"hour": 3}})
     stubs = StubSkills(Workspace(tmp_path), [entry], {}, {})
     assert (await stubs.call_skill(REQUEST)).data == {"hour": 3}
+
+
+async def test_a_call_asks_before_it_has_the_result_of_the_file(tmp_path: Path) -> None:
+    asks = {"message": "Now?", "schema": {"type": "object"}}
+    entry = SkillResultDocument.model_validate({"step": "trip/look", "asks": asks, "data": 3})
+    stubs = StubSkills(Workspace(tmp_path), [entry], {}, {})
+    with pytest.raises(ApplicationError) as caught:
+        await stubs.call_skill(REQUEST)
+    asked = asked_by(caught.value)
+    assert [one.message for one in asked.questions.values()] == ["Now?"]
+    again = REQUEST.model_copy(update={"given_input": GivenInput(asked=asked)})
+    assert (await stubs.call_skill(again)).data == 3
 
 
 async def test_a_call_without_a_result_fails_with_what_to_add(tmp_path: Path) -> None:

@@ -114,14 +114,14 @@ class Name(BaseModel):
 
 
 @server.tool(structured_output=False)
-async def adopt(animals: int, ctx: Context) -> str:
+async def name_pets(animals: int, ctx: Context) -> str:
     """Ask within the call, as servers before 2026-07-28 do: the same for each animal."""
     names: list[str] = []
     for _ in range(animals):
         answer = await ctx.elicit("What is its name?", Name)
         names.append(answer.data.name if isinstance(answer, AcceptedElicitation) else "?")
-    noted(f"adopt {' '.join(names)}")
-    return f"adopted: {', '.join(names)}"
+    noted(f"named {' '.join(names)}")
+    return f"named: {', '.join(names)}"
 
 
 @server.resource("demo://notes", name="my notes", description="What is to do.")

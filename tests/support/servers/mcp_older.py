@@ -18,7 +18,9 @@ with subprocess.Popen(
         asked = json.loads(line)
         if asked.get("method") == "server/discover":
             error = {"code": -32601, "message": "unknown method"}
-            print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": error}), flush=True)
+            answer = {"jsonrpc": "2.0", "id": asked["id"], "error": error}
+            sys.stdout.write(f"{json.dumps(answer)}\n")
+            sys.stdout.flush()
         else:
             demo.stdin.write(line)
             demo.stdin.flush()

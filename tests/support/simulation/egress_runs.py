@@ -37,6 +37,8 @@ class PeopleScope(ModelScope):
 
     decide: Decide
     asked: list[Pending]
+    payload: JsonValue = None
+    """What an approval of an editable request gives."""
 
     async def wait_until(
         self,
@@ -51,6 +53,8 @@ class PeopleScope(ModelScope):
             self.asked.append(request)
             verdict = self.decide(request)
             asked = DecideInput(id=request.id, decision=verdict, by="ann", comment="so")
+            if request.editable and verdict == "approve" and self.payload is not None:
+                asked = asked.model_copy(update={"payload": self.payload})
             decisions.record(self.state, asked, self.now(), "update")
         return ready()
 
@@ -89,12 +93,13 @@ async def ran(
     *,
     everywhere: bool = False,
     context: Json | None = None,
+    payload: JsonValue = None,
 ) -> Ran:
     """The run from beginning to end, or continued as new at every second checkpoint."""
     world, state, asked = ModelWorld(model, skill), fresh(plan, context or {}), list[Pending]()
     for _ in range(1000):
         scope = PeopleScope(plan, state, world, 1 if everywhere else None)
-        scope.decide, scope.asked = decide, asked
+        scope.decide, scope.asked, scope.payload = decide, asked, payload
         try:
             return Ran(await run(scope), world, state, asked)
         except RunFailed as failed:

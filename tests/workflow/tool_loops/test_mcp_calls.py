@@ -8,7 +8,10 @@ import pytest
 import yaml
 from temporalio.api.enums.v1 import EventType
 from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Replayer
 
+from coterie.runtime.workflow_sandbox import sandbox
+from coterie.storage.wire import data_converter
 from dsl.compile.compiler import compile_sources
 from dsl.compile.merged_sources import SourceText
 from dsl.model.capabilities import ServerListing
@@ -16,8 +19,14 @@ from dsl.model.plan import Plan
 from dsl.model.sections.mcp_document import McpServerSection
 from dsl.model.tools.tool_digests import digest_of_place
 from tests.support.engine import CAPABILITIES, engine
-from tests.support.runs import failure, scheduled
-from tests.support.servers.mcp_tools import demo_section, ledger, listing_of, mcp_servers
+from tests.support.runs import asked, failure, refused, scheduled
+from tests.support.servers.mcp_tools import (
+    demo_section,
+    ledger,
+    listing_of,
+    mcp_servers,
+)
+from workflows.team import TeamWorkflow
 
 TEAM = """
 name: sums
@@ -40,6 +49,13 @@ orchestration:
 """
 
 
+async def replay(handle: Any) -> None:
+    replayer = Replayer(
+        workflows=[TeamWorkflow], data_converter=data_converter, workflow_runner=sandbox()
+    )
+    await replayer.replay_workflow(await handle.fetch_history())
+
+
 def plan_with(section: McpServerSection, listing: ServerListing, team: str = TEAM) -> Plan:
     recorded = listing.model_copy(update={"configuration": digest_of_place(section)})
     known = CAPABILITIES.model_copy(update={"mcp_listings": {"demo": recorded}})
@@ -52,10 +68,10 @@ async def test_an_agent_calls_an_mcp_tool_with_one_activity_per_call(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     section = demo_section(tmp_path, tools={"add": {"effect": "read"}})
-    calls = [{"tool": "demo_add", "arguments": {"a": number}} for number in (1, 2)]
+    wanted = [{"tool": "demo_add", "arguments": {"a": number}} for number in (1, 2)]
     wrong = {"tool": "demo_add", "arguments": {"a": "many"}}
     answers: Any = [
-        {"task": "act", "turn": 1, "tool_calls": [*calls, wrong]},
+        {"task": "act", "turn": 1, "tool_calls": [*wanted, wrong]},
         {"task": "act", "turn": 2, "answer": "Five."},
     ]
     async with mcp_servers(tmp_path, {"demo": section}) as servers:
@@ -69,10 +85,10 @@ async def test_an_agent_calls_an_mcp_tool_with_one_activity_per_call(
     assert sorted(ledger(tmp_path)) == ["add 1 1", "add 2 1", "note Five."]
     kinds = Counter(EventType.Name(event.event_type) for event in history.events)
     assert kinds["EVENT_TYPE_ACTIVITY_TASK_SCHEDULED"] == 5  # two turns, and three calls
-    asked = [one["input"] for one in made if one["type"] == "call_skill"]
+    calls = [one["input"] for one in made if one["type"] == "call_skill"]
     pinned = {plan.tools["demo_add"].listing, plan.tools["demo_note"].listing}
-    assert {one["listing"] for one in asked} == pinned
-    assert {one["skill"] for one in asked} == {"demo/add", "demo/note"}
+    assert {one["listing"] for one in calls} == pinned
+    assert {one["skill"] for one in calls} == {"demo/add", "demo/note"}
     assert plan.personas["actor"].tools == ("demo_add", "demo_note")
 
 
@@ -121,3 +137,45 @@ async def test_a_server_that_dies_in_a_call_is_restarted_and_the_call_repeated_o
                 assert end in str(await failure(handle))
             assert len(await scheduled(handle)) == 1  # attempts write no events
     assert ledger(tmp_path) == calls
+
+
+ASKING = """
+orchestration:
+  entry_team: work
+  groups: {{ keepers: [ann, ben] }}
+  teams: {{ work: {{ tasks: [{{ name: go, type: tool, tool: t, arguments: {arguments} }}] }} }}
+tools:
+  t: {{ mcp: demo/{tool}{terms} }}
+"""
+SURE: Any = {"decision": "approve", "by": "ann", "payload": {"sure": True}}
+
+
+async def test_a_question_of_a_tool_is_an_approval_with_a_form_and_its_answer_continues_the_call(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    section = demo_section(tmp_path)
+    terms = ", requires_approval: { when: '{{ false }}', approvers: [keepers] }"
+    team = ASKING.format(tool="remove", arguments="{}", terms=terms)
+    async with mcp_servers(tmp_path, {"demo": section}) as servers:
+        plan = plan_with(section, await listing_of(servers, "demo"), team)
+        async with engine(env, tmp_path, [], servers=servers) as running:
+            handle: Any = await running.start(plan)
+            request = await asked(handle)
+            assert request["id"] == "work/go/input#1"
+            assert request["prompt"] == "The tool 'demo/remove' asks: Really delete it?"
+            assert request["payload_schema"]["required"] == ["sure"]
+            assert (request["show"], request["approvers"]) == ({}, ["ann", "ben"])
+            assert ledger(tmp_path) == []
+            answer = {**SURE, "id": request["id"]}
+            assert "'sure'" in await refused(handle, {**answer, "payload": {}})
+            wrong = {**answer, "payload": {"sure": "perhaps"}}
+            assert "payload.sure is a text, not true or false" in await refused(handle, wrong)
+            assert "'cleo' may not decide" in await refused(handle, {**answer, "by": "cleo"})
+            await handle.execute_update("decide", answer)
+            assert (await handle.result())["output"] == {"go": "removed: True"}
+            made = await scheduled(handle)
+            await replay(handle)
+    assert ledger(tmp_path) == ["remove"]
+    first, second = (one["input"] for one in made)
+    assert first["key"] == second["key"]
+    assert "given_input" not in first

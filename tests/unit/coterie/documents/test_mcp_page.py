@@ -20,7 +20,12 @@ Ran = Callable[..., tuple[int, str, str]]
 def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ran:
     """Runs a command in a folder with the files of the page."""
     blocks = re.findall(r"```yaml\n# (\S+)\n(.*?)```", text("mcp-tools.md"), re.DOTALL)
-    assert tuple(name for name, _ in blocks) == ("coterie.yml", "team.yml", "notes.yml")
+    assert tuple(name for name, _ in blocks) == (
+        "coterie.yml",
+        "team.yml",
+        "notes.yml",
+        "publish.yml",
+    )
     for name, content in blocks:
         (tmp_path / name).write_text(content)
     monkeypatch.chdir(tmp_path)
@@ -52,7 +57,7 @@ def test_resources_and_prompts_are_listed_used_and_read_as_the_page_says(
     ran: Ran, tmp_path: Path
 ) -> None:
     page = text("mcp-tools.md")
-    (server,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    server, _ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (tmp_path / "notes_server.py").write_text(server)
     (configured,) = re.findall(r"^    notes: .*\n", page, re.MULTILINE)
     (tmp_path / "coterie.yml").write_text(f"worker:\n  mcp_servers:\n{configured}")
@@ -65,6 +70,19 @@ def test_resources_and_prompts_are_listed_used_and_read_as_the_page_says(
     code, out, _ = ran("tools", "show", "notes_prompt_summary", "--of", "notes.yml", "--json")
     shown = json.loads(out)
     assert (code, shown["effect"], shown["labels"]) == (0, "read", ["untrusted", "egress"])
+
+
+def test_a_tool_asks_as_the_page_says(ran: Ran, tmp_path: Path) -> None:
+    page = text("mcp-tools.md")
+    server, more = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    given, added = server.replace("server.run()", f"{more}\n\nserver.run()"), "+ publish"
+    (tmp_path / "notes_server.py").write_text(given)
+    (configured,) = re.findall(r"^    notes: .*\n", page, re.MULTILINE)
+    (tmp_path / "coterie.yml").write_text(f"worker:\n  mcp_servers:\n{configured}")
+    assert added in ran("tools", "refresh")[1]
+    assert ran("validate", "publish.yml")[0] == 0
+    code, _, wrong = ran("tools", "call", "notes/publish", "--yes")
+    assert "nobody can answer it here: Publish the notes?" in wrong, (code, wrong)
 
 
 def test_a_refresh_shows_what_has_changed_and_another_command_needs_another_one(

@@ -113,21 +113,23 @@ async def make_call(
         answered_by: who answers what it asks. Default: anyone.
     """
     asking = AskingCall(skill, given, place, answered_by or PLAIN)
-    execution = earlier_execution(asking, scope) or count()
-    request = SkillRequest(
-        skill=skill,
-        input=given,
-        key=SkillCallKey.of(scope.run_id, place.step, execution),
-        listing=listing,
-        keep=keep,
-    )
+    execution = earlier_execution(asking, scope)
     while True:
         answers = await given_input(asking, scope, boundary=boundary)
         if isinstance(answers, Outcome):
             return CalledSkill(answers)
-        if answers is not None:
-            request = request.model_copy(update={"given_input": answers})
-        called = await _made(request, terms or _UNKNOWN, place, scope, seconds, boundary=boundary)
+        if scope.plan.budgets:
+            await admit_call(scope, place, place.personas, "tool_calls", boundary=boundary)
+        execution = execution or count()
+        request = SkillRequest(
+            skill=skill,
+            input=given,
+            key=SkillCallKey.of(scope.run_id, place.step, execution),
+            listing=listing,
+            keep=keep,
+            given_input=answers,
+        )
+        called = await _made(request, terms or _UNKNOWN, place, scope, seconds)
         if called.asked is None:
             forget_question(asking, scope)
             return called._replace(has_answers=answers is not None)
@@ -142,13 +144,9 @@ async def _made(
     place: Location,
     scope: Scope,
     seconds: float | None,
-    *,
-    boundary: bool,
 ) -> CalledSkill:
     state, skill = scope.state, request.skill
     budgeted = bool(scope.plan.budgets)
-    if budgeted:
-        await admit_call(scope, place, place.personas, "tool_calls", boundary=boundary)
     if terms.effect != "read":
         state.forget_reads()
     state.calls += 1

@@ -62,6 +62,8 @@ async def given_input(
     if known is None:
         return None
     asked = known.asked
+    if known.is_answered:
+        return GivenInput(asked=asked, answers=known.answers)
     decision = await ask(
         scope,
         call.place.at(INPUT),
@@ -76,6 +78,7 @@ async def given_input(
     payload = decision.payload
     answers = answers_of(asked, payload if isinstance(payload, dict) else {})
     known.answers = {**known.answers, **answers} if asked.within_call else answers
+    known.is_answered = True
     return GivenInput(asked=asked, answers=known.answers)
 
 
@@ -92,6 +95,7 @@ def note_question(
         message = f"{call.skill} has asked {MAX_ROUNDS} times and still does not answer"
         return Outcome.failed(FailureType.INPUT_REQUIRED, message)
     known.asked = asked
+    known.is_answered = False
     known.rounds += 1
     return None
 

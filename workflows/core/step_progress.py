@@ -190,6 +190,8 @@ class CallInput:
     asked: AskedInput
     rounds: int = 1
     """How often it has asked."""
+    is_answered: bool = False
+    """Whether a person has answered, and the call is made again."""
     answers: dict[str, Json] = field(default_factory=dict[str, Json])
     """By the key of the question."""
 

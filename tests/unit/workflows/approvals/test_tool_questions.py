@@ -28,10 +28,12 @@ def asks(key: str, form: Json = SURE, **more: JsonValue) -> Json:
     return {"fails": "InputRequired", "asks": {"questions": questions, **more}}
 
 
-def plan(terms: JsonValue = False, **of_tool: JsonValue) -> Plan:
+def plan(
+    terms: JsonValue = False, budgets: list[JsonValue] | None = None, **of_tool: JsonValue
+) -> Plan:
     remove = skill_tool("files/remove", input_schema=ANY, requires_approval=terms, **of_tool)
     tools = {"remove": remove, "look": skill_tool("Files.look", input_schema=ANY)}
-    return tool_plan(tools, {"actor": persona(*tools)})
+    return tool_plan(tools, {"actor": persona(*tools)}, budgets=budgets or [])
 
 
 def model(*turns: list[tuple[str, Json]]) -> Callable[[AgentRequest, int], AgentResponse]:
@@ -130,13 +132,36 @@ async def test_a_call_may_ask_ten_times() -> None:
     assert one.state.progress.call_inputs == {}
 
 
-async def test_an_answer_serves_no_other_call_and_is_not_remembered() -> None:
+@pytest.mark.parametrize("everywhere", [False, True])
+@pytest.mark.parametrize("turns", [([REMOVE], [REMOVE]), ([REMOVE, REMOVE],)])
+async def test_an_answer_serves_no_other_call_and_is_not_remembered(
+    turns: tuple[list[tuple[str, Json]], ...], everywhere: bool
+) -> None:
     terms: Json = {"remember": True, "approvers": ["ann"], "when": {"expression": "{{ false }}"}}
     of = plan(terms, cache="run")
-    turns = model([REMOVE], [REMOVE])
-    one = await ran(of, turns, lambda _: "approve", once_asked, payload={"sure": True})
+    sure: Json = {"sure": True}
+    one = await ran(
+        of, model(*turns), lambda _: "approve", once_asked, everywhere=everywhere, payload=sure
+    )
     assert [request.approvers for request in one.asked] == [("ann",), ("ann",)]
     assert len(one.world.made) == 4
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+async def test_a_question_is_not_asked_again_when_a_budget_asks_before_the_call_is_made_again(
+    everywhere: bool,
+) -> None:
+    def skill(request: SkillRequest) -> JsonValue:
+        return asks("q", NAME) if request.given_input is None else "ok"
+
+    of = plan(budgets=[{"kind": "tool_calls", "limit": 1, "on_exceeded": "ask"}])
+    one = await ran(of, model([REMOVE]), lambda _: "approve", skill, everywhere=everywhere)
+    assert [request.id.partition("#")[0] for request in one.asked] == [
+        "work/act/remove@1.1/input",
+        "work/budget/run.tool_calls",
+    ]
+    assert results(one) == ["ok"]
+    assert len({call.key for call in one.world.made}) == 1
 
 
 TWO = AskedInput(

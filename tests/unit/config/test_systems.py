@@ -73,9 +73,23 @@ PATHS = {
 KEPT = {"memory.short_term": 100, "memory.banned_tools": 50, "memory.successful_tools": 100}
 HEURISTICS = {
     "perception": {"entities.maxItems": 50, "sub_goals.maxItems": 10, "confidence.maximum": 1},
-    "decision": {"steps.maxItems": 20},
+    "retriever": {"summary.minLength": 1, "open_questions.maxItems": 10},
+    "decision": {"steps.maxItems": 20, "steps.items.properties.description.minLength": 5},
     "critic": {"quality_score.maximum": 1, "hallucination_risk.maximum": 1, "issues.maxItems": 20},
 }
+FIELDS = {
+    "coordinator/decision": ("steps", "tool arguments description expected_outcome"),
+    "coordinator/critic": (
+        "is_acceptable quality_score hallucination_risk issues rewrite_suggestion "
+        "requires_human_input",
+    ),
+    "agent_loop/planner": (
+        "tasks",
+        "id description dependencies required_tools estimated_complexity fallback",
+    ),
+    "agent_loop/actor": ("response tools_used files_changed error",),
+}
+"""What each must say: the keys on the way to a list's items, then the required fields."""
 ASKING = {
     "file_write": "Files.write",
     "shell_exec": "CommandRunner.run",
@@ -178,10 +192,41 @@ def test_what_an_agent_of_the_coordinator_says_is_bounded(name: str) -> None:
     properties = schema["properties"]
     assert isinstance(properties, dict)
     for path, limit in HEURISTICS[name].items():
-        key, word = path.split(".")
-        of_key = properties[key]
+        found: JsonValue = properties
+        for key in path.split("."):
+            assert isinstance(found, dict)
+            found = found[key]
+        assert found == limit
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_what_an_agent_of_a_system_says_has_these_fields(name: str) -> None:
+    team, persona = name.split("/")
+    schema = compiled(team).compiled.plan.personas[persona].output_schema
+    for key in FIELDS[name][:-1]:
+        assert isinstance(schema, dict)
+        below = schema["properties"]
+        assert isinstance(below, dict)
+        of_key = below[key]
         assert isinstance(of_key, dict)
-        assert of_key[word] == limit
+        items = of_key["items"]
+        assert isinstance(items, dict)
+        schema = items
+    assert isinstance(schema, dict)
+    required = schema["required"]
+    assert isinstance(required, list)
+    assert " ".join(map(str, required)) == FIELDS[name][-1]
+
+
+def test_a_tool_that_plans_of_the_coordinator_name_has_5_seconds_and_3_attempts() -> None:
+    plan = compiled("coordinator").compiled.plan
+    offered = plan.settings["tools"]
+    assert isinstance(offered, dict)
+    terms = {key: plan.tools[key].terms for key in [*offered, "web_search"]}
+    web = terms.pop("web_search")
+    assert {(one.timeout, one.retries) for one in terms.values() if one} == {(3, 2), (5, 2)}
+    assert web is not None
+    assert web.timeout == 30
 
 
 def test_a_project_adds_a_profile_of_its_own(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from typing import TypeVar
 
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
@@ -18,7 +19,9 @@ from activities.contracts import (
     SkillResult,
     TokenUsage,
 )
+from coterie.agents.in_process_world import InProcessScope
 from coterie.runs.local_scope import LocalScope
+from coterie.runs.local_scope import World as Reached
 from dsl.model.plan import Plan
 from dsl.values import Json
 from workflows.core.messages import DecideInput
@@ -28,6 +31,7 @@ from workflows.core.views import TeamResult
 from workflows.handlers.start_checks import begin
 from workflows.interpreter import run
 
+T = TypeVar("T")
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 MOST_CALLS = 20_000
 """More than any generated document may make under its limits."""
@@ -63,6 +67,17 @@ class _Loop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._skipping.clock
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: object, func: Callable[..., T], *args: object
+    ) -> asyncio.Future[T]:
+        """Do a thread's work at once: a clock that skips waits for no thread."""
+        done: asyncio.Future[T] = self.create_future()
+        try:
+            done.set_result(func(*args))
+        except Exception as error:
+            done.set_exception(error)
+        return done
 
     def when_idle(self, do: Callable[[], None]) -> None:
         self._skipping.idle = do
@@ -105,7 +120,7 @@ class World:
         return SkillResult(data=results[way])
 
 
-class _Scope(LocalScope):
+class SkippingScope(LocalScope):
     """The local scope on the skipping clock."""
 
     steps = 0
@@ -120,18 +135,32 @@ class _Scope(LocalScope):
         await super().checkpoint()
 
 
+class RetryingScope(InProcessScope, SkippingScope):
+    """Also tries calls again, as a server does."""
+
+
 @dataclass(frozen=True, slots=True)
 class Skipped:
     """A run that has ended."""
 
     result: TeamResult
-    state: RunState
+    scope: SkippingScope
     error: str = ""
     """The type of what ended it, unless it completed."""
 
+    @property
+    def state(self) -> RunState:
+        """What the run remembers."""
+        return self.scope.state
+
 
 def skipped_run(
-    plan: Plan, context: Json, world: World | None = None, *, attended: bool = True
+    plan: Plan,
+    context: Json,
+    world: Reached | None = None,
+    *,
+    attended: bool = True,
+    scope_type: type[SkippingScope] = SkippingScope,
 ) -> Skipped:
     """Run a plan to its end; who waits for a person or a signal gets one when all else rests.
 
@@ -143,7 +172,7 @@ def skipped_run(
     state.main.context = context
     begin(plan, state)
     loop = _Loop()
-    scope = _Scope(plan, state, world or World())
+    scope = scope_type(plan, state, world or World())
     gave: list[str] = []
 
     def wake() -> None:
@@ -162,8 +191,8 @@ def skipped_run(
 
     loop.when_idle(wake)
     try:
-        return Skipped(loop.run_until_complete(run(scope)), state)
+        return Skipped(loop.run_until_complete(run(scope)), scope)
     except RunFailed as failed:
-        return Skipped(failed.result, state, failed.type)
+        return Skipped(failed.result, scope, failed.type)
     finally:
         loop.close()

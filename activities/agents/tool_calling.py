@@ -33,7 +33,7 @@ from activities.providers.message_model import (
 from activities.providers.provider import Completion, ModelRequest
 from activities.storage.blobs import BlobsUnusable
 from activities.storage.conversations import OpenConversation
-from activities.storage.turn_records import Opening, storable, with_results
+from activities.storage.turn_records import LOST, TOO_LATE, Opening, storable, with_results
 from dsl.errors import TemplateFailed
 from dsl.model.plan import Persona
 from dsl.model.tools.tool_use import NamedTool, ToolChoice
@@ -76,7 +76,8 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             asked = (TextPart(news + text),)
         earlier = await conversation.earlier(name, continues=turn.continues)
         results = await self._results(turn, earlier, conversation)
-        question = ModelMessage("user", with_results(earlier, (*results, *asked)))
+        missing = TOO_LATE if turn.continues else LOST
+        question = ModelMessage("user", with_results(earlier, (*results, *asked), missing))
         request = self._model_request(opening, turn, (*earlier, question))
         completion = await self.services.providers.get(opening.persona.provider).complete(request)
         completion = replace(completion, content=storable(completion.content))

@@ -22,6 +22,9 @@ from dsl.values import Frozen
 LOST = "this call has no result: the agent's work ended before it"
 """What a model reads of a call whose result nobody kept."""
 
+TOO_LATE = "not executed: no turns with tools are left; answer without calls"
+"""What a model reads of a call in its last turn, when it must answer again."""
+
 
 class Opening(Frozen):
     """What stays the same in all turns of an agent with tools."""
@@ -110,11 +113,18 @@ def messages_of(turns: Sequence[Turn], opening: str | None) -> tuple[ModelMessag
     return tuple(messages)
 
 
-def with_results(messages: Sequence[ModelMessage], asked: tuple[Part, ...]) -> tuple[Part, ...]:
-    """Return the next question, with a result for each call of the last message that has none."""
+def with_results(
+    messages: Sequence[ModelMessage], asked: tuple[Part, ...], missing: str = LOST
+) -> tuple[Part, ...]:
+    """Return the next question, with a result for each call of the last message.
+
+    A call without a result gets the text `missing`.
+    """
     calls = calls_of(messages[-1].content) if messages else ()
     given = {part.call_id for part in asked if isinstance(part, ToolResultPart)}
-    lost = [ToolResultPart(call.id, LOST, is_error=True) for call in calls if call.id not in given]
+    lost = [
+        ToolResultPart(call.id, missing, is_error=True) for call in calls if call.id not in given
+    ]
     results = [part for part in asked if isinstance(part, ToolResultPart)]
     others = [part for part in asked if not isinstance(part, ToolResultPart)]
     return (*results, *lost, *others)

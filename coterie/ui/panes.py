@@ -124,7 +124,7 @@ def _state(seen: ObservedRun, status: RunStatus) -> tuple[str, str]:
 def _action(one: Activity, asked: Set[StepKey], now: datetime) -> ProgressLine:
     key = StepKey(one.step)
     since = duration(max(0.0, (now - datetime.fromisoformat(one.since)).total_seconds()))
-    if key in asked or key.failed in asked:
+    if not asked.isdisjoint((key, key.failed, key.input)):
         return ProgressLine(f"? {one_line(key)} waits for a decision, {since}", "yellow")
     if key.is_model_call:
         tool = key.without_model_calls().rpartition("/")[2]

@@ -128,9 +128,9 @@ def _names(request: str) -> Iterator[str]:
 
 
 def _waiting(state: RunState, key: StepKey) -> Pending | None:
-    """Return the request with which a task waits for a person, failed or not."""
+    """Return the request with which a task waits for a person, also failed or as its tool asks."""
     for id, request in state.pending.items():
-        if StepKey.of_request(id) in (key, key.failed):
+        if StepKey.of_request(id) in (key, key.failed, key.input):
             return request
     return None
 

@@ -182,6 +182,11 @@ class StepKey(str):
         return StepKey(f"{self}/{FAILED}")
 
     @property
+    def input(self) -> "StepKey":
+        """The key of the request for what the tool asks that this step calls."""
+        return StepKey(f"{self}/{INPUT}")
+
+    @property
     def skipped(self) -> "StepKey":
         """The key of a decision that skips this step while no request waits."""
         return StepKey(f"{self}/{_SKIPPED}")

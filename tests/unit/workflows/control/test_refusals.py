@@ -1,5 +1,6 @@
 """Refusals are facts with a code; one place makes sentences of them."""
 
+from datetime import UTC, datetime
 from typing import get_args, get_type_hints
 
 import pytest
@@ -9,7 +10,7 @@ from tests.support.compiling import plan_of
 from workflows.control import steering_refusals as refusals
 from workflows.control.pause_and_amend import amend_refusal, end_refusal, redirect_refusal
 from workflows.control.refusal_texts import refusal_text
-from workflows.control.retry_and_skip import retry_refusal, skip_refusal
+from workflows.control.retry_and_skip import retry_refusal, skip, skip_refusal
 from workflows.control.steering_refusals import (
     ApprovalProtected,
     FailedTaskUnknown,
@@ -136,3 +137,14 @@ def test_operating_manual_lists_every_code_of_a_refusal() -> None:
         for code in get_args(get_type_hints(kind)["code"])
     }
     assert {code for code in codes if f"`{code}`" not in page} == set()
+
+
+def test_a_step_whose_tool_asks_is_skipped_at_once() -> None:
+    state = failed()
+    id = "work/draft/input#1"
+    state.pending[id] = Pending(id=id, prompt="?", approvers=("ada",), since="2026-01-01")
+    asked = SkipInput(task="work/draft", by="ada")
+    assert skip_refusal(PLAN, state, asked) is None
+    decision = skip(PLAN, state, asked, datetime(2026, 1, 1, tzinfo=UTC), "update", lambda _: None)
+    assert (decision.id, decision.verdict) == (id, "skipped")
+    assert (state.pending, state.skips) == ({}, {})

@@ -15,7 +15,7 @@ from tests.unit.coterie.evals.suites import SUITE, suite_in
 ROOT = Path(__file__).parents[4]
 
 
-@pytest.mark.parametrize("name", ["tool_router", "coordinator", "agent_loop"])
+@pytest.mark.parametrize("name", ["tool_router", "coordinator", "agent_loop", "development"])
 def test_read_suite_accepts_each_suite_of_the_shipped_systems(name: str) -> None:
     suite = read_suite(load({}, ROOT), f"evals/{name}.yml")
     ids = [trial.run_id for trial in trials_of(suite)]

@@ -23,8 +23,8 @@ __all__ = ["env", "model_server", "model_server_process", "skipping_client"]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The suite keeps much and frees little: looking through all of it after each 700 objects took a sixth
-# of its time. What no reference keeps alive still goes, only later.
+# The suite keeps much and frees little: to look through all of it after each 700 objects took a
+# sixth of its time. What no reference keeps alive still goes, only later.
 gc.set_threshold(50_000, 20, 20)
 
 

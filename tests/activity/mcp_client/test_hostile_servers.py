@@ -95,7 +95,7 @@ async def test_a_question_belongs_to_the_call_that_was_in_progress(tmp_path: Pat
         error = await failure_of(servers, "bad/evil", known["evil"], {"n": 0})
         assert (error.type, error.non_retryable) == ("InputRequired", True)
         assert "may be called only once, so nobody can answer it: Which one?" in error.message
-        assert len(error.details) == 1  # the usage, and no question
+        assert error.details[1:] == ()  # at most the usage, and no question
         error = await failure_of(servers, "bad/good", known["good"], {"n": -32603})
         assert (error.type, "it broke" in error.message) == ("SkillFailed", True)
 

@@ -20,13 +20,18 @@ from coterie.agents.agent_state import (
 )
 from coterie.agents.durable_agents import DurableRun
 from coterie.agents.in_process_world import AgentContext
+from coterie.agents.loop_agent import LLM, Agent
+from coterie.agents.loop_state import LoopState, LoopTask, TaskStatus
 from coterie.agents.memory_graph import SharedMemoryGraph
 from coterie.agents.python_agent import BaseAgent
 from coterie.agents.python_factory import AgentFactory
+from coterie.agents.team_program import InvalidTeam, TeamRunError
 from coterie.agents.tool_definitions import BaseTool, InvalidTool, ToolSchema
 from coterie.agents.tool_registry import ToolRegistry
 
 __all__ = [
+    "LLM",
+    "Agent",
     "AgentAnswer",
     "AgentContext",
     "AgentEvent",
@@ -38,9 +43,14 @@ __all__ = [
     "BaseTool",
     "DurableRun",
     "InvalidAgent",
+    "InvalidTeam",
     "InvalidTool",
+    "LoopState",
+    "LoopTask",
     "RouterDecision",
     "SharedMemoryGraph",
+    "TaskStatus",
+    "TeamRunError",
     "ToolExecution",
     "ToolRegistry",
     "ToolSchema",

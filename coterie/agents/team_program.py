@@ -91,7 +91,13 @@ class RunnableTeam:
 
     @classmethod
     def load(
-        cls, target: str | Path, *, address: str | None = None, model: str | None = None
+        cls,
+        target: str | Path,
+        *,
+        address: str | None = None,
+        model: str | None = None,
+        workspace: str | Path | None = None,
+        override: str | Path | None = None,
     ) -> Self:
         """Find and compile a team.
 
@@ -101,6 +107,8 @@ class RunnableTeam:
             address: `host:port` of a Temporal server. Default: COTERIE_ADDRESS, else the project's
                 own server, which is started if it does not run.
             model: `provider/model` for every persona instead of its own.
+            workspace: The folder that skills may touch, instead of the document's.
+            override: A YAML file laid over everything else, like the project's `coterie.yml`.
 
         Raises:
             InvalidTeam: With every problem.
@@ -114,7 +122,10 @@ class RunnableTeam:
             settings = load(cwd=cwd)
             if address is not None:
                 settings = load({**settings.environment, "COTERIE_ADDRESS": address}, cwd)
-            return cls(compile_target(settings, named, model=model), settings)
+            given = None if workspace is None else str(Path(workspace).resolve())
+            over = None if override is None else Path(override).resolve()
+            made = compile_target(settings, named, model=model, workspace=given, override=over)
+            return cls(made, settings)
         except InvalidDocument as error:
             raise InvalidTeam(problems_text(error.problems, lines_of_file(cwd))) from None
         except CommandError as error:

@@ -1,10 +1,17 @@
-"""`coterie agent`: mends a project's defects end to end, with a person who allows each change."""
+"""`coterie agent`: mends a project's defects end to end, with a person who allows each change.
 
+A program does the same by `Agent`, on the same server.
+"""
+
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+from tests.law.documents.pages import text
 from tests.support.project import Project, project
+
+PROGRAM = re.compile(r"```python\n(# solve.py\n.*?)```\s+```text\n(.*?)```", re.DOTALL)
 
 
 def verdict(made: Project) -> str:
@@ -25,3 +32,20 @@ def test_an_agent_debugs_a_project_until_its_tests_are_green(tmp_path: Path) -> 
         assert done.returncode == 0, done.stdout + done.stderr
         assert "success: true" in done.stdout
         assert verdict(made).startswith("9 passed")
+        assert_program_of_the_page_runs(made)
+
+
+def assert_program_of_the_page_runs(made: Project) -> None:
+    found = PROGRAM.search(text("systems.md"))
+    assert found is not None
+    (made.folder / "solve.py").write_text(found[1])
+    done = subprocess.run(
+        [sys.executable, "solve.py"],
+        cwd=made.folder,
+        env=made.environment,
+        text=True,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout == found[2], done.stderr

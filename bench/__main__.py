@@ -13,6 +13,7 @@ from bench.measuring import Measuring, Sample
 from bench.report import Report, write_rows
 from bench.stage import stage
 from bench.systems import LEAN, SYSTEMS, UNSANDBOXED, System, WorkerKind
+from bench.tool_loop import measurement as tool_loop
 from bench.validation import validation
 
 RESULTS = Path(__file__).parent / "results.json"
@@ -30,9 +31,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "case",
         nargs="?",
-        choices=("loop", "long", "conversation"),
+        choices=("loop", "long", "conversation", "tools"),
         default="loop",
-        help="short and longer runs (default); one very long run; conversations that grow",
+        help="short and longer runs (default); one very long run; conversations that grow; "
+        "agents that use tools, also with the OpenAI Agents plugin",
     )
     parser.add_argument("--n", type=_lengths, metavar="N,N,...", help="lengths of runs")
     parser.add_argument(
@@ -86,6 +88,10 @@ def main() -> None:
         case "conversation":
             turns = arguments.n or ([10, 20] if arguments.quick else [25, 50, 100, 200])
             shown = conversation.measured(turns, arguments.database, arguments.out)
+        case "tools":
+            turns = (arguments.n or [10 if arguments.quick else tool_loop.TURNS])[-1]
+            rounds = arguments.rounds or tool_loop.ROUNDS
+            shown = tool_loop.measured(turns, rounds, arguments.database, arguments.out)
         case _:
             shown = _steps(arguments)
     print(shown)

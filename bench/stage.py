@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 import sysconfig
-from collections.abc import AsyncGenerator, Awaitable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +17,9 @@ from bench.systems import WorkerKind
 
 POLL_RATE = "history.transferProcessorMaxPollRPS=5000"
 """Without it the dev server lets one sequential loop do 20 steps a second."""
+
+PROGRAM = (sys.executable, "-m", "bench.worker")
+"""Runs a worker of Coterie or of the hand-written workflows."""
 
 T = TypeVar("T")
 
@@ -34,13 +37,13 @@ class WorkerProcess:
         self.queue = queue
 
     @classmethod
-    async def start(cls, kind: WorkerKind, address: str, script: Path) -> "WorkerProcess":
+    async def start(
+        cls, kind: str, address: str, script: Path, program: Sequence[str] = PROGRAM
+    ) -> "WorkerProcess":
         """Start it and wait until it takes work."""
         queue = f"bench-{kind[:4]}"  # equally long: the name stands in histories
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "bench.worker",
+            *program,
             kind,
             address,
             queue,
@@ -114,6 +117,21 @@ class WorkerProcess:
 
 
 @asynccontextmanager
+async def server(database: str | None = None) -> AsyncGenerator[str]:
+    """A dev server: its address.
+
+    Args:
+        database: a file for its SQLite; in memory without one.
+    """
+    async with await WorkflowEnvironment.start_local(  # pyright: ignore[reportUnknownMemberType]
+        dev_server_existing_path=str(Path(sysconfig.get_path("scripts")) / "temporal"),
+        dev_server_database_filename=database,
+        dev_server_extra_args=["--dynamic-config-value", POLL_RATE],
+    ) as environment:
+        yield environment.client.service_client.config.target_host
+
+
+@asynccontextmanager
 async def stage(
     kinds: Iterable[WorkerKind], database: str | None = None
 ) -> AsyncGenerator[tuple[str, dict[WorkerKind, WorkerProcess]]]:
@@ -127,14 +145,7 @@ async def stage(
         folder = Path(stack.enter_context(TemporaryDirectory()))
         script = folder / "answers.yml"
         script.write_text(json.dumps(loop.SCRIPT))
-        environment = await stack.enter_async_context(
-            await WorkflowEnvironment.start_local(  # pyright: ignore[reportUnknownMemberType]
-                dev_server_existing_path=str(Path(sysconfig.get_path("scripts")) / "temporal"),
-                dev_server_database_filename=database,
-                dev_server_extra_args=["--dynamic-config-value", POLL_RATE],
-            )
-        )
-        address = environment.client.service_client.config.target_host
+        address = await stack.enter_async_context(server(database))
         workers: dict[WorkerKind, WorkerProcess] = {}
         for kind in kinds:
             workers[kind] = await WorkerProcess.start(kind, address, script)

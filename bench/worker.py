@@ -2,17 +2,11 @@
 
     python -m bench.worker SYSTEM ADDRESS TASK_QUEUE SCRIPT
 
-Answers each line on standard input: `cpu` with the CPU seconds that this process has used so
-far, without those for answering `memory`, and `memory` with its resident bytes. Ends with its
-input.
+`bench/worker_process.py` lists the questions that it answers. Ends with its input.
 """
 
 import asyncio
-import ctypes
-import gc
-import os
 import sys
-import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -30,6 +24,7 @@ from bench import loop
 from bench.asking import Asking
 from bench.handwritten import OutlineLoop
 from bench.handwritten_approval import DraftAndFinish
+from bench.worker_process import answer_questions
 from coterie.runtime.workflow_sandbox import restrictions, sandbox
 from coterie.storage.large_values import Storage, directory_storage
 from coterie.storage.wire import data_converter
@@ -92,28 +87,11 @@ def _runner(system: str) -> WorkflowRunner:
             return sandbox()
 
 
-def _resident() -> int:
-    """Bytes of this process in memory, without its garbage and what the allocator keeps back."""
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
 async def main(system: str, address: str, queue: str, script: str) -> None:
     # Where Python may not keep bytecode, the sandbox compiles every module for every run.
     sys.dont_write_bytecode = False
     async with worker(system, address, queue, Path(script)):
-        print("ready", flush=True)
-        looked = 0.0
-        while question := await asyncio.to_thread(sys.stdin.readline):
-            if question == "memory\n":
-                began = time.thread_time()
-                answer = _resident()
-                looked += time.thread_time() - began
-            else:
-                answer = time.process_time() - looked
-            print(answer, flush=True)
+        await answer_questions()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,109 @@
+"""The tool loop as a Coterie team: one agent with two tools, which are skills."""
+
+from pydantic import Field, TypeAdapter
+
+from activities.skills.skill_registry import AnySkill, contracts
+from activities.workspace.skill_base import Skill, SkillContext
+from bench import loop
+from bench.tool_loop import work
+from dsl.compile.compiler import compile_sources
+from dsl.compile.merged_sources import SourceText
+from dsl.model.capabilities import Capabilities
+from dsl.model.plan import Plan
+from dsl.values import Documented, Json
+
+
+class Wanted(Documented):
+    """What is wanted."""
+
+    number: int = Field(ge=1, description=work.NUMBER_DESCRIPTION)
+
+
+async def read_page(value: Wanted, context: SkillContext) -> str:
+    return work.page(value.number)
+
+
+async def look_up_entry(value: Wanted, context: SkillContext) -> str:
+    return work.entry(value.number)
+
+
+SKILLS: dict[str, AnySkill] = {
+    "Library.page": Skill[Wanted, str](
+        name="Library.page",
+        description=work.PAGE_DESCRIPTION,
+        effect="read",
+        input=TypeAdapter(Wanted),
+        output=TypeAdapter(str),
+        run=read_page,
+        timeout=work.TOOL_TIMEOUT_SECONDS,
+        retries=work.RETRIES,
+        errors={},
+    ),
+    "Library.entry": Skill[Wanted, str](
+        name="Library.entry",
+        description=work.ENTRY_DESCRIPTION,
+        effect="read",
+        input=TypeAdapter(Wanted),
+        output=TypeAdapter(str),
+        run=look_up_entry,
+        timeout=work.TOOL_TIMEOUT_SECONDS,
+        retries=work.RETRIES,
+        errors={},
+    ),
+}
+_CAPABILITIES = Capabilities(
+    agent_types=("generic_tool_calling",), providers=(loop.PROVIDER,), skills=contracts(SKILLS)
+)
+
+
+def _document(turns: int) -> str:
+    system = work.SYSTEM.replace("\n", "\n          ")
+    return f"""
+llm_config:
+  default_provider: {loop.PROVIDER}
+  default_model: {work.MODEL}
+  personas:
+    archivist:
+      max_tokens: {work.MAX_TOKENS}
+      timeout: {work.TIMEOUT_SECONDS}
+      retries: {work.RETRIES}
+      tools: [{work.PAGE}, {work.ENTRY}]
+      max_turns: {turns + 1}
+      prompts:
+        system: |-
+          {system}
+        user: {work.QUESTION}
+tools:
+  {work.PAGE}: {{skill: Library.page}}
+  {work.ENTRY}: {{skill: Library.entry}}
+orchestration:
+  entry_team: library
+  teams:
+    library:
+      tasks:
+        - {{name: {work.AGENT}, persona_key: archivist}}
+"""
+
+
+def plan(turns: int) -> Plan:
+    """The plan of a run whose agent calls its tools in so many turns."""
+    compiled = compile_sources(
+        [SourceText("library.yml", _document(turns))], _CAPABILITIES, name="library"
+    )
+    return compiled.plan
+
+
+def script(turns: int) -> Json:
+    """What the scripted provider answers, in Coterie and in the hand-written workflow."""
+    answers: list[Json] = [
+        {
+            "task": work.AGENT,
+            "turn": turn,
+            "answer": work.said(turn),
+            "tool_calls": [
+                {"tool": name, "arguments": {"number": turn}} for name in (work.PAGE, work.ENTRY)
+            ],
+        }
+        for turn in range(1, turns + 1)
+    ]
+    return {"answers": [*answers, {"task": work.AGENT, "turn": turns + 1, "answer": work.ANSWER}]}

@@ -2,8 +2,8 @@
 
     python -m bench.openai_agents.worker KIND ADDRESS TASK_QUEUE SCRIPT
 
-It plays as many turns with calls as the script of the others has. `bench/worker_process.py` lists the
-questions that it answers.
+It plays as many turns with calls as the script of the others has. `bench/worker_process.py` lists
+the questions that it answers.
 """
 
 import asyncio
@@ -21,11 +21,16 @@ from bench.worker_process import answer_questions
 IDENTITY = BUILD_ID = "bench"
 
 
-async def main(address: str, queue: str, script: str) -> None:
+def _turns(script: Path) -> int:
+    return len(json.loads(script.read_text())["answers"]) - 1
+
+
+async def main(address: str, queue: str, turns: int) -> None:
     sys.dont_write_bytecode = False
-    turns = len(json.loads(Path(script).read_text())["answers"]) - 1
     plugin = OpenAIAgentsPlugin(
-        model_params=MODEL_PARAMETERS, model_provider=ScriptedModels(turns), add_temporal_spans=False
+        model_params=MODEL_PARAMETERS,
+        model_provider=ScriptedModels(turns),
+        add_temporal_spans=False,
     )
     client = await Client.connect(address, identity=IDENTITY, plugins=[plugin])
     async with Worker(
@@ -35,4 +40,5 @@ async def main(address: str, queue: str, script: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[2:]))
+    _, _, address, queue, script = sys.argv
+    asyncio.run(main(address, queue, _turns(Path(script))))

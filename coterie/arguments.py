@@ -6,6 +6,7 @@ import json
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -22,6 +23,8 @@ from dsl.paths import parse, put
 from dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_WHY_LENGTH
 from dsl.source.yaml_reader import read
 from dsl.values import Json, seconds
+
+_MAX_RUNS = 1_000
 
 
 def at_most(characters: int) -> Callable[[str], str]:
@@ -143,6 +146,18 @@ def duration_given(text: str) -> float:
     if not isinstance(given, int | float):
         raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 20s")
     return float(given)
+
+
+def age_given(text: str) -> timedelta:
+    """Parse an age such as `3d`."""
+    return timedelta(seconds=duration_given(text))
+
+
+def runs_given(text: str) -> int:
+    """Parse a number of runs."""
+    if not text.isdecimal() or not 1 <= int(text) <= _MAX_RUNS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_MAX_RUNS}")
+    return int(text)
 
 
 def print_warnings(target: str, warnings: Sequence[Problem]) -> None:

@@ -102,6 +102,10 @@ VERBS: Mapping[str, Verb] = {
         "show what a run has used, and what its budgets have left",
         "coterie.commands.runs.cost",
     ),
+    "stats": Verb(
+        "show success and time of strategies, decisions and tools over all runs",
+        "coterie.commands.runs.stats",
+    ),
     "watch": Verb(
         "follow a run to its end without changing it",
         "coterie.commands.runs.watch",

@@ -1,10 +1,8 @@
 """`coterie runs`: list runs, by state, team and age."""
 
-import argparse
 from argparse import ArgumentParser, Namespace
-from datetime import timedelta
 
-from coterie.arguments import duration_given
+from coterie.arguments import age_given, runs_given
 from coterie.display.short_commands import show_runs
 from coterie.failures import ExitCode
 from coterie.interrupts import run_async
@@ -25,7 +23,6 @@ _STATES = (
     "open",
     "closed",
 )
-_MAX_RUNS = 1_000
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -34,18 +31,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--team", help="only runs of this team, or runs that are in it now")
     parser.add_argument(
         "--newer-than",
-        type=_age,
+        type=age_given,
         metavar="AGE",
         help="only runs that started within this time, such as 2h or 3d",
     )
     parser.add_argument(
         "--older-than",
-        type=_age,
+        type=age_given,
         metavar="AGE",
         help="only runs that started before this time, such as 2h or 3d",
     )
     parser.add_argument(
-        "--limit", type=_limit, default=20, metavar="N", help="at most N runs; default: 20"
+        "--limit", type=runs_given, default=20, metavar="N", help="at most N runs; default: 20"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -54,13 +51,3 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     """List the runs."""
     wanted = RunFilter(args.state, args.team, args.newer_than, args.older_than)
     return run_async(show_runs(settings, wanted, args.limit, as_json=args.json))
-
-
-def _age(text: str) -> timedelta:
-    return timedelta(seconds=duration_given(text))
-
-
-def _limit(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= _MAX_RUNS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_MAX_RUNS}")
-    return int(text)

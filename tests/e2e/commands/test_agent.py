@@ -3,6 +3,7 @@
 A program does the same by `Agent`, on the same server.
 """
 
+import json
 import re
 import subprocess
 import sys
@@ -33,6 +34,11 @@ def test_an_agent_debugs_a_project_until_its_tests_are_green(tmp_path: Path) -> 
         assert "success: true" in done.stdout
         assert verdict(made).startswith("9 passed")
         assert_program_of_the_page_runs(made)
+        stats = json.loads(made.coterie("stats", "--team", "agent_loop", "--json").stdout)
+        assert (stats["runs"], stats["more"], stats["unreadable"]) == (2, False, [])
+        assert (stats["teams"][0]["team"], stats["teams"][0]["success_rate"]) == ("agent_loop", 1)
+        tools = {row["tool"]: row for row in stats["tools"]}
+        assert (tools["CommandRunner.run"]["failed"], tools["Files.list"]["count"]) == (0, 1)
 
 
 def assert_program_of_the_page_runs(made: Project) -> None:

@@ -1,0 +1,203 @@
+"""Count what runs did: their strategies, decisions and tools. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from activities.contracts import AgentResponse, SkillRequest, SkillResult
+from coterie.inspection.stats_rows import (
+    DecisionStats,
+    StatsReport,
+    StrategyStats,
+    Tally,
+    TeamStats,
+    ToolStats,
+)
+from coterie.runs.recorded_calls import RecordedCall
+from dsl.model.plan import Plan
+from dsl.model.steps import ParallelStep, Step
+from dsl.model.traversal.step_paths import without_numbers
+from dsl.model.traversal.step_walk import walk
+from dsl.tool_loop.call_names import without_calls
+from workflows.core.causes.agent_causes import ModelTurned
+from workflows.core.views import TrailEntry
+
+_WON = ("branch_won", "first_success")
+
+Row = TypeVar("Row", bound=Tally)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRun:
+    """What a run is known to have done."""
+
+    plan: str
+    """The team or document that was started."""
+    over: bool
+    completed: bool
+    seconds: float
+    """From its start to its end; of an open run, until now."""
+    strategies: frozenset[tuple[str, str]]
+    """`{(parallel step, branch)}`, from `strategies_of`."""
+    trail: Sequence[TrailEntry]
+    """Empty if this version cannot follow the run."""
+    calls: Sequence[RecordedCall]
+    events: int
+    followed: bool = True
+
+
+def strategies_of(plan: Plan) -> frozenset[tuple[str, str]]:
+    """Return the branches of all parallel steps where one result is enough."""
+    return frozenset(
+        (step.name, branch)
+        for steps in _step_lists(plan)
+        for step, _ in walk(steps, ())
+        if isinstance(step, ParallelStep) and step.join != "all"
+        for branch in step.branches
+    )
+
+
+def _step_lists(plan: Plan) -> Iterator[Sequence[Step]]:
+    yield from (team.steps for team in plan.teams.values())
+    yield from (one.execution_plan for one in plan.personas.values() if one.execution_plan)
+
+
+@dataclass(slots=True)
+class StatsCounter:
+    """Adds up runs."""
+
+    runs: int = 0
+    events: int = 0
+    unfollowed: int = 0
+    _teams: dict[str, TeamStats] = field(default_factory=dict[str, TeamStats])
+    _strategies: dict[str, StrategyStats] = field(default_factory=dict[str, StrategyStats])
+    _decisions: dict[str, DecisionStats] = field(default_factory=dict[str, DecisionStats])
+    _tools: dict[str, ToolStats] = field(default_factory=dict[str, ToolStats])
+
+    def add(self, run: CountedRun) -> None:
+        """Count one run."""
+        self.runs += 1
+        self.events += run.events
+        self.unfollowed += not run.followed
+        team = self._teams.get(run.plan) or TeamStats(team=run.plan)
+        if run.over:
+            self._teams[run.plan] = _ended(team, run.completed, run.seconds)
+        else:
+            self._teams[run.plan] = team.model_copy(update={"open": team.open + 1})
+        for call in run.calls:
+            self._call(call)
+        skills = [call for call in run.calls if isinstance(call.request, SkillRequest)]
+        recorded = {(call.path, call.visit) for call in skills}
+        for entry in run.trail:
+            self._entry(entry, run, recorded)
+
+    def report(self, *, more: bool, unreadable: Sequence[str] = ()) -> StatsReport:
+        """Return the sums, most used first."""
+        return StatsReport(
+            runs=self.runs,
+            events=self.events,
+            more=more,
+            unfollowed=self.unfollowed,
+            unreadable=tuple(unreadable)[:20],
+            teams=_sorted(self._teams.values()),
+            strategies=tuple(self._strategies[key] for key in sorted(self._strategies)),
+            decisions=_sorted(self._decisions.values()),
+            tools=_sorted(self._tools.values()),
+        )
+
+    def _call(self, call: RecordedCall) -> None:
+        if call.ended is None:
+            return
+        answer = call.answer
+        if isinstance(call.request, SkillRequest):
+            name = call.request.skill
+            known = self._tools.get(name) or ToolStats(tool=name)
+            worked = isinstance(answer, SkillResult)
+            row = _ended(known, worked, _worked(call))
+            again = max(call.attempts - 1, 0)
+            self._tools[name] = row.model_copy(update={"retries": known.retries + again})
+            return
+        key = _key(call.path)
+        row = self._decision(key)
+        usage = answer.usage if isinstance(answer, AgentResponse) else None
+        tokens = 0 if usage is None else usage.input_tokens + usage.output_tokens
+        good = isinstance(answer, AgentResponse) and answer.success
+        ended = _ended(row, good, _worked(call))
+        self._decisions[key] = ended.model_copy(update={"tokens": row.tokens + tokens})
+
+    def _decision(self, key: str) -> DecisionStats:
+        team, _, step = key.partition("/")
+        return self._decisions.get(key) or DecisionStats(team=team, step=step)
+
+    def _entry(self, entry: TrailEntry, run: CountedRun, recorded: set[tuple[str, int]]) -> None:
+        if entry.kind != "step" or entry.step is None:
+            return
+        path = f"{entry.team}/{entry.step}"
+        if isinstance(entry.cause, ModelTurned):
+            self._turn(_key(path), entry.cause)
+        elif entry.event == "tool_end" and (path, entry.visit) not in recorded:
+            name = without_calls(entry.step.rpartition("/")[2])
+            known = self._tools.get(name) or ToolStats(tool=name)
+            good = entry.status == "success"
+            self._tools[name] = _ended(known, good, entry.seconds or 0.0)
+        else:
+            self._branch(entry, run.strategies)
+
+    def _turn(self, key: str, cause: ModelTurned) -> None:
+        row = self._decision(key)
+        match cause.code:
+            case "turn_called":
+                more = {"called": row.called + 1}
+            case "turn_answered":
+                more = {"answered": row.answered + 1}
+            case "turn_too_early" | "turn_unusable":
+                more = {"corrected": row.corrected + 1}
+            case "turn_failed":
+                more = {}
+        self._decisions[key] = row.model_copy(update=more)
+
+    def _branch(self, entry: TrailEntry, strategies: frozenset[tuple[str, str]]) -> None:
+        step, _, branch = without_numbers(entry.step or "").rpartition("/")
+        if (step.rpartition("/")[2], branch) not in strategies:
+            return
+        key = f"{entry.team}/{step}/{branch}"
+        known = self._strategies.get(key) or StrategyStats(
+            team=entry.team, step=step, branch=branch
+        )
+        match entry.status:
+            case "success" | "failure":
+                known = _ended(known, entry.status == "success", entry.seconds or 0.0)
+            case "cancelled":
+                known = known.model_copy(update={"cancelled": known.cancelled + 1})
+            case _:
+                return
+        won = entry.cause is not None and entry.cause.code in _WON
+        self._strategies[key] = known.model_copy(update={"won": known.won + won})
+
+
+def _ended(row: Row, good: bool, seconds: float) -> Row:
+    return row.model_copy(
+        update={
+            "count": row.count + 1,
+            "succeeded": row.succeeded + good,
+            "seconds": row.seconds + seconds,
+        }
+    )
+
+
+def _worked(call: RecordedCall) -> float:
+    """Return the seconds that a call worked, in its last attempt if it failed."""
+    if call.answer is not None:
+        return call.answer.seconds
+    if call.ended is None or call.started is None:
+        return 0.0
+    return (call.ended - call.started).total_seconds()
+
+
+def _key(path: str) -> str:
+    """Return the step of a call, without the numbers of rounds, turns and calls."""
+    return without_numbers(without_calls(path))
+
+
+def _sorted(rows: Iterable[Row]) -> tuple[Row, ...]:
+    return tuple(sorted(rows, key=lambda row: -row.count))

@@ -8,7 +8,6 @@ from temporalio.service import RPCError
 from coterie.failures import CommandError, ExitCode
 from coterie.graph.run_graph import joined
 from coterie.inspection.stats_counter import CountedRun, StatsCounter, strategies_of
-from coterie.inspection.stats_rows import StatsReport
 from coterie.logs import quietly
 from coterie.rendering.stats_text import StatsPart, stats_json, stats_text
 from coterie.replay.links import links
@@ -16,6 +15,7 @@ from coterie.replay.rebuilt_run import Rebuilt, rebuilt
 from coterie.runs.recorded_calls import RecordedCall, recorded_calls
 from coterie.runs.run_client import Run
 from coterie.runs.run_list import RunFilter
+from coterie.runs.run_statistics import StatsReport
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import say

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from activities.contracts import AgentResponse, SkillRequest, SkillResult
-from coterie.inspection.stats_rows import (
+from coterie.runs.recorded_calls import RecordedCall
+from coterie.runs.run_statistics import (
     DecisionStats,
     StatsReport,
     StrategyStats,
@@ -13,7 +14,6 @@ from coterie.inspection.stats_rows import (
     TeamStats,
     ToolStats,
 )
-from coterie.runs.recorded_calls import RecordedCall
 from dsl.model.plan import Plan
 from dsl.model.steps import ParallelStep, Step
 from dsl.model.traversal.step_paths import without_numbers

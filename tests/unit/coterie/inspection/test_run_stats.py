@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from coterie.inspection.stats_counter import CountedRun, StatsCounter, strategies_of
-from coterie.inspection.stats_rows import StatsReport
 from coterie.rendering.stats_text import stats_json, stats_text
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
 from coterie.runs.recorded_calls import recorded_calls
+from coterie.runs.run_statistics import StatsReport
 from coterie.storage.histories import read_history
 from tests.support.places import ROOT
 

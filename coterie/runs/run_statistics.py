@@ -1,4 +1,4 @@
-"""Rows of `coterie stats`: what teams, strategies, decisions and tools came to, over many runs."""
+"""Statistics of runs, as `coterie stats` shows them: what teams, strategies, decisions and tools came to, over many runs."""
 
 from pydantic import Field
 

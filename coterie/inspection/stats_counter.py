@@ -10,7 +10,7 @@ from coterie.runs.run_statistics import (
     DecisionStats,
     StatsReport,
     StrategyStats,
-    Tally,
+    UseStats,
     TeamStats,
     ToolStats,
 )
@@ -24,7 +24,7 @@ from workflows.core.views import TrailEntry
 
 _WON = ("branch_won", "first_success")
 
-Row = TypeVar("Row", bound=Tally)
+Row = TypeVar("Row", bound=UseStats)
 
 
 @dataclass(frozen=True, slots=True)

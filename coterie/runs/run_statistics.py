@@ -1,11 +1,11 @@
-"""Statistics of runs, as `coterie stats` shows them: what teams, strategies, decisions and tools came to, over many runs."""
+"""Statistics of runs: what teams, strategies, decisions and tools came to, over many runs."""
 
 from pydantic import Field
 
 from dsl.values import Frozen
 
 
-class Tally(Frozen):
+class UseStats(Frozen):
     """How often something was done, how often it worked, and how long it took."""
 
     count: int = 0
@@ -30,7 +30,7 @@ class Tally(Frozen):
         return self.succeeded / self.count if self.count else None
 
 
-class TeamStats(Tally):
+class TeamStats(UseStats):
     """The runs of one team."""
 
     team: str
@@ -39,7 +39,7 @@ class TeamStats(Tally):
     """Runs that have not ended; `count` leaves them out."""
 
 
-class StrategyStats(Tally):
+class StrategyStats(UseStats):
     """A branch of a parallel step whose branches are alternatives."""
 
     team: str
@@ -53,7 +53,7 @@ class StrategyStats(Tally):
     """How often it was stopped because another one had succeeded."""
 
 
-class DecisionStats(Tally):
+class DecisionStats(UseStats):
     """The model turns of one step: a router, a planner, an agent with tools."""
 
     team: str
@@ -68,7 +68,7 @@ class DecisionStats(Tally):
     """Input and output, together."""
 
 
-class ToolStats(Tally):
+class ToolStats(UseStats):
     """The calls of one tool."""
 
     tool: str

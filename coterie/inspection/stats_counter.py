@@ -10,9 +10,9 @@ from coterie.runs.run_statistics import (
     DecisionStats,
     StatsReport,
     StrategyStats,
-    UseStats,
     TeamStats,
     ToolStats,
+    UseStats,
 )
 from dsl.model.plan import Plan
 from dsl.model.steps import ParallelStep, Step

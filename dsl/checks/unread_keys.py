@@ -64,11 +64,12 @@ def _sections(document: SystemDocument, steps: PlacedSteps, tree: Node, problems
 
 
 def _outputs(document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems) -> None:
-    """Warn of outputs of teams that no step runs; included teams serve any document."""
+    """Warn of outputs of teams that no step and no tool runs; included ones serve any document."""
     orchestration = document.orchestration
     if orchestration is None:
         return
     called = {step.team for step, _ in steps if isinstance(step, TeamStep)}
+    called |= {tool.team for tool in document.tools.values() if tool.team is not None}
     file = tree.find(("orchestration", "entry_team")).mark.file
     for name, team in orchestration.teams.items():
         place: NodePath = ("orchestration", "teams", name, "output")

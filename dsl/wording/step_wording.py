@@ -264,6 +264,6 @@ def text_like(pattern: str) -> str:
 @statement
 def unread_output(team: str) -> ProblemText:
     return ProblemText(
-        f"no step runs the team {team!r}, so nothing reads its output",
+        f"no step and no tool runs the team {team!r}, so nothing reads its output",
         fix="run it with `team:` in a step, or write `orchestration.output` for the whole run",
     )

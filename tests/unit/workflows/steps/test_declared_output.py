@@ -123,3 +123,9 @@ def test_a_team_output_that_no_step_reads_is_a_warning() -> None:
     assert [(p.code, p.path) for p in problems_of(text)] == [
         ("W517", "orchestration.teams.main.output")
     ]
+
+
+def test_a_team_output_that_a_tool_reads_is_no_warning() -> None:
+    text = document().replace("    main:\n", "    main:\n      output: 1\n")
+    tools = "tools: { ask: { team: main } }\n"
+    assert "W517" not in {problem.code for problem in problems_of(tools + text)}

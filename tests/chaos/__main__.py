@@ -1,9 +1,14 @@
 """Kill and freeze the workers and the server of many runs at random, and check what is promised.
 
-    python -m tests.chaos --runs 30 --seed 7
+    python -m tests.chaos --only runs --runs 30 --seed 7
+    python -m tests.chaos --only tools --kills 50 --seed 7
+    python -m tests.chaos --only graph --tasks 2000 --kills 10
+    python -m tests.chaos --only session --messages 2500 --kills 20
 
-It makes a project in a temporary folder, with the real `coterie worker` and the embedded server,
-and needs no key. The exit code is 1 when a promise was broken; the folder is kept then.
+Without --only it plays all of them, one after another: runs of a team with steps of all kinds, runs
+with 30 calls of tools each, one large task graph, one long session. It makes a project in a
+temporary folder, with the real `coterie worker` and a real server, and needs no key. The exit code
+is 1 when a promise was broken; the folder is kept then.
 """
 
 import argparse
@@ -12,12 +17,24 @@ import random
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 
+from bench.session import play as play_session
+from tests.chaos.graphs import GraphTerms, play_graph
 from tests.chaos.play import play
 from tests.chaos.siege import Terms
+from tests.chaos.tool_runs.planned_runs import Plan
+from tests.chaos.tool_runs.tool_play import play_tools
+from tests.chaos.tool_runs.tool_siege import ToolTerms
+
+_TOOL_KILLS = 50
+_GRAPH_KILLS = 10
+_SESSION_KILLS = 20
 
 
 def tell(line: str) -> None:
@@ -26,42 +43,125 @@ def tell(line: str) -> None:
     sys.stdout.flush()
 
 
-def main() -> int:
-    """Read the arguments, play it, tell what came of it."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be played."""
+
+    only: str | None
+    runs: int
+    kills: int | None
+    seed: int
+    open: int | None
+    gap: float
+    limit: float
+    tasks: int
+    messages: int
+    continue_after: int | None
+
+    def kills_or(self, default: int) -> int:
+        """Return how many kills, or so many by default."""
+        return default if self.kills is None else self.kills
+
+
+async def _runs(asked: Asked, folder: Path) -> list[str]:
+    terms = Terms(
+        asked.runs,
+        asked.kills_or(max(3, asked.runs // 5)),
+        asked.open or 40,
+        gap=(1.0, asked.gap),
+        limit=asked.limit * 60,
+        freezes=True,
+    )
+    tell(f"{terms.runs} runs, at most {terms.kills} kills")
+    report = await play(folder, asked.seed, terms, tell)
+    return _told(report.lines(), report.wrong)
+
+
+async def _tools(asked: Asked, folder: Path) -> list[str]:
+    plan = Plan.of(asked.seed, asked.kills_or(_TOOL_KILLS))
+    terms = ToolTerms(open_at_once=asked.open or 5, limit=asked.limit * 60)
+    report = await play_tools(folder, plan, terms, tell)
+    return _told(report.lines(), report.wrong)
+
+
+async def _graph(asked: Asked, folder: Path) -> list[str]:
+    kills, limit = asked.kills_or(_GRAPH_KILLS), asked.limit * 60
+    terms = GraphTerms(asked.tasks, kills, limit, asked.continue_after)
+    return _told([], await play_graph(folder, asked.seed, terms, tell))
+
+
+async def _session(asked: Asked, _: Path) -> list[str]:
+    kills = asked.kills_or(_SESSION_KILLS)
+    every = asked.messages // (kills + 1) if kills else 0
+    report = await play_session(asked.messages, every, asked.continue_after)
+    return _told(report.lines, report.wrong)
+
+
+def _told(lines: list[str], wrong: list[str]) -> list[str]:
+    for line in [*lines, *(f"WRONG {one}" for one in wrong)]:
+        tell(line)
+    return wrong
+
+
+_PARTS: dict[str, Callable[[Asked, Path], Coroutine[Any, Any, list[str]]]] = {
+    "runs": _runs,
+    "tools": _tools,
+    "graph": _graph,
+    "session": _session,
+}
+
+
+def _asked() -> Asked:
     parser = argparse.ArgumentParser(
         prog="python -m tests.chaos",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--only", choices=[*_PARTS], help="what is played (all)")
     parser.add_argument("--runs", type=int, default=30, help="how many runs (30)")
-    parser.add_argument("--kills", type=int, help="how many kills at most (one for 5 runs)")
-    parser.add_argument("--seed", type=int, help="of the kills and of the people")
-    parser.add_argument("--open", type=int, default=40, help="runs at the same time (40)")
-    parser.add_argument("--gap", type=float, default=15, help="seconds between kills at most (15)")
-    parser.add_argument("--limit", type=float, default=60, help="minutes for all of it (60)")
-    args = parser.parse_args()
-    seed = args.seed if args.seed is not None else random.SystemRandom().randrange(10_000)
-    terms = Terms(
-        args.runs,
-        args.kills if args.kills is not None else max(3, args.runs // 5),
-        args.open,
-        gap=(1.0, args.gap),
-        limit=args.limit * 60,
-        freezes=True,
+    parser.add_argument(
+        "--kills",
+        type=int,
+        help="how many kills at most (runs: one for 5 runs; "
+        f"tools: {_TOOL_KILLS}, 5 a run; graph: {_GRAPH_KILLS}; session: {_SESSION_KILLS})",
     )
-    tell(f"{terms.runs} runs, at most {terms.kills} kills, seed {seed}")
+    parser.add_argument("--seed", type=int, help="of plays, kills and people")
+    parser.add_argument("--open", type=int, help="runs at the same time (runs: 40; tools: 5)")
+    parser.add_argument("--gap", type=float, default=15, help="seconds between kills at most (15)")
+    parser.add_argument("--limit", type=float, default=60, help="minutes for each part (60)")
+    parser.add_argument("--tasks", type=int, default=2000, help="of the graph (2000)")
+    parser.add_argument("--messages", type=int, default=2500, help="of the session (2500)")
+    parser.add_argument(
+        "--continue-after",
+        type=int,
+        metavar="EVENTS",
+        help="when the server suggests to continue a graph or a session as new (its default)",
+    )
+    given = vars(parser.parse_args())
+    if given["seed"] is None:
+        given["seed"] = random.SystemRandom().randrange(10_000)
+    return Asked(**given)
+
+
+def main() -> int:
+    """Read the arguments, play it, tell what came of it."""
+    asked = _asked()
     # That a server is away is the point here, and no news.
     quiet = LoggingConfig(TelemetryFilter(core_level="ERROR", other_level="ERROR"))
     Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=quiet)))
-    folder = Path(tempfile.mkdtemp(prefix="coterie-chaos-"))
-    report = asyncio.run(play(folder / "project", seed, terms, tell))
-    for line in report.lines():
-        tell(line)
-    if report.wrong:
-        tell(f"{len(report.wrong)} promises were broken; see {folder}")
-        return 1
-    shutil.rmtree(folder)
-    return 0
+    broken = 0
+    for name, play_part in _PARTS.items():
+        if asked.only not in (None, name):
+            continue
+        tell(f"{name}: seed {asked.seed}")
+        folder = Path(tempfile.mkdtemp(prefix=f"coterie-chaos-{name}-"))
+        wrong = asyncio.run(play_part(asked, folder / "project"))
+        broken += len(wrong)
+        if wrong:
+            tell(f"{len(wrong)} promises were broken; see {folder}")
+        else:
+            shutil.rmtree(folder)
+    return 1 if broken else 0
 
 
 if __name__ == "__main__":

@@ -1,20 +1,16 @@
 """Run one large task graph while its workers are killed; check that nothing is lost or repeated.
 
-    python -m tests.chaos.graphs --tasks 2000 --kills 10 --seed 7
-
-The tasks run 20 at a time on two real `coterie worker` processes; the run continues as new by
-itself. The exit code is 1 when a promise was broken; the folder is kept then.
+The tasks run 20 at a time on two real `coterie worker` processes, each with a model turn that works
+and one that accepts; the run continues as new by itself.
 """
 
-import argparse
 import asyncio
 import json
+import math
 import random
-import shutil
-import sys
-import tempfile
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +31,8 @@ from workflows.core.messages import TeamInput
 
 SAMPLE = Path(__file__).parent / "graph_project"
 RUN = "graph"
+TURNS = ("act", "accept")
+"""Of each task, in this order."""
 MIN_HISTORIES = 4
 """A run that has continued as new three times has as many."""
 _WORKERS = 2
@@ -110,29 +108,33 @@ def check(
         counted: The tasks that the context of the run has counted.
     """
     wrong: list[str] = []
-    of_task: dict[str, list[Call]] = {name: [] for name in dependencies}
+    made: dict[tuple[str, str], list[Call]] = defaultdict(list)
     for call in calls:
-        of_task[str(json.loads(call.input)["inputs"]["task"]["id"])].append(call)
-    for name, made in of_task.items():
-        if len(made) != 1 or made[0].completed is None:
-            wrong.append(f"{name} has {len(made)} calls, and not exactly one with a result")
-            continue
-        for before in dependencies[name]:
-            ended = of_task[before][0].completed if of_task[before] else None
-            if ended is None or ended > made[0].scheduled:
-                wrong.append(f"{name} started before {before} had ended")
+        request = json.loads(call.input)
+        made[str(request["inputs"]["task"]["id"]), str(request["task"])].append(call)
+    for name, before in dependencies.items():
+        started, ended = (made[name, turn] for turn in TURNS)
+        for turn, of_it in zip(TURNS, (started, ended), strict=True):
+            if len(of_it) != 1 or of_it[0].completed is None:
+                wrong.append(f"{name}: {turn} has {len(of_it)} calls, and not one with a result")
+        for other in before if started else ():
+            accepted = [call.completed for call in made[other, TURNS[-1]]]
+            if not accepted or (accepted[0] or math.inf) > started[0].scheduled:
+                wrong.append(f"{name} started before {other} was accepted")
     if counted != len(dependencies):
         wrong.append(f"the context counts {counted} of {len(dependencies)} tasks")
     return wrong
 
 
-def growth(sizes: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Return the largest size, in MB, in the middle and in the last third of the run.
+def thirds(sizes: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
+    """Return the largest size, in MB, in each third of the run.
 
     In the first third, the workers still load what they need.
     """
     third = max(1, len(sizes) // 3)
-    return max(size for _, size in sizes[third:-third]), max(size for _, size in sizes[-third:])
+    parts = sizes[:third], sizes[third:-third] or sizes[:third], sizes[-third:]
+    first, middle, last = (max(size for _, size in part) for part in parts)
+    return first, middle, last
 
 
 @asynccontextmanager
@@ -148,11 +150,26 @@ async def server(continue_after: int | None) -> AsyncGenerator[WorkflowEnvironme
         yield env
 
 
-async def play(arguments: argparse.Namespace, folder: Path) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class GraphTerms:
+    """How hard it is."""
+
+    tasks: int = 2000
+    kills: int = 10
+    """At most."""
+    limit: float = 1800.0
+    """Seconds for all of it."""
+    continue_after: int | None = None
+    """Events after which the server suggests to continue as new; None for its own default."""
+
+
+async def play_graph(
+    folder: Path, seed: int, terms: GraphTerms, tell: Callable[[str], None]
+) -> list[str]:
     """Run the graph, kill its workers meanwhile; return the promises that were broken."""
-    chance = random.Random(arguments.seed)
-    tasks = random_tasks(arguments.tasks, chance)
-    async with server(arguments.continue_after) as env:
+    chance = random.Random(seed)
+    tasks = random_tasks(terms.tasks, chance)
+    async with server(terms.continue_after) as env:
         client: Client = env.client
         address = client.service_client.config.target_host
         project = Project(folder, {"COTERIE_ADDRESS": address}, SAMPLE)
@@ -163,22 +180,25 @@ async def play(arguments: argparse.Namespace, folder: Path) -> list[str]:
             context: Json = {"tasks": [*tasks], "done": 0}
             given = TeamInput(team="graph", context=context)
             await start_run(client, RUN, given, task_queue="coterie", summary=RUN)
-            killing = asyncio.create_task(workers.kill(arguments.kills))
-            end = await asyncio.wait_for(_ended(Run(client, RUN), workers), arguments.limit * 60)
+            killing = asyncio.create_task(workers.kill(terms.kills))
+            end = await asyncio.wait_for(_ended(Run(client, RUN), workers), terms.limit)
             killing.cancel()
             seconds = time.monotonic() - began
             histories = [history async for history in links(client, RUN)]
         finally:
             project.close()
     calls = [call for one in histories for call in calls_of(one) if call.type == "run_agent"]
-    middle, last = growth(workers.sizes)
+    first, middle, last = thirds(workers.sizes)
     attempts = sum(call.attempts for call in calls)
     asked = sum(map(len, read_log(folder / "calls.jsonl").values()))
     events = sum(len(history.events) for history in histories)
     tell(f"{len(tasks)} tasks in {seconds:.0f} s, {len(workers.kills)} kills of a worker")
-    tell(f"{len(histories)} histories, {events:,} events, {events / len(tasks):.2f} a task")
+    tell(
+        f"{len(histories) - 1} times continued as new, {events:,} events, "
+        f"{events / len(tasks):.2f} a task"
+    )
     tell(f"{len(calls)} model turns, {attempts} attempts, {asked} calls of the model")
-    tell(f"largest worker: {middle:.0f} MB in the middle third, {last:.0f} MB in the last")
+    tell(f"largest worker in each third: {first:.0f}, {middle:.0f}, {last:.0f} MB")
     wrong = check(dependencies_of(tasks), calls, end.get("done"))
     if len(histories) < MIN_HISTORIES:
         wrong.append(f"{len(histories)} histories: it continued as new less than three times")
@@ -206,45 +226,3 @@ def dependencies_of(tasks: Sequence[Json]) -> dict[str, list[str]]:
     return {
         str(one["id"]): [str(n) for n in cast("list[str]", one["dependencies"])] for one in tasks
     }
-
-
-def tell(line: str) -> None:
-    """Show a line at once."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
-def main() -> int:
-    """Read the arguments, play it, tell what came of it."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.chaos.graphs",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--tasks", type=int, default=2000, help="how many tasks (2000)")
-    parser.add_argument("--kills", type=int, default=10, help="how many kills at most (10)")
-    parser.add_argument("--seed", type=int, default=7, help="of the graph and of the kills (7)")
-    parser.add_argument("--limit", type=float, default=30, help="minutes for all of it (30)")
-    parser.add_argument(
-        "--continue-after",
-        type=int,
-        help="events after which the server suggests to continue as new; default: its own",
-    )
-    arguments = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="coterie-graphs-"))
-    wrong = asyncio.run(play(arguments, folder / "project"))
-    for line in wrong[:20]:
-        tell(f"WRONG {line}")
-    if wrong:
-        tell(f"{len(wrong)} promises were broken; see {folder}")
-        return 1
-    tell("nothing was lost or repeated")
-    shutil.rmtree(folder)
-    return 0
-
-
-if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)

@@ -14,7 +14,7 @@ from typing import Literal, cast
 from tests.support.project import Project
 
 SAMPLE = Path(__file__).parent / "project"
-Target = Literal["worker", "server", "both", "frozen worker", "frozen server"]
+Target = Literal["worker", "server", "both", "mcp", "frozen worker", "frozen server"]
 _WEIGHTS: dict[Target, int] = {"worker": 6, "server": 2, "both": 1}
 """How often each is killed, of nine times."""
 _FREEZES: dict[Target, int] = {"frozen worker": 5, "frozen server": 2}
@@ -82,17 +82,27 @@ class Ground:
             case "frozen server":
                 await self._freeze(int(cast("int", self.shop.server["pid"])), target)
             case _:
-                await self._kill(target)
+                await self._kill(target, self.chance)
         return kill
 
-    async def _kill(self, target: Target) -> None:
+    async def strike(self, target: Target, chance: random.Random) -> Kill:
+        """`kill -9` of this; a worker is begun again after a moment."""
+        kill = Kill(target, time.time())
+        self.kills.append(kill)
+        await self._kill(target, chance)
+        return kill
+
+    async def _kill(self, target: Target, chance: random.Random) -> None:
+        if target == "mcp":
+            self._kill_mcp_server(chance)
+            return
         if target != "worker":
             self._kill_server()
         if target != "server":
-            worker = self._workers.pop(self.chance.randrange(len(self._workers)))
+            worker = self._workers.pop(chance.randrange(len(self._workers)))
             worker.kill()
             worker.wait()
-            await asyncio.sleep(self.chance.choice((0, 0, 1, 3)))
+            await asyncio.sleep(chance.choice((0, 0, 1, 3)))
             self._workers.append(self.shop.begin("worker"))
 
     async def _freeze(self, pid: int, target: Target) -> None:
@@ -114,6 +124,25 @@ class Ground:
                 return
             await asyncio.sleep(0.1)  # between two looks
 
+    def mcp_servers(self) -> list[int]:
+        """Every MCP server of the project that was started so far: their process ids."""
+        begun = self.shop.folder / "depots.txt"
+        return [int(line) for line in begun.read_text().splitlines()] if begun.exists() else []
+
+    def _kill_mcp_server(self, chance: random.Random) -> None:
+        alive = [pid for pid in self.mcp_servers() if _is_mcp_server(pid)]
+        if alive:
+            with suppress(ProcessLookupError):
+                os.kill(chance.choice(alive), signal.SIGKILL)
+
     def _kill_server(self) -> None:
         with suppress(ProcessLookupError, TypeError):  # dead already, and not yet back
             self.shop.kill_server()
+
+
+def _is_mcp_server(pid: int) -> bool:
+    """Whether the process still lives, and is no other one by now."""
+    try:
+        return b"depot.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False

@@ -3,9 +3,8 @@
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from coterie.failures import CommandError
 from coterie.runs.call_errors import Unanswered
@@ -22,7 +21,8 @@ class People:
     """They look at some runs at a time and decide what waits there."""
 
     chance: random.Random
-    ledger: Path
+    agree: Callable[[str, Pending], bool]
+    """Whether they approve a request of a run."""
     taken: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     """How often a decision of (run, request) was answered as taken."""
     refused: int = 0
@@ -54,14 +54,10 @@ class People:
             await asyncio.gather(*(self._decide(run, one) for one in asked))
 
     def _decision(self, run: Run, request: Pending) -> DecideInput:
-        """Yes to whatever is to be published; about a lost release, what the ledger says."""
-        done = request.id.startswith("publish/consent") or self._is_released(run.id)
+        agreed = self.agree(run.id, request)
         return DecideInput(
-            id=request.id, decision="approve" if done else "reject", by="ann", comment="chaos"
+            id=request.id, decision="approve" if agreed else "reject", by="ann", comment="chaos"
         )
-
-    def _is_released(self, run: str) -> bool:
-        return f"{run}/release" in self.ledger.read_text().splitlines()
 
     async def _again(self, run: Run) -> None:
         """The opposite of what was decided, too late."""

@@ -1,6 +1,6 @@
 # One command per chore, the same for people and for CI. Needs Python 3.11+, git and make.
 # `make` lists the targets. ARGS passes through: make test ARGS="tests/unit -k merge";
-# make chaos ARGS="--runs 200"; make mutants ARGS="--number 150 --seed 7". N sets the lengths of the
+# make chaos ARGS="--only runs"; make mutants ARGS="--number 150 --seed 7". N sets the lengths of the
 # benchmark's runs: make bench N=10,100
 
 PYTHON ?= python3

@@ -14,6 +14,7 @@ from pathlib import Path
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.converter import DataConverter
+from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
@@ -90,6 +91,9 @@ def _runner(system: str) -> WorkflowRunner:
 async def main(system: str, address: str, queue: str, script: str) -> None:
     # Where Python may not keep bytecode, the sandbox compiles every module for every run.
     sys.dont_write_bytecode = False
+    # Standard output has the answers, and the SDK's warnings would stand between them.
+    quiet = LoggingConfig(TelemetryFilter(core_level="ERROR", other_level="ERROR"))
+    Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=quiet)))
     async with worker(system, address, queue, Path(script)):
         await answer_questions()
 

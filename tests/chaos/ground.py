@@ -21,7 +21,6 @@ _FREEZES: dict[Target, int] = {"frozen worker": 5, "frozen server": 2}
 """How often each is frozen (SIGSTOP), beside the kills."""
 _FROZEN = (2.0, 20.0)
 """Seconds until SIGCONT: also for longer than a heartbeat may be missed."""
-_WORKERS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +40,8 @@ class Ground:
     chance: random.Random
     freezes: bool = False
     """Workers and server are frozen too."""
+    number: int = 2
+    """Of workers."""
     kills: list[Kill] = field(default_factory=list[Kill])
     deaths: list[str] = field(default_factory=list[str])
     """What nobody killed and ended all the same."""
@@ -52,7 +53,7 @@ class Ground:
         """Start the server and the workers."""
         begun = self.shop.coterie("server")
         assert begun.returncode == 0, begun.stderr
-        self._workers = [self.shop.begin("worker") for _ in range(_WORKERS)]
+        self._workers = [self.shop.begin("worker") for _ in range(self.number)]
 
     def look(self) -> None:
         """Begin a worker again that ended by itself, which it never should."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.chaos.ground import Ground
 from tests.chaos.people import People
 from tests.chaos.tool_runs.planned_runs import CALLS, Plan
-from tests.chaos.tool_runs.tool_reckoning import ToolReport, reckon
+from tests.chaos.tool_runs.tool_reckoning import ToolReport, read_ledger, reckon
 from tests.chaos.tool_runs.tool_siege import ToolSiege, ToolTerms
 from tests.support.project import project
 from workflows.core.requests import Pending
@@ -28,13 +28,12 @@ async def play_tools(
     """
     tell(f"{len(plan.runs)} runs of {CALLS} calls of tools, {len(plan.strikes)} kills")
     with project(folder, sample=SAMPLE) as shop:
-        ledger = folder / "ledger.txt"
 
         def agree(_: str, request: Pending) -> bool:
             """What the ledger says of the call that the request names: `send r0001/07`."""
-            return request.prompt in ledger.read_text().splitlines()
+            return read_ledger(folder / "ledger.txt")[request.prompt] > 0
 
-        ground = Ground(shop, random.Random())
+        ground = Ground(shop, random.Random(), number=terms.workers)
         ground.open()
         people = People(random.Random(len(plan.strikes)), agree)
         siege = ToolSiege(ground, people, await shop.client(), plan, terms, tell)

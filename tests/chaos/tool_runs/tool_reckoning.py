@@ -10,7 +10,7 @@ from typing import Any
 from coterie.replay.links import links
 from coterie.runs.run_client import RunEnd
 from tests.chaos.book import Call, calls_of, check_calls, read_log
-from tests.chaos.tool_runs.planned_runs import ONCE, PlannedCall, Play, calls_in
+from tests.chaos.tool_runs.planned_runs import ONCE, Plan, PlannedCall, Play, calls_in
 from tests.chaos.tool_runs.tool_siege import ToolSiege
 
 _SLACK = 0.05
@@ -39,6 +39,8 @@ class ToolReport:
     """Decisions of people about them."""
     restarts: int = 0
     """MCP servers that were started."""
+    results: dict[str, str] = field(default_factory=dict[str, str])
+    """What each run came to, without its name."""
 
     def lines(self) -> list[str]:
         """For people."""
@@ -74,13 +76,12 @@ async def reckon(siege: ToolSiege) -> ToolReport:
     report.asked = sum(map(len, asked.values()))
     report.people = siege.people.taken.total()
     journal, ledger = read_journal(folder / "journal.txt"), read_ledger(folder / "ledger.txt")
-    results: dict[str, str] = {}
     for id, run in siege.started.items():
         if id in siege.wedged:
             continue
         end = await run.end()
         report.finished += end.completed
-        results[id] = comparable(id, end)
+        report.results[id] = comparable(id, end)
         calls: list[Call] = []
         async for history in links(siege.client, id):
             part = calls_of(history)
@@ -90,11 +91,8 @@ async def reckon(siege: ToolSiege) -> ToolReport:
             calls += part
         seen = Seen(id, calls, journal, ledger)
         report.wrong += check_tools(siege.plan.play(id), seen)
-        if id in siege.plan.runs and results[id] != results.get(siege.plan.twin(id)):
-            report.wrong.append(
-                f"{id}: ended otherwise: {results[id]} not {results.get(siege.plan.twin(id))}"
-            )
         _count(report, calls)
+    report.wrong += check_results(siege.plan, report.results)
     strange = set(ledger) - {
         f"{call.tool} {call.id(id)}"
         for id in siege.started
@@ -105,6 +103,15 @@ async def reckon(siege: ToolSiege) -> ToolReport:
         if times > 1:
             report.wrong.append(f"{id}: {request} was decided {times} times")
     return report
+
+
+def check_results(plan: Plan, results: Mapping[str, str]) -> list[str]:
+    """Every run comes to what the undisturbed run of its play came to, if there is one."""
+    return [
+        f"{run}: ended otherwise: {results[run]} not {results[plan.twin(run)]}"
+        for run in plan.runs
+        if run in results and results[run] != results.get(plan.twin(run), results[run])
+    ]
 
 
 def _count(report: ToolReport, calls: Sequence[Call]) -> None:
@@ -121,7 +128,7 @@ def _count(report: ToolReport, calls: Sequence[Call]) -> None:
 def read_journal(file: Path) -> dict[tuple[str, str], list[float]]:
     """`{(tool, id): when a call of it began}`."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for line in file.read_text().splitlines():
+    for line in file.read_text().splitlines() if file.exists() else []:
         at, tool, id = line.split()
         found[tool, id].append(float(at))
     return dict(found)
@@ -129,7 +136,7 @@ def read_journal(file: Path) -> dict[tuple[str, str], list[float]]:
 
 def read_ledger(file: Path) -> Counter[str]:
     """`{"tool id": how often it took effect}`."""
-    return Counter(file.read_text().splitlines())
+    return Counter(file.read_text().splitlines() if file.exists() else [])
 
 
 def tool_of(call: Call) -> tuple[str, str]:

@@ -34,6 +34,9 @@ class ToolTerms:
     """Seconds without a call, a turn or a kill, after which what is open is wedged."""
     limit: float = 3600.0
     """Seconds for everything."""
+    undisturbed: bool = True
+    """Whether each play has an undisturbed run first, whose result the others must have."""
+    workers: int = 2
 
 
 @dataclass
@@ -56,9 +59,10 @@ class ToolSiege:
     async def lay(self) -> None:
         """One undisturbed run of each play, then all others under fire."""
         self._began = time.monotonic()
-        twins = sorted({self.plan.twin(run) for run in self.plan.runs})
-        await self._play_all(twins, ())
-        self.tell(f"{len(twins)} undisturbed runs: {time.monotonic() - self._began:.0f} s")
+        if self.terms.undisturbed:
+            twins = sorted({self.plan.twin(run) for run in self.plan.runs})
+            await self._play_all(twins, ())
+            self.tell(f"{len(twins)} undisturbed runs: {time.monotonic() - self._began:.0f} s")
         await self._play_all(self.plan.runs, self.plan.strikes)
         self.seconds = time.monotonic() - self._began
 

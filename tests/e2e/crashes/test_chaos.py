@@ -1,8 +1,10 @@
 """Kills at random moments, and at the worst one: what is promised when things die holds.
 
-`make chaos ARGS="--runs 200"` is the large version of the first test.
+`make chaos ARGS="--only runs --runs 200"` is the large version of the first test, and
+`make chaos ARGS="--only tools"` that of the last.
 """
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,9 @@ from coterie.runs.run_client import Run
 from tests.chaos.ground import SAMPLE
 from tests.chaos.play import play
 from tests.chaos.siege import Terms
+from tests.chaos.tool_runs.planned_runs import ONCE, Plan, PlannedCall, Strike
+from tests.chaos.tool_runs.tool_play import play_tools
+from tests.chaos.tool_runs.tool_siege import ToolTerms
 from tests.support.project import project, until
 
 RELEASE = """
@@ -73,3 +78,33 @@ async def test_a_command_killed_before_or_after_it_happened_happens_once(tmp_pat
         assert any(step.endswith("/seen") for step in became["lost-after"])
         ledger = (shop.folder / "ledger.txt").read_text().splitlines()
         assert sorted(ledger) == ["lost-after/release", "lost-before/release"]
+
+
+@pytest.mark.timeout(240)
+async def test_calls_of_tools_are_made_once_when_a_worker_and_an_mcp_server_are_killed(
+    tmp_path: Path,
+) -> None:
+    tools = ["send", "helper", "helper", "pay", "stock", "label"]
+    calls = [
+        PlannedCall(tool, number, 15 if tool in ONCE else 0.1, number, unsure=False)
+        for number, tool in enumerate(tools, 1)
+    ]
+    strikes = (
+        Strike("r0000", calls[0], 0.1, "mcp", 0.0),
+        Strike("r0000", calls[3], 0.1, "worker", 0.0),
+    )
+    plan = Plan(((tuple(calls[:2]), tuple(calls[2:])),), ("r0000",), strikes)
+    shown: list[str] = []
+    terms = ToolTerms(limit=200, undisturbed=False, workers=1)
+    report = await play_tools(tmp_path / "project", plan, terms, shown.append)
+    assert report.wrong == [], "\n".join([*shown, *report.lines()])
+    assert (report.finished, report.unknown, report.repeated) == (1, 2, 2)
+    kept = json.loads(report.results["r0000"])["context"]["kept"]
+    assert kept == {
+        "WHO/01": "receipt of WHO/01",
+        "WHO/02": '{"text":"question 1: 4"}',
+        "WHO/03": '{"text":"question 2: 9"}',
+        "WHO/04": "receipt of WHO/04",
+        "WHO/05": '{"result":1005}',
+        "WHO/06": "WHO/06 has a label",
+    }

@@ -41,6 +41,8 @@ class ScriptedAnswer(Frozen):
     stop_reason: StopReason = "end"
     seconds: Seconds = 0.0
     usage: TokenUsage | None = None
+    templates: bool = False
+    """Fill `{{ ... }}` in the answer and in arguments with what the call contains."""
 
     @property
     def texts(self) -> tuple[str, ...]:

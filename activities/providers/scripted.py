@@ -14,6 +14,7 @@
                                      # calls: tool_calls
         seconds: 0.5                 # optional: simulated duration; a stream is spread over it
         usage: {input_tokens: 900, output_tokens: 40}   # optional; default: estimated
+        templates: true              # optional: fill in {{ prompts[0] }}, {{ results.search }}
 
 Its label and its turn select the answer of a call, never the number of calls so far: after a crash
 the same call gets the same answer. The file is read once per process.
@@ -43,6 +44,7 @@ from activities.providers.provider import Completion, ModelRequest, ProviderSett
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.schema_answers import schema_content
 from activities.providers.script import ScriptedAnswer, ScriptedCall, read_script
+from activities.providers.script_templates import with_values
 from activities.providers.translation.request_checks import check_request
 
 _PIECE_SECONDS = 0.05
@@ -99,7 +101,7 @@ class ScriptedProvider:
             ProviderFailure: The script has no answer for it; says which entry to add.
         """
         check_request(request)
-        entry = await self._choose(request)
+        entry = with_values(await self._choose(request), request)
         self._note("asked", request)
         await _play(entry, request)
         self._note("answered", request)
@@ -184,8 +186,9 @@ def played(entry: ScriptedAnswer, request: ModelRequest) -> Completion:
     """Turn the entry into a model's answer.
 
     Raises:
-        ProviderFailure: The entry is an error; never retried.
+        ProviderFailure: The entry is an error, or cannot be filled; never retried.
     """
+    entry = with_values(entry, request)
     if entry.error is not None:
         raise ProviderFailure(
             entry.error.type, entry.error.message, retryable=False, usage=entry.usage

@@ -1,17 +1,22 @@
 """`Retriever.search`: find the passages of indexed texts that fit a question.
 
-`coterie index PATH` fills the index. Search and embedding happen on this machine.
+`coterie index PATH` fills the index; `packages` adds the documentation of installed packages.
+Search and embedding happen on this machine.
 """
 
 import asyncio
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
+from activities.skills.knowledge.package_texts import index_package
 from activities.skills.knowledge.stores import INDEX_FILE, opened
 from activities.workspace.skill_base import Skill, SkillContext, SkillFailure
 from dsl.values import Documented
+
+PackageName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 
 
 class RetrieverInput(Documented):
@@ -25,6 +30,8 @@ class RetrieverInput(Documented):
     """Leave out passages with a lower score."""
     sources: tuple[str, ...] = Field(default=(), max_length=50)
     """Only texts of these sources, as `coterie index` named them; empty for all."""
+    packages: tuple[PackageName, ...] = Field(default=(), max_length=10)
+    """Installed Python packages whose documentation is searched, too; indexed at first use."""
 
 
 class Passage(Documented):
@@ -57,16 +64,18 @@ async def search_passages(value: RetrieverInput, context: SkillContext) -> Passa
     """Search the index.
 
     Raises:
-        SkillFailure: Nothing is indexed, or packages are missing.
+        SkillFailure: Nothing is indexed, or a package is not installed.
     """
     file = context.workspace.state_dir / INDEX_FILE
     return Passages(passages=await asyncio.to_thread(_found, file, value))
 
 
 def _found(file: Path, value: RetrieverInput) -> list[Passage]:
-    if not file.exists():
+    if not file.exists() and not value.packages:
         raise SkillFailure("nothing is indexed here; run `coterie index PATH` first")
     with opened(file, "Retriever.search") as store:
+        for package in value.packages:
+            index_package(store, package)
         hits = store.search(value.query, value.top_k, value.sources)
     return [
         Passage(
@@ -93,8 +102,8 @@ RETRIEVE = Skill[RetrieverInput, Passages](
     timeout=60.0,
     errors={
         FailureType.SKILL_REFUSED: "the query is blank or too long",
-        FailureType.SKILL_FAILED: "nothing is indexed, or the worker lacks the packages of "
-        "`coterie[retrieval]`",
+        FailureType.SKILL_FAILED: "nothing is indexed, a package is not installed, or the worker "
+        "lacks the packages of `coterie[retrieval]`",
     },
     labels=("private",),
 )

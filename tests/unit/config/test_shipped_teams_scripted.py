@@ -48,7 +48,7 @@ def test_every_step_that_asks_a_model_has_answers_and_no_answer_is_for_nobody(na
 def test_every_scripted_answer_meets_its_personas_schema(name: str) -> None:
     schemas = personas(name)
     for entry in script(name):
-        if entry.tool_calls:
+        if entry.tool_calls or entry.templates:  # the team's own tests fill templates
             continue
         answer = parse_answer(text_of(entry), schemas[entry.task].output_schema)
         assert not isinstance(answer, AnswerProblem), f"{entry.task} {entry.visit}: {answer}"

@@ -1,5 +1,6 @@
 """Indexing texts and finding their passages: by meaning, by name, again only what changed."""
 
+import sys
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -169,3 +170,55 @@ def test_a_comment_in_a_code_block_is_no_heading() -> None:
 def test_a_line_longer_than_a_chunk_is_cut() -> None:
     assert [len(one.text) for one in chunks_of("y" * 4500)] == [2000, 2000, 500]
     assert list(chunks_of(" \n\n")) == []
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An installed package; returns the file with its README."""
+    file = tmp_path / "site" / "sun_watch-1.0.dist-info" / "METADATA"
+    file.parent.mkdir(parents=True)
+    file.write_text(README)
+    monkeypatch.setattr(sys, "path", [str(file.parent.parent), *sys.path])
+    return file
+
+
+README = """Metadata-Version: 2.1
+Name: sun-watch
+Version: 1.0
+
+# Sun Watch
+
+`rise(place)` tells when the day begins.
+"""
+
+
+async def test_the_documentation_of_an_installed_package_is_found_without_an_index(
+    tmp_path: Path, package: Path
+) -> None:
+    (first,) = await found(tmp_path, "When does the sun come up?", packages=["sun_watch"])
+    assert (first["source"], first["path"], first["start_line"]) == (
+        "package sun-watch",
+        "README",
+        1,
+    )
+    write(package.parent, {"METADATA": README.replace("day begins", "sun comes up")})
+    (again,) = await found(tmp_path, "sun", packages=["Sun.Watch"])
+    assert "sun comes up" in str(again["text"])
+
+
+async def test_a_package_that_is_missing_or_says_nothing_is_named(
+    tmp_path: Path, package: Path
+) -> None:
+    given: Json = {"query": "sun", "packages": ["moon-watch"]}
+    error = await refusal(Workspace(tmp_path), "Retriever.search", given)
+    assert error.type == FailureType.SKILL_FAILED
+    assert "the package 'moon-watch' is not installed on this worker" in error.message
+    write(package.parent, {"METADATA": README.partition("#")[0]})
+    error = await refusal(
+        Workspace(tmp_path), "Retriever.search", {"query": "sun", "packages": ["sun-watch"]}
+    )
+    assert "the package 'sun-watch' carries no documentation" in error.message
+    error = await refusal(
+        Workspace(tmp_path), "Retriever.search", {"query": "sun", "packages": ["../sun"]}
+    )
+    assert error.type == FailureType.SKILL_REFUSED

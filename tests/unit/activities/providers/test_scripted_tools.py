@@ -190,3 +190,33 @@ async def test_a_schema_without_a_small_value_names_what_to_add() -> None:
 def test_a_scripted_provider_needs_a_script_or_a_mock() -> None:
     with pytest.raises(ProviderFailure, match="set `answers` to its path, or `mock: schema`"):
         Providers({"s": ProviderSettings("s", "scripted")}).get("s")
+
+
+async def test_an_entry_with_templates_repeats_what_the_call_contains(tmp_path: Path) -> None:
+    script = tmp_path / "answers.yml"
+    script.write_text("""
+answers:
+  - task: find
+    templates: true
+    tool_calls: [{tool: search, arguments: {query: "{{ prompts[0] }}"}}]
+  - task: find
+    turn: 2
+    templates: true
+    answer: {first: "{{ results.search.hits[0] }}", other: "{{ results.add }}"}
+  - {task: find, turn: 3, answer: "{{ prompts[0] }}"}
+  - {task: find, turn: 4, templates: true, answer: "{{ results.nothing.at }}"}
+""")
+    provider = ScriptedProvider(script)
+    first = await provider.complete(asked())
+    assert json.loads(first.tool_calls[0].arguments) == {"query": "Find cats."}
+    calls = (ToolCallPart("a", "search", "{}"), ToolCallPart("b", "add", "{}"))
+    after = Completion(calls, "tool_calls", "m")
+    results = ['{"hits": ["{{ prompts }}"]}', "{not JSON"]
+    second = await provider.complete(asked(2, after=after, results=results))
+    assert json.loads(second.text) == {"first": "{{ prompts }}", "other": "{not JSON"}
+    assert (await provider.complete(asked(3))).text == "{{ prompts[0] }}"
+    with pytest.raises(ProviderFailure) as caught:
+        await provider.complete(asked(4))
+    assert "the scripted answer of 'find' cannot be filled: {{ results.nothing.at }}" in str(
+        caught.value.message
+    )

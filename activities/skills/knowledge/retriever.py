@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
-from activities.skills.knowledge.package_texts import index_package
+from activities.skills.knowledge.package_texts import index_package, shown_path
 from activities.skills.knowledge.stores import INDEX_FILE, opened
 from activities.workspace.skill_base import Skill, SkillContext, SkillFailure
 from dsl.values import Documented
@@ -80,7 +80,7 @@ def _found(file: Path, value: RetrieverInput) -> list[Passage]:
     return [
         Passage(
             source=hit.source,
-            path=hit.path,
+            path=shown_path(hit.source, hit.path),
             start_line=hit.chunk.start_line,
             end_line=hit.chunk.end_line,
             title=hit.chunk.title,

@@ -1,7 +1,9 @@
 """A proxy before a stand-in server: refuses what the vendors refuse in histories with tools.
 
-It also knows conversations: their beginning must return as it was sent, with the same system prompt
-and the same tools, because newer models bind their thinking to it and caches need it.
+It also knows conversations: their beginning must return byte for byte as it was sent, with the same
+system prompt and the same tools, because newer models bind their thinking to it and caches need it.
+What a model answered must return with its thinking and its calls. The proxy reports the repeated
+beginning as cached, as a vendor does.
 """
 
 import asyncio
@@ -13,10 +15,20 @@ from typing import Any
 
 import httpx2
 
+from tests.support.servers.prefix_cache import PrefixCache, Sent, counted
 from tests.support.servers.raw_server import http
-from tests.support.servers.vendor_rules import conversation_of, fault_of
+from tests.support.servers.vendor_rules import bound_texts, fault_of
 
 _NOT_FORWARDED = ("host", "content-length", "connection", "accept-encoding")
+
+
+@dataclass(slots=True)
+class _Known:
+    """The latest request of a conversation."""
+
+    sent: Sent
+    answered: tuple[str, ...]
+    """What of the answer to it must return."""
 
 
 @dataclass(slots=True)
@@ -30,32 +42,49 @@ class CheckingProxy:
     """What was refused."""
     repeated: list[int] = field(default_factory=list[int])
     """For each request, how many messages of an earlier one it began with."""
-    _conversations: dict[str, tuple[list[str], str]] = field(
-        default_factory=dict[str, tuple[list[str], str]]
-    )
+    cache: PrefixCache = field(default_factory=PrefixCache)
+    _conversations: dict[str, _Known] = field(default_factory=dict[str, _Known])
 
-    def check(self, path: str, body: dict[str, Any]) -> str | None:
+    def check(self, path: str, body: str) -> str | None:
         """Return why the vendor refuses the request, or None."""
-        self.bodies.append(body)
-        fault = fault_of(path, body) or self._changed(path, body)
+        read = json.loads(body)
+        self.bodies.append(read)
+        fault = fault_of(path, read) or self._changed(path, Sent.of(body))
         if fault is not None:
             self.faults.append(fault)
         return fault
 
-    def _changed(self, path: str, body: dict[str, Any]) -> str | None:
-        messages, frozen = conversation_of(path, body)
-        known = self._conversations.get(f"{path} {messages[0]}")
-        self._conversations[f"{path} {messages[0]}"] = (messages, frozen)
-        if known is None or len(messages) == 1:
+    def keep(self, path: str, body: str, answer: bytes) -> None:
+        """Remember what the model answered: its thinking and its calls must return."""
+        sent = Sent.of(body)
+        self._conversations[_name(path, sent)] = _Known(sent, bound_texts(answer))
+
+    def _changed(self, path: str, sent: Sent) -> str | None:
+        known = self._conversations.get(_name(path, sent))
+        if known is None or len(sent.messages) == len(_first(sent)):
             self.repeated.append(0)
             return None
-        earlier, was_frozen = known
-        self.repeated.append(len(earlier))
-        if messages[: len(earlier)] != earlier:
-            return "The block is bound to a different conversation: an earlier message changed"
-        if frozen != was_frozen:
-            return "The block is bound to a different conversation: system or tools changed"
+        self.repeated.append(len(known.sent.messages))
+        if known.sent.frozen != sent.frozen:
+            return f"{_BOUND}: system or tools changed"
+        if not known.sent.begins(sent):
+            return f"{_BOUND}: an earlier message changed"
+        news = "".join(sent.messages[len(known.sent.messages) :])
+        if any(text not in news for text in known.answered):
+            return f"{_BOUND}: thinking or a call of the last answer is missing"
         return None
+
+
+_BOUND = "The block is bound to a different conversation"
+
+
+def _name(path: str, sent: Sent) -> str:
+    return f"{path} {list(map(json.loads, _first(sent)))}"  # the same in any notation
+
+
+def _first(sent: Sent) -> tuple[str, ...]:
+    """The first prompt, with the system prompt if that is a message."""
+    return sent.messages[: 2 if json.loads(sent.messages[0]).get("role") == "system" else 1]
 
 
 @asynccontextmanager
@@ -68,9 +97,14 @@ async def checking_proxy(upstream: str) -> AsyncGenerator[CheckingProxy]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             path, headers, body = await _received(reader)
-            fault = proxy.check(path, json.loads(body))
+            fault = proxy.check(path, body.decode())
             if fault is None:
-                await _forward(client, path, headers, body, writer)
+                status, kind, answer = await _forwarded(client, path, headers, body)
+                if status == 200:
+                    tokens = proxy.cache.take(path, body.decode())
+                    answer = counted(answer, tokens, marked=b'"cache_control"' in body)
+                    proxy.keep(path, body.decode(), answer)
+                writer.write(http(answer.decode(), status=status, kind=kind))
             else:
                 error = {"type": "invalid_request_error", "message": fault}
                 writer.write(http(json.dumps({"type": "error", "error": error}), status=400))
@@ -103,18 +137,10 @@ async def _received(reader: asyncio.StreamReader) -> tuple[str, dict[str, str], 
     return head[0].split(" ")[1], headers, body
 
 
-async def _forward(
-    client: httpx2.AsyncClient,
-    path: str,
-    headers: dict[str, str],
-    body: bytes,
-    writer: asyncio.StreamWriter,
-) -> None:
+async def _forwarded(
+    client: httpx2.AsyncClient, path: str, headers: dict[str, str], body: bytes
+) -> tuple[int, str, bytes]:
     kept = {name: value for name, value in headers.items() if name and name not in _NOT_FORWARDED}
-    async with client.stream("POST", path, headers=kept, content=body) as answer:
-        kind = answer.headers.get("content-type", "application/json")
-        head = f"HTTP/1.1 {answer.status_code} Told\r\ncontent-type: {kind}\r\nconnection: close"
-        writer.write(f"{head}\r\n\r\n".encode())
-        async for piece in answer.aiter_bytes():
-            writer.write(piece)
-            await writer.drain()
+    answer = await client.post(path, headers=kept, content=body)
+    kind = answer.headers.get("content-type", "application/json")
+    return answer.status_code, kind, answer.content

@@ -7,7 +7,8 @@ product. Each function returns the first fault of a request, or None.
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from itertools import pairwise
+from typing import Any, cast
 
 Body = dict[str, Any]
 
@@ -20,12 +21,17 @@ def fault_of(path: str, body: Body) -> str | None:
     return f"{path} is not an API with rules"
 
 
-def conversation_of(path: str, body: Body) -> tuple[list[str], str]:
-    """The messages of a request as they are sent, and what must not change beside them."""
-    responses = path.split("?")[0].endswith("/responses")
-    messages = body["input"] if responses else body["messages"]
-    frozen = {key: body.get(key) for key in ("system", "instructions", "tools")}
-    return [json.dumps(message) for message in messages], json.dumps(frozen)
+_BOUND = re.compile(
+    r'"(?:signature|encrypted_content|reasoning_content)": ?("(?:[^"\\]|\\.)+")'
+    r'|"type": ?"redacted_thinking", ?"data": ?("(?:[^"\\]|\\.)+")'
+    r'|"(?:id|call_id)": ?("call_[^"]+")'
+)
+
+
+def bound_texts(answer: bytes) -> tuple[str, ...]:
+    """What of an answer must return as it came: signatures, encrypted thinking, ids of calls."""
+    found = (one for match in _BOUND.finditer(answer.decode()) for one in match.groups() if one)
+    return tuple(dict.fromkeys(found))
 
 
 def anthropic(body: Body) -> Iterator[str]:
@@ -46,10 +52,14 @@ def blocks(messages: list[Body]) -> Iterator[str]:
     asked: list[str] = []
     seen: set[str] = set()
     for number, message in enumerate(messages):
+        if message["role"] != ("user", "assistant")[number % 2]:
+            yield f"messages.{number}: roles must alternate between user and assistant"
         content = message["content"]
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
         for fault in (*shapes(parts), *pairs(parts, asked)):
             yield f"messages.{number}: {fault}"
+        if message["role"] == "user" and any(part["type"] in OF_MODELS for part in parts):
+            yield f"messages.{number}: a user message has blocks of a model"
         asked = [part["id"] for part in parts if part["type"] == "tool_use"]
         if seen & set(asked) or len(asked) > len(set(asked)):
             yield f"messages.{number}: `tool_use` ids must be unique"
@@ -58,17 +68,37 @@ def blocks(messages: list[Body]) -> Iterator[str]:
         yield "`tool_use` ids were found without `tool_result` blocks after the last message"
 
 
+OF_MODELS = ("tool_use", "thinking", "redacted_thinking")
+
+
 def shapes(parts: list[Body]) -> Iterator[str]:
     if not parts:
         yield "content must not be empty"
+    kinds = [part["type"] for part in parts]
+    if "thinking" in kinds and "tool_use" in kinds[: kinds.index("thinking")]:
+        yield "thinking must come before tool_use"
     for part in parts:
         if part["type"] == "text" and not part["text"].strip():
             yield "text content blocks must be non-empty"
+        if part["type"] == "thinking" and not part.get("signature"):
+            yield "thinking.signature: Field required"
+        if part["type"] == "tool_result" and not texts(
+            part.get("content", ""), "text", "image", "document"
+        ):
+            yield "tool_result.content: Input should be a string or a list of blocks"
         if part["type"] == "tool_use":
             if not isinstance(part["input"], dict):
                 yield "tool_use.input: Input should be an object"
             if not re.fullmatch(r"[a-zA-Z0-9_-]+", part["id"]):
                 yield "tool_use.id: String should match pattern"
+
+
+def texts(content: Any, *kinds: str) -> bool:
+    """Whether the content of a result has the form of an API: a text, or parts of these kinds."""
+    if isinstance(content, str):
+        return True
+    parts = cast("list[Body]", content if isinstance(content, list) else [{}])
+    return all(part.get("type") in kinds for part in parts)
 
 
 def pairs(parts: list[Body], asked: list[str]) -> Iterator[str]:
@@ -87,11 +117,20 @@ def chat(body: Body) -> Iterator[str]:
     if "tool_choice" in body and not tools:
         yield "'tool_choice' is only allowed when 'tools' are specified."
     asked: list[str] = []
+    seen: set[str] = set()
+    roles = [message["role"] for message in body["messages"]]
+    if any(one == then != "tool" for one, then in pairwise(roles)) or "system" in roles[1:]:
+        yield "messages: roles must alternate between user and assistant, after the system prompt"
     for message in body["messages"]:
+        if message["role"] == "tool" and not texts(message["content"], "text"):
+            yield "tool content: expected a string or an array of text parts"
         if message["role"] != "tool":
             if asked:
                 yield f"tool_call_ids did not have response messages: {asked}"
             asked = [call["id"] for call in message.get("tool_calls", [])]
+            if seen & set(asked) or len(asked) > len(set(asked)):
+                yield "tool_calls: ids must be unique"
+            seen |= set(asked)
             yield from chat_shapes(message)
         elif message["tool_call_id"] in asked:
             asked.remove(message["tool_call_id"])
@@ -119,9 +158,14 @@ def responses(body: Body) -> Iterator[str]:
         yield "Missing required parameter: 'tools[0].strict'"
     if body.get("store") is not False:
         yield "these tests demand that nothing is stored"
+    yield from items(body["input"])
+
+
+def items(given: list[Body]) -> Iterator[str]:
     asked: list[str] = []
+    seen: set[str] = set()
     before = ""
-    for item in body["input"]:
+    for item in given:
         kind = item.get("type", item.get("role"))
         if kind == "user" and before == "reasoning":
             yield "Item of type 'reasoning' was provided without its required following item"
@@ -130,19 +174,25 @@ def responses(body: Body) -> Iterator[str]:
         if kind == "reasoning" and not item.get("encrypted_content"):
             yield f"Item with id '{item['id']}' not found: items are not persisted"
         if kind == "function_call":
+            if item["call_id"] in seen:
+                yield f"Duplicate item found with call_id {item['call_id']}"
+            seen.add(item["call_id"])
             asked.append(item["call_id"])
         if kind == "function_call_output":
-            yield from answered(item["call_id"], asked)
+            yield from answered(item, asked)
         before = kind
     if asked:
         yield f"No tool output found for function call {asked[0]}"
 
 
-def answered(call: str, asked: list[str]) -> Iterator[str]:
+def answered(item: Body, asked: list[str]) -> Iterator[str]:
+    call = item["call_id"]
     if call in asked:
         asked.remove(call)
     else:
         yield f"No tool call found for function call output with call_id {call}"
+    if not texts(item["output"], "input_text", "input_image"):
+        yield "output: expected a string or an array of input parts"
 
 
 def names(given: list[str], most: int) -> Iterator[str]:

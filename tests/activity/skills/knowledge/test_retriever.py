@@ -1,7 +1,7 @@
 """Indexing texts and finding their passages: by meaning, by name, again only what changed."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import cast
@@ -11,9 +11,10 @@ from pydantic import JsonValue
 
 from activities.contracts import FailureType
 from activities.skills.knowledge.chunk_store import fused
-from activities.skills.knowledge.chunks import MAX_CHARS, chunks_of
+from activities.skills.knowledge.chunks import MAX_CHARS, Chunk, chunks_of
 from activities.skills.knowledge.embedding import embedder
 from activities.skills.knowledge.knowledge_index import Indexed, update_index
+from activities.skills.knowledge.package_texts import index_package
 from activities.skills.knowledge.stores import INDEX_FILE, opened
 from activities.workspace.globs import Globs
 from activities.workspace.skill_base import Workspace
@@ -204,6 +205,45 @@ async def test_the_documentation_of_an_installed_package_is_found_without_an_ind
     write(package.parent, {"METADATA": README.replace("day begins", "sun comes up")})
     (again,) = await found(tmp_path, "sun", packages=["Sun.Watch"])
     assert "sun comes up" in str(again["text"])
+
+
+def test_a_long_readme_is_indexed_in_parts_and_continued(package: Path) -> None:
+    sections = "\n".join(f"# Part {number}\n\nText {number}.\n" for number in range(25))
+    package.write_text(README + sections)
+    store = Parts(2)
+    with pytest.raises(InterruptedError):
+        index_package(store, "sun-watch")
+    assert list(store.known) == ["README/1", "README/2"]
+    store.left = 99
+    index_package(store, "sun-watch")
+    assert store.put_paths == ["README/1", "README/2", "README/3"]
+    package.write_text(README)
+    index_package(store, "sun-watch")
+    assert list(store.known) == ["README/1"]
+
+
+class Parts:
+    """A store that is interrupted after so many documents."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+        self.known: dict[str, str] = {}
+        self.put_paths: list[str] = []
+
+    def digests(self, source: str) -> dict[str, str]:
+        return dict(self.known)
+
+    def put(
+        self, source: str, path: str, digest: str, added: float, chunks: Sequence[Chunk]
+    ) -> None:
+        if not self.left:
+            raise InterruptedError
+        self.left -= 1
+        self.known[path] = digest
+        self.put_paths.append(path)
+
+    def remove(self, source: str, path: str) -> bool:
+        return self.known.pop(path, None) is not None
 
 
 async def test_a_package_that_is_missing_or_says_nothing_is_named(

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 
 from coterie.documents.compilation import compile_target
+from coterie.runtime.workflow_runner import ContextFreeRunner
 from coterie.settings import Settings
 from coterie.storage.histories import read_history
 from coterie.storage.wire import data_converter
@@ -117,7 +118,7 @@ async def activations(history: str) -> list[tuple[set[str], Journey]]:
 
     replayer = Replayer(
         workflows=[TeamWorkflow],
-        workflow_runner=UnsandboxedWorkflowRunner(),
+        workflow_runner=ContextFreeRunner(UnsandboxedWorkflowRunner()),
         data_converter=data_converter,
     )
     with _tracing(trace):

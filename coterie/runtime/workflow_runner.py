@@ -16,6 +16,7 @@ from temporalio.workflow import Info
 
 from coterie.runtime.activation_order import OrderedActivations
 from coterie.runtime.task_board import TaskBoard, run_name
+from dsl.values import build_validators
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,9 @@ class ContextFreeRunner(WorkflowRunner):
     """Records workflow tasks for the watchdog."""
 
     def prepare_workflow(self, defn: object) -> None:
-        """Delegate to the inner runner."""
+        """Load the workflow, and build the validators that its tasks use."""
         self.inner.prepare_workflow(defn)  # pyright: ignore[reportArgumentType]
+        build_validators()
 
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
         """Wrap the inner runner's instance, which then handles only activations."""

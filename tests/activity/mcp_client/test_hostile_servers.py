@@ -16,6 +16,7 @@ from tests.support.servers.mcp_tools import (
     listing_of,
     mcp_servers,
 )
+from tests.support.skills import environment
 
 
 def hostile(way: str, **more: object) -> McpServerSection:
@@ -106,11 +107,12 @@ async def test_a_question_belongs_to_the_call_that_was_in_progress(tmp_path: Pat
 async def test_a_call_without_an_answer_may_be_repeated_only_if_it_reads(
     tmp_path: Path, way: str, said: str
 ) -> None:
-    once = hostile(way, timeout=1, tools={"good": {"effect": "read"}})
+    once = hostile(way, tools={"good": {"effect": "read"}})
+    second = environment(timeout=1)
     async with mcp_servers(tmp_path, {"bad": once}) as servers:
         known = digests(await listing_of(servers, "bad"))
-        error = await failure_of(servers, "bad/good", known["good"])
+        error = await failure_of(servers, "bad/good", known["good"], at=second)
         assert (error.type, error.non_retryable) == ("SkillFailed", False)
         assert said in error.message
-        error = await failure_of(servers, "bad/evil", known["evil"])
+        error = await failure_of(servers, "bad/evil", known["evil"], at=second)
         assert (error.type, error.non_retryable) == ("OutcomeUnknown", True)

@@ -88,10 +88,11 @@ async def failure_of(
     digest: str,
     arguments: Json | None = None,
     given: GivenInput | None = None,
+    at: ActivityEnvironment | None = None,
 ) -> ApplicationError:
     """The error that such a call ends in."""
     try:
-        result = await call_tool(servers, tool, digest, arguments, given=given)
+        result = await call_tool(servers, tool, digest, arguments, given=given, at=at)
     except ApplicationError as error:
         return error
     raise AssertionError(f"{tool} was expected to fail and returned {result}")

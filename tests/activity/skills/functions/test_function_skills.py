@@ -222,8 +222,9 @@ async def test_a_call_that_takes_too_long_is_killed(found: Found, tmp_path: Path
     os.mkfifo(tmp_path / "fifo")
     reading = asyncio.create_task(said(tmp_path / "fifo"))
     given: JsonValue = {"fifo": str(tmp_path / "fifo")}
+    at = environment(timeout=33)  # of which a process may take 30 s to start
     with pytest.raises(ApplicationError, match=r"did not end within 3 s and was stopped"):
-        await call(Workspace(tmp_path), "demo_tools:sleeps", given, skills=skills)
+        await call(Workspace(tmp_path), "demo_tools:sleeps", given, skills=skills, at=at)
     assert await reading == "began\n"
 
 
@@ -234,8 +235,9 @@ async def test_a_once_call_that_was_killed_has_an_unknown_outcome(
     os.mkfifo(tmp_path / "fifo")
     reading = asyncio.create_task(said(tmp_path / "fifo"))
     given: JsonValue = {"fifo": str(tmp_path / "fifo")}
+    at = environment(timeout=33)
     with pytest.raises(ApplicationError, match=r"is unknown: .* did not end within 3 s") as caught:
-        await call(Workspace(tmp_path), "demo_tools:sleeps_once", given, skills=skills)
+        await call(Workspace(tmp_path), "demo_tools:sleeps_once", given, skills=skills, at=at)
     assert caught.value.type == "OutcomeUnknown"
     assert await reading == "began\n"
 

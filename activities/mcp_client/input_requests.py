@@ -5,13 +5,13 @@ The questions are untrusted: a form is bounded, and one that no person can fill 
 
 import json
 from collections import Counter
-from collections.abc import Mapping
 from hashlib import sha256
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 import mcp_types as types
 
 from activities.mcp_client.call_outcomes import InputAsked
+from activities.mcp_client.input_rounds import InputReply
 from dsl.json_schema.schema_grammar import grammar_fault
 from dsl.model.tools.asked_input import AskedForm, AskedInput
 from dsl.values import Json
@@ -22,17 +22,6 @@ _MAX_MESSAGE_LENGTH = 2_000
 _MAX_FORM_SIZE = 20_000
 """Bytes of JSON of the form of one answer."""
 _MAX_STATE_LENGTH = 200_000
-
-
-class InputReply(NamedTuple):
-    """What a call carries besides its arguments, once its server has asked."""
-
-    answers: Mapping[str, Json]
-    """By the key of the question."""
-    state: str | None = None
-    """What the server wants back."""
-    within_call: bool = False
-    """The server asks again within the call, and gets the answers there."""
 
 
 class Replied(TypedDict, total=False):

@@ -1,13 +1,25 @@
 """Call a tool that asks: with the answers, again when the server has forgotten its question."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NamedTuple
 
 from activities.mcp_client.call_outcomes import InputAsked, McpCallRefused, ToolAnswer
-from activities.mcp_client.input_requests import InputReply
 from dsl.model.tools.asked_input import GivenInput
+from dsl.values import Json
 
 _MAX_ROUNDS = 10
 """Requests of one call: a server may want to be asked again without a question."""
+
+
+class InputReply(NamedTuple):
+    """What a call carries besides its arguments, once its server has asked."""
+
+    answers: Mapping[str, Json]
+    """By the key of the question."""
+    state: str | None = None
+    """What the server wants back."""
+    within_call: bool = False
+    """The server asks again within the call, and gets the answers there."""
 
 
 async def call_with_input(

@@ -31,12 +31,12 @@ from activities.mcp_client.call_outcomes import (
 from activities.mcp_client.call_progress import CURRENT_CALL, CallInProgress
 from activities.mcp_client.error_output import ErrorOutput
 from activities.mcp_client.input_requests import (
-    InputReply,
     accepted_input,
     asked_within,
     input_asked,
     question_key,
 )
+from activities.mcp_client.input_rounds import InputReply
 from activities.mcp_client.server_requests import answer_of, list_kind, request_of
 from activities.mcp_client.server_settings import McpServer
 from dsl.model.capabilities import ServerTool

@@ -8,7 +8,8 @@ from mcp import ClientSession, MCPError
 from pydantic import TypeAdapter
 
 from activities.mcp_client.call_outcomes import FoundServerTools, ToolAnswer, UnusableTool
-from activities.mcp_client.input_requests import InputReply, Replied, reply_fields
+from activities.mcp_client.input_requests import Replied, reply_fields
+from activities.mcp_client.input_rounds import InputReply
 from activities.mcp_client.offer_listing import OfferPage, list_offers
 from activities.mcp_client.resource_offers import (
     prompt_answer,

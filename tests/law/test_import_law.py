@@ -97,6 +97,11 @@ def test_starting_the_cli_loads_neither_an_sdk_nor_temporal() -> None:
     assert not loaded_by("coterie.cli") & {*SDKS, "temporalio", "jsonschema"}
 
 
+def test_a_worker_waits_for_no_library_that_its_configuration_does_not_need() -> None:
+    unneeded = {*SDKS, "mcp", "mcp_types", "httpx", "sqlite_vec", "numpy"}
+    assert not loaded_by("coterie.worker.workers") & unneeded
+
+
 def test_the_environment_is_read_in_one_file() -> None:
     """A setting that is read where it is used cannot be found, typed or tested."""
     readers = [

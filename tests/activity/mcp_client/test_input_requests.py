@@ -8,8 +8,7 @@ import pytest
 import pytest_asyncio
 
 from activities.mcp_client.call_outcomes import InputAsked, McpCallRefused, ToolAnswer
-from activities.mcp_client.input_requests import InputReply
-from activities.mcp_client.input_rounds import call_with_input
+from activities.mcp_client.input_rounds import InputReply, call_with_input
 from activities.mcp_client.server_pool import McpServers
 from dsl.model.tools.asked_input import AskedForm, AskedInput, GivenInput
 from dsl.values import Json

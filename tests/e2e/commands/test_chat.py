@@ -60,10 +60,10 @@ orchestration:
 def test_a_session_that_has_ended_is_recorded_as_a_test(desk: Project) -> None:
     (desk.folder / "once.yml").write_text(ONCE)
     (desk.folder / "script.txt").write_text("hello\nbye\n")
-    done = desk.coterie("chat", "once.yml", "--id", "once", "--script", "script.txt")
+    done = desk.coterie("chat", "once.yml", "--id", "spoken", "--script", "script.txt")
     assert (done.returncode, done.stdout) == (0, "you said hello\nyou said bye\n"), done.stderr
-    assert "the session once has ended" in done.stderr
-    output = desk.coterie("record", "once", "-o", "once.test.yml", "--team", "once.yml")
+    assert "the session spoken has ended" in done.stderr
+    output = desk.coterie("record", "spoken", "-o", "once.test.yml", "--team", "once.yml")
     assert output.returncode == 0, output.stderr
     assert "2 messages" in output.stdout
     case = yaml.safe_load((desk.folder / "once.test.yml").read_text())["cases"][0]

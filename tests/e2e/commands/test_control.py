@@ -132,12 +132,12 @@ async def test_a_run_that_begins_with_a_request_is_decided_at_once_after_its_wor
     """Nothing is in its history by which a worker would find it where it was."""
     monkeypatch.setitem(shop.environment, "COTERIE_TASK_QUEUE", "returning")
     worker = shop.begin("worker")
-    begun = shop.coterie("start", "undated.yml", "--id", "early", "--set", "word=hi")
+    begun = shop.coterie("start", "undated.yml", "--id", "awaited", "--set", "word=hi")
     assert begun.returncode == 0, begun.stderr
-    await asks(shop, "early", "first/sign#1")
+    await asks(shop, "awaited", "first/sign#1")
     worker.terminate()
     worker.wait()
     shop.begin("worker")
-    approved = shop.coterie("approve", "early", "first/sign#1", "--by", "ann")
+    approved = shop.coterie("approve", "awaited", "first/sign#1", "--by", "ann")
     assert approved.returncode == 0, approved.stderr
-    assert "said: hi" in shop.coterie("result", "early").stdout
+    assert "said: hi" in shop.coterie("result", "awaited").stdout

@@ -11,7 +11,7 @@ from coterie.agents.agent_definition import AgentDefinition
 from coterie.agents.agent_documents import AgentDocument, document_of
 from coterie.agents.tool_registry import ToolRegistry
 from coterie.documents.catalog import Catalog
-from coterie.documents.price_lists import has_price
+from coterie.documents.price_lists import known_price
 from coterie.documents.product_capabilities import capabilities
 from coterie.documents.worker_trust import TrustedConfig, resolved
 from coterie.settings import Settings
@@ -74,7 +74,7 @@ def compile_agent(
                 skills={**known_contracts(), **own},
             ),
             name=document.name,
-            pricing=has_price,
+            pricing=known_price,
         )
     except InvalidDocument as error:
         raise InvalidAgent(_problems(agent, error)) from None

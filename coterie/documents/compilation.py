@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.mcp_listings import read_listings
-from coterie.documents.price_lists import has_price
+from coterie.documents.price_lists import known_price
 from coterie.documents.product_capabilities import capabilities
 from coterie.documents.tool_packages import known_skills, packages_in
 from coterie.documents.worker_trust import TrustedConfig, resolved
@@ -65,7 +65,7 @@ def compile_located(
         known,
         name=located.name,
         model=model,
-        pricing=has_price,
+        pricing=known_price,
     )
 
 

@@ -77,13 +77,15 @@ def prices(
     return Priced(found, sources)
 
 
-def has_price(providers: Mapping[str, ProviderSection], provider: str, model: str) -> bool:
-    """Return whether a model has any price, for budgets of money."""
+def known_price(
+    providers: Mapping[str, ProviderSection], provider: str, model: str
+) -> Price | None:
+    """Return the price of a model, for budgets of money; None if it has none."""
     section = providers.get(provider) or BUILT_IN_PROVIDERS.get(provider)
     price = _configured(provider, section, model)
     if price == "public":
-        return _public(provider, section, model, 1) is not None
-    return price is not None
+        return _public(provider, section, model, 1)
+    return price
 
 
 def _configured(

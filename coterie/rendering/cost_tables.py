@@ -57,6 +57,8 @@ def budget_lines(budgets: Iterable[BudgetUse]) -> Iterator[str]:
         kind = kind_of(use.id)
         used = number(kind, use.used)
         more = f", extended by {amount(kind, use.extended)}" if use.extended else ""
+        if use.reserved:
+            more += f", {amount(kind, use.reserved)} reserved by calls in progress"
         yield (
             f"  budget   {use.id}: {used} of {amount(kind, use.limit)} ({use.used / use.limit:.0%})"
             f"{_STATES[use.state]}{more}; then: {use.on_exceeded}"

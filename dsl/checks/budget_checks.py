@@ -1,11 +1,12 @@
 """Checks of budgets: is each measurable, does its team exist; and the budgets of the plan."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from dsl.checks.document_steps import every_step
 from dsl.model.budgets import Budget, Budgets, BudgetTerms, Scope, compiled, written
 from dsl.model.document import Orchestration, SystemDocument
 from dsl.model.plan import Persona, Team
+from dsl.model.price import Price
 from dsl.model.steps import AgentStep
 from dsl.model.traversal.step_walk import walk
 from dsl.model_names import split_model
@@ -21,8 +22,8 @@ from dsl.wording.approval_wording import (
     no_deadline_of_budget,
 )
 
-HasPrice = Callable[[str, str], bool]
-"""Whether a provider's model has a price."""
+PriceOf = Callable[[str, str], Price | None]
+"""Returns the price of a provider's model; None if it has none."""
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 _OF_TASKS = "@"
@@ -50,7 +51,7 @@ class BudgetCompiler:
         teams: Mapping[str, Team],
         personas: Mapping[str, Persona],
         tasks: Mapping[str, tuple[Budgets, NodePath]],
-        priced: HasPrice | None,
+        price_of: PriceOf | None,
     ) -> tuple[Budget, ...]:
         """Return every budget of the plan, and warn of each that cannot see some of its calls.
 
@@ -58,16 +59,16 @@ class BudgetCompiler:
             teams: of the plan.
             personas: of the plan.
             tasks: `{plan key of a task's persona: the task's own budgets and their place}`.
-            priced: returns whether a model has a price; None if prices are not known here.
+            price_of: returns the price of a model; None if prices are not known here.
         """
         found: list[Budget] = []
         used = {key.partition(_OF_TASKS)[0] for key in personas}
         for scope, name, budgets, path in _owned(self._document, self._orchestration):
             if scope == "persona" and name not in used:
                 continue
-            found += self._seen(compiled(budgets, scope, name), path, teams, personas, priced)
+            found += self._seen(compiled(budgets, scope, name), path, teams, personas, price_of)
         for key, (budgets, path) in tasks.items():
-            found += self._seen(compiled(budgets, "task", key), path, teams, personas, priced)
+            found += self._seen(compiled(budgets, "task", key), path, teams, personas, price_of)
         return tuple(found)
 
     def _terms(self, terms: BudgetTerms, path: NodePath) -> None:
@@ -112,7 +113,7 @@ class BudgetCompiler:
         path: NodePath,
         teams: Mapping[str, Team],
         personas: Mapping[str, Persona],
-        priced: HasPrice | None,
+        price_of: PriceOf | None,
     ) -> tuple[Budget, ...]:
         """Warn of what the budgets cannot see; return them."""
         for budget in budgets:
@@ -127,7 +128,7 @@ class BudgetCompiler:
                     place,
                     budget_blind_to_legacy(budget.description, legacy),
                 )
-            for provider, model in _unpriced(budget, personas, priced):
+            for provider, model in _unpriced(budget, personas, price_of):
                 self._problems.note(
                     "W511",
                     self._tree.find(place).at,
@@ -172,10 +173,31 @@ def _legacy(budget: Budget, teams: Mapping[str, Team]) -> str | None:
 
 
 def _unpriced(
-    budget: Budget, personas: Mapping[str, Persona], priced: HasPrice | None
+    budget: Budget, personas: Mapping[str, Persona], price_of: PriceOf | None
 ) -> list[tuple[str, str]]:
     """Return the models without a price whose calls a money budget may have to pay for."""
-    if priced is None or budget.kind != "money":
+    if price_of is None:
+        return []
+    return [model for model in _paid_models(budget, personas) if price_of(*model) is None]
+
+
+def prices_of(
+    budgets: Iterable[Budget], personas: Mapping[str, Persona], price_of: PriceOf | None
+) -> dict[str, Price]:
+    """Return `{"provider/model": price}` of the models that budgets of money may have to pay for.
+
+    A run estimates the cost of a call by it; what the call has cost, its worker reports.
+    """
+    if price_of is None:
+        return {}
+    models = (model for budget in budgets for model in _paid_models(budget, personas))
+    found = {f"{provider}/{model}": price_of(provider, model) for provider, model in models}
+    return {name: price for name, price in found.items() if price is not None}
+
+
+def _paid_models(budget: Budget, personas: Mapping[str, Persona]) -> list[tuple[str, str]]:
+    """Return the models whose calls a budget of money may have to pay for."""
+    if budget.kind != "money":
         return []
     asked = {
         model: None
@@ -184,4 +206,4 @@ def _unpriced(
         if persona.execution_plan is None
         and (budget.scope in ("run", "team") or budget.covers("", (key,)))
     }
-    return [model for model in asked if not priced(*model)]
+    return list(asked)

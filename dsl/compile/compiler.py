@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from dsl.checks.agents.streaming_checks import check_streamed_replies
-from dsl.checks.budget_checks import BudgetCompiler, HasPrice
+from dsl.checks.budget_checks import BudgetCompiler, PriceOf, prices_of
 from dsl.checks.context_declarations import declared_context
 from dsl.checks.contracts.outputs import DeclaredOutputs
 from dsl.checks.document_checks import check_document
@@ -29,6 +29,7 @@ from dsl.errors import InvalidDocument, Problem
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument
 from dsl.model.plan import DEFAULT_MESSAGES, Limits, Plan
+from dsl.model.price import Price
 from dsl.model.sections.provider_document import ProviderSection
 from dsl.model.sections.worker_document import WorkerSection
 from dsl.model.terms import AskTerms, asking, channels
@@ -36,8 +37,8 @@ from dsl.normalise.forms import normalised
 from dsl.source.nodes import Node, Problems
 from dsl.wording.document_wording import orchestration_disabled, orchestration_missing
 
-PriceLookup = Callable[[Mapping[str, ProviderSection], str, str], bool]
-"""Returns whether a model has a price, given the document's providers, a provider and a model."""
+PriceLookup = Callable[[Mapping[str, ProviderSection], str, str], Price | None]
+"""Returns the price of a model, given the document's providers, a provider and a model."""
 
 
 class Compiled(NamedTuple):
@@ -84,8 +85,8 @@ def compile_sources(
     document, tree = with_mcp_tools(document, capabilities, tree, problems)
     check_document(document, orchestration, tree, problems, capabilities)
     compiler = _PlanCompiler(document, orchestration, tree, problems, capabilities, model)
-    priced = None if pricing is None else partial(pricing, document.llm_config.providers)
-    plan = compiler.plan(name, priced)
+    price_of = None if pricing is None else partial(pricing, document.llm_config.providers)
+    plan = compiler.plan(name, price_of)
     if plan is not None:
         check_streamed_replies(plan, tree, problems)
     if plan is None or problems.errors:
@@ -147,7 +148,7 @@ class _PlanCompiler:
         )
         self.budgets = BudgetCompiler(document, orchestration, tree, problems)
 
-    def plan(self, name: str, priced: HasPrice | None) -> Plan | None:
+    def plan(self, name: str, price_of: PriceOf | None) -> Plan | None:
         """Compile the plan; None if a problem makes that impossible."""
         self._entry()
         orchestration, agents = self.orchestration, self.agents
@@ -162,6 +163,7 @@ class _PlanCompiler:
             return None
         offered = {name for persona in agents.personas.values() for name in persona.tools}
         no_progress, no_progress_terms = asking(orchestration.no_progress)
+        budgets = self.budgets.budgets(teams, agents.personas, agents.budgets, price_of)
         plan = Plan(
             name=self.document.name or name,
             entry_team=orchestration.entry_team,
@@ -174,7 +176,8 @@ class _PlanCompiler:
                 no_progress_terms=no_progress_terms,
                 max_messages=orchestration.max_messages or DEFAULT_MESSAGES,
             ),
-            budgets=self.budgets.budgets(teams, agents.personas, agents.budgets, priced),
+            budgets=budgets,
+            prices=prices_of(budgets, agents.personas, price_of),
             teams=teams,
             personas=agents.personas,
             tools=without_unread_schemas(tools, offered),

@@ -6,7 +6,7 @@ from typing import Final, assert_never
 from pydantic import JsonValue
 
 from dsl.errors import listed
-from dsl.model.budgets import amount, budget_name, share
+from dsl.model.budgets import amount, budget_name, number, share
 from dsl.model.causes import (
     BudgetReached,
     Called,
@@ -161,6 +161,12 @@ def _budget(cause: BudgetReached) -> str:
         case "budget_warned":
             part = f"{cause.used / cause.limit:.0%}"
             return f"{part} of {name} is used, {share(cause.kind, cause.used, cause.limit)}"
+        case "budget_reserved":
+            return (
+                f"of {name}, {share(cause.kind, cause.used, cause.limit)} are used, calls in "
+                f"progress may use {number(cause.kind, cause.reserved)}, and this one "
+                f"{number(cause.kind, cause.needed)}; it waits until one of them ends"
+            )
         case "budget_not_held":
             return _used_up(cause, name)
         case "budget_used_up":

@@ -199,10 +199,11 @@ class VisitsReached:
 
 @dataclass(frozen=True, slots=True)
 class BudgetReached:
-    """A budget is nearly used up, used up, or cannot be checked."""
+    """A budget is nearly used up, used up, reserved by calls in progress, or cannot be checked."""
 
     code: Literal[
         "budget_warned",
+        "budget_reserved",
         "budget_used_up",
         "budget_not_held",
         "budget_extended",
@@ -220,6 +221,10 @@ class BudgetReached:
     extended: float = 0.0
     by: str = ""
     """Who decided about it."""
+    reserved: float = 0.0
+    """What the calls in progress may use, with `budget_reserved`."""
+    needed: float = 0.0
+    """What the call that waits may use."""
 
 
 RouteCause = Annotated[

@@ -17,6 +17,7 @@ from dsl.model.context.declarations import DeclaredPath
 from dsl.model.evaluation_budget import EvaluationBudget
 from dsl.model.hooks import Hook
 from dsl.model.model_options import Effort, PromptCache, Thinking
+from dsl.model.price import Price
 from dsl.model.sections.template_bound import Bound
 from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.model.steps import Step
@@ -222,6 +223,9 @@ class Plan(Frozen):
     limits: Limits = Limits()
     budgets: tuple[Budget, ...] = ()
     """Budgets of the run, its teams, personas and tasks."""
+    prices: dict[str, Price] = Field(default_factory=dict[str, Price])
+    """`{provider/model: price}` of what budgets of money pay for. Calls reserve by it; what they
+    have cost, the worker reports by its own prices."""
     teams: dict[str, Team]
     personas: dict[str, Persona] = Field(default_factory=dict[str, Persona])
     tools: dict[str, Tool] = Field(default_factory=dict[str, Tool])

@@ -7,10 +7,12 @@ from dsl.model.outcomes import Outcome
 from workflows.agents.repeated_calls import notes
 from workflows.budgets.balances import paid
 from workflows.budgets.call_admission import admit_call, in_flight
+from workflows.budgets.call_estimates import CallEstimate, estimate_call
 from workflows.budgets.cut_off_calls import counting_if_cut_off
+from workflows.budgets.reservations import reserving
 from workflows.core.location import Location
 from workflows.core.scope import Call, CallFailed, Scope
-from workflows.core.usage import began, used
+from workflows.core.usage import began, tally_of, used
 
 
 class Turner(NamedTuple):
@@ -38,9 +40,34 @@ async def take_turn(
 ) -> AgentResponse:
     """Run one model turn, count what it used, and charge the budgets of the plan.
 
+    It waits while it would exceed a budget together with the turns in progress.
+
     Raises:
         CallFailed: it has no answer.
+        BudgetExceeded: a budget is used up after the wait, and the run stops.
+        Redirected: the run then leaves the team for another.
+        RunLeft: the run then leaves everything in progress.
     """
+    if not scope.plan.budgets:
+        return await _counted(scope, place, turner, request, call)
+    personas = (*place.personas, turner.persona)
+    async with reserving(scope, place, personas, lambda: _estimate(scope, place, turner, request)):
+        return await _counted(scope, place, turner, request, call)
+
+
+def _estimate(
+    scope: Scope, place: Location, turner: Turner, request: AgentRequest
+) -> CallEstimate | None:
+    persona = request.persona or scope.plan.personas.get(turner.persona)
+    if persona is None:
+        return None
+    earlier = tally_of(scope.state, place, turner.model)
+    return estimate_call(persona, turner.model, request, earlier)
+
+
+async def _counted(
+    scope: Scope, place: Location, turner: Turner, request: AgentRequest, call: Call
+) -> AgentResponse:
     state = scope.state
     tally = began(state, place, turner.persona, turner.model)
     personas = (*place.personas, turner.persona)

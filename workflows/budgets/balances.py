@@ -18,13 +18,13 @@ from workflows.core.trail import note_budget
 
 Personas = tuple[str, ...]
 
-_DIGITS = 9
+DIGITS = 9
 """Rounding of dollars and seconds, so that eight calls of 0.1 make exactly 0.8."""
 
 
 def limit_of(budget: Budget, balance: BudgetBalance | None) -> float:
     """Return the limit with all extensions that people granted."""
-    return round(budget.limit + balance.extended, _DIGITS) if balance is not None else budget.limit
+    return round(budget.limit + balance.extended, DIGITS) if balance is not None else budget.limit
 
 
 def covering(scope: Scope, place: Location, personas: Personas) -> Iterator[Budget]:
@@ -47,17 +47,22 @@ def is_used_up(budget: Budget, balance: BudgetBalance, place: Location) -> bool:
     unheld = balance.unpriced and not balance.unpriced_allowed
     if balance.used < limit_of(budget, balance) and not unheld:
         return False
+    return not is_exempt(budget, balance, place)
+
+
+def is_exempt(budget: Budget, balance: BudgetBalance, place: Location) -> bool:
+    """Return whether a place belongs to the visit that the used-up budget routed to."""
     if balance.visit is None:
-        return True
-    if (place.team, place.visit) == (budget.next_team, balance.visit):
         return False
-    return not place.track.led_through(f"{budget.next_team}#{balance.visit}")
+    if (place.team, place.visit) == (budget.next_team, balance.visit):
+        return True
+    return place.track.led_through(f"{budget.next_team}#{balance.visit}")
 
 
 def add(scope: Scope, place: Location, budget: Budget, value: float) -> None:
     """Count what a call used, and warn when the budget is nearly used up."""
     balance = balance_of(scope.state, budget)
-    balance.used = round(balance.used + value, _DIGITS)
+    balance.used = round(balance.used + value, DIGITS)
     if not balance.warned and balance.used >= budget.warn_at * limit_of(budget, balance):
         balance.warned = True
         note_budget(scope, place, "warned", so_far(budget, balance))

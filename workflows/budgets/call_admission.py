@@ -3,9 +3,10 @@
 A running call is never cut: a step that leaves the run first waits until all calls have ended.
 """
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Literal, TypeVar
 
+from dsl.model.budgets import Budget
 from workflows.budgets.balances import (
     Personas,
     add,
@@ -50,6 +51,21 @@ async def admit_call(
     """
     state = scope.state
     paying = [budget for budget in covering(scope, place, personas) if budget.kind in _PAYS[kind]]
+    await hold_to_budgets(scope, place, paying, boundary=boundary)
+    for budget in paying:
+        if budget.kind == kind:
+            add(scope, place, budget, 1)
+    return tuple(notices(state, paying))
+
+
+async def hold_to_budgets(
+    scope: Scope, place: Location, paying: Sequence[Budget], *, boundary: bool
+) -> None:
+    """Wait until no budget is used up; each applies its `on_exceeded`.
+
+    Raises what `admit_call` raises.
+    """
+    state = scope.state
     while True:
         if scope.leaving is not None:
             await _until_abandoned(scope, scope.leaving)
@@ -58,12 +74,8 @@ async def admit_call(
             (one for one in paying if is_used_up(one, balance_of(state, one), place)), None
         )
         if empty is None:
-            break
+            return
         await decide(scope, place, empty, balance_of(state, empty), boundary=boundary)
-    for budget in paying:
-        if budget.kind == kind:
-            add(scope, place, budget, 1)
-    return tuple(notices(state, paying))
 
 
 async def _until_abandoned(scope: Scope, leaving: Leaving) -> None:

@@ -67,6 +67,7 @@ def _use(budget: Budget, balance: BudgetBalance) -> BudgetUse:
         if balance.warned
         else "open",
         extended=balance.extended,
+        reserved=round(balance.reserved, 6),
     )
 
 

@@ -5,8 +5,8 @@ the input is estimated from what was sent, the output is not counted.
 """
 
 from activities.contracts import AgentRequest, Spent, TokenUsage
-from dsl.sizes import json_size
 from workflows.budgets.balances import Personas, paid
+from workflows.budgets.call_estimates import estimated_input
 from workflows.core.causes.agent_causes import CallCutOff
 from workflows.core.location import Location, Skipped
 from workflows.core.memory import Tally
@@ -14,8 +14,6 @@ from workflows.core.patches import Patch
 from workflows.core.scope import Interrupted, NeverCalled, Scope
 from workflows.core.trail import note_step_end
 from workflows.core.usage import used
-
-_BYTES_OF_A_TOKEN = 4
 
 
 class counting_if_cut_off:  # lower case, since it reads `async with counting_if_cut_off(...):`
@@ -62,22 +60,6 @@ class counting_if_cut_off:  # lower case, since it reads `async with counting_if
             # without a cost, a budget of money could not be held and would stop the run
             spent = Spent(usage=usage, cost=0.0, seconds=seconds)
             paid(scope, place, self._personas, spent, tally.model)
-
-
-def estimated_input(request: AgentRequest) -> int:
-    """Return about how many tokens a request sends: its prompts, and what they name.
-
-    0 if the request does not say. Earlier turns of a conversation are not in it: the worker keeps
-    them.
-    """
-    persona = request.persona
-    if persona is None:
-        return 0
-    texts = [*persona.prompts.values(), *request.notices]
-    if request.reask is not None:
-        texts += [request.reask.answer, request.reask.problem]
-    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
-    return -(-(size + json_size(request.inputs)) // _BYTES_OF_A_TOKEN)
 
 
 def _usual_input(tally: Tally) -> int:

@@ -7,9 +7,9 @@ the same place (see docs/decisions/0007-frames-keep-every-position.md).
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from activities.contracts import Notification
 from dsl.evaluate.because import route_because
@@ -191,6 +191,8 @@ class Tally:
     """Turns of agents that do not report their usage."""
     cut_off: int = 0
     """Turns that were left while they ran: their input is estimated."""
+    largest_call: Annotated[int, Field(exclude=True)] = 0
+    """Tokens in and out of the largest call, since the run last continued as new."""
     seconds: float = 0.0
 
 
@@ -229,6 +231,10 @@ class BudgetBalance:
     """The visit of the team that the used-up budget routed to."""
     asking: str | None = None
     """The location of the call that asks a person about it."""
+    reserved: Annotated[float, Field(exclude=True)] = 0.0
+    """What the calls in progress will probably use; none is, when the run continues as new."""
+    reservations: Annotated[int, Field(exclude=True)] = 0
+    """The number of these calls."""
 
 
 @dataclass(slots=True)

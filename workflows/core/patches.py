@@ -36,3 +36,9 @@ class Patch(StrEnum):
     result that was read during an effect is not kept. A run asks only when one of both happens. The
     old code can go with the first release, too.
     """
+
+    RESERVATIONS = "reservations"
+    """0.1.0: a model turn that would exceed a budget of tokens or money together with the turns in
+    progress waits until one of them ends. A run asks only when one would have to wait. The old code
+    can go with the first release, too.
+    """

@@ -11,6 +11,7 @@ from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from workflows.core.location import Location
 from workflows.core.memory import Tally
 from workflows.core.state import RunState
+from workflows.core.state_keys import StepKey
 
 DIGITS = 6
 """Decimal places of US dollars: all answers about a run round alike."""
@@ -20,16 +21,29 @@ Used = TypeVar("Used", AgentResponse, SkillResult, Spent)
 
 def began(state: RunState, place: Location, persona: str, model: str = "", tool: str = "") -> Tally:
     """Count a call that begins; its usage is added to the returned tally."""
+    task = _task(place)
+    tally = tally_of(state, place, model, tool)
+    if tally is None:
+        owner = persona.partition("@")[0]
+        tally = state.tallies[_key(task, model, tool)] = Tally(task, owner, model, tool)
+    tally.calls += 1
+    return tally
+
+
+def tally_of(state: RunState, place: Location, model: str = "", tool: str = "") -> Tally | None:
+    """Return what the calls of a task have used so far; None before the first."""
+    return state.tallies.get(_key(_task(place), model, tool))
+
+
+def _task(place: Location) -> StepKey:
     task = place.step.without_model_calls()
     if place.frame_key.is_of_branch:  # a concurrent round has a number, which is not a task's name
         task = task.without_rounds()
-    key = f"{task} {model}{tool}"
-    tally = state.tallies.get(key)
-    if tally is None:
-        owner = persona.partition("@")[0]
-        tally = state.tallies[key] = Tally(task, owner, model, tool)
-    tally.calls += 1
-    return tally
+    return task
+
+
+def _key(task: StepKey, model: str, tool: str) -> str:
+    return f"{task} {model}{tool}"
 
 
 def used(state: RunState, place: Location, tally: Tally, what: AgentResponse | Spent) -> None:
@@ -42,8 +56,10 @@ def used(state: RunState, place: Location, tally: Tally, what: AgentResponse | S
         tally.input_tokens += usage.input_tokens
         tally.output_tokens += usage.output_tokens
         tally.cached_tokens += usage.cached_tokens
+        tokens = usage.input_tokens + usage.output_tokens
+        tally.largest_call = max(tally.largest_call, tokens)
         state.usage += usage
-        state.used_at(place.key, usage.input_tokens + usage.output_tokens)
+        state.used_at(place.key, tokens)
         if what.cost is None or what.unpriced:
             tally.unpriced += 1
         if what.cost is not None:

@@ -96,6 +96,8 @@ class BudgetUse(Frozen):
     """`not_held`: a budget of money, while some model has no price."""
     extended: float = 0.0
     """The extensions that people granted."""
+    reserved: float = 0.0
+    """What the calls in progress will probably use."""
 
     @property
     def left(self) -> float:

@@ -6,7 +6,7 @@ import pytest
 
 from activities.call_prices import Pricing
 from activities.providers.provider import ProviderSettings
-from coterie.documents.price_lists import has_price, prices
+from coterie.documents.price_lists import known_price, prices
 from dsl.model.price import FREE, Price, configured_price
 from dsl.model.sections.provider_document import ProviderSection, provider_kind
 from tests.support.compiling import plan_of
@@ -27,7 +27,7 @@ def test_a_model_that_own_prices_leave_out_is_unpriced_before_a_run_and_in_it() 
     reached = {"scripted": ProviderSettings(name="scripted", kind="scripted", prices=OWN)}
     before = prices(plan_of(TEAM), sections, {}, "", 10)
     assert not before.prices
-    assert not has_price(sections, "scripted", "other")
+    assert not known_price(sections, "scripted", "other")
     in_it = Pricing(reached)
     assert in_it.configured("scripted", "other") is None
 
@@ -70,5 +70,7 @@ def test_a_provider_speaks_the_api_of_its_kind_else_of_its_name(
 
 
 def test_a_provider_with_a_place_in_its_name_has_the_public_prices_of_its_kind() -> None:
-    assert has_price({"anthropic@eu": ProviderSection()}, "anthropic@eu", "claude-sonnet-4-5")
-    assert not has_price({"scripted": ProviderSection(kind="openai")}, "scripted", "no-such-model")
+    assert known_price({"anthropic@eu": ProviderSection()}, "anthropic@eu", "claude-sonnet-4-5")
+    assert not known_price(
+        {"scripted": ProviderSection(kind="openai")}, "scripted", "no-such-model"
+    )

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from coterie.documents.catalog import Catalog
-from coterie.documents.price_lists import has_price
+from coterie.documents.price_lists import known_price
 from coterie.documents.product_capabilities import capabilities
 from coterie.settings import load
 from dsl.analysis.findings import findings
@@ -31,7 +31,7 @@ def reported(file: str, text: str | None = None) -> list[Problem]:
     ]
     try:
         compiled = compile_sources(
-            sources, capabilities(agent_packages=()), name=located.name, pricing=has_price
+            sources, capabilities(agent_packages=()), name=located.name, pricing=known_price
         )
     except InvalidDocument as error:
         return list(error.problems)

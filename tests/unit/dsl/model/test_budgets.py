@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.documents.price_lists import has_price
+from coterie.documents.price_lists import known_price
 from dsl.compile.compiler import compile_sources
 from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidPlan
@@ -135,7 +135,7 @@ orchestration:
 )
 def test_money_without_a_price_is_warned_of(more: str, codes: list[str]) -> None:
     source = SourceText("a.yml", OWN.replace(", MORE", f", {more}" if more else ""))
-    compiled = compile_sources([source], CAPABILITIES, name="a", pricing=has_price)
+    compiled = compile_sources([source], CAPABILITIES, name="a", pricing=known_price)
     assert [problem.code for problem in compiled.warnings] == codes
 
 
@@ -143,10 +143,10 @@ def test_a_price_is_known_or_not() -> None:
     own = ProviderSection.model_validate(
         {"kind": "openai", "prices": {"m": {"input": 1, "output": 1}}}
     )
-    assert has_price({"x": own}, "x", "m")
-    assert not has_price({"x": own}, "x", "no-model-of-anyone")
-    assert has_price({}, "anthropic", "claude-sonnet-4-5")
-    assert has_price({}, "scripted", "anything")
+    assert known_price({"x": own}, "x", "m")
+    assert not known_price({"x": own}, "x", "no-model-of-anyone")
+    assert known_price({}, "anthropic", "claude-sonnet-4-5")
+    assert known_price({}, "scripted", "anything")
 
 
 def test_a_plan_that_routes_a_budget_nowhere_is_refused() -> None:

@@ -1,0 +1,102 @@
+"""Call estimates: what a model turn will probably use, from what the workflow knows of it. Pure.
+
+The workflow knows the prompts and results that a turn sends, `max_tokens` of its persona, the
+prices of its plan, and what earlier calls of the run have used; not the turns of a conversation.
+"""
+
+from typing import NamedTuple
+
+from activities.contracts import AgentRequest
+from dsl.model.plan import Persona, Plan
+from dsl.sizes import json_size
+from workflows.core.memory import Tally
+from workflows.core.state import RunState
+
+_BYTES_OF_A_TOKEN = 4
+
+
+class CallEstimate(NamedTuple):
+    """The tokens that a call will use at most, as far as the run can tell."""
+
+    model: str
+    """`provider/model`."""
+    sent: int
+    answered: int
+
+    @property
+    def tokens(self) -> int:
+        """Input and output."""
+        return self.sent + self.answered
+
+    def cost(self, plan: Plan, state: RunState) -> float | None:
+        """Return their US dollars, by the plan's price, else by what others of the model cost.
+
+        None if nothing of the model has a price so far.
+        """
+        price = plan.prices.get(self.model)
+        if price is not None:
+            return price.of(self.sent, self.answered)
+        mean = _mean_price(state, self.model)
+        return None if mean is None else mean * self.tokens
+
+
+def estimate_call(
+    persona: Persona, model: str, request: AgentRequest, earlier: Tally | None
+) -> CallEstimate:
+    """Estimate one attempt of a model turn: its input, and an answer as long as it may be.
+
+    Args:
+        persona: whose turn it is.
+        model: `provider/model`.
+        request: of the turn.
+        earlier: the calls of this task and model so far; None before the first.
+    """
+    sent = estimated_input(request) + _results(request)
+    if request.conversation is not None and earlier is not None:
+        sent += _largest(earlier)  # of which the next turn sends everything again
+    return CallEstimate(model, sent, persona.max_tokens)
+
+
+def _largest(tally: Tally) -> int:
+    """Return the tokens of the largest call; of the mean one, if the run does not remember."""
+    mean = (tally.input_tokens + tally.output_tokens) // max(tally.calls, 1)
+    return max(tally.largest_call, mean)
+
+
+def estimated_input(request: AgentRequest) -> int:
+    """Return about how many tokens a request sends: its prompts, and what they name.
+
+    0 if the request does not say. Earlier turns of a conversation are not in it: the worker keeps
+    them.
+    """
+    persona = request.persona
+    if persona is None:
+        return 0
+    texts = [*persona.prompts.values(), *request.notices]
+    if request.reask is not None:
+        texts += [request.reask.answer, request.reask.problem]
+    return _tokens(sum(map(_size, texts)) + json_size(request.inputs))
+
+
+def _results(request: AgentRequest) -> int:
+    """Return about how many tokens the tools of a turn and their results have."""
+    turn = request.tool_turn
+    if turn is None:
+        return 0
+    offered = sum(_size(one.description) + json_size(one.input_schema) for one in turn.offered)
+    return _tokens(offered + sum(_size(result.text) for result in turn.results))
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _tokens(size: int) -> int:
+    return -(-size // _BYTES_OF_A_TOKEN)
+
+
+def _mean_price(state: RunState, model: str) -> float | None:
+    """Return the US dollars of a token over all calls of a model so far; None without any."""
+    priced = [one for one in state.tallies.values() if one.model == model and one.cost is not None]
+    tokens = sum(one.input_tokens + one.output_tokens for one in priced)
+    return sum(one.cost or 0.0 for one in priced) / tokens if tokens else None

@@ -1,0 +1,154 @@
+"""Reservations: concurrent model turns must not exceed a budget of tokens or money together.
+
+A turn reserves its estimate while it runs, and settles when it ends. One that does not fit beside
+the others waits until one of them has settled; alone it begins, as the budget allows.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dsl.model.budgets import Budget
+from dsl.model.causes import BudgetReached
+from workflows.budgets.balances import (
+    DIGITS,
+    Personas,
+    balance_of,
+    covering,
+    is_exempt,
+    limit_of,
+)
+from workflows.budgets.call_admission import hold_to_budgets
+from workflows.budgets.call_estimates import CallEstimate
+from workflows.core.location import Location, Skipped
+from workflows.core.memory import BudgetBalance
+from workflows.core.patches import Patch
+from workflows.core.scope import Scope
+from workflows.core.trail import note_budget
+
+_USED_AT_THE_END = ("tokens", "money", "working_time")
+"""The kinds of budgets that count what a call used when it ends."""
+
+
+@dataclass(slots=True)
+class _Share:
+    """What one call takes of one budget."""
+
+    budget: Budget
+    balance: BudgetBalance
+    amount: float
+
+    @property
+    def fits(self) -> bool:
+        """Whether the call may run beside those in progress; without any, it may."""
+        balance = self.balance
+        if not balance.reservations:
+            return True
+        taken = round(balance.used + balance.reserved + self.amount, DIGITS)
+        return taken <= limit_of(self.budget, balance)
+
+    def take(self) -> None:
+        self.balance.reservations += 1
+        self.balance.reserved = round(self.balance.reserved + self.amount, DIGITS)
+
+    def give_back(self) -> None:
+        balance = self.balance
+        balance.reservations -= 1
+        rest = round(balance.reserved - self.amount, DIGITS)
+        balance.reserved = rest if balance.reservations else 0.0
+
+
+class reserving:  # lower case, since it reads `async with reserving(...):`
+    """Reserves what the model turn of its block will probably use; waits where that does not fit.
+
+    Entering raises what `admit_call` raises, where a budget is used up after the wait, and Skipped
+    where a person skips the step meanwhile.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        place: Location,
+        personas: Personas,
+        estimate: Callable[[], CallEstimate | None],
+    ) -> None:
+        """Take the turn.
+
+        Args:
+            scope: the run.
+            place: of the turn.
+            personas: whose plans and turn contain the call, outermost first.
+            estimate: what the turn will use; None if it does not report its usage.
+        """
+        self._scope = scope
+        self._place = place
+        self._personas = personas
+        self._estimate = estimate
+        self._shares: list[_Share] = []
+
+    async def __aenter__(self) -> None:
+        """Wait until the turn fits, and reserve."""
+        scope, place = self._scope, self._place
+        covered = tuple(covering(scope, place, self._personas))
+        paying = [one for one in covered if one.kind in ("tokens", "money")]
+        estimate = self._estimate() if paying else None
+        if estimate is None:
+            return
+
+        def may_go_on() -> bool:  # a paused run begins no call
+            state = scope.state
+            may_begin = state.paused is None and self._short(paying, estimate) is None
+            return may_begin or place.step in state.skips
+
+        while (short := self._short(paying, estimate)) is not None:
+            if not scope.patched(Patch.RESERVATIONS):
+                break
+            cause = _cause(short)
+            note_budget(scope, place, "waits", cause)
+            summary = f"room in {short.budget.description}"
+            # another call's end wakes it; a scope that does not wait lets the call begin
+            if not await scope.wait_until(may_go_on, None, summary, boundary=False):
+                break
+            if place.step in scope.state.skips:
+                raise Skipped(scope.state.skips.pop(place.step).value)
+            used_later = [one for one in covered if one.kind in _USED_AT_THE_END]
+            await hold_to_budgets(scope, place, used_later, boundary=False)
+        self._shares = [self._share(budget, estimate) for budget in paying]
+        for share in self._shares:
+            share.take()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        """Settle: the call has been paid, or costs nothing."""
+        for share in self._shares:
+            share.give_back()
+
+    def _share(self, budget: Budget, estimate: CallEstimate) -> _Share:
+        balance = balance_of(self._scope.state, budget)
+        if budget.kind == "tokens":
+            return _Share(budget, balance, estimate.tokens)
+        cost = estimate.cost(self._scope.plan, self._scope.state)
+        if cost is None:  # of a model without a price: nothing may run beside it
+            cost = 0.0 if balance.unpriced_allowed else limit_of(budget, balance)
+        return _Share(budget, balance, cost)
+
+    def _short(self, paying: list[Budget], estimate: CallEstimate) -> _Share | None:
+        """Return the first budget in which there is no room now."""
+        for share in (self._share(budget, estimate) for budget in paying):
+            if not share.fits and not is_exempt(share.budget, share.balance, self._place):
+                return share
+        return None
+
+
+def _cause(share: _Share) -> BudgetReached:
+    """Return why the call waits."""
+    budget, balance = share.budget, share.balance
+    return BudgetReached(
+        "budget_reserved",
+        budget.kind,
+        budget.owner,
+        balance.used,
+        limit_of(budget, balance),
+        reserved=balance.reserved,
+        needed=share.amount,
+    )

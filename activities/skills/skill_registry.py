@@ -15,6 +15,7 @@ from activities.skills.files.file_writing import WRITE
 from activities.skills.functions.function_skills import FunctionSkill
 from activities.skills.knowledge.long_term_memory import SEARCH_MEMORY, STORE_MEMORY
 from activities.skills.knowledge.retriever import RETRIEVE
+from activities.skills.people.ask_person import ASK
 from activities.skills.repository.git_commit import COMMIT
 from activities.skills.repository.git_diff import DIFF
 from activities.skills.repository.git_log import LOG
@@ -48,6 +49,7 @@ SKILLS: dict[str, AnySkill] = {
     "Git.status": STATUS,
     "Memory.search": SEARCH_MEMORY,
     "Memory.store": STORE_MEMORY,
+    "Person.ask": ASK,
     "Python.run": RUN_PYTHON,
     "Retriever.search": RETRIEVE,
     "SemanticIterator.initialize": INITIALIZE,

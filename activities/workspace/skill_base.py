@@ -238,6 +238,8 @@ class Skill(Generic[In, Out]):
     """`{failure type: when the skill fails with it}`."""
     labels: tuple[Label, ...] = ()
     """What its results carry, and where its input goes."""
+    asks: bool = False
+    """Whether its work is to ask a person."""
 
     @cached_property
     def input_schema(self) -> Json:
@@ -256,6 +258,7 @@ class Skill(Generic[In, Out]):
             retries=self.retries,
             errors=dict(self.errors),
             labels=self.labels,
+            asks=self.asks,
         )
 
     def _typed(self, value: JsonValue) -> In:

@@ -27,6 +27,7 @@ from dsl.json_schema.argument_schemas import (
 from dsl.model.capabilities import Capabilities, SkillContract
 from dsl.model.document import SystemDocument
 from dsl.model.step_kinds.step_base import SkillTerms
+from dsl.model.terms import NEVER, Approval, Consent
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.tools.tool_section import ToolSection
 from dsl.source.nodes import Node, Problems
@@ -122,7 +123,7 @@ class ToolCompiler:
                 mcp=section.mcp,
                 description=section.description or contract.description,
                 fixed=section.fixed,
-                requires_approval=approval,
+                requires_approval=_terms_of_question(approval) if contract.asks else approval,
                 terms=_terms(section, contract),
                 input_schema=arguments_schema(contract.input_schema, section.fixed),
                 labels=labels,
@@ -245,6 +246,16 @@ def without_unread_schemas(tools: Mapping[str, Tool], offered: Collection[str]) 
         else tool
         for name, tool in tools.items()
     }
+
+
+def _terms_of_question(approval: Approval) -> Approval:
+    """Return terms that hold for the question alone: nobody allows a call that only asks.
+
+    `at: after` and a written `when` stay: then a person also accepts the answer, or allows it.
+    """
+    if not isinstance(approval, Consent) or approval.when is not None or approval.at == "after":
+        return approval
+    return approval.model_copy(update={"when": NEVER})
 
 
 def _terms(section: ToolSection, contract: SkillContract) -> SkillTerms:

@@ -39,6 +39,8 @@ class SkillContract(Frozen):
     """`{failure type: when this skill fails with it}`."""
     labels: tuple[Label, ...] = ()
     """What its results carry, and where its input goes."""
+    asks: bool = False
+    """Whether its work is to ask a person: terms of an approval are those of the question."""
 
 
 class ServerTool(Frozen):

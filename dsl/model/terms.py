@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeVar, cast
 from pydantic import Discriminator, Field, JsonValue, Tag
 from pydantic.json_schema import SkipJsonSchema
 
-from dsl.model.conditions import Condition
+from dsl.model.conditions import AnyOf, Condition
 from dsl.model.sections.template_bound import DeadlineBound
 from dsl.values import Frozen, Json, Timeout
 
@@ -97,6 +97,10 @@ class Consent(ApprovalTerms):
     """The question, instead of the default one; a template."""
     show: JsonValue = None
     """What the person sees, instead of the input or output."""
+
+
+NEVER = AnyOf.model_validate({"or": ()})
+"""The condition of terms that hold for the questions of a tool alone: nobody allows its calls."""
 
 
 class OlderConsent(ApprovalTerms):

@@ -7,9 +7,18 @@ from dsl.model.tools.asked_input import AskedForm, AskedInput
 from dsl.values import Json
 
 
-def input_prompt(tool: str, asked: AskedInput, arguments: JsonValue) -> str:
-    """Return what a person reads: who asks, in which call, and what."""
+def input_prompt(step: str, tool: str, asked: AskedInput, arguments: JsonValue) -> str:
+    """Return what a person reads: who asks, in which call, and what.
+
+    Args:
+        step: `team/path` of the step whose call asks.
+        tool: what it calls.
+        asked: the questions.
+        arguments: of the call.
+    """
     messages = "; ".join(one.message for one in asked.questions.values())
+    if asked.is_plain:
+        return f"{step} asks: {messages}"
     called = f" (called with {brief(arguments)})" if arguments else ""
     return f"The tool {tool!r}{called} asks: {messages}"
 

@@ -10,7 +10,7 @@ from dsl.errors import TemplateFailed
 from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
-from dsl.model.terms import Consent
+from dsl.model.terms import NEVER, Consent
 from dsl.templates.template_filling import fill
 from workflows.approvals.approval_wait import ask, rejected
 from workflows.approvals.egress_approval import approve_call
@@ -93,6 +93,8 @@ def _must_ask(
     """
     if terms.when is None or place.key in scope.state.progress.requests:
         return True
+    if terms.when == NEVER:
+        return False
     facts = place.facts(scope)
     if subject.tool is not None:
         call: dict[str, JsonValue] = {"arguments": subject.given}

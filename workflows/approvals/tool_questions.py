@@ -63,11 +63,11 @@ async def given_input(
         return None
     asked = known.asked
     if known.is_answered:
-        return GivenInput(asked=asked, answers=known.answers)
+        return GivenInput(asked=asked, answers=known.answers, by=known.by)
     decision = await ask(
         scope,
         call.place.at(INPUT),
-        input_prompt(call.skill, asked, call.given),
+        input_prompt(call.place.step.without_model_calls(), call.skill, asked, call.given),
         show=suggested_input(asked),
         terms=_terms(call.terms, asked),
         boundary=boundary,
@@ -79,7 +79,8 @@ async def given_input(
     answers = answers_of(asked, payload if isinstance(payload, dict) else {})
     known.answers = {**known.answers, **answers} if asked.within_call else answers
     known.is_answered = True
-    return GivenInput(asked=asked, answers=known.answers)
+    known.by = decision.by
+    return GivenInput(asked=asked, answers=known.answers, by=known.by)
 
 
 def note_question(

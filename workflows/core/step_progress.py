@@ -194,6 +194,8 @@ class CallInput:
     """Whether a person has answered, and the call is made again."""
     answers: dict[str, Json] = field(default_factory=dict[str, Json])
     """By the key of the question."""
+    by: str = ""
+    """Who gave the last answers."""
 
 
 @dataclass(slots=True)

@@ -20,6 +20,8 @@ class AskedInput(Frozen):
     """By a key of the server, or one made of the question."""
     state: str | None = None
     """What the server wants back with the answers."""
+    is_plain: bool = False
+    """There is no tool behind the question: the caller itself asks."""
     within_call: bool = False
     """The server asked while the call was open and keeps nothing of it. The call is made again, and
     each question in it gets its answer."""
@@ -31,3 +33,5 @@ class GivenInput(Frozen):
     asked: AskedInput
     answers: dict[str, Json] = Field(default_factory=dict[str, Json])
     """By the key of the question."""
+    by: str = ""
+    """Who gave the last answers."""

@@ -82,6 +82,7 @@ async def test_a_call_of_an_agent_that_asks_is_made_again_with_the_answer(
     assert [call.given_input is None for call in made] == [True, False]
     assert made[1].given_input is not None
     assert made[1].given_input.asked.state == "s1"
+    assert made[1].given_input.by == "ann"
     assert made[0].key == made[1].key
     assert len(one.world.made) == 3
     assert results(one) == ['{"answers":{"q":{"sure":true}}}', "looked"]
@@ -173,7 +174,9 @@ TWO = AskedInput(
 
 
 def test_several_questions_are_one_form_with_a_key_for_each() -> None:
-    assert input_prompt("s/t", TWO, {}) == "The tool 's/t' asks: One?; Two?"
+    assert input_prompt("a/b", "s/t", TWO, {}) == "The tool 's/t' asks: One?; Two?"
+    plain = TWO.model_copy(update={"is_plain": True})
+    assert input_prompt("a/b", "Person.ask", plain, {"q": 1}) == "a/b asks: One?; Two?"
     assert suggested_input(TWO) == {"a": {}, "b": {"name": "cat"}}
     form = input_form(TWO)
     assert (form["properties"], form["required"]) == ({"a": SURE, "b": NAME}, ["a", "b"])

@@ -117,8 +117,10 @@ async def _run_step(
         if state.skips and key in state.skips:  # it ended before the request reached it
             raise Skipped(state.skips.pop(key).value)
     except Skipped as skipped:
+        event = _end_of_call(place, scope)
         state.forget(place.key)
-        note_step_end(scope, place, "skipped", _SKIPPED, None if started is None else started.at)
+        at = None if started is None else started.at
+        note_step_end(scope, place, "skipped", _SKIPPED, at, event=event)
         outcome = Outcome("skipped", skipped.value)
         return outcome if started is None else outcome.timed(scope.time() - started.at)
     finally:
@@ -133,8 +135,15 @@ async def _run_step(
         state.tokens - started.tokens_before - started.tokens_of_others or None,
         found_by(step, outcome, scope.plan),
         started.writes,
+        _end_of_call(place, scope),
     )
     return outcome.timed(scope.time() - started.at)
+
+
+def _end_of_call(place: Location, scope: Scope) -> str | None:
+    """Return the name of the event that ends the call of a `tool` step; None for other steps."""
+    called = scope.state.progress.called_tools
+    return "tool_end" if called and called.pop(place.key, None) is not None else None
 
 
 def _note_cancelled(scope: Scope, place: Location) -> None:

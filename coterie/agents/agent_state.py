@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from dsl.tool_loop.call_names import without_calls
 from dsl.tool_loop.tool_loop_progress import OpenCall
 from dsl.values import Json
-from workflows.core.causes.agent_causes import ModelTurned
+from workflows.core.causes.agent_causes import ModelTurned, ToolCalled
 from workflows.core.memory import TrailRecord
 from workflows.core.state import RunState
 
@@ -137,6 +137,8 @@ class RunObserver:
         self.decision: RouterDecision | None = None
         self._calls: dict[str, OpenCall] = {}
         self._seconds: dict[str, float | None] = {}
+        self._called: dict[str, str] = {}
+        """`{path of a tool step: its tool}`."""
 
     def take(self, entry: TrailRecord, state: RunState) -> None:
         """Take the next entry of the trail."""
@@ -150,8 +152,23 @@ class RunObserver:
         if isinstance(entry.cause, ModelTurned) and path == self._agent:
             self.turns = max(self.turns, entry.cause.number)
             self.decision = RouterDecision(route_after_router(entry.cause), entry.cause.calls)
-        self.events.append(_event(entry))
+        self.events.append(self._event(entry))
         self.on_event()
+
+    def _event(self, entry: TrailRecord) -> AgentEvent:
+        path = entry.step or ""
+        last = path.rpartition("/")[2]
+        tool = without_calls(last)
+        if isinstance(entry.cause, ToolCalled):
+            self._called[path] = entry.cause.tool
+        return AgentEvent(
+            name=entry.event or entry.kind,
+            step=path,
+            tool=tool if tool != last else self._called.get(path),
+            status=entry.status,
+            because=entry.because,
+            seconds=entry.seconds,
+        )
 
     def history(self) -> tuple[ToolExecution, ...]:
         """Return the calls so far, in the order in which they started."""
@@ -167,20 +184,6 @@ class RunObserver:
             seconds=self._seconds.get(step),
             step=step,
         )
-
-
-def _event(entry: TrailRecord) -> AgentEvent:
-    path = entry.step or ""
-    last = path.rpartition("/")[2]
-    tool = without_calls(last)
-    return AgentEvent(
-        name=entry.event or entry.kind,
-        step=path,
-        tool=tool if tool != last else None,
-        status=entry.status,
-        because=entry.because,
-        seconds=entry.seconds,
-    )
 
 
 def _open_call(entry: TrailRecord, state: RunState) -> OpenCall | None:

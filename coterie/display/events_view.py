@@ -4,16 +4,29 @@ from collections.abc import Iterator, Sequence
 
 from coterie.display.plain_view import PlainView, RunNews, follow
 from coterie.terminal import say
+from coterie.text.durations import duration
 from coterie.text.moments import clock
 from dsl.visible import one_line
 from workflows.core.views import TrailEntry
 
 
 def event_lines(entries: Sequence[TrailEntry]) -> Iterator[str]:
-    """Yield a line for each named event: its time, its name, and the visit that it starts."""
+    """Yield a line for each named event: its time, its name, its visit, and its step if it has one.
+
+    What it says of a step: how it ended and when, and why.
+    """
     for entry in entries:
         if entry.event is not None:
-            yield one_line(f"{clock(entry.at)}  {entry.event}  {entry.team}#{entry.visit}")
+            where = f"{entry.team}#{entry.visit}{_of_step(entry)}"
+            yield one_line(f"{clock(entry.at)}  {entry.event}  {where}")
+
+
+def _of_step(entry: TrailEntry) -> str:
+    if entry.step is None:
+        return ""
+    ended = "" if entry.seconds is None else f"{entry.status} ({duration(entry.seconds)})"
+    said = ", ".join(filter(None, (ended, entry.because))) or entry.status or ""
+    return f"/{entry.step}: {said}"
 
 
 class EventsView(PlainView):

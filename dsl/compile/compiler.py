@@ -181,6 +181,7 @@ class _PlanCompiler:
             teams=teams,
             personas=agents.personas,
             tools=without_unread_schemas(tools, offered),
+            tool_events=bool(tools),
             groups=orchestration.groups,
             notify=channels(orchestration.notify),
             on_cancel=orchestration.on_cancel,

@@ -283,6 +283,8 @@ class StepProgress:
     """The calls of tools that hooks have let pass, until they end."""
     handoffs: dict[str, HandedOff] = field(default_factory=dict[str, HandedOff])
     """The team that an agent has handed over to, until its step ends."""
+    called_tools: dict[str, str] = field(default_factory=dict[str, str])
+    """The tool that a `tool` step calls, until the step ends."""
     tries: dict[str, TryProgress] = field(default_factory=dict[str, TryProgress])
     retries: dict[str, RetryProgress] = field(default_factory=dict[str, RetryProgress])
     waits: dict[str, float] = field(default_factory=dict[str, float])
@@ -357,6 +359,7 @@ class StepProgress:
             self.unpublished,
             self.hooked_calls,
             self.handoffs,
+            self.called_tools,
             self.tries,
             self.retries,
             self.waits,

@@ -75,9 +75,11 @@ def note_step_end(
     tokens: int | None = None,
     found: CollectedFiles | None = None,
     writes: Sequence[ContextWrite] = (),
+    event: str | None = None,
 ) -> None:
     """Note the end of a step; `since` is the Unix time of its start."""
     entry = _entry(scope, place, "step", cause, status)
+    entry.event = event
     entry.seconds = None if since is None else round(entry.at - since, 3)
     entry.tokens = tokens
     entry.found = found

@@ -18,8 +18,10 @@ from workflows.agents.tool_kinds import ToolCall, call_tool
 from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.approvals.payload_edits import edit_problem
+from workflows.core.causes.agent_causes import ToolCalled
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Scope
+from workflows.core.trail import note_step
 
 
 async def execute(
@@ -48,6 +50,9 @@ async def execute(
     if problems:
         return Outcome.failed("InvalidArguments", f"the tool {name!r}: {'; '.join(problems)}")
 
+    if scope.plan.tool_events:
+        _note_start(name, place, scope)
+
     async def make(call: ToolCall, given: JsonValue) -> CalledSkill:
         return await _called(call, given, scope, interpreter)
 
@@ -62,6 +67,16 @@ async def execute(
     if not call.tool.is_one_call:  # other tools read the accepted work of agents and teams
         publish_work(call.name, outcome, call.place, scope)
     return outcome
+
+
+def _note_start(name: str, place: Location, scope: Scope) -> None:
+    """Note the start of the call once, whatever its attempts, and however often the run resumes."""
+    progress, key = scope.state.progress, place.key
+    attempts = progress.retries.get(key)
+    is_first = key not in progress.called_tools and (attempts is None or not attempts.retries)
+    progress.called_tools[key] = name
+    if is_first:
+        note_step(scope, place, "started", ToolCalled("tool_called", name), event="tool_start")
 
 
 async def _consented(call: ToolCall, given: Json, hooks: CallHooks, scope: Scope) -> Outcome:

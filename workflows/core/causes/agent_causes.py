@@ -16,6 +16,14 @@ class PersonaChosen:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCalled:
+    """A `tool` step begins its call."""
+
+    code: Literal["tool_called"]
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
 class CallRepeated:
     """A call repeatedly gave the same result."""
 

@@ -35,6 +35,7 @@ from workflows.core.causes.agent_causes import (
     ModelReplaced,
     ModelTurned,
     PersonaChosen,
+    ToolCalled,
 )
 from workflows.core.causes.egress_causes import (
     EgressAsked,
@@ -104,6 +105,7 @@ def _worded(cause: TrailCause) -> str:
             | PersonaChosen()
             | BranchRanked()
             | CallRepeated()
+            | ToolCalled()
             | CallCutOff()
             | TimeOver()
         ):
@@ -155,6 +157,7 @@ def _step(
     | PersonaChosen
     | BranchRanked
     | CallRepeated
+    | ToolCalled
     | CallCutOff
     | TimeOver,
 ) -> str:
@@ -177,6 +180,8 @@ def _step(
                 f"{call} was called {times} times with the same arguments and gave the same "
                 "result each time"
             )
+        case ToolCalled(tool=tool):
+            return f"calls the tool {tool}"
         case CallCutOff(model=model, input_tokens=tokens):
             known = f"about {tokens:,} input tokens are counted, an estimate"
             left = f"nobody waits for the answer of {model or 'the agent'} any more"

@@ -37,6 +37,7 @@ from workflows.core.causes.agent_causes import (
     ModelReplaced,
     ModelTurned,
     PersonaChosen,
+    ToolCalled,
 )
 from workflows.core.causes.egress_causes import (
     EgressAsked,
@@ -96,6 +97,7 @@ TrailCause = Annotated[
     | PersonaChosen
     | BranchRanked
     | CallRepeated
+    | ToolCalled
     | ModelTurned
     | ModelReplaced
     | CallRefused

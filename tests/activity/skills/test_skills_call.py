@@ -104,6 +104,7 @@ def test_every_skill_has_a_contract_under_its_own_name() -> None:
         "Git.status": "read",
         "Memory.search": "read",
         "Memory.store": "idempotent",
+        "Person.ask": "read",
         "Python.run": "read",
         "Retriever.search": "read",
         "SemanticIterator.initialize": "read",

@@ -105,6 +105,7 @@ ASK = Skill[PersonQuestion, PersonAnswer](
     errors={
         FailureType.SKILL_REFUSED: "`choices` and `answer_schema` are both given, or the schema is "
         "unusable",
+        FailureType.SKILL_FAILED: "the system reported an error",
         FailureType.INPUT_REQUIRED: "no person can be asked here, as in `coterie tools call`",
     },
     asks=True,

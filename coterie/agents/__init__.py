@@ -28,6 +28,8 @@ from coterie.agents.python_factory import AgentFactory
 from coterie.agents.team_program import InvalidTeam, TeamRunError
 from coterie.agents.tool_definitions import BaseTool, InvalidTool, ToolSchema
 from coterie.agents.tool_registry import ToolRegistry
+from coterie.executions.agent_execution import AgentExecution
+from coterie.executions.execution_repository import AgentExecutionRepository
 
 __all__ = [
     "LLM",
@@ -35,6 +37,8 @@ __all__ = [
     "AgentAnswer",
     "AgentContext",
     "AgentEvent",
+    "AgentExecution",
+    "AgentExecutionRepository",
     "AgentFactory",
     "AgentRun",
     "AgentSpec",

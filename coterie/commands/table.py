@@ -106,6 +106,10 @@ VERBS: Mapping[str, Verb] = {
         "show success and time of strategies, decisions and tools over all runs",
         "coterie.commands.runs.stats",
     ),
+    "export": Verb(
+        "write the state of runs as JSON, or into a table of SQLite or PostgreSQL",
+        "coterie.commands.runs.export",
+    ),
     "watch": Verb(
         "follow a run to its end without changing it",
         "coterie.commands.runs.watch",

@@ -19,6 +19,7 @@ from coterie.replay.decision_trace import DecisionObserver, ObservedState, Visit
 from coterie.replay.observer import ReceivedMessage, ReplayObserver, is_the_last, observed
 from coterie.storage.wire import data_converter
 from dsl.model.plan import Plan
+from dsl.values import Json
 from dsl.visible import one_line
 from workflows.core.messages import TeamInput
 from workflows.core.requests import RequestView
@@ -51,6 +52,10 @@ class Rebuilt:
     """The steps of those in progress."""
     received: tuple[ReceivedMessage, ...]
     """Messages from people within this history."""
+    context: Json
+    """The context now."""
+    snapshot: Json | None = None
+    """The whole state, as the run carries it along when it continues as new; only on demand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +66,14 @@ class NotFollowed:
     """The replay's own message, on one line."""
 
 
-async def rebuilt(history: WorkflowHistory) -> Rebuilt | NotFollowed:
-    """Return the run behind a history, or why this code cannot follow it."""
-    observer = _StateReader()
+async def rebuilt(history: WorkflowHistory, *, snapshot: bool = False) -> Rebuilt | NotFollowed:
+    """Return the run behind a history, or why this code cannot follow it.
+
+    Args:
+        history: Of one part of the run.
+        snapshot: Whether to return its whole state, too.
+    """
+    observer = _StateReader(snapshot=snapshot)
     failure = await observed(history, observer)
     if failure is not None:
         return NotFollowed(one_line(f"{type(failure).__name__}: {failure}")[:MAX_CAUSE])
@@ -118,8 +128,9 @@ def _open_graphs(state: RunState) -> dict[str, TaskGraphProgress]:
 class _StateReader(ReplayObserver):
     """Reads the state of the replayed workflow before it is evicted."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, snapshot: bool) -> None:
         super().__init__()
+        self._takes_snapshot = snapshot
         self.seen: Rebuilt | None = None
         self._witness: DecisionObserver | None = None
         self._received: list[ReceivedMessage] = []
@@ -148,4 +159,6 @@ class _StateReader(ReplayObserver):
             {**observer.graphs, **_open_graphs(run.state)},
             frozenset(_open_graphs(run.state)),
             tuple(self._received),
+            run.state.main.context,
+            run.state.carried() if self._takes_snapshot else None,
         )

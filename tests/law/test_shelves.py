@@ -31,6 +31,7 @@ LOADERS = {
     ("coterie", "coterie.agents.team_program"),
     ("coterie.commands.operations.serve", "coterie.mcp_server.stdio_protocol"),
     ("coterie.documents.tool_packages", "coterie.documents.tool_discovery"),
+    ("coterie.executions.execution_repository", "coterie.executions.execution_table"),
     ("coterie.inspection.recorded_requests", "coterie.replay.rebuilt_run"),
     ("coterie.storage.large_values", "coterie.storage.bucket"),
 }

@@ -1,0 +1,128 @@
+"""AgentExecution: the state of a run at one moment, read from its durable history.
+
+The history stays the truth: a run continues from it, never from such a snapshot.
+"""
+
+from datetime import UTC, datetime
+from typing import Literal, assert_never
+
+from temporalio.client import Client, WorkflowHistory
+
+from coterie.failures import CommandError
+from coterie.graph.run_graph import OVER
+from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
+from coterie.runs.previous_histories import begun_with
+from coterie.runs.run_client import Run
+from coterie.version import own_version
+from dsl.values import Frozen, Json, JsonValue
+from workflows.core.views import RunStatus
+
+ExecutionStatus = Literal["running", "paused", "completed", "failed"]
+"""`paused` also means that the run waits for a person; `failed` also that it was cancelled."""
+
+_NUL = "\0"
+
+
+class AgentExecution(Frozen):
+    """One row of the table `agent_executions`."""
+
+    id: str
+    """The id of the run."""
+    session_id: str
+    """The id of the run that the session began with: of a fork, the run that it was forked from;
+    else the run itself."""
+    status: ExecutionStatus
+    state_snapshot: Json
+    """The whole state: `plan`, `digest`, `version`, `standing`, `pause_reason`, `context`, and
+    `state`, which is what the run itself carries along when it continues as new."""
+    created_at: datetime
+    """When the run began, UTC."""
+    updated_at: datetime
+    """The time of the latest event of the history, UTC: equal histories give equal rows."""
+
+
+async def read_execution(client: Client, id: str) -> AgentExecution:
+    """Read the state of a run from its history; needs no worker.
+
+    Raises:
+        CommandError: The run does not exist, or another version of Coterie ran it.
+    """
+    run = Run(client, id)
+    began = await run.began(await run.describe())
+    return await execution_of(await run.history(), began)
+
+
+async def execution_of(history: WorkflowHistory, began: datetime | None = None) -> AgentExecution:
+    """Return the state of the run that has this history.
+
+    Args:
+        history: Of its latest part.
+        began: When the run began. Default: when this history did.
+
+    Raises:
+        CommandError: This version of Coterie cannot follow it.
+    """
+    seen = await rebuilt(history, snapshot=True)
+    if isinstance(seen, NotFollowed):
+        raise CommandError(
+            f"the state of run {history.workflow_id!r} cannot be read: {seen.cause}; use the "
+            "version of Coterie that ran it"
+        )
+    first, last = history.events[0], history.events[-1]
+    fork = begun_with(history).fork
+    became = OVER.get(last.event_type)
+    return AgentExecution(
+        id=history.workflow_id,
+        session_id=history.workflow_id if fork is None else fork.run,
+        status=_status(seen.status, became),
+        state_snapshot=_snapshot(seen, became),
+        created_at=began or first.event_time.ToDatetime(UTC),
+        updated_at=last.event_time.ToDatetime(UTC),
+    )
+
+
+def _status(status: RunStatus, became: str | None) -> ExecutionStatus:
+    if became is not None:
+        return "completed" if became == "completed" else "failed"
+    match status.state:
+        case "running":
+            return "running"
+        case "paused" | "waiting":
+            return "paused"
+        case "stopping" | "cancelled":
+            return "failed"
+        case "done":
+            return "completed"
+        case _:
+            assert_never(status.state)
+
+
+def _snapshot(seen: Rebuilt, became: str | None) -> Json:
+    status = seen.status
+    waits = ", ".join(status.waiting_for)
+    reason = status.paused.why or status.paused.by if status.paused else waits
+    made: Json = {
+        "plan": status.plan,
+        "digest": status.digest,
+        "version": own_version(),
+        "standing": became or status.state,
+        "pause_reason": reason or None,
+        "team": status.team,
+        "visit": status.visit,
+        "context": seen.context,
+        "state": seen.snapshot,
+    }
+    return {key: _without_nul(value) for key, value in made.items()}
+
+
+def _without_nul(value: JsonValue) -> JsonValue:
+    """Replace NUL characters, which PostgreSQL stores nowhere."""
+    match value:
+        case str():
+            return value.replace(_NUL, "\ufffd") if _NUL in value else value
+        case dict():
+            return {key.replace(_NUL, "\ufffd"): _without_nul(one) for key, one in value.items()}
+        case list():
+            return [_without_nul(one) for one in value]
+        case _:
+            return value

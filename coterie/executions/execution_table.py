@@ -58,7 +58,7 @@ class ExecutionTable:
             url: `sqlite:///runs.db`, or `postgresql+psycopg://user@host/name`.
 
         Raises:
-            CommandError: It is no such URL, or its driver is not installed.
+            CommandError: The URL is invalid, or its driver is not installed.
         """
         self._url = _checked(url)
         self._engine = _engine(self._url)

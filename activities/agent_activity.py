@@ -32,6 +32,7 @@ from activities.metering import Meter, MeteredProviders
 from activities.providers.provider_failures import ProviderFailure, to_application_error
 from activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable
 from activities.storage.conversations import Conversations, OpenConversation
+from activities.storage.media import StoredMedia
 from activities.user_code.child_pool import UserCode, UserCodeTimeout
 from dsl.known_secrets import KnownSecrets
 from dsl.model.plan import Persona
@@ -81,6 +82,7 @@ class AgentActivities:
         self._agent_packages = tuple(agent_packages)
         self._call_skill = call_skill
         self._skills = tuple(skills)
+        self._blobs = blobs
         self._conversations = None if blobs is None else Conversations(blobs)
         self._queues = dict(queues or {})
         self._pricing = pricing
@@ -206,6 +208,7 @@ class AgentActivities:
             label=label,
             key=key,
             conversation=self._conversation(request),
+            media=self._media(),
             reask=request.reask,
             tool_turn=request.tool_turn,
             on_text=None if meter.live is None else meter.live.write,
@@ -214,6 +217,9 @@ class AgentActivities:
             user_code=self._user_code,
             timeout=None if limit is None else limit.total_seconds(),
         )
+
+    def _media(self) -> StoredMedia | None:
+        return None if self._blobs is None else StoredMedia(self._blobs, _within())
 
     def _conversation(self, request: AgentRequest) -> OpenConversation | None:
         if request.conversation is None:
@@ -224,8 +230,13 @@ class AgentActivities:
                 "it: set COTERIE_STORAGE on all workers to the same shared folder or to "
                 "s3://bucket"
             )
-        within = activity.info().workflow_id if activity.in_activity() else None
-        return self._conversations.open(request.conversation, within or "local")
+        return self._conversations.open(request.conversation, _within())
+
+
+def _within() -> str:
+    """Return the run that stored values belong to."""
+    within = activity.info().workflow_id if activity.in_activity() else None
+    return within or "local"
 
 
 def _unusable(request: AgentRequest, error: Exception, *, non_retryable: bool) -> ApplicationError:

@@ -6,7 +6,7 @@ calls.
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -17,8 +17,10 @@ from pydantic import JsonValue, ValidationError
 from activities.agents.prompts import system_message, user_message
 from activities.agents.refusals import AgentRefused
 from activities.contracts import AgentResponse, Reask, SkillRequest, SkillResult
+from activities.providers.message_model import ModelMessage
 from activities.providers.provider import ModelProvider
 from activities.storage.conversations import OpenConversation
+from activities.storage.media import MediaUnusable, StoredMedia
 from activities.user_code.child_pool import UserCode
 from dsl.model.merge import deep_merge
 from dsl.model.model_defaults import read_defaults
@@ -74,6 +76,8 @@ class AgentServices:
     """Set when the agent uses tools, which the run calls between its turns."""
     reask: Reask | None = None
     """Set when the turn repeats a question after an unusable answer."""
+    media: StoredMedia | None = None
+    """The images and documents that the turn's input and results refer to."""
     notices: tuple[str, ...] = ()
     """Notes for the model at the end of its prompt, after the persona's own text."""
     user_code: UserCode | None = None
@@ -165,6 +169,19 @@ class BaseAgent(ABC):
         """Return the prompt, rendered with the inputs; without a prompt, the input itself."""
         asked = user_message(self.persona, inputs, self.unique_name)
         return "\n\n".join((asked, *self.services.notices))
+
+    async def _shown(self, messages: Sequence[ModelMessage]) -> tuple[ModelMessage, ...]:
+        """Return the messages for a provider, with the images that they refer to.
+
+        Raises:
+            AgentRefused: A reference names what no model can see.
+        """
+        if self.services.media is None:
+            return tuple(messages)
+        try:
+            return await self.services.media.shown(messages)
+        except MediaUnusable as error:
+            raise AgentRefused(f"agent {self.unique_name!r}: {error}") from None
 
     def _resolve_model(self) -> str:
         """Return the persona's model, else the default of its provider or of the configuration."""

@@ -11,9 +11,10 @@ from activities.agents.prompts import prompt_name
 from activities.agents.refusals import AgentRefused
 from activities.answers import AnswerProblem, parse_answer
 from activities.contracts import AgentError, AgentResponse, FailureType, Reask
-from activities.providers.message_model import ModelMessage
+from activities.providers.message_model import ModelMessage, StoredPart, TextPart
 from activities.providers.provider import Completion, ModelRequest
 from activities.storage.blobs import BlobsUnusable
+from activities.storage.media import references
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
@@ -54,15 +55,22 @@ class GenericSingleShotAgent(BaseAgent):
         persona = self.persona
         try:
             prompt, system = await self._asked(persona, context)
-            request = self._request(persona, system, prompt, await self._earlier())
         except (TemplateFailed, BadTemplate) as error:
             return template_failure(self.unique_name, error)
+        media = references(context.get("input"))
+        messages = (
+            *await self._earlier(),
+            *conversation(prompt, self.services.reask, persona.output_schema, media),
+        )
+        request = self._request(persona, system, await self._shown(messages))
         completion = await self.services.providers.get(persona.provider).complete(request)
         if persona.output_schema is None:
             response = self._response(persona, completion)
         else:  # off the event loop: a hostile schema uses up its CPU budget
             response = await asyncio.to_thread(self._response, persona, completion)
-        return await self._kept(prompt, completion, response) if response.success else response
+        if not response.success:
+            return response
+        return await self._kept(prompt, media, completion, response)
 
     async def _asked(self, persona: Persona, inputs: Json) -> tuple[str, str | None]:
         """Return the prompt and the system prompt.
@@ -97,27 +105,28 @@ class GenericSingleShotAgent(BaseAgent):
         return () if conversation is None else await conversation.earlier()
 
     async def _kept(
-        self, prompt: str, completion: Completion, response: AgentResponse
+        self,
+        prompt: str,
+        media: tuple[StoredPart, ...],
+        completion: Completion,
+        response: AgentResponse,
     ) -> AgentResponse:
         """Add the turn to the conversation and return the response with its new head."""
         if self.services.conversation is None:
             return response
         try:
-            head = await self.services.conversation.add(prompt, completion.text)
+            head = await self.services.conversation.add(prompt, completion.text, media)
         except BlobsUnusable as error:
             message = f"task {self.unique_name!r}: could not store the model's answer: {error}"
             return failed(FailureType.STORAGE_UNUSABLE, message, completion)
         return response.model_copy(update={"conversation": head})
 
     def _request(
-        self, persona: Persona, system: str | None, prompt: str, earlier: tuple[ModelMessage, ...]
+        self, persona: Persona, system: str | None, messages: tuple[ModelMessage, ...]
     ) -> ModelRequest:
         return ModelRequest(
             model=self._resolve_model(),
-            messages=(
-                *earlier,
-                *conversation(prompt, self.services.reask, persona.output_schema),
-            ),
+            messages=messages,
             system=system,
             max_tokens=persona.max_tokens,
             temperature=persona.temperature,
@@ -165,14 +174,16 @@ class GenericSingleShotAgent(BaseAgent):
         return AgentResponse(success=True, data=result, usage=completion.usage, model=model)
 
 
-def conversation(prompt: str, reask: Reask | None, schema: Json | None) -> tuple[ModelMessage, ...]:
+def conversation(
+    prompt: str, reask: Reask | None, schema: Json | None, media: tuple[StoredPart, ...] = ()
+) -> tuple[ModelMessage, ...]:
     """Build the messages of a turn; a re-ask includes the unusable answer and its problem."""
-    asked = ModelMessage.of("user", prompt)
+    asked = ModelMessage("user", (TextPart(prompt), *media))
     if reask is None:
         return (asked,)
     again = reask_text(reask, schema)
     if not reask.answer.strip():  # providers reject an empty message
-        return (ModelMessage.of("user", f"{prompt}\n\n{again}"),)
+        return (ModelMessage("user", (TextPart(f"{prompt}\n\n{again}"), *media)),)
     return (
         asked,
         ModelMessage.of("assistant", reask.answer),

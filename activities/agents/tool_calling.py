@@ -24,6 +24,7 @@ from activities.contracts import AgentResponse, FailureType
 from activities.providers.message_model import (
     ModelMessage,
     Part,
+    StoredPart,
     TextPart,
     ToolCallPart,
     ToolResultPart,
@@ -33,6 +34,7 @@ from activities.providers.message_model import (
 from activities.providers.provider import Completion, ModelRequest
 from activities.storage.blobs import BlobsUnusable
 from activities.storage.conversations import OpenConversation
+from activities.storage.media import REFERENCE, references
 from activities.storage.turn_records import LOST, TOO_LATE, Opening, storable, with_results
 from dsl.errors import TemplateFailed
 from dsl.model.plan import Persona
@@ -43,6 +45,8 @@ from dsl.tool_loop.exchange import ToolCallRequest, ToolTurn
 from dsl.values import Json
 
 _MAX_NAME_LENGTH = 100
+_MAX_REFERENCE = 200
+"""Characters of a reference to an image."""
 
 
 class GenericToolCallingAgent(GenericSingleShotAgent):
@@ -73,12 +77,12 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
                 return template_failure(self.unique_name, error)
             name, opening = await self._opened(turn, system, conversation)
             news = "" if opening.system == system else f"Your instructions are now:\n\n{system}\n\n"
-            asked = (TextPart(news + text),)
+            asked = (TextPart(news + text), *references(context.get("input")))
         earlier = await conversation.earlier(name, continues=turn.continues)
         results = await self._results(turn, earlier, conversation)
         missing = TOO_LATE if turn.continues else LOST
         question = ModelMessage("user", with_results(earlier, (*results, *asked), missing))
-        request = self._model_request(opening, turn, (*earlier, question))
+        request = self._model_request(opening, turn, await self._shown((*earlier, question)))
         completion = await self.services.providers.get(opening.persona.provider).complete(request)
         completion = replace(completion, content=storable(completion.content))
         response = await self._answer(opening.persona, turn, completion)
@@ -133,7 +137,8 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             text = result.text
             if result.kept is not None:
                 text += _text(await conversation.value(result.kept))
-            found.append(ToolResultPart(call.id, text, is_error=result.failed))
+            media = () if result.failed else _media(text)
+            found.append(ToolResultPart(call.id, text, is_error=result.failed, media=media))
         return tuple(found)
 
     def _model_request(
@@ -219,6 +224,17 @@ def _encodable(text: str) -> str:
 
 def _text_parts(text: str) -> tuple[Part, ...]:
     return (TextPart(text),) if text else ()
+
+
+def _media(text: str) -> tuple[StoredPart, ...]:
+    """Return what a result shows: only one that is nothing but a reference shows anything."""
+    if len(text) > _MAX_REFERENCE:
+        return ()
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        return ()
+    return references(value) if isinstance(value, dict) and REFERENCE in value else ()
 
 
 def _text(value: JsonValue) -> str:

@@ -12,6 +12,7 @@ from activities.providers.message_model import (
     ModelMessage,
     OpaquePart,
     Part,
+    StoredPart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -25,6 +26,7 @@ _TYPES: dict[type[Part], str] = {
     ToolResultPart: "tool_result",
     ThinkingPart: "thinking",
     ImagePart: "image",
+    StoredPart: "stored",
     OpaquePart: "opaque",
 }
 _ADAPTERS: dict[str, TypeAdapter[Part]] = {

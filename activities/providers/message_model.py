@@ -38,12 +38,34 @@ class ToolCallPart:
 
 
 @dataclass(frozen=True, slots=True)
+class ImagePart:
+    """An image for the model, or a PDF document."""
+
+    media_type: str
+    data: Base64Bytes = field(repr=False)
+    """The raw bytes; base64 in JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPart:
+    """An image or a PDF document in the storage, so no conversation and no history has the bytes.
+
+    Its content replaces it before a provider gets the message.
+    """
+
+    name: str
+    """Of the stored value."""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolResultPart:
     """The result of one call; stands in the user message right after the call's."""
 
     call_id: str
     text: str
     is_error: bool = False
+    media: tuple[ImagePart | StoredPart, ...] = ()
+    """What the model sees besides the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +80,6 @@ class ThinkingPart:
 
 
 @dataclass(frozen=True, slots=True)
-class ImagePart:
-    """An image for the model."""
-
-    media_type: str
-    data: Base64Bytes = field(repr=False)
-    """The raw bytes; base64 in JSON."""
-
-
-@dataclass(frozen=True, slots=True)
 class OpaquePart:
     """An item of a type that is unknown here, such as the result of a vendor's own tool."""
 
@@ -76,7 +89,7 @@ class OpaquePart:
     """As received."""
 
 
-Part = TextPart | ToolCallPart | ToolResultPart | ThinkingPart | ImagePart | OpaquePart
+Part = TextPart | ToolCallPart | ToolResultPart | ThinkingPart | ImagePart | StoredPart | OpaquePart
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The activity that runs skills; it holds all rules that skills share."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from pydantic import JsonValue
 from pydantic_core import to_json
@@ -176,6 +176,7 @@ class SkillActivities:
             given_input=request.given_input,
             progress=meter.progress,
             beat=meter.report,
+            store=self._store(request),
         )
         if skill.effect != "once":
             return await skill.call(request.input, context)
@@ -193,6 +194,13 @@ class SkillActivities:
         except OSError as error:
             why = f"it hit a system error: {self._explain(error)}"
             raise _unknown(skill, why, meter) from None
+
+    def _store(self, request: SkillRequest) -> Callable[[bytes], Awaitable[str]] | None:
+        """Return what stores bytes for the run."""
+        if self._blobs is None:
+            return None
+        blobs, within = self._blobs, _run_id(request)
+        return lambda data: blobs.put(data, within)
 
     def _explain(self, error: OSError) -> str:
         """Return reason and path; for a file outside the workspace, only its name."""

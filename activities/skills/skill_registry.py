@@ -11,6 +11,7 @@ from activities.skills.discovery import COLLECT
 from activities.skills.files.file_listing import LIST
 from activities.skills.files.file_reading import READ
 from activities.skills.files.file_search import SEARCH
+from activities.skills.files.file_view import VIEW
 from activities.skills.files.file_writing import WRITE
 from activities.skills.functions.function_skills import FunctionSkill
 from activities.skills.knowledge.long_term_memory import SEARCH_MEMORY, STORE_MEMORY
@@ -42,6 +43,7 @@ SKILLS: dict[str, AnySkill] = {
     "Files.list": LIST,
     "Files.read": READ,
     "Files.search": SEARCH,
+    "Files.view": VIEW,
     "Files.write": WRITE,
     "Git.commit": COMMIT,
     "Git.diff": DIFF,

@@ -15,7 +15,8 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
 
 from activities.contracts import Conversation
-from activities.providers.message_model import ModelMessage
+from activities.providers.message_json import content_to_json
+from activities.providers.message_model import ModelMessage, StoredPart, TextPart
 from activities.storage.blobs import BlobMissing, Blobs
 from activities.storage.turn_records import Opening, Turn, messages_of
 from dsl.values import Frozen
@@ -186,13 +187,21 @@ class OpenConversation:
         """Return a stored value."""
         return await self._conversations.value(name, self._within)
 
-    async def add(self, prompt: str, answer: str) -> str:
+    async def add(self, prompt: str, answer: str, media: tuple[StoredPart, ...] = ()) -> str:
         """Store this turn, and return its name, from which the next one continues.
+
+        Args:
+            prompt: The question.
+            answer: The answer.
+            media: What the model saw besides the question.
 
         Raises:
             BlobsUnusable: The storage cannot be written.
         """
         turn = Turn(parent=self._asked.head, number=self.number, prompt=prompt, answer=answer)
+        if media:
+            asked = content_to_json((TextPart(prompt), *media))
+            turn = turn.model_copy(update={"prompt": "", "asked": asked})
         return await self._conversations.add(turn, self._within)
 
     async def add_messages(

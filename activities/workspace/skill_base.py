@@ -202,6 +202,8 @@ class SkillContext:
     """What an earlier attempt reported last."""
     beat: Callable[[JsonValue], None] | None = None
     """Reports progress to the next attempt."""
+    store: Callable[[bytes], Awaitable[str]] | None = None
+    """Stores bytes outside the history, and returns their name; None: the worker has no storage."""
 
 
 class _WithAliases(GenerateJsonSchema):

@@ -104,13 +104,13 @@ class InProcessWorld:
         skills: Mapping[str, AnySkill],
         pricing: Pricing,
     ) -> None:
-        # Results come back whole: there is no history to keep them out of.
-        self._skills = SkillActivities(workspace, skills)
+        blobs = MemoryBlobs()
+        self._skills = SkillActivities(workspace, skills, blobs)
         self._agents = AgentActivities(
             providers,
             call_skill=self._skills.call_for_agent,
             skills=tuple(skills),
-            blobs=MemoryBlobs(),
+            blobs=blobs,
             pricing=pricing,
         )
 
@@ -119,8 +119,8 @@ class InProcessWorld:
         return await self._agents.run_agent(request)
 
     async def call_skill(self, request: SkillRequest) -> SkillResult:
-        """Run one skill."""
-        return await self._skills.call_skill(request)
+        """Run one skill. Its result comes back whole: no history need be kept short."""
+        return await self._skills.call_skill(request.model_copy(update={"keep": False}))
 
 
 class InProcessScope(LocalScope):

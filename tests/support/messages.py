@@ -7,6 +7,7 @@ from activities.providers.message_model import (
     ModelMessage,
     OpaquePart,
     Part,
+    StoredPart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -35,11 +36,20 @@ def parts() -> st.SearchStrategy[Part]:
     return st.one_of(
         st.builds(TextPart, _TEXT, extras()),
         st.builds(ToolCallPart, _TEXT, _TEXT, _TEXT, extras()),
-        st.builds(ToolResultPart, _TEXT, _TEXT, st.booleans()),
+        st.builds(ToolResultPart, _TEXT, _TEXT, st.booleans(), _media()),
         st.builds(ThinkingPart, PROVIDERS, _TEXT, json_objects()),
-        st.builds(ImagePart, st.just("image/png"), st.binary(max_size=12)),
+        _images(),
+        st.builds(StoredPart, _TEXT),
         st.builds(OpaquePart, PROVIDERS, json_objects()),
     )
+
+
+def _images() -> st.SearchStrategy[ImagePart]:
+    return st.builds(ImagePart, st.just("image/png"), st.binary(max_size=12))
+
+
+def _media() -> st.SearchStrategy[tuple[ImagePart | StoredPart, ...]]:
+    return st.lists(_images() | st.builds(StoredPart, _TEXT), max_size=2).map(tuple)
 
 
 def messages() -> st.SearchStrategy[ModelMessage]:

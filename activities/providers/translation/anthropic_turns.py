@@ -10,6 +10,7 @@ from activities.providers.message_model import (
     ModelMessage,
     OpaquePart,
     Part,
+    StoredPart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -18,8 +19,10 @@ from activities.providers.message_model import (
 from activities.providers.provider import ModelRequest
 from activities.providers.schemas import in_words, strict_schema
 from activities.providers.translation.wire_values import (
+    PDF,
     arguments_object,
     base64_of,
+    media_of,
     plain,
     strict_id,
     tool_name,
@@ -164,20 +167,37 @@ def _block(part: Part, provider: str) -> Json | None:
                 "input": arguments_object(arguments),
                 **(extra or {}).get(provider, {}),
             }
-        case ToolResultPart(call_id=call, text=text, is_error=is_error):
+        case ToolResultPart(call_id=call, is_error=is_error):
             result: Json = {"type": "tool_result", "tool_use_id": strict_id(call)}
-            if text.strip():
-                result["content"] = plain(text)
+            content = _result_content(part)
+            if content:
+                result["content"] = content
             return {**result, "is_error": True} if is_error else result
         case ThinkingPart(provider=sender, opaque=opaque):
             return _mapping(opaque) if sender == provider else None
-        case ImagePart(media_type=media_type):
-            source: Json = {"type": "base64", "media_type": media_type, "data": base64_of(part)}
-            return {"type": "image", "source": source}
+        case ImagePart():
+            return _shown(part)
+        case StoredPart():
+            return None  # checked before: its content has replaced it
         case OpaquePart(provider=sender, item=item):
             return item if sender == provider else None
         case _:
             assert_never(part)
+
+
+def _result_content(result: ToolResultPart) -> JsonValue:
+    """Return the text as one string; a list only with images."""
+    text = plain(result.text) if result.text.strip() else ""
+    media = [_shown(image) for image in media_of(result)]
+    if not media:
+        return text
+    return [*([{"type": "text", "text": text}] if text else []), *media]
+
+
+def _shown(image: ImagePart) -> Json:
+    kind = "document" if image.media_type == PDF else "image"
+    source: Json = {"type": "base64", "media_type": image.media_type, "data": base64_of(image)}
+    return {"type": kind, "source": source}
 
 
 def _mapping(value: JsonValue) -> Json:

@@ -16,8 +16,11 @@ from activities.providers.message_model import (
 )
 from activities.providers.provider import ModelRequest
 from activities.providers.translation.wire_values import (
+    FILE_NAME,
+    PDF,
     arguments_text,
     data_url,
+    media_of,
     plain,
     result_text,
     short_id,
@@ -76,7 +79,8 @@ def _turns(message: ModelMessage, provider: str, with_tools: bool) -> Iterator[J
     match message.role:
         case "user":
             yield from _results(message.content)
-            rest = [part for part in message.content if isinstance(part, TextPart | ImagePart)]
+            rest = [*_result_media(message.content)]  # results are texts only
+            rest += [part for part in message.content if isinstance(part, TextPart | ImagePart)]
             if rest:
                 yield {"role": "user", "content": _said(rest)}
         case "assistant":
@@ -90,16 +94,27 @@ def _results(content: Sequence[Part]) -> Iterator[Json]:
             yield {"role": "tool", "tool_call_id": short_id(part.call_id), "content": text}
 
 
+def _result_media(content: Sequence[Part]) -> Iterator[TextPart | ImagePart]:
+    for part in content:
+        if isinstance(part, ToolResultPart) and part.media:
+            yield TextPart(f"From the result of {short_id(part.call_id)}:")
+            yield from media_of(part)
+
+
 def _said(content: Sequence[TextPart | ImagePart]) -> JsonValue:
     """Return text as one string, which every server takes; a list only with images."""
     if not any(isinstance(part, ImagePart) for part in content):
         return plain("".join(part.text for part in content if isinstance(part, TextPart)))
     return [
-        {"type": "text", "text": plain(part.text)}
-        if isinstance(part, TextPart)
-        else {"type": "image_url", "image_url": {"url": data_url(part)}}
+        {"type": "text", "text": plain(part.text)} if isinstance(part, TextPart) else _shown(part)
         for part in content
     ]
+
+
+def _shown(image: ImagePart) -> Json:
+    if image.media_type == PDF:
+        return {"type": "file", "file": {"filename": FILE_NAME, "file_data": data_url(image)}}
+    return {"type": "image_url", "image_url": {"url": data_url(image)}}
 
 
 def _answer(message: ModelMessage, provider: str, with_tools: bool) -> Json:

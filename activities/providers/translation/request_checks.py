@@ -12,6 +12,7 @@ from activities.providers.message_model import (
     ImagePart,
     ModelMessage,
     OpaquePart,
+    StoredPart,
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
@@ -79,6 +80,9 @@ def _part_faults(messages: Sequence[ModelMessage]) -> Iterator[str]:
         for part in message.content:
             if isinstance(part, misplaced):
                 yield f"message {number}, of the {message.role}, has a {type(part).__name__}"
+            media = part.media if isinstance(part, ToolResultPart) else (part,)
+            if any(isinstance(one, StoredPart) for one in media):
+                yield f"message {number} names a stored file instead of its content"
 
 
 def _pair_faults(messages: Sequence[ModelMessage]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from activities.providers.message_model import (
     ModelMessage,
     OpaquePart,
     Part,
+    StoredPart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -23,9 +24,12 @@ from activities.providers.message_model import (
 from activities.providers.provider import ModelRequest
 from activities.providers.schemas import openai_format
 from activities.providers.translation.wire_values import (
+    FILE_NAME,
+    PDF,
     arguments_text,
     cache_key,
     data_url,
+    media_of,
     plain,
     result_text,
     strict_id,
@@ -100,7 +104,7 @@ def _items(message: ModelMessage, provider: str) -> Iterator[Json]:
                     yield {
                         "type": "function_call_output",
                         "call_id": strict_id(part.call_id),
-                        "output": result_text(part),
+                        "output": _output(part),
                     }
             said = [part for part in message.content if isinstance(part, TextPart | ImagePart)]
             if said:
@@ -118,9 +122,21 @@ def _said(content: list[TextPart | ImagePart]) -> JsonValue:
     return [
         {"type": "input_text", "text": plain(part.text)}
         if isinstance(part, TextPart)
-        else {"type": "input_image", "image_url": data_url(part)}
+        else _shown(part)
         for part in content
     ]
+
+
+def _output(result: ToolResultPart) -> JsonValue:
+    """Return the text as one string; a list only with images."""
+    text, media = result_text(result), [_shown(image) for image in media_of(result)]
+    return [{"type": "input_text", "text": text}, *media] if media else text
+
+
+def _shown(image: ImagePart) -> Json:
+    if image.media_type == PDF:
+        return {"type": "input_file", "filename": FILE_NAME, "file_data": data_url(image)}
+    return {"type": "input_image", "image_url": data_url(image)}
 
 
 def _item(part: Part, provider: str) -> Json | None:
@@ -143,7 +159,7 @@ def _item(part: Part, provider: str) -> Json | None:
             return opaque if sender == provider and isinstance(opaque, dict) else None
         case OpaquePart(provider=sender, item=item):
             return item if sender == provider else None
-        case ToolResultPart() | ImagePart():
+        case ToolResultPart() | ImagePart() | StoredPart():
             return None  # checked before: these stand in user messages
         case _:
             assert_never(part)

@@ -78,6 +78,16 @@ def result_text(result: ToolResultPart) -> str:
     return plain(f"ERROR: {result.text}" if result.is_error else result.text)
 
 
+PDF = "application/pdf"
+FILE_NAME = "document.pdf"
+"""The name that OpenAI's APIs demand of a document."""
+
+
+def media_of(result: ToolResultPart) -> tuple[ImagePart, ...]:
+    """Return the images and documents of a result."""
+    return tuple(one for one in result.media if isinstance(one, ImagePart))
+
+
 def data_url(image: ImagePart) -> str:
     """Return the image as a URL that contains it."""
     return f"data:{image.media_type};base64,{base64_of(image)}"

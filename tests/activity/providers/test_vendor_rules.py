@@ -157,8 +157,8 @@ async def test_the_proxy_refuses_lost_thinking_and_changed_bytes_and_reports_wha
     assert first["cache_read_input_tokens"] == 0
     assert second["cache_read_input_tokens"] == first["cache_creation_input_tokens"] > 0
     assert [fault.rpartition(": ")[2] for fault in proxy.faults] == [
-        "thinking or a call of the last answer is missing",
-        "thinking or a call of the last answer is missing",
+        '"S1"',
+        '"S1"',
         "system or tools changed",
         "system or tools changed",
     ]

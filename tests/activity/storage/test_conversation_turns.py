@@ -3,8 +3,10 @@
 import pytest
 
 from activities.contracts import Conversation
+from activities.providers.message_model import ImagePart, ModelMessage, StoredPart, TextPart
 from activities.storage.blobs import MemoryBlobs
 from activities.storage.conversations import Conversations, Turn
+from activities.storage.media import MAX_REQUEST_BYTES, MediaUnusable, StoredMedia
 
 
 @pytest.mark.parametrize("window", [None, 1, 2])
@@ -45,3 +47,29 @@ async def test_a_window_holds_the_latest_whole_turns_that_fit(
     last = conversations.open(window, "run")
     asked = [message.text for message in await last.earlier() if message.role == "user"]
     assert ("".join(asked), last.number) == (seen, 5)
+
+
+async def test_a_turn_keeps_what_the_model_saw_by_its_name() -> None:
+    blobs = MemoryBlobs()
+    name = await blobs.put(b"GIF89a" + bytes(2_000_000), "run")
+    conversations = Conversations(blobs)
+    asked = (TextPart("What is it?"), StoredPart(name))
+    head = await conversations.open(Conversation(), "run").add("What is it?", "A cat.", asked[1:])
+    assert len(await blobs.get(head, "run")) < 200
+    earlier = await conversations.open(Conversation(head=head), "run").earlier()
+    assert earlier == (ModelMessage("user", asked), ModelMessage.of("assistant", "A cat."))
+    (first, _) = await StoredMedia(blobs, "run").shown(earlier)
+    assert isinstance(first.content[1], ImagePart)
+    assert (first.content[1].media_type, len(first.content[1].data)) == ("image/gif", 2_000_006)
+
+
+async def test_no_request_shows_other_stored_values_or_too_much() -> None:
+    blobs = MemoryBlobs()
+    media = StoredMedia(blobs, "run")
+    text = await blobs.put(b'{"secret": 1}', "run")
+    with pytest.raises(MediaUnusable, match="is not an image or a PDF document"):
+        await media.shown([ModelMessage("user", (StoredPart(text),))])
+    size = MAX_REQUEST_BYTES // 6
+    names = [await blobs.put(b"GIF89a" + bytes([one]) * size, "run") for one in range(6)]
+    with pytest.raises(MediaUnusable, match="shows 6 images and documents of more than"):
+        await media.shown([ModelMessage("user", tuple(map(StoredPart, names)))])

@@ -70,8 +70,9 @@ class CheckingProxy:
         if not known.sent.begins(sent):
             return f"{_BOUND}: an earlier message changed"
         news = "".join(sent.messages[len(known.sent.messages) :])
-        if any(text not in news for text in known.answered):
-            return f"{_BOUND}: thinking or a call of the last answer is missing"
+        lost = [text for text in known.answered if text not in news]
+        if lost:
+            return f"{_BOUND}: of the last answer, these are missing: {', '.join(lost)}"
         return None
 
 

@@ -191,7 +191,7 @@ def answered(item: Body, asked: list[str]) -> Iterator[str]:
         asked.remove(call)
     else:
         yield f"No tool call found for function call output with call_id {call}"
-    if not texts(item["output"], "input_text", "input_image"):
+    if not texts(item["output"], "input_text", "input_image", "input_file"):
         yield "output: expected a string or an array of input parts"
 
 

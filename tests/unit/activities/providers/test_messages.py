@@ -20,6 +20,7 @@ from activities.providers.message_model import (
     ModelMessage,
     OpaquePart,
     Part,
+    StoredPart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -49,7 +50,9 @@ def test_the_json_names_each_part() -> None:
     content = (
         TextPart("look"),
         ImagePart("image/png", b"\x89PNG"),
+        StoredPart("a1"),
         ToolResultPart("call_1", "21", is_error=True),
+        ToolResultPart("call_2", "", media=(StoredPart("a1"),)),
         ToolCallPart("call_2", "add", '{"a": 1}', {"gemini": {"signature": "s"}}),
         ThinkingPart("anthropic", "claude", {"signature": "s"}),
         OpaquePart("anthropic", {"type": "server_tool_use"}),
@@ -57,7 +60,9 @@ def test_the_json_names_each_part() -> None:
     assert content_to_json(content) == [
         {"type": "text", "text": "look"},
         {"type": "image", "media_type": "image/png", "data": "iVBORw=="},
+        {"type": "stored", "name": "a1"},
         {"type": "tool_result", "call_id": "call_1", "text": "21", "is_error": True},
+        {"type": "tool_result", "call_id": "call_2", "text": "", "media": [{"name": "a1"}]},
         {
             "type": "tool_call",
             "id": "call_2",
@@ -96,6 +101,7 @@ def test_no_part_is_without_a_test_of_its_json() -> None:
     assert {part.__name__ for part in get_args(Part)} == {
         "ImagePart",
         "OpaquePart",
+        "StoredPart",
         "TextPart",
         "ThinkingPart",
         "ToolCallPart",

@@ -9,6 +9,7 @@ from activities.providers.message_model import (
     ImagePart,
     ModelMessage,
     Part,
+    StoredPart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -100,6 +101,10 @@ def test_a_history_with_each_result_right_after_its_call_is_sent() -> None:
         (
             (ModelMessage("user", (ThinkingPart("p", "m", {}),)),),
             "message 1, of the user, has a ThinkingPart",
+        ),
+        (
+            (ModelMessage("user", (StoredPart("a"),)),),
+            "message 1 names a stored file instead of its content",
         ),
         (
             (ASKED, ModelMessage("assistant", (ImagePart("image/png", b""),)), ASKED),

@@ -1,0 +1,64 @@
+"""`Files.view`: store an image or a PDF document of the project, so that a model sees it."""
+
+from pydantic import Field, TypeAdapter
+
+from activities.contracts import FailureType
+from activities.storage.blobs import BlobsUnusable
+from activities.storage.media import MAX_MEDIA_BYTES, media_type
+from activities.workspace.skill_base import Skill, SkillContext, SkillFailure
+from activities.workspace.text_files import readable_file
+from activities.workspace.threads import finished_in_thread
+from dsl.schema_keys import KIND
+from dsl.values import Documented
+
+
+class FileViewInput(Documented):
+    """Which file."""
+
+    path: str = Field(min_length=1, max_length=4096, json_schema_extra={KIND: "path"})
+    """Relative to the workspace: PNG, JPEG, GIF, WebP or PDF."""
+
+
+class StoredFile(Documented):
+    """A reference to the stored file. A model that gets it, as a result or input, sees the file."""
+
+    stored_media: str
+    """The name of the stored bytes: their SHA-256 hash."""
+
+
+async def view_file(value: FileViewInput, context: SkillContext) -> StoredFile:
+    """Store a file.
+
+    Raises:
+        SkillRefusal: The path leads outside the project, or names a file with secrets.
+        SkillFailure: It is not an image or a PDF document, it is too large, or there is no storage.
+    """
+    data = await finished_in_thread(readable_file, context.workspace, value.path, MAX_MEDIA_BYTES)
+    if media_type(data) is None:
+        raise SkillFailure(
+            f"{value.path!r} is not a PNG, JPEG, GIF or WebP image or a PDF document"
+        )
+    if context.store is None:
+        raise SkillFailure("Files.view needs a storage, and this worker has none")
+    try:
+        return StoredFile(stored_media=await context.store(data))
+    except BlobsUnusable as error:
+        raise SkillFailure(f"{value.path!r} could not be stored: {error}", may_pass=True) from None
+
+
+VIEW = Skill[FileViewInput, StoredFile](
+    name="Files.view",
+    description="Shows an image or a PDF document of the project to a model.",
+    effect="read",
+    input=TypeAdapter(FileViewInput),
+    output=TypeAdapter(StoredFile),
+    run=view_file,
+    timeout=30.0,
+    labels=("private",),
+    errors={
+        FailureType.SKILL_REFUSED: "the path leads outside the workspace, or names a file that may "
+        "contain secrets",
+        FailureType.SKILL_FAILED: "no such file, it is not an image or a PDF document, it is over "
+        "3.7 MB, or it cannot be stored",
+    },
+)

@@ -1,0 +1,130 @@
+"""Images and PDF documents by reference: a value names the stored bytes, and a model sees them.
+
+A reference is `{"stored_media": NAME}`. It is all that contexts, results and histories hold.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import JsonValue
+
+from activities.providers.message_model import (
+    ImagePart,
+    ModelMessage,
+    Part,
+    StoredPart,
+    ToolResultPart,
+)
+from activities.storage.blobs import Blobs
+
+REFERENCE = "stored_media"
+"""The key of a reference."""
+
+MAX_MEDIA_BYTES = 3_700_000
+"""Of one image or document: vendors take 5 MB of base64."""
+
+MAX_REQUEST_BYTES = 20_000_000
+"""Of all images and documents of one request."""
+
+_NAME = re.compile(r"[0-9a-f]{64}")
+_MAX_DEPTH = 20
+_BEGINNINGS = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+    b"%PDF-": "application/pdf",
+}
+
+
+class MediaUnusable(Exception):
+    """A reference names what no model can see, or there is too much of it."""
+
+
+def media_type(data: bytes) -> str | None:
+    """Return the media type that the first bytes prove; None for all that models cannot see."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((name for begin, name in _BEGINNINGS.items() if data.startswith(begin)), None)
+
+
+def references(value: JsonValue) -> tuple[StoredPart, ...]:
+    """Return what a value refers to, each once, in its order."""
+    return tuple(dict.fromkeys(_found(value, _MAX_DEPTH)))
+
+
+def _found(value: JsonValue, depth: int) -> Iterator[StoredPart]:
+    match value:
+        case {"stored_media": str(name), **rest} if not rest and _NAME.fullmatch(name):
+            yield StoredPart(name)
+        case dict() if depth:
+            for item in value.values():
+                yield from _found(item, depth - 1)
+        case list() if depth:
+            for item in value:
+                yield from _found(item, depth - 1)
+        case _:
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMedia:
+    """The images and documents that a run may show to models."""
+
+    blobs: Blobs
+    within: str
+    """The run."""
+
+    async def shown(self, messages: Sequence[ModelMessage]) -> tuple[ModelMessage, ...]:
+        """Return the messages with contents instead of references.
+
+        Raises:
+            MediaUnusable: A stored value is not an image or a PDF document, or all are too large.
+            BlobMissing: A stored value is missing.
+            BlobsUnusable: The storage cannot be reached.
+        """
+        found: dict[StoredPart, ImagePart] = {}
+        for message in messages:
+            for part in _stored(message.content):
+                if part not in found:
+                    found[part] = await self._content(part)
+        if sum(len(one.data) for one in found.values()) > MAX_REQUEST_BYTES:
+            raise MediaUnusable(
+                f"the conversation shows {len(found)} images and documents of more than "
+                f"{MAX_REQUEST_BYTES} bytes together; show fewer of them"
+            )
+        if not found:
+            return tuple(messages)
+        return tuple(
+            replace(one, content=tuple(_with(part, found) for part in one.content))
+            for one in messages
+        )
+
+    async def _content(self, part: StoredPart) -> ImagePart:
+        data = await self.blobs.get(part.name, self.within)
+        kind = media_type(data)
+        if kind is None or len(data) > MAX_MEDIA_BYTES:
+            raise MediaUnusable(
+                f"the stored value {part.name[:12]} is not an image or a PDF document of at most "
+                f"{MAX_MEDIA_BYTES} bytes; only what `Files.view` stored can be shown"
+            )
+        return ImagePart(kind, data)
+
+
+def _stored(content: Sequence[Part]) -> Iterator[StoredPart]:
+    for part in content:
+        for one in part.media if isinstance(part, ToolResultPart) else (part,):
+            if isinstance(one, StoredPart):
+                yield one
+
+
+def _with(part: Part, found: dict[StoredPart, ImagePart]) -> Part:
+    match part:
+        case StoredPart():
+            return found[part]
+        case ToolResultPart(media=media) if media:
+            shown = (found[one] if isinstance(one, StoredPart) else one for one in media)
+            return replace(part, media=tuple(shown))
+        case _:
+            return part

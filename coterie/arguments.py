@@ -231,10 +231,23 @@ def read_value(settings: Settings, option: str, given: str) -> JsonValue:
     text = given
     if given.startswith("@"):
         text = read_text(settings.cwd / given[1:], given[1:])
+    return json_value(option, text)
+
+
+def json_value(name: str, text: str) -> JsonValue:
+    """Parse a JSON value that a person wrote.
+
+    Args:
+        name: What it is, for the message.
+        text: Its text.
+
+    Raises:
+        CommandError: It is not JSON.
+    """
     try:
         value: JsonValue = json.loads(text, parse_constant=_no_number)
     except ValueError as error:
-        raise CommandError(f"{option} is not JSON ({error})") from None
+        raise CommandError(f"{name} is not JSON ({error})") from None
     return value
 
 

@@ -1,13 +1,13 @@
 """Commands that pause and resume a run, change its context, and stop it."""
 
-from datetime import timedelta
 from typing import Literal
 
 from temporalio.client import (
     WorkflowExecutionStatus,
 )
 
-from coterie.failures import CommandError, ExitCode
+from coterie.control.run_signals import send_cancel, send_control
+from coterie.failures import ExitCode
 from coterie.rendering.request_text import decision_text
 from coterie.rendering.run_text import end_text
 from coterie.runs.call_errors import has_ended
@@ -16,23 +16,15 @@ from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.values import Json
-from workflows.core.messages import AmendInput, Control, RedirectInput, SkipInput
-
-_ANSWER_SECONDS = timedelta(seconds=10)
+from workflows.core.messages import AmendInput, RedirectInput, SkipInput
 
 
 async def control(
     settings: Settings, id: str, what: Literal["pause", "resume"], by: str, why: str
 ) -> ExitCode:
     """Signal the run; `coterie status` shows the effect."""
-    run = Run((await open_connection(settings)).client, id)
-    described = (await run.describe()).raw_description
-    if what == "pause" and described.workflow_extended_info.cancel_requested:
-        raise CommandError(
-            f"run {id!r} is being cancelled; its cleanup cannot be paused",
-            ExitCode.RUN_FAILED,
-        )
-    await run.signal(what, Control(by=by, why=why))
+    run = await _known(settings, id)
+    await send_control(run, what, by, why)
     say(f"{id}: {what} requested by {by}")
     return ExitCode.DONE
 
@@ -66,7 +58,7 @@ async def cancel(settings: Settings, id: str, by: str, why: str) -> ExitCode:
     description = await run.describe()
     if description.status != WorkflowExecutionStatus.RUNNING:
         raise has_ended(id)
-    await run.cancel(f"by {by}: {why}" if why else f"by {by}")
+    await send_cancel(run, by, why)
     note(f"{id} is cancelled; waiting for its cleanup (Ctrl-C stops only the waiting)")
     say(end_text(id, await run.end()))
     return ExitCode.DONE

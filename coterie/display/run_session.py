@@ -1,7 +1,7 @@
 """Serve and watch a run in one process: its own worker, and supervision of the server."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from coterie.display.discovery_notes import DiscoveryNotes
 from coterie.display.follower import Watch
 from coterie.display.live import LiveView
 from coterie.display.plain_view import PlainView, ProgressView
+from coterie.display.screens import OpenScreen, ScreenHandling, ScreenLeft
 from coterie.display.written_decisions import WrittenDecision
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
@@ -42,6 +43,7 @@ async def serve_and_watch(
     *,
     interactive: bool,
     verbose: bool = False,
+    opened: OpenScreen | None = None,
 ) -> ExitCode:
     """Serve the run until it ends, then print a summary.
 
@@ -52,6 +54,7 @@ async def serve_and_watch(
         written: Written decisions.
         interactive: A person can be asked.
         verbose: Print every event.
+        opened: Makes the screen; None to print lines.
     """
     to_file(settings)
     while True:
@@ -64,6 +67,7 @@ async def serve_and_watch(
                 written,
                 interactive=interactive,
                 verbose=verbose,
+                opened=opened,
             )
         except ServerMoved as moved:
             note(f"{moved}; the run continues there")
@@ -79,6 +83,7 @@ async def _serve_at(
     *,
     interactive: bool,
     verbose: bool,
+    opened: OpenScreen | None,
 ) -> ExitCode:
     async with working(
         connection.client,
@@ -90,12 +95,22 @@ async def _serve_at(
     ):
         run = await _begun(settings, connection, record, begin)
         _announce(run, connection)
-        view = _view(run, settings, record, interactive=interactive, verbose=verbose)
-        decider = Decider(run, view, written, interactive=interactive)
-        watch = Watch(run, view, decider, DiscoveryNotes(record.trusted.providers))
+        found = DiscoveryNotes(record.trusted.providers)
+        screen = None if opened is None else opened(run, Path(record.trusted.workspace))
+        view: ProgressView
+        if screen is None:
+            view = _view(run, settings, record, interactive=interactive, verbose=verbose)
+            decider = Decider(run, view, written, interactive=interactive)
+            watching = Watch(run, view, decider, found).until_end()
+        else:
+            view = screen
+            handling = ScreenHandling(
+                Decider(run, view, written, interactive=False), screen, written
+            )
+            watching = screen.until_left(Watch(run, view, handling, found).until_end())
         try:
-            end = await _watched(watch, view, connection.embedded)
-        except asyncio.CancelledError:
+            end = await _watched(watching, view, connection.embedded)
+        except (asyncio.CancelledError, ScreenLeft):
             view.close()
             note(
                 f"\nfinishing calls in progress, {_GRACE.seconds} s at most; Ctrl-C again to stop "
@@ -145,9 +160,11 @@ def _view(
     )
 
 
-async def _watched(watch: Watch, view: ProgressView, embedded: Embedded | None) -> RunEnd:
+async def _watched(
+    end: Coroutine[object, object, RunEnd], view: ProgressView, embedded: Embedded | None
+) -> RunEnd:
     """Watch the run, and restart an embedded server that dies."""
-    watching = asyncio.create_task(watch.until_end())
+    watching = asyncio.create_task(end)
     supervising = asyncio.create_task(_supervised(view, embedded))
     try:
         await asyncio.wait({watching, supervising}, return_when=asyncio.FIRST_COMPLETED)

@@ -13,6 +13,7 @@ from coterie.display.events_view import EventsView, event_lines
 from coterie.display.follower import Watch
 from coterie.display.live import LiveView
 from coterie.display.plain_view import PlainView, ProgressView
+from coterie.display.screens import OpenScreen, ScreenLeft
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.trace import traced
 from coterie.logs import quietly
@@ -39,11 +40,7 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
     quietly(settings)
     connection = await open_connection(settings)
     run = Run(connection.client, id)
-    description = await run.describe()
-    if description.workflow_type != WORKFLOW:
-        raise CommandError(
-            f"{id!r} is not a run of a team, but a workflow {description.workflow_type!r}"
-        )
+    description = await _team_run(run)
     ui = connection.ui_of(id)
     note(f"run {id}" + (f"  {ui}" if ui else ""))
     if description.status != WorkflowExecutionStatus.RUNNING:
@@ -63,6 +60,44 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
     return await _print_summary(settings, run, end, printed, after=_last(watch.trail))
 
 
+async def watch_screen(settings: Settings, id: str, opened: OpenScreen) -> ExitCode:
+    """Show a run in the whole terminal until the person leaves, then show how it ended.
+
+    Args:
+        settings: Environment of the command.
+        id: Id of the run.
+        opened: Makes the screen.
+    """
+    quietly(settings)
+    connection = await open_connection(settings)
+    run = Run(connection.client, id)
+    if (await _team_run(run)).status != WorkflowExecutionStatus.RUNNING:
+        note(f"run {id} has ended, so there is nothing to steer")
+        return await _print_summary(settings, run, await run.end(), None)
+    screen = opened(run, None)
+    watch = Watch(run, screen, screen.requests)
+    try:
+        end = await screen.until_left(watch.until_end())
+    except ScreenLeft:
+        note(f"the run continues; watch it again: coterie watch {id} --ui")
+        return ExitCode.INTERRUPTED
+    return await _print_summary(settings, run, end, None)
+
+
+async def _team_run(run: Run) -> WorkflowExecutionDescription:
+    """Return the server's description of a run.
+
+    Raises:
+        CommandError: It is another kind of workflow.
+    """
+    description = await run.describe()
+    if description.workflow_type != WORKFLOW:
+        raise CommandError(
+            f"{run.id!r} is not a run of a team, but a workflow {description.workflow_type!r}"
+        )
+    return description
+
+
 async def watch_events(settings: Settings, id: str) -> ExitCode:
     """Print the named events of a run until its end, and nothing else.
 
@@ -73,11 +108,7 @@ async def watch_events(settings: Settings, id: str) -> ExitCode:
     quietly(settings)
     connection = await open_connection(settings)
     run = Run(connection.client, id)
-    description = await run.describe()
-    if description.workflow_type != WORKFLOW:
-        raise CommandError(
-            f"{id!r} is not a run of a team, but a workflow {description.workflow_type!r}"
-        )
+    description = await _team_run(run)
     watched: list[TrailEntry] = []
     if description.status == WorkflowExecutionStatus.RUNNING:
         view = EventsView()

@@ -18,7 +18,12 @@ _MAX_LINE_LENGTH = 200
 
 
 def panel_lines(
-    run: str, request: Pending, width: int, workspace: Path | None
+    run: str,
+    request: Pending,
+    width: int,
+    workspace: Path | None,
+    *,
+    max_lines: int | None = _MAX_LINES,
 ) -> list[ProgressLine]:
     """Return the lines inside the panel, wrapped at words with hanging indents.
 
@@ -27,6 +32,7 @@ def panel_lines(
         request: The waiting request.
         width: Inner width of the panel, in cells.
         workspace: Folder of the files that it would change; None if it is elsewhere.
+        max_lines: Of the question and its subject; None for all.
     """
     changes, rest = split_changes(request.show)
     lines = [ProgressLine(line, "bold") for line in wrapped(request.prompt, width, "")]
@@ -37,10 +43,10 @@ def panel_lines(
         lines.append(ProgressLine(""))
         diff = (one_line(line) for line in diff_lines(changes, workspace))
         lines += [ProgressLine(line, style_of(line)) for line in diff]
-    if len(lines) > _MAX_LINES:
-        more = len(lines) - _MAX_LINES
+    if max_lines is not None and len(lines) > max_lines:
+        more = len(lines) - max_lines
         more_lines = f"... {more} more lines: coterie show {run} '{request.id}'"
-        lines = [*lines[:_MAX_LINES], ProgressLine(more_lines, "dim")]
+        lines = [*lines[:max_lines], ProgressLine(more_lines, "dim")]
     return [
         *lines,
         ProgressLine(""),

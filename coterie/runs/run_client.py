@@ -32,9 +32,16 @@ from coterie.failures import AT_LIMIT, CommandError, ExitCode
 from coterie.runs.call_errors import UpdateName, call_error, update_error, waits_its_turn
 from coterie.storage.histories import whole
 from dsl.model.outcomes import Failure
-from workflows.core.messages import AmendInput, DecideInput, RedirectInput, RetryInput, SkipInput
+from workflows.core.messages import (
+    AmendInput,
+    DecideInput,
+    RedirectInput,
+    RetryInput,
+    SkipInput,
+    StateAsked,
+)
 from workflows.core.requests import NOT_YET, Decision, Pending, RequestView
-from workflows.core.views import CostReport, RunStatus, TeamResult, TrailEntry, TrailPage
+from workflows.core.views import CostReport, RunStatus, StateView, TeamResult, TrailEntry, TrailPage
 
 _ANSWER_SECONDS = timedelta(seconds=8)
 """Timeout of a query or a decision: a live worker answers in a fraction of it."""
@@ -80,6 +87,11 @@ class Run:
         except RPCError as error:
             raise call_error(self.id, error) from None
 
+    async def is_being_cancelled(self) -> bool:
+        """Return whether somebody has cancelled the run; needs no worker."""
+        described = (await self.describe()).raw_description
+        return described.workflow_extended_info.cancel_requested
+
     async def began(self, latest: WorkflowExecutionDescription) -> datetime:
         """Return the start time; for a run that continued as new, of its first part.
 
@@ -120,6 +132,10 @@ class Run:
             if not page.more:
                 return entries
             since = page.entries[-1].number
+
+    async def state(self, path: str) -> StateView:
+        """Query a part of what the run remembers, such as `context.goal`."""
+        return await self._query("state", StateView, StateAsked(path=path))
 
     async def decide(self, asked: DecideInput) -> Decision:
         """Decide a request.

@@ -30,6 +30,7 @@ LOADERS = {
     ("coterie", "activities.providers.provider"),
     ("coterie", "coterie.agents.team_program"),
     ("coterie.commands.operations.serve", "coterie.mcp_server.stdio_protocol"),
+    ("coterie.commands.screen_option", "coterie.ui.run_screen"),
     ("coterie.documents.tool_packages", "coterie.documents.tool_discovery"),
     ("coterie.executions.execution_repository", "coterie.executions.execution_table"),
     ("coterie.inspection.recorded_requests", "coterie.replay.rebuilt_run"),

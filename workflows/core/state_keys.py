@@ -187,6 +187,11 @@ class StepKey(str):
         return StepKey(f"{self}/{INPUT}")
 
     @property
+    def asks_for_input(self) -> bool:
+        """Whether this is the key of a request for what a tool asks."""
+        return self.endswith(f"/{INPUT}")
+
+    @property
     def skipped(self) -> "StepKey":
         """The key of a decision that skips this step while no request waits."""
         return StepKey(f"{self}/{_SKIPPED}")

@@ -7,6 +7,7 @@ from typing import Literal, assert_never, get_args
 
 from coterie.arguments import add_model, name_given, read_context
 from coterie.commands.runs.run import run as run_team
+from coterie.commands.screen_option import add_screen
 from coterie.documents.compilation import compile_target
 from coterie.failures import CommandError, ExitCode
 from coterie.runs.workflow_templates import (
@@ -62,6 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--verbose", action="store_true", help="print every event of the run with its reason"
     )
     parser.add_argument("--workspace", metavar="DIR", help="the folder that skills may touch")
+    add_screen(parser)
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:

@@ -5,8 +5,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from coterie.arguments import add_context, add_model, print_warnings, read_context
+from coterie.commands.screen_option import add_screen, chosen_screen
 from coterie.display.asked_inputs import ask_inputs
 from coterie.display.run_session import serve_and_watch
+from coterie.display.screens import OpenScreen, ScreenLeft
 from coterie.display.written_decisions import WrittenDecision, read_decisions
 from coterie.documents.compilation import compile_target, startable
 from coterie.documents.worker_trust import key_names, missing_keys
@@ -40,16 +42,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--verbose", action="store_true", help="print every event of the run with its reason"
     )
     parser.add_argument("--workspace", metavar="DIR", help="the folder that skills may touch")
+    add_screen(parser)
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Start or resume a run, and stay with it to its end."""
+    opened = chosen_screen(args, settings)
     written = _written(args, settings)
     if args.resume is not None:
         _refuse_beside_resume(args)
         record = find(settings, args.resume or None)
         _refuse_without_keys(missing_keys(record.keys, settings))
-        return _serve(settings, record, None, written, verbose=args.verbose)
+        return _serve(settings, record, None, written, verbose=args.verbose, opened=opened)
     if args.target is None:
         raise CommandError("name a team or a file, or resume a run: coterie run --resume")
     document = compile_target(settings, args.target, model=args.model, workspace=args.workspace)
@@ -62,7 +66,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         context = ask_inputs(declared, context)
     plan = startable(document.compiled, context).plan
     record = new_record(settings, args.id, plan.name, document.trusted, keys)
-    return _serve(settings, record, (plan, context), written, verbose=args.verbose)
+    return _serve(settings, record, (plan, context), written, verbose=args.verbose, opened=opened)
 
 
 def _written(args: Namespace, settings: Settings) -> tuple[WrittenDecision, ...]:
@@ -95,6 +99,7 @@ def _serve(
     written: Sequence[WrittenDecision],
     *,
     verbose: bool,
+    opened: OpenScreen | None,
 ) -> ExitCode:
     interactive = is_interactive()
     if not interactive and sys.stdin is not None and not written:
@@ -102,9 +107,15 @@ def _serve(
     try:
         return run_async(
             serve_and_watch(
-                settings, record, begin, written, interactive=interactive, verbose=verbose
+                settings,
+                record,
+                begin,
+                written,
+                interactive=interactive,
+                verbose=verbose,
+                opened=opened,
             )
         )
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, ScreenLeft):
         note(f"\nrun {record.id} is not finished; resume it: coterie run --resume {record.id}")
         return ExitCode.INTERRUPTED

@@ -1,0 +1,74 @@
+"""The door to the terminal UI, which this shelf does not know: it needs the extra `ui`."""
+
+from collections.abc import Awaitable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from coterie.display.follower import RequestHandling
+from coterie.display.plain_view import ProgressView
+from coterie.display.written_decisions import WrittenDecision, decisions_for
+from coterie.runs.run_client import Run, RunEnd
+from workflows.core.requests import Pending
+
+
+class ScreenLeft(Exception):
+    """The person left the screen before the run ended."""
+
+
+class Screen(ProgressView, Protocol):
+    """A view that fills the terminal, and from which a person decides."""
+
+    @property
+    def requests(self) -> RequestHandling:
+        """What handles the requests that the watcher finds."""
+        ...
+
+    async def until_left(self, end: Awaitable[RunEnd]) -> RunEnd:
+        """Show the run until the person leaves, and return its end.
+
+        Args:
+            end: Watches the run to its end.
+
+        Raises:
+            ScreenLeft: The person left before the end.
+        """
+        ...
+
+
+class OpenScreen(Protocol):
+    """Makes the screen of a run."""
+
+    def __call__(self, run: Run, workspace: Path | None) -> Screen:
+        """Return the screen of a run, whose files are in a folder; None if it is elsewhere."""
+        ...
+
+
+class ScreenHandling:
+    """Leaves what no written decision matches to the screen."""
+
+    def __init__(
+        self, decider: RequestHandling, screen: Screen, written: Sequence[WrittenDecision]
+    ) -> None:
+        """Combine the two.
+
+        Args:
+            decider: Applies the written decisions.
+            screen: Where a person decides the rest.
+            written: The written decisions.
+        """
+        self._decider = decider
+        self._screen = screen
+        self._written = written
+
+    async def consider(self, pending: Sequence[Pending]) -> None:
+        """Apply written decisions, then let the screen act."""
+        await self._decider.consider([one for one in pending if self._is_written(one)])
+        await self._screen.requests.consider([one for one in pending if not self._is_written(one)])
+
+    async def close(self) -> None:
+        """Stop both."""
+        await self._decider.close()
+        await self._screen.requests.close()
+
+    def _is_written(self, request: Pending) -> bool:
+        return bool(decisions_for(request.id, self._written))

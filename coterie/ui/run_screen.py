@@ -1,0 +1,125 @@
+"""Connect the screen of a run to the reports of its watcher."""
+
+import asyncio
+from collections.abc import Awaitable, Generator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from coterie.arguments import login_name
+from coterie.display.plain_view import RunNews
+from coterie.display.screens import ScreenLeft
+from coterie.failures import CommandError
+from coterie.runs.live_texts import LiveAnswer
+from coterie.runs.progress import Progress
+from coterie.runs.run_client import Run, RunEnd
+from coterie.ui.observed_run import ObservedRun
+from coterie.ui.run_app import RunApp
+from coterie.ui.steering import Steering
+from workflows.core.requests import Pending
+
+
+class RunScreen:
+    """Shows a run in the whole terminal; what the watcher reports and the person decides."""
+
+    def __init__(self, run: Run, workspace: Path | None) -> None:
+        """Prepare the screen; it opens with `until_left`.
+
+        Args:
+            run: The run.
+            workspace: Folder of the files that the run changes; None if it is elsewhere.
+        """
+        self._seen = ObservedRun(run.id, datetime.now(UTC))
+        steering = Steering(run, login_name(), self.say)
+        self.requests = ScreenRequests(run, self._seen, steering)
+        """Handles the requests that the watcher finds."""
+        self.app = RunApp(self._seen, steering, workspace)
+
+    @property
+    def rows(self) -> Progress:
+        """Visits and tasks seen so far."""
+        return self._seen.rows
+
+    def progress(self, news: RunNews) -> None:
+        """Take the run's state and the new events."""
+        self._seen.take(news)
+        self.app.changed()
+
+    def writing(self, answers: Sequence[LiveAnswer]) -> None:
+        """Take the answers that models are writing now."""
+        self._seen.take_answers(answers)
+        self.app.changed()
+
+    def show(self, request: Pending) -> None:
+        """Do nothing: the screen shows every request that waits."""
+
+    def say(self, text: str) -> None:
+        """Show a message."""
+        self.app.tell(text)
+
+    @contextmanager
+    def suspended(self) -> Generator[None]:
+        """Do nothing: the screen asks by itself."""
+        yield
+
+    def close(self) -> None:
+        """Do nothing: the screen closes when the person leaves."""
+
+    async def until_left(self, end: Awaitable[RunEnd]) -> RunEnd:
+        """Show the run until the person leaves, and return its end.
+
+        Raises:
+            ScreenLeft: The person left before the end.
+        """
+        watching = asyncio.ensure_future(end)
+        showing = asyncio.create_task(self.app.run_async())
+        try:
+            await asyncio.wait({watching, showing}, return_when=asyncio.FIRST_COMPLETED)
+            if watching.done() and not showing.done():
+                if watching.exception() is None:
+                    self._seen.take_end(watching.result(), datetime.now(UTC))
+                    self.say("the run has ended; q closes the screen")
+                else:
+                    self.app.exit()
+            await showing
+            if self.app.failure is not None:
+                raise self.app.failure
+            if not watching.done():
+                raise ScreenLeft
+            return watching.result()
+        finally:
+            if not showing.done():
+                self.app.exit()
+                await asyncio.wait([showing])
+            watching.cancel()
+            await asyncio.wait([watching])
+
+
+class ScreenRequests:
+    """Handles the requests that wait: by `auto`, else by what the person presses."""
+
+    def __init__(self, run: Run, seen: ObservedRun, steering: Steering) -> None:
+        self._run = run
+        self._seen = seen
+        self._steering = steering
+        self._introduced = False
+
+    async def consider(self, pending: Sequence[Pending]) -> None:
+        """Approve what waits, if the person said so."""
+        if not self._introduced:
+            self._introduced = True
+            await self._introduce()
+        await self._steering.consider(pending)
+
+    async def close(self) -> None:
+        """Do nothing: the screen withdraws its dialogs itself."""
+
+    async def _introduce(self) -> None:
+        """Learn what the run is for, and since when."""
+        try:
+            self._seen.began = await self._run.began(await self._run.describe())
+            goal = (await self._run.state("context.goal")).value
+        except CommandError:
+            return  # it has no goal, or does not answer
+        if isinstance(goal, str):
+            self._seen.goal = goal

@@ -72,7 +72,10 @@ def action_lines(seen: ObservedRun, width: int, now: datetime) -> list[ProgressL
         return [ProgressLine("Nothing: the run has ended.", "dim")]
     doing = () if seen.status is None else seen.status.doing
     asked = {StepKey.of_request(request.id) for request in seen.pending}
-    lines = [_action(one, asked, now) for one in innermost(doing)]
+    lines: list[ProgressLine] = []
+    for one in innermost(doing):
+        text, style = _action(one, asked, now)
+        lines += [ProgressLine(line, style) for line in wrapped(text, width, "", "  ")]
     for retry in seen.retries:
         said = wrapped(retry.describe(now), width, "↻ ", "  ")[:_MAX_RETRY_LINES]
         lines += [ProgressLine(line, "yellow") for line in said]
@@ -121,16 +124,17 @@ def _state(seen: ObservedRun, status: RunStatus) -> tuple[str, str]:
     return status.state, "cyan" if status.state == "running" else "yellow"
 
 
-def _action(one: Activity, asked: Set[StepKey], now: datetime) -> ProgressLine:
+def _action(one: Activity, asked: Set[StepKey], now: datetime) -> tuple[str, str]:
+    """Return what is done, and the style of it."""
     key = StepKey(one.step)
     since = duration(max(0.0, (now - datetime.fromisoformat(one.since)).total_seconds()))
     if not asked.isdisjoint((key, key.failed, key.input)):
-        return ProgressLine(f"? {one_line(key)} waits for a decision, {since}", "yellow")
+        return f"? {one_line(key)} waits for a decision, {since}", "yellow"
     if key.is_model_call:
         tool = key.without_model_calls().rpartition("/")[2]
-        return ProgressLine(f"• calls {one_line(tool)}  {since}  ({one_line(key)})", "cyan")
+        return f"• calls {one_line(tool)}  {since}  ({one_line(key)})", "cyan"
     turn = "" if one.turn is None else f"  turn {one.turn + 1}"
-    return ProgressLine(f"• {one_line(key)}{turn}  {since}", "cyan")
+    return f"• {one_line(key)}{turn}  {since}", "cyan"
 
 
 def _budget(use: BudgetUse, width: int) -> Iterator[ProgressLine]:

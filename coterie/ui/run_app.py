@@ -26,6 +26,7 @@ from workflows.core.requests import Pending
 
 _MAX_MESSAGES = 50
 _SECOND = 1.0
+_PANES = 7
 _WIDE = 110
 """Cells from which the panes stand side by side."""
 _TALL = 34
@@ -86,7 +87,8 @@ class RunApp(App[None]):
 
     def on_mount(self) -> None:
         """Draw what is known, and let the durations pass."""
-        self.query_one("#tree", TreePane).focus()
+        if self._is_drawable:
+            self.query_one("#tree", TreePane).focus()
         self.set_interval(_SECOND, self.redraw)
         self.call_after_refresh(self.redraw)
 
@@ -109,7 +111,7 @@ class RunApp(App[None]):
     def redraw(self) -> None:
         """Draw every pane that has changed."""
         self._stale = False
-        if not self.screen_stack or not self.screen_stack[0].is_mounted:
+        if not self._is_drawable:
             return
         seen, now = self.seen, datetime.now(UTC)
         self.screen_stack[0].set_class(seen.request is not None, "-asks")
@@ -124,6 +126,11 @@ class RunApp(App[None]):
         self._pane("messages").scroll_end(animate=False)
         self._withdraw()
         self.refresh_bindings()
+
+    @property
+    def _is_drawable(self) -> bool:
+        """Whether the panes exist: not before they are created, and not while the screen closes."""
+        return bool(self.screen_stack) and len(self.screen_stack[0].query(LinePane)) >= _PANES
 
     @property
     def _here(self) -> DecisionDialog | None:

@@ -16,7 +16,7 @@ from coterie.arguments import json_value
 from coterie.failures import CommandError
 from coterie.rendering.progress_lines import ProgressLine
 from coterie.ui.line_pane import LinePane
-from coterie.ui.steering import Answered, EditedPayload
+from coterie.ui.steering import EditedPayload, PersonsAnswer
 from dsl.sizes import MAX_BY_LENGTH, MAX_WHY_LENGTH
 from dsl.visible import visible
 from workflows.core.requests import Pending
@@ -29,7 +29,7 @@ Lines = Callable[[int], Sequence[ProgressLine]]
 class DialogAnswer:
     """What a person entered and confirmed."""
 
-    answered: Answered
+    answered: PersonsAnswer
     payload: EditedPayload | None = None
 
 
@@ -125,7 +125,7 @@ class DecisionDialog(ModalScreen[DialogAnswer | None]):
                 self._complain(str(error))
                 return
         comment = self.query_one("#comment", Input).value.strip() if subject.asks_why else ""
-        self.dismiss(DialogAnswer(Answered(by, comment), payload))
+        self.dismiss(DialogAnswer(PersonsAnswer(by, comment), payload))
 
     def _draw(self) -> None:
         pane = self.query_one("#dialog_text", LinePane)

@@ -24,7 +24,7 @@ AUTO_COMMENT = "approved by auto"
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class PersonsAnswer:
     """What a person says to a request."""
 
     by: str
@@ -71,7 +71,7 @@ class Steering:
         self,
         request: Pending,
         decision: Literal["approve", "reject"],
-        answered: Answered,
+        answered: PersonsAnswer,
         payload: EditedPayload | None = None,
     ) -> str:
         """Approve or reject exactly what was shown."""
@@ -80,17 +80,17 @@ class Steering:
             asked = asked.model_copy(update={"payload": payload.value})
         return await _decided(request.id, self._run.decide(asked))
 
-    async def retry(self, request: Pending, answered: Answered) -> str:
+    async def retry(self, request: Pending, answered: PersonsAnswer) -> str:
         """Try a failed task again."""
         asked = RetryInput(task=request.id, by=answered.by, why=answered.comment)
         return await _decided(request.id, self._run.retry(asked))
 
-    async def skip(self, step: str, answered: Answered) -> str:
+    async def skip(self, step: str, answered: PersonsAnswer) -> str:
         """Skip a step, now or when it starts."""
         asked = SkipInput(task=step, by=answered.by, why=answered.comment)
         return await _decided(step, self._run.skip(asked))
 
-    async def pause(self, what: Literal["pause", "resume"], answered: Answered) -> str:
+    async def pause(self, what: Literal["pause", "resume"], answered: PersonsAnswer) -> str:
         """Pause or resume the run."""
         try:
             await send_control(self._run, what, answered.by, answered.comment)
@@ -98,7 +98,7 @@ class Steering:
             return f"{what}: {error}"
         return f"{what} requested by {answered.by}"
 
-    async def stop(self, answered: Answered) -> str:
+    async def stop(self, answered: PersonsAnswer) -> str:
         """Cancel the run; it cleans up first."""
         try:
             await send_cancel(self._run, answered.by, answered.comment)
@@ -115,7 +115,7 @@ class Steering:
             if is_among(self.by, request.approved_by):
                 continue
             self._approved.add(shown)
-            asked = _decision(request, "approve", Answered(self.by, AUTO_COMMENT))
+            asked = _decision(request, "approve", PersonsAnswer(self.by, AUTO_COMMENT))
             try:
                 self._say(decision_text(await self._run.decide(asked)))
             except Unanswered:
@@ -130,7 +130,7 @@ def can_approve_unseen(request: Pending) -> bool:
 
 
 def _decision(
-    request: Pending, decision: Literal["approve", "reject"], answered: Answered
+    request: Pending, decision: Literal["approve", "reject"], answered: PersonsAnswer
 ) -> DecideInput:
     """Return a decision about what the request shows now, and about nothing else."""
     return DecideInput(

@@ -22,7 +22,7 @@ INPUTS = {
     "agent_loop": {
         "goal": True,
         **dict.fromkeys(("workflow", "details", "planning", "reflection"), False),
-        **dict.fromkeys(("max_iterations", "task_retries", "state"), False),
+        **dict.fromkeys(("max_iterations", "task_retries", "state", "planned"), False),
         **dict.fromkeys(("thought_history", "action_history", "learnings", "reflections"), False),
     },
     "coordinator": {

@@ -168,6 +168,17 @@ class AgentResponse(Frozen):
     """Part of the usage has no price, so `cost` is incomplete."""
     seconds: float = 0.0
     """Working time of the attempts, without the waits between them."""
+    cut_off: int = 0
+    """Model calls of lost attempts, in the usage and the cost with an estimate of their input."""
+
+
+class OpenModelCall(Frozen):
+    """A model call in progress, and what it costs at least if nobody gets its answer."""
+
+    input_tokens: int = 0
+    """An estimate."""
+    cost: float | None = None
+    """US dollars of the input; None while no price is known."""
 
 
 class Spent(Frozen):
@@ -177,6 +188,24 @@ class Spent(Frozen):
     cost: float | None = None
     unpriced: bool = False
     seconds: float = 0.0
+    cut_off: int = 0
+    """Model calls whose answer nobody got, counted with an estimate of their input."""
+    open: tuple[OpenModelCall, ...] = ()
+    """The model calls in progress."""
+
+    def closed(self) -> "Spent":
+        """Return the usage of an attempt that was lost: its open model calls are paid, too."""
+        if not self.open:
+            return self
+        usage = TokenUsage(input_tokens=sum(one.input_tokens for one in self.open))
+        costs = [one.cost for one in self.open if one.cost is not None]
+        return Spent(
+            usage=usage if self.usage is None else self.usage + usage,
+            cost=sum(costs, self.cost or 0.0) if costs else self.cost,
+            unpriced=self.unpriced or len(costs) < len(self.open),
+            seconds=self.seconds,
+            cut_off=self.cut_off + len(self.open),
+        )
 
 
 class LiveTail(Frozen):

@@ -2,12 +2,14 @@
 
 The meter sits between an agent and its providers, so it also counts what an agent does not report.
 Temporal passes the details of the last heartbeat to the next attempt, so the usage of a failed
-attempt is not lost.
+attempt is not lost. A heartbeat also names the model calls in progress: if the worker is lost, the
+vendor bills them all the same, so the next attempt counts an estimate of their input.
 """
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from typing import Self, cast
 
 from pydantic import JsonValue, ValidationError
@@ -17,8 +19,16 @@ from temporalio.exceptions import ApplicationError
 from activities.agents.agent_base import ProviderAccess
 from activities.attempts import check_attempt
 from activities.call_prices import Pricing
-from activities.contracts import WORKER_STOPPED, AgentResponse, Spent, TokenUsage
+from activities.contracts import (
+    MAX_HEARTBEAT_DELAY,
+    WORKER_STOPPED,
+    AgentResponse,
+    OpenModelCall,
+    Spent,
+    TokenUsage,
+)
 from activities.live_text import LiveText
+from activities.providers.input_estimate import estimated_input
 from activities.providers.provider import Completion, ModelProvider, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
 from dsl.model.price import FREE, Price
@@ -43,6 +53,8 @@ class Meter:
         self._usage = earlier.usage
         self._cost = earlier.cost
         self._unpriced = earlier.unpriced
+        self._cut_off = earlier.cut_off
+        self._in_progress: dict[object, OpenModelCall] = {}
         self._earlier = earlier.seconds
         self._clock = clock
         self._began = clock()
@@ -67,7 +79,12 @@ class Meter:
     def spent(self) -> Spent:
         """The whole usage."""
         return Spent(
-            usage=self._usage, cost=self._cost, unpriced=self._unpriced, seconds=self.seconds
+            usage=self._usage,
+            cost=self._cost,
+            unpriced=self._unpriced,
+            seconds=self.seconds,
+            cut_off=self._cut_off,
+            open=tuple(self._in_progress.values()),
         )
 
     def details(self) -> tuple[Json, ...]:
@@ -120,6 +137,35 @@ class Meter:
             "the worker stopped during this call", *self.hand_on(), type=WORKER_STOPPED
         )
 
+    @asynccontextmanager
+    async def in_progress(self, provider: str, request: ModelRequest) -> AsyncGenerator[None]:
+        """Report a model call while it runs, and after it if its answer did not arrive."""
+        call = object()
+        tokens = estimated_input(request)
+        self._in_progress[call] = OpenModelCall(input_tokens=tokens)
+        reporting = asyncio.create_task(self._report_open(call, provider, request.model, tokens))
+        try:
+            yield
+        except asyncio.CancelledError:
+            reporting.cancel()
+            raise  # the call stays open: it is paid, and nobody will know how much it used
+        except BaseException:
+            self._close(call, reporting)
+            raise
+        self._close(call, reporting)
+
+    def _close(self, call: object, reporting: "asyncio.Task[None]") -> None:
+        reporting.cancel()
+        del self._in_progress[call]
+
+    async def _report_open(self, call: object, provider: str, model: str, tokens: int) -> None:
+        """Send a heartbeat with the open call and its price, unless it ends at once."""
+        await asyncio.sleep(MAX_HEARTBEAT_DELAY.total_seconds())
+        cost = await self._priced(provider, model, TokenUsage(input_tokens=tokens))
+        self._in_progress[call] = OpenModelCall(input_tokens=tokens, cost=cost)
+        if activity.in_activity():
+            self.beat()
+
     async def take(
         self, provider: str, model: str, usage: TokenUsage, seconds: float | None = None
     ) -> None:
@@ -166,6 +212,7 @@ class Meter:
                 # without any cost it is obvious that the call has no price
                 "unpriced": self._unpriced and self._cost is not None,
                 "seconds": seconds,
+                "cut_off": self._cut_off,
             }
         )
 
@@ -178,7 +225,7 @@ def _handed_on() -> Spent | None:
     if not details:
         return None
     try:
-        return Spent.model_validate(details[0])
+        return Spent.model_validate(details[0]).closed()
     except ValidationError:
         return None  # from another version of this worker
 
@@ -218,7 +265,8 @@ class _MeteredProvider:
     async def complete(self, request: ModelRequest) -> Completion:
         await check_attempt()
         try:
-            completion = await self._provider.complete(request)
+            async with self._meter.in_progress(self._name, request):
+                completion = await self._provider.complete(request)
         except ProviderFailure as failure:
             if failure.usage is not None:
                 await self._meter.take(self._name, request.model, failure.usage)

@@ -190,7 +190,8 @@ class Tally:
     untold: int = 0
     """Turns of agents that do not report their usage."""
     cut_off: int = 0
-    """Turns that were left while they ran: their input is estimated."""
+    """Model calls that were left while they ran, or lost with their worker: their input is
+    estimated."""
     largest_call: Annotated[int, Field(exclude=True)] = 0
     """Tokens in and out of the largest call, since the run last continued as new."""
     seconds: float = 0.0

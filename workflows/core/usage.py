@@ -50,6 +50,7 @@ def used(state: RunState, place: Location, tally: Tally, what: AgentResponse | S
     """Add what a model call used, over all its attempts."""
     usage = what.usage
     tally.seconds += what.seconds
+    tally.cut_off += what.cut_off
     if usage is None:
         tally.untold += isinstance(what, AgentResponse) and _asked(what)
     else:
@@ -90,6 +91,7 @@ def together(cut: Spent, what: Used) -> Used:
             "cost": sum(costs) if costs else None,
             "unpriced": unpriced and bool(costs),
             "seconds": seconds,
+            "cut_off": cut.cut_off + what.cut_off,
         }
     )
 

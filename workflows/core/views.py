@@ -185,8 +185,9 @@ class CostRow(Frozen):
     untold: int = 0
     """Turns of agents that do not report their usage."""
     cut_off: int = 0
-    """Turns that were left while they ran: their input tokens are estimated, their output is not
-    counted, and no cost is known."""
+    """Model calls that were left while they ran, or lost with their worker: their input tokens are
+    estimated, and their output is not counted. A lost one costs what its input does; of one that
+    was left, no cost is known."""
     seconds: float = 0.0
     """Time that the calls worked, in total."""
 

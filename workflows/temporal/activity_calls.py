@@ -215,7 +215,7 @@ def _spent(details: Sequence[object]) -> Spent | None:
     if not details:
         return None
     try:
-        return Spent.model_validate(details[0])
+        return Spent.model_validate(details[0]).closed()
     except ValidationError:
         return None  # another failure, with details of its own
 

@@ -1,17 +1,20 @@
 """What a turn used is counted where it is used, priced where prices are known, never guessed."""
 
+import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
+from temporalio.activity import ActivityCancellationDetails
 from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
 from activities.agents.agent_base import BaseAgent
 from activities.call_prices import Pricing
-from activities.contracts import AgentResponse, FailureType, Spent, TokenUsage
+from activities.contracts import AgentResponse, FailureType, OpenModelCall, Spent, TokenUsage
 from activities.metering import Meter
 from activities.providers.message_model import ModelMessage
-from activities.providers.provider import ModelRequest, ProviderSettings
+from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
 from dsl.model.price import Price
 from dsl.values import Json
@@ -126,3 +129,70 @@ async def test_notices_stand_at_the_end_of_the_prompt() -> None:
     model = RecordingModel(answer())
     await turn(AgentActivities(model), request(changes={"notices": ("[Note: A.]", "[Note: B.]")}))
     assert model.requests[0].messages[0].text == "Go.\n\n[Note: A.]\n\n[Note: B.]"
+
+
+class Hanging:
+    """A model that never answers."""
+
+    def get(self, name: str) -> "Hanging":
+        return self
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+async def hung(*, stopped: bool = False) -> tuple[Json, ApplicationError | None]:
+    """Begin a turn whose worker is lost, or stops: the last heartbeat, and its failure."""
+    made, beats, reported = environment(), list[Json](), asyncio.Event()
+    made.info = replace(made.info, heartbeat_timeout=timedelta(seconds=60))
+
+    def beat(*details: Json) -> None:
+        beats.extend(details)
+        if details and any(one.cost for one in Spent.model_validate(details[0]).open):
+            reported.set()
+
+    made.on_heartbeat = beat
+    activities = AgentActivities(Hanging(), pricing=pricing(prices=OWN))
+    working = asyncio.create_task(made.run(activities.run_agent, request()))
+    await reported.wait()
+    if stopped:
+        made.cancel(cancellation_details=ActivityCancellationDetails(worker_shutdown=True))
+    else:
+        working.cancel()
+    [error] = await asyncio.gather(working, return_exceptions=True)
+    return beats[-1], error if isinstance(error, ApplicationError) else None
+
+
+SENT = (OpenModelCall(input_tokens=1, cost=0.001),)
+"""The turn sends "Go.", so one token."""
+
+
+async def test_a_heartbeat_names_the_model_call_in_progress_and_what_its_input_costs() -> None:
+    beat, _ = await hung()
+    assert Spent.model_validate(beat).open == SENT
+
+
+async def test_a_call_whose_worker_stops_names_the_model_call_that_it_leaves() -> None:
+    _, error = await hung(stopped=True)
+    assert error is not None
+    assert Spent.model_validate(error.details[0]).open == SENT
+
+
+async def test_the_next_attempt_pays_for_the_model_call_that_was_lost_with_its_worker() -> None:
+    made = environment()
+    beat, _ = await hung()
+    made.info = replace(made.info, heartbeat_details=[beat], attempt=2)
+    activities = AgentActivities(RecordingModel(answer()), pricing=pricing(prices=OWN))
+    response = await made.run(activities.run_agent, request())
+    assert response.usage == USAGE + TokenUsage(input_tokens=1)
+    assert (response.cost, response.cut_off) == (pytest.approx(0.17 + 0.001), 1)
+    assert not response.unpriced
+
+
+def test_a_lost_call_without_a_price_makes_the_cost_incomplete() -> None:
+    spent = Spent(usage=TokenUsage(1, 2), cost=0.5, open=(OpenModelCall(input_tokens=3),))
+    assert spent.closed() == Spent(usage=TokenUsage(4, 2), cost=0.5, unpriced=True, cut_off=1)

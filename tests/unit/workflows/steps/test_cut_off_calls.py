@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult, TokenUsage
 from dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.one_team import agent, document, work
@@ -141,3 +141,20 @@ async def test_budgets_of_tokens_and_time_pay_for_a_losing_call_and_money_is_not
     assert 1000 <= used["run.tokens"].used <= 1020
     assert used["run.working_time"].used >= 2
     assert (used["run.money"].used, used["run.money"].state) == (0, "open")
+
+
+class LosingScope(StoppingScope):
+    """Loses the worker of each model call once."""
+
+    async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
+        usage = TokenUsage(input_tokens=30, output_tokens=5)
+        response = await super().run_agent(request, call)
+        return response.model_copy(update={"usage": usage, "cost": 0.5, "cut_off": 1})
+
+
+async def test_a_model_call_that_was_lost_with_its_worker_is_counted_with_its_cost() -> None:
+    plan = work(f"- {agent('ask')}")
+    state = fresh(plan, {})
+    await run(LosingScope(plan, state, World(answer), None))
+    total = report(plan, state).total
+    assert (total.calls, total.cut_off, total.cost, total.input_tokens) == (1, 1, 0.5, 30)

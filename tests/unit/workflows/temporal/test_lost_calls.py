@@ -86,6 +86,13 @@ def test_usage_of_a_lost_call_comes_from_its_last_heartbeat(
     assert spent == Spent(usage=TokenUsage(7), seconds=2.5)
 
 
+def test_a_lost_call_pays_for_the_model_call_that_was_in_progress() -> None:
+    beat = {"usage": {"input_tokens": 7}, "cost": 0.5, "open": [{"input_tokens": 4, "cost": 0.25}]}
+    spent = lost(TimeoutType.HEARTBEAT, "read", beat).spent
+    assert spent == Spent(usage=TokenUsage(11), cost=0.75, cut_off=1)
+    assert together(Spent(cut_off=1), AgentResponse(cut_off=1)).cut_off == 2
+
+
 def test_a_call_that_is_made_again_has_used_what_the_one_before_did() -> None:
     cut = Spent(usage=TokenUsage(10, 1), cost=0.1, seconds=2.0)
     answer = AgentResponse(data="x", usage=TokenUsage(5, 2), cost=0.2, seconds=1.0)

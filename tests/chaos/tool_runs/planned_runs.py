@@ -100,6 +100,8 @@ class Plan:
     plays: tuple[Play, ...]
     runs: tuple[str, ...]
     strikes: tuple[Strike, ...]
+    seed: int = 0
+    """Of people, too."""
 
     @classmethod
     def of(cls, seed: int, kills: int) -> "Plan":
@@ -112,7 +114,7 @@ class Plan:
             rest = kills - len(strikes) if run == runs[-1] else KILLS_OF_A_RUN
             play = plays[number % len(plays)]
             strikes += _strikes(run, play, rest, chance)
-        return cls(plays, runs, tuple(strikes))
+        return cls(plays, runs, tuple(strikes), seed)
 
     def play(self, run: str) -> Play:
         """Return the play of a run, also of an undisturbed one."""

@@ -35,7 +35,7 @@ async def play_tools(
 
         ground = Ground(shop, random.Random(), number=terms.workers)
         ground.open()
-        people = People(random.Random(len(plan.strikes)), agree)
+        people = People(random.Random(plan.seed), agree)
         siege = ToolSiege(ground, people, await shop.client(), plan, terms, tell)
         await siege.lay()
         kills = [kill.target for kill in ground.kills]

@@ -15,10 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 
+from pydantic import JsonValue
 from temporalio.client import Client
 
 from bench.stage import WorkerProcess
 from coterie.replay.links import links
+from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import open_session, send_message
 from coterie.storage.wire import data_converter
@@ -58,6 +60,7 @@ _GROWTH = 1.3
 """How much larger the worker may be at the end than in the first third."""
 _MESSAGES = 2_500
 _SENDERS = 3
+_AGAIN_SECONDS = 0.5
 _MEGABYTE = 1_000_000
 _SESSION = "session"
 
@@ -95,6 +98,15 @@ class Served:
         await self.start()
 
 
+async def _reply(run: Run, number: int) -> JsonValue:
+    """Send a message until its reply comes: with the same id, it is the same message."""
+    while True:
+        try:
+            return await send_message(run, SessionInput(message=str(number)), str(number))
+        except Unanswered:
+            await asyncio.sleep(_AGAIN_SECONDS)  # its worker was killed, and another one starts
+
+
 async def talk(client: Client, served: Served, messages: int, kill_every: int) -> Figures:
     """Send all messages, and kill the worker among them as often as asked."""
     found, run = Figures(), Run(client, _SESSION)
@@ -118,7 +130,7 @@ async def talk(client: Client, served: Served, messages: int, kill_every: int) -
         while not ahead.empty():
             number = ahead.get_nowait()
             began = perf_counter()
-            reply = await send_message(run, SessionInput(message=str(number)), str(number))
+            reply = await _reply(run, number)
             found.seconds.append(perf_counter() - began)
             said, _, place = str(reply).partition(" is number ")
             assert said == str(number), f"message {number} has the reply {reply!r}"

@@ -15,6 +15,7 @@ from activities.skills.files.file_view import VIEW
 from activities.skills.files.file_writing import WRITE
 from activities.skills.functions.function_skills import FunctionSkill
 from activities.skills.knowledge.long_term_memory import SEARCH_MEMORY, STORE_MEMORY
+from activities.skills.knowledge.result_cache import GET_CACHED, PUT_CACHED
 from activities.skills.knowledge.retriever import RETRIEVE
 from activities.skills.people.ask_person import ASK
 from activities.skills.repository.git_commit import COMMIT
@@ -36,6 +37,8 @@ SKILLS: dict[str, AnySkill] = {
     "Arxiv.search": SEARCH_PAPERS,
     "AssetManager.apply_changes": APPLY_CHANGES,
     "AssetManager.process_action": PROCESS_ACTION,
+    "Cache.get": GET_CACHED,
+    "Cache.put": PUT_CACHED,
     "Calculator.evaluate": EVALUATE,
     "CommandRunner.run": RUN,
     "CommandRunner.run_once": RUN_ONCE,

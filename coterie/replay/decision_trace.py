@@ -269,6 +269,7 @@ def _facts(
         run={
             "id": run,
             "plan": plan.name,
+            "digest": plan.digest,
             "team": team,
             "visit": visit,
             "teams_run": state.teams_run,

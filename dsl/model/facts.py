@@ -45,7 +45,7 @@ RESERVED = (
 )
 """Keywords of the template language; a variable of that name could never be read."""
 
-RUN = ("id", "plan", "team", "visit", "teams_run")
+RUN = ("id", "plan", "digest", "team", "visit", "teams_run")
 """The fields of `run`."""
 
 ROUTING = ("reason", "from", "error")

@@ -111,6 +111,7 @@ class Location(NamedTuple):
             run={
                 "id": scope.run_id,
                 "plan": scope.plan.name,
+                "digest": scope.plan.digest,
                 "team": self.team,
                 "visit": self.visit,
                 "teams_run": state.teams_run,
@@ -135,6 +136,7 @@ def facts_at_end(scope: Scope, track: Track, tasks: Outcomes) -> Facts:
         run={
             "id": scope.run_id,
             "plan": scope.plan.name,
+            "digest": scope.plan.digest,
             "team": team,
             "visit": state.visits.get(team, 0),
             "teams_run": state.teams_run,

@@ -61,6 +61,7 @@ class FailureType:
     STALE_ATTEMPT = "StaleAttempt"  # superseded: Temporal gave the call to another attempt
     OUTCOME_UNKNOWN = "OutcomeUnknown"  # a `once` skill whose first attempt was lost
     OWN_QUEUE = "OwnQueue"  # never started: its provider has a queue of its own
+    NOT_LOCAL = "NotLocal"  # never started: it must be an activity, since its process does not run
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +254,8 @@ class SkillResult(Frozen):
     """Where the result is, if the request says `keep`; then there is no `data`."""
     seconds: float = 0.0
     """Working time of its attempts."""
+    request: SkillRequest | None = None
+    """Of a local activity: what was asked. Temporal records the arguments of activities only."""
 
 
 class OwnQueue(Frozen):
@@ -354,6 +357,8 @@ class CallOptions(NamedTuple):
     effect: Effect = "read"
     interval: float = 1.0
     """Seconds before the first retry; doubles up to a minute."""
+    local_timeout: float | None = None
+    """Seconds for the one attempt of a local activity; None: it is an activity."""
 
     def retry_policy(self) -> RetryPolicy:
         """Return the retry policy. A `once` call gets one attempt: its outcome may be unknown."""

@@ -107,7 +107,9 @@ class Meter:
             self.beat()
 
     def beat(self) -> None:
-        """Send a heartbeat now."""
+        """Send a heartbeat now; a local activity has none."""
+        if activity.info().is_local:
+            return
         activity.heartbeat(*self.heartbeat())
 
     def _spent(self) -> Json:

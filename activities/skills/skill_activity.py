@@ -15,6 +15,12 @@ from activities.mcp_client.server_pool import McpServers
 from activities.metering import Meter
 from activities.os_errors import reason_of, shown_path
 from activities.skills.functions.mcp_skill import McpSkill, mcp_skill
+from activities.skills.local_activity import (
+    check_local_size,
+    is_local_activity,
+    require_local,
+    shortened,
+)
 from activities.skills.skill_registry import SKILLS, AnySkill, find_skill
 from activities.storage.blobs import Blobs, BlobsUnusable
 from activities.workspace.skill_base import (
@@ -72,7 +78,13 @@ class SkillActivities:
         Raises:
             ApplicationError: Its type is a FailureType; retryable only if a retry may succeed.
         """
-        return await self._run(request, _seconds())
+        if not is_local_activity():
+            return await self._run(request, _seconds())
+        try:
+            result = await self._run(request, _seconds())
+        except ApplicationError as error:
+            raise shortened(error) from None
+        return result.model_copy(update={"request": request})
 
     async def call_for_agent(self, request: SkillRequest) -> SkillResult:
         """Run one skill in the middle of an agent's turn, within the time limit of its contract.
@@ -101,6 +113,8 @@ class SkillActivities:
         meter = Meter.of_activity()
         try:
             skill = self._find(request)
+            if is_local_activity():
+                require_local(skill)
             if skill.effect == "once" and _attempt() > 1:
                 raise _unknown(skill, "its first attempt was lost", meter)
             async with heartbeating(meter.heartbeat):
@@ -133,6 +147,8 @@ class SkillActivities:
         encoded = _encoded(request.skill, data)
         if request.keep and self._blobs is not None and len(encoded) > MAX_INLINE:
             return await self._kept(encoded, request, self._blobs, meter)
+        if is_local_activity():
+            check_local_size(request.skill, len(encoded))
         return SkillResult(data=data, seconds=meter.seconds)
 
     def _find(self, request: SkillRequest) -> AnySkill | McpSkill:

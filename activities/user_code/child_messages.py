@@ -150,6 +150,8 @@ class FoundTool(Frozen):
     output_schema: Json
     takes_context: bool = False
     """It can learn that its call is cancelled."""
+    local_activity: bool = False
+    """Whether its calls are local activities."""
 
 
 class FoundTools(Frozen):

@@ -191,6 +191,11 @@ class UserCode:
         line = _Line("tool_child", package, call, call.module, is_warned)
         return await self._answer(line, TOOL_REPLY, seconds, take)
 
+    def is_ready(self, module: str) -> bool:
+        """Return whether an idle process of tools has imported the module."""
+        idle = self._idle.get(("tool_child", module.partition(".")[0]), [])
+        return any(child.alive and module in child.imported for child in idle[-1:])
+
     async def extend(
         self,
         message: ExtensionTurn | ExtensionRequest,

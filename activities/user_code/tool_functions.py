@@ -33,6 +33,7 @@ class ToolTerms:
     retries: int = 2
     labels: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    local_activity: bool = False
 
 
 class ToolError(Exception):
@@ -106,6 +107,7 @@ def tool(
     retries: int = 2,
     labels: Sequence[Literal["private", "untrusted", "egress"]] = (),
     secrets: Sequence[str] = (),
+    local_activity: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
@@ -119,6 +121,7 @@ def tool(
     retries: int = 2,
     labels: Sequence[Literal["private", "untrusted", "egress"]] = (),
     secrets: Sequence[str] = (),
+    local_activity: bool = False,
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
     """Mark a function as a tool; its types and its docstring become the tool's contract.
 
@@ -131,8 +134,13 @@ def tool(
         labels: `private` (returns confidential data), `untrusted` (returns text that others wrote),
             `egress` (sends data out).
         secrets: Names of the environment variables whose values a call may read.
+        local_activity: Write one event for a call instead of three; a crash of the worker repeats
+            it, and messages to the run wait. Only with `effect="read"`, `retries=0` and a timeout
+            of at most 2 seconds.
     """
-    terms = ToolTerms(description, effect, timeout, retries, tuple(labels), tuple(secrets))
+    terms = ToolTerms(
+        description, effect, timeout, retries, tuple(labels), tuple(secrets), local_activity
+    )
 
     def mark(marked: Callable[P, R]) -> Callable[P, R]:
         setattr(marked, _MARK, terms)

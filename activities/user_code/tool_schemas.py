@@ -21,6 +21,7 @@ from pydantic import (
 from activities.user_code.child_loop import reason_for
 from activities.user_code.plain_values import NotJson, as_json
 from activities.user_code.tool_functions import ToolContext, ToolTerms
+from dsl.model.tools.local_activities import local_reasons
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -122,7 +123,12 @@ def _faults(error: ValidationError) -> str:
 
 
 def contract(name: str, function: TypedFunction, terms: ToolTerms) -> dict[str, object]:
-    """Return the contract of a tool as data."""
+    """Return the contract of a tool as data.
+
+    Raises:
+        UnfitFunction: It cannot be a local activity, and says so.
+    """
+    _check_local(terms)
     return {
         "name": name,
         "description": terms.description or _first_paragraph(function.call),
@@ -132,9 +138,21 @@ def contract(name: str, function: TypedFunction, terms: ToolTerms) -> dict[str, 
         "labels": list(terms.labels),
         "secrets": list(terms.secrets),
         "takes_context": function.context is not None,
+        "local_activity": terms.local_activity,
         "input_schema": _untitled(function.arguments.model_json_schema()),
         "output_schema": function.result.json_schema(mode="serialization"),
     }
+
+
+def _check_local(terms: ToolTerms) -> None:
+    if not terms.local_activity:
+        return
+    reasons = local_reasons(terms.effect, terms.timeout, terms.retries, asks=False)
+    if reasons:
+        raise UnfitFunction(
+            f"cannot be a local activity: {', '.join(reasons)}; write `effect='read', "
+            "timeout=2, retries=0`, or leave `local_activity` out"
+        )
 
 
 def _first_paragraph(function: Callable[..., Any]) -> str:

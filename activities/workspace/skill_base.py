@@ -242,6 +242,8 @@ class Skill(Generic[In, Out]):
     """What its results carry, and where its input goes."""
     asks: bool = False
     """Whether its work is to ask a person."""
+    local_activity: bool = False
+    """Whether tools made of it run as local activities."""
 
     @cached_property
     def input_schema(self) -> Json:
@@ -261,6 +263,7 @@ class Skill(Generic[In, Out]):
             errors=dict(self.errors),
             labels=self.labels,
             asks=self.asks,
+            local_activity=self.local_activity,
         )
 
     def _typed(self, value: JsonValue) -> In:

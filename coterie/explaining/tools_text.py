@@ -35,6 +35,8 @@ class ListedTool(NamedTuple):
     contract: str = ""
     listing: str = ""
     """Of an MCP tool: the digest of what its server listed."""
+    local_activity: bool = False
+    """Whether its calls are local activities."""
 
     def as_dict(self) -> Json:
         """Return it as JSON."""
@@ -80,6 +82,7 @@ def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> List
         tool.fixed,
         tool.contract,
         tool.listing,
+        terms is not None and terms.local_activity,
     )
 
 
@@ -101,6 +104,7 @@ def _of_skill(contract: SkillContract) -> ListedTool:
         contract.input_schema,
         contract.output_schema,
         {},
+        local_activity=contract.local_activity,
     )
 
 
@@ -122,6 +126,7 @@ def tool_text(tool: ListedTool) -> str:
         "labels": ", ".join(tool.labels),
         "grants": ", ".join(tool.grants),
         "approval": tool.approval,
+        "local activity": "yes" if tool.local_activity else "",
         "contract": tool.contract,
     }
     lines = [tool.name, f"  {tool.description}", ""]

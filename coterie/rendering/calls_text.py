@@ -36,6 +36,7 @@ def call_data(call: RecordedCall) -> Json:
         "visit": call.visit,
         "kind": "model turn" if isinstance(request, AgentRequest) else "skill",
         "attempts": call.attempts,
+        "local_activity": call.is_local,
         "waited": round(call.waited, 3),
         "earlier_error": call.earlier_error or None,
         "error": call.error or None,
@@ -58,7 +59,9 @@ def _call(call: RecordedCall) -> Iterator[str]:
     yield f"  attempts   {_attempts(call)}"
     if call.earlier_error:
         yield f"  failed     attempt {call.attempts - 1}: {call.earlier_error}"
-    if isinstance(request, SkillRequest):
+    if call.is_local and call.answer is None:
+        yield "  input      not recorded: the local activity failed"
+    elif isinstance(request, SkillRequest):
         yield from _part("input", request.input)
     else:
         yield from _asked(request)
@@ -75,7 +78,7 @@ def _attempts(call: RecordedCall) -> str:
     if call.started is None:
         return "not started yet"
     waited = f", started {duration(call.waited)} after the call" if call.waited >= 0.1 else ""
-    return f"{call.attempts}{waited}"
+    return f"{call.attempts}{waited}{', as a local activity' if call.is_local else ''}"
 
 
 def _asked(request: AgentRequest) -> Iterator[str]:

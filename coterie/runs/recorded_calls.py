@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -14,6 +14,7 @@ from temporalio.client import WorkflowHistory
 
 from activities.agents.prompts import system_message, user_message
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.runs.local_calls import LocalCall, local_calls
 from coterie.storage.wire import data_converter
 from dsl.errors import TemplateFailed
 from workflows.core.state_keys import SkillCallKey, StepKey
@@ -21,6 +22,7 @@ from workflows.core.views import TrailEntry
 
 Model = TypeVar("Model", bound=BaseModel)
 _MAX_ERROR_LENGTH = 500
+_MOMENT = timedelta(microseconds=1)
 _TURN = re.compile(r"\.[rt]\d+$")
 """Suffix of the path of a re-ask, or of a turn of an agent that uses tools."""
 
@@ -45,6 +47,8 @@ class RecordedCall:
     error: str = ""
     """Why the call failed after all attempts."""
     notes: list[str] = field(default_factory=list[str])
+    is_local: bool = False
+    """Whether it was a local activity; the arguments of a failed one are not recorded."""
 
     @property
     def waited(self) -> float:
@@ -55,7 +59,11 @@ class RecordedCall:
 def recorded_calls(history: WorkflowHistory) -> list[RecordedCall]:
     """Read every call of a history, in the order of scheduling."""
     calls: dict[int, RecordedCall] = {}
+    local = local_calls(history.events)
     for event in history.events:
+        if event.event_id in local:
+            calls[event.event_id] = _local(local[event.event_id])
+            continue
         scheduled = event.activity_task_scheduled_event_attributes
         if event.HasField("activity_task_scheduled_event_attributes"):
             summary = _text(event.user_metadata.summary)
@@ -106,6 +114,19 @@ def _call(id: str, summary: str, given: Payloads, event: HistoryEvent) -> Record
         if agent is not None:
             return RecordedCall(id, path, agent.visit, at, agent)
     return None
+
+
+def _local(local: LocalCall) -> RecordedCall:
+    path = local.summary.partition(" ")[0].removesuffix(":")
+    visit = SkillCallKey(local.request.key).execution if local.result is not None else 1
+    began = local.ended - _MOMENT  # a visit that begins when the call has ended does not own it
+    call = RecordedCall(local.id, path, visit, began, local.request, attempts=1, started=began)
+    call.is_local, call.ended = True, local.ended
+    if local.result is not None:
+        call.answer = local.result.model_copy(update={"request": None})
+    if local.failure is not None:
+        call.error = _failure(local.failure)
+    return call
 
 
 def _ends(event: HistoryEvent) -> Iterator[tuple[int, str]]:

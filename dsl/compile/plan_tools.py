@@ -28,6 +28,7 @@ from dsl.model.capabilities import Capabilities, SkillContract
 from dsl.model.document import SystemDocument
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.terms import NEVER, Approval, Consent
+from dsl.model.tools.local_activities import is_local
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.tools.tool_section import ToolSection
 from dsl.source.nodes import Node, Problems
@@ -266,6 +267,7 @@ def _terms(section: ToolSection, contract: SkillContract) -> SkillTerms:
         timeout=section.timeout or contract.timeout,
         retries=retries,
         startup=contract.startup,
+        local_activity=is_local(section.local_activity, contract),
     )
 
 

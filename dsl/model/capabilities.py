@@ -41,6 +41,8 @@ class SkillContract(Frozen):
     """What its results carry, and where its input goes."""
     asks: bool = False
     """Whether its work is to ask a person: terms of an approval are those of the question."""
+    local_activity: bool = False
+    """Whether tools made of it run as local activities."""
 
 
 class ServerTool(Frozen):

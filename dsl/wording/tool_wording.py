@@ -59,6 +59,15 @@ def cached_effect(name: str, effect: str) -> ProblemText:
 
 
 @statement
+def unfit_for_local(name: str, reasons: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"the tool {name!r} cannot run as a local activity: {', '.join(reasons)}",
+        "a tool whose effect is 'read', with `timeout: 2s` or less, `retries: 0` and no approval",
+        "change these, or write `local_activity: false`",
+    )
+
+
+@statement
 def grant_of_nothing(name: str) -> ProblemText:
     return ProblemText(
         f"`grants` of {name!r} has no effect: its calls send nothing out",

@@ -20,7 +20,7 @@ MAY_PASS = {
     "Timeout",
     "StaleAttempt",
 }
-NO_OUTCOME = {"OwnQueue"}
+NO_OUTCOME = {"OwnQueue", "NotLocal"}
 """Types that no step ends with."""
 
 

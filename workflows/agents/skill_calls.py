@@ -18,6 +18,7 @@ from dsl.model.outcomes import Failure, Outcome
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.terms import DecisionTerms
 from dsl.model.tools.asked_input import AskedInput
+from dsl.model.tools.local_activities import MAX_LOCAL_SECONDS
 from workflows.agents.repeated_calls import record_call, refused
 from workflows.approvals.approval_wait import PLAIN
 from workflows.approvals.tool_questions import (
@@ -181,9 +182,17 @@ def _call(
         timeout=(seconds or terms.timeout) + terms.startup,
         retries=terms.retries,
         effect=terms.effect,
+        local_timeout=_local_timeout(terms, seconds),
     )
     id = f"{number:04}.{place.team}.{place.name}"
     return Call(id=id, summary=f"{place.step}: {skill}", options=options, step=place.step)
+
+
+def _local_timeout(terms: SkillTerms, seconds: float | None) -> float | None:
+    """Return the time limit of a local activity; None for a call that must be an activity."""
+    limit = min(seconds or terms.timeout, terms.timeout)
+    is_fit = terms.effect == "read" and not terms.retries and limit <= MAX_LOCAL_SECONDS
+    return limit if terms.local_activity and is_fit else None
 
 
 def _note_cut_off(terms: SkillTerms, call: Call, place: Location, scope: Scope) -> None:

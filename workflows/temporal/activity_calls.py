@@ -7,8 +7,14 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from temporalio import workflow
-from temporalio.common import Priority
-from temporalio.exceptions import ActivityError, ApplicationError, CancelledError, TimeoutType
+from temporalio.common import Priority, RetryPolicy
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    CancelledError,
+    FailureError,
+    TimeoutType,
+)
 from temporalio.exceptions import TimeoutError as CallTimedOut
 from temporalio.workflow import ActivityCancellationType as Cancellation
 
@@ -37,6 +43,13 @@ from workflows.temporal.queues import MAX_WAIT, Elsewhere, NotTaken, fairness_ke
 _STOPPED = Cancellation.WAIT_CANCELLATION_COMPLETED
 """A skill changes the world, so the next step waits until a cancelled skill has stopped."""
 
+_ONE_ATTEMPT = RetryPolicy(maximum_attempts=1)
+
+MAX_LOCAL_CALLS = 8
+"""Local activities in a row; the next call is an activity. A crash repeats those that are not yet
+recorded, messages wait for them, and all of them are recorded in one completion. Another number is
+another history: it needs a patch."""
+
 T = TypeVar("T", AgentResponse, SkillResult)
 
 
@@ -53,6 +66,8 @@ class Calls:
         self._pacer = pacer
         self._waiting: dict[str, workflow.ActivityHandle[Any]] = {}
         """`{team/path: the call that it waits for}`."""
+        self._local = 0
+        """Local activities since the last workflow task that an activity has ended."""
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
         """Run one activity `run_agent`, on the workflow's own task queue (eager start).
@@ -74,10 +89,44 @@ class Calls:
 
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
         """Run one activity `call_skill`; if it is cancelled, wait until it has stopped."""
-        answer = await self._call(CALL_SKILL, request, SkillResult, call, _STOPPED)
+        answer = None
+        if call.options.local_timeout is not None and self._local < MAX_LOCAL_CALLS:
+            answer = await self._call_locally(request, call, call.options.local_timeout)
+        if answer is None:
+            answer = await self._call(CALL_SKILL, request, SkillResult, call, _STOPPED)
         if _is_cancelled():  # it had ended before the request reached it
             raise asyncio.CancelledError
         return answer
+
+    async def _call_locally(
+        self, request: SkillRequest, call: Call, seconds: float
+    ) -> SkillResult | None:
+        """Run one local activity `call_skill`; None if the worker wants an activity instead."""
+        sendable = encoded(request)
+        if isinstance(sendable, str):
+            raise CallFailed(FailureType.REQUEST_TOO_LARGE, f"{call.summary}: {sendable}")
+        self._local += 1
+        self._pacer.pace.silent = False
+        call = call._replace(options=call.options._replace(timeout=seconds))
+        try:
+            handle = workflow.start_local_activity(
+                CALL_SKILL,
+                sendable,
+                result_type=SkillResult,
+                activity_id=call.id,
+                summary=call.summary,
+                start_to_close_timeout=timedelta(seconds=seconds),
+                retry_policy=_ONE_ATTEMPT,
+                cancellation_type=_STOPPED,
+            )
+            self._waiting[call.step] = handle
+            return await handle
+        except FailureError as error:
+            if _is_not_local(error) or _given_back(error) is not None:
+                return None
+            raise self._stopped(error, call) from error
+        finally:
+            self._waiting.pop(call.step, None)
 
     async def _call(
         self,
@@ -113,26 +162,31 @@ class Calls:
             self._waiting[call.step] = handle
             return await self._ended(handle)
         except ActivityError as error:
-            if isinstance(error.cause, CancelledError):
-                if _is_cancelled():
-                    raise asyncio.CancelledError from error
-                if call.step in self._state.skips:
-                    raise Skipped(self._state.skips.pop(call.step).value) from error
             given_back = _given_back(error)
             if given_back is not None and call.options.effect != "once":
                 again = call._replace(id=f"{call.id}.again")
                 cut = _spent(given_back.details)
                 calling = self._call(name, request, result, again, cancellation, queue)
                 return await (calling if cut is None else _with(cut, calling))
-            raise _expected(error, call) from error
+            raise self._stopped(error, call) from error
         finally:
             self._waiting.pop(call.step, None)
+
+    def _stopped(self, error: FailureError, call: Call) -> BaseException:
+        """Return why a call has no answer: it was cancelled or skipped, or it failed."""
+        if isinstance(_cause(error), CancelledError):
+            if _is_cancelled():
+                return asyncio.CancelledError()
+            if call.step in self._state.skips:
+                return Skipped(self._state.skips.pop(call.step).value)
+        return _expected(error, call)
 
     async def _ended(self, handle: workflow.ActivityHandle[T]) -> T:
         """Return what the call answers, counted as pending until then."""
         try:
             return await handle
         finally:
+            self._local = 0  # what ends an activity also ended the workflow task before
             self._pacer.called()
 
     def cut(self, step: str) -> None:
@@ -148,15 +202,26 @@ class Calls:
         return Priority(fairness_key=fairness_key(queue, self._run_id, self._state.main.context))
 
 
-def _given_back(error: ActivityError) -> ApplicationError | None:
+def _cause(error: FailureError) -> BaseException | None:
+    """Return why a call failed; a local activity fails with its cause alone."""
+    return error.cause if isinstance(error, ActivityError) else error
+
+
+def _given_back(error: FailureError) -> ApplicationError | None:
     """Return the failure of an attempt that ended only because its worker stopped, or None."""
-    cause = error.cause
+    cause = _cause(error)
     return cause if isinstance(cause, ApplicationError) and cause.type == WORKER_STOPPED else None
 
 
-def _expected(error: ActivityError, call: Call) -> BaseException:
+def _is_not_local(error: FailureError) -> bool:
+    """Return whether the worker has refused to run a call within a workflow task."""
+    cause = _cause(error)
+    return isinstance(cause, ApplicationError) and cause.type == FailureType.NOT_LOCAL
+
+
+def _expected(error: FailureError, call: Call) -> BaseException:
     """Return the failure of a call as an expected one."""
-    cause = error.cause
+    cause = _cause(error)
     match cause:
         case ApplicationError() if _given_back(error) is not None:
             return CallFailed(

@@ -63,6 +63,11 @@ class FunctionSkill:
         """What a repeated call does."""
         return self.found.effect
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether a process has imported its module, and waits for a call."""
+        return self.user_code.is_ready(self.name.partition(":")[0])
+
     def contract(self) -> SkillContract:
         """Return the contract as data."""
         return contract_of(self.found)
@@ -159,6 +164,7 @@ def contract_of(found: FoundTool) -> SkillContract:
         retries=found.retries,
         labels=found.labels,
         startup=START_SECONDS,
+        local_activity=found.local_activity,
     )
 
 

@@ -23,6 +23,7 @@ from activities.contracts import (
 )
 from coterie.failures import CommandError
 from coterie.replay.links import continued
+from coterie.runs.local_calls import LocalCall, local_calls
 from coterie.runs.run_client import Run
 from coterie.storage.wire import data_converter
 from dsl.model.outcomes import Failure as CallFailure
@@ -89,7 +90,10 @@ def calls(parts: Iterable[WorkflowHistory]) -> Iterator[RecordedCallEvent]:
     """Yield every finished call, in the order of scheduling."""
     for part in parts:
         ends = {_scheduled_id(event): event for event in part.events if _scheduled_id(event)}
+        local = local_calls(part.events)
         for event in part.events:
+            if event.event_id in local:
+                yield from _local(local[event.event_id])
             end = ends.get(event.event_id)
             if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED and end:
                 call = _call(event, end)
@@ -140,6 +144,12 @@ def _call(event: HistoryEvent, end: HistoryEvent) -> RecordedCallEvent | None:
             return RecordedCallEvent(_decoded(scheduled.input, SkillRequest), result, seconds)
         case _:
             return None
+
+
+def _local(call: LocalCall) -> Iterator[RecordedCallEvent]:
+    """Yield a local activity; of a failed one, what was asked is not recorded."""
+    if call.result is not None:
+        yield RecordedCallEvent(call.request, call.result, call.result.seconds)
 
 
 def _failure(end: HistoryEvent) -> CallFailure:

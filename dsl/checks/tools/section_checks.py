@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.capabilities import Label, SkillContract
+from dsl.model.terms import consent
+from dsl.model.tools.local_activities import is_local, local_reasons
 from dsl.model.tools.tool_contract import ToolKind, ToolOrigin
 from dsl.model.tools.tool_section import ToolSection
 from dsl.problem_details import Details
@@ -20,11 +22,13 @@ from dsl.wording.tool_wording import (
     retry_without_retries,
     tool_of_nothing,
     tool_of_several,
+    unfit_for_local,
     unusable_tool_schema,
 )
 
 _OWN_KEYS: dict[str, tuple[str, ...]] = {
     "cache": ("skill", "mcp"),
+    "local_activity": ("skill", "mcp"),
     "include": ("mcp",),
     "input_schema": ("agent", "team"),
     "output_schema": ("agent", "team"),
@@ -93,6 +97,17 @@ def check_skill_tool(
         _note(name, "cache", path, tree, problems, cached_effect(name, contract.effect))
     if section.retries and contract.effect == "once":
         _note(name, "retries", path, tree, problems, once_retried(name))
+    if is_local(section.local_activity, contract):
+        reasons = local_reasons(
+            contract.effect,
+            section.timeout or contract.timeout,
+            contract.retries if section.retries is None else section.retries,
+            asks=contract.asks or consent(section.requires_approval) is not None,
+        )
+        if reasons:
+            place = path if section.local_activity is None else (*path, "local_activity")
+            details = unfit_for_local(name, reasons)
+            problems.note("E107", tree.find(place).at, (*path, "local_activity"), details)
 
 
 def check_attempts(

@@ -62,6 +62,7 @@ def contract_of(server: str, section: McpServerSection, tool: ServerTool) -> Mcp
         retries=0 if effect == "once" else _RETRIES if terms.retries is None else terms.retries,
         labels=_labels(tool) if terms.labels is None else terms.labels,
         listing=digest_of_tool(tool),
+        local_activity=terms.local_activity,
     )
 
 

@@ -27,6 +27,8 @@ class McpToolTerms(Frozen):
     """Time limit of one attempt. Default: that of the server."""
     retries: int | None = Field(default=None, ge=0, le=100)
     """Additional attempts of a call whose effect is not `once`. Default: 2."""
+    local_activity: bool = False
+    """Whether documents get the tools as local activities; only for short reads without retries."""
 
     @model_validator(mode="after")
     def _retried(self) -> "McpToolTerms":

@@ -86,3 +86,5 @@ class SkillTerms(Frozen):
     """What its results carry, and where its input goes."""
     startup: float = Field(default=0.0, ge=0)
     """Seconds that an attempt may take in addition, to start the process of the code."""
+    local_activity: bool = False
+    """Whether a call is a local activity: one event, recorded with the next workflow task."""

@@ -35,6 +35,10 @@ class ToolSection(Frozen):
     cache: Literal["run"] | None = None
     """`run`: a call with the same arguments gets the first result again, until a call with an
     effect; only for a skill whose effect is `read`."""
+    local_activity: bool | None = None
+    """`true`: a call writes one event to the history instead of three, and is repeated if the
+    worker crashes before the next workflow task; only for short reads without retries and
+    approvals. Default: that of the skill."""
     labels: tuple[Label, ...] = ()
     """`private`, `untrusted`, `egress`; a skill's own labels stay."""
     grants: tuple[KeptLabel, ...] = ()

@@ -206,6 +206,22 @@ async def test_a_failed_call_says_why_and_whether_it_may_pass(
     assert message in str(caught.value)
 
 
+async def test_a_call_is_local_only_if_its_process_is_ready(found: Found, tmp_path: Path) -> None:
+    """A workflow task must not wait until a process has imported a package."""
+    terms = "effect='read', timeout=2, retries=0, local_activity=True"
+    head = f"import os\nfrom coterie import tool\n@tool({terms})"
+    skills = await found(f"{head}\ndef pid() -> int: return os.getpid()")
+    assert skills["demo_tools:pid"].contract().local_activity
+    local = environment()
+    local.info = replace(local.info, is_local=True)
+    with pytest.raises(ApplicationError) as caught:
+        await call(Workspace(tmp_path), "demo_tools:pid", {}, skills=skills, at=local)
+    assert caught.value.type == "NotLocal"
+    first = await call(Workspace(tmp_path), "demo_tools:pid", {}, skills=skills)
+    again = await call(Workspace(tmp_path), "demo_tools:pid", {}, skills=skills, at=local)
+    assert first == again
+
+
 async def test_looking_for_tools_does_not_run_a_package_as_a_program(
     found: Found, tmp_path: Path
 ) -> None:
@@ -339,6 +355,11 @@ async def test_a_secret_that_the_worker_does_not_grant_is_named(
         (
             "from coterie import tool\n@tool\ndef f(a: 'int +'): ...",
             "it has annotations that cannot be read: SyntaxError",
+        ),
+        (
+            "from coterie import tool\n@tool(local_activity=True)\ndef f(): ...",
+            "'demo_tools:f' cannot be a tool: it cannot be a local activity: its effect is 'once', "
+            "its timeout is 60 s, it has `retries: 2`; write `effect='read', timeout=2, retries=0`",
         ),
         ("import os; os._exit(4)", "its process ended with exit code 4"),
     ],

@@ -29,6 +29,39 @@ def test_the_document_overrides_time_limit_and_retries_and_adds_labels() -> None
     assert made.labels == ("private", "untrusted")
 
 
+def test_a_short_read_may_be_a_local_activity_and_is_none_by_default() -> None:
+    short = "skill: Calculator.evaluate, timeout: 2s"
+    for section, expected in (
+        (f"{{ {short} }}", False),
+        (f"{{ {short}, local_activity: true }}", True),
+        (f"{{ {short}, local_activity: false }}", False),
+    ):
+        terms = tool(section).terms
+        assert terms is not None
+        assert terms.local_activity is expected
+
+
+@pytest.mark.parametrize(
+    ("section", "reasons"),
+    [
+        ("skill: Files.read", "its timeout is 30 s, it has `retries: 2`"),
+        ("skill: Files.read, timeout: 2s, retries: 1", "it has `retries: 1`"),
+        ("skill: Files.write, timeout: 1s, retries: 0", "its effect is 'idempotent'"),
+        (
+            "skill: Calculator.evaluate, timeout: 2s, requires_approval: true",
+            "its calls ask a person",
+        ),
+    ],
+)
+def test_a_tool_that_is_no_short_read_cannot_be_a_local_activity(
+    section: str, reasons: str
+) -> None:
+    (problem,) = problems_of(document("tools: [it]", f"it: {{ {section}, local_activity: true }}"))
+    assert problem.code == "E107"
+    assert str(problem.path) == "tools.it.local_activity"
+    assert problem.message == f"the tool 'it' cannot run as a local activity: {reasons}"
+
+
 def test_fixed_input_is_not_offered() -> None:
     schema = tool("{ skill: AssetManager.process_action, fixed: { type: delete } }").input_schema
     assert schema is not None

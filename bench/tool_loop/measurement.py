@@ -52,6 +52,12 @@ class ToolSystem:
 COTERIE = ToolSystem(
     "coterie", "TeamWorkflow", data_converter, lambda turns: TeamInput(plan=team.plan(turns))
 )
+LOCAL = ToolSystem(
+    "local-activities",
+    "TeamWorkflow",
+    data_converter,
+    lambda turns: TeamInput(plan=team.plan(turns, local=True)),
+)
 HANDWRITTEN = ToolSystem("handwritten", "LibraryLoop", pydantic_data_converter, int)
 PLUGIN = ToolSystem(
     "openai-agents",
@@ -60,7 +66,7 @@ PLUGIN = ToolSystem(
     int,
     lambda: (python_of_peer(), "-m", "bench.openai_agents.worker"),
 )
-SYSTEMS = (COTERIE, HANDWRITTEN, PLUGIN)
+SYSTEMS = (COTERIE, LOCAL, HANDWRITTEN, PLUGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +107,7 @@ def measured(turns: int, rounds: int, database: str | None, out: Path) -> str:
     """Measure, write the rows, and return the table."""
     samples = asyncio.run(_samples(turns, rounds, database))
     rows = [_row(system, turns, samples) for system in SYSTEMS]
-    rows += [_ratios(baseline, turns, samples) for baseline in (HANDWRITTEN, PLUGIN)]
+    rows += [_ratios(baseline, turns, samples) for baseline in (LOCAL, HANDWRITTEN, PLUGIN)]
     write_rows(out, rows)
     return "\n".join(_table(rows, turns))
 
@@ -162,7 +168,7 @@ async def _sample(
     events, size = await history_size(client, handle.id)
     history = await handle.fetch_history()
     kinds = Counter(EventType.Name(event.event_type) for event in history.events)
-    calls = kinds["EVENT_TYPE_ACTIVITY_TASK_COMPLETED"]
+    calls = kinds["EVENT_TYPE_ACTIVITY_TASK_COMPLETED"] + kinds["EVENT_TYPE_MARKER_RECORDED"]
     if calls != 3 * turns + 1:
         raise RuntimeError(f"a run of {system.name} made {calls} calls in {turns} turns")
     commanded = sum(count for kind, count in kinds.items() if "WORKFLOW_TASK" not in kind)

@@ -56,7 +56,11 @@ _CAPABILITIES = Capabilities(
 )
 
 
-def _document(turns: int) -> str:
+_LOCAL = ", timeout: 2s, retries: 0, local_activity: true"
+"""The terms of tools that run as local activities."""
+
+
+def _document(turns: int, terms: str) -> str:
     system = work.SYSTEM.replace("\n", "\n          ")
     return f"""
 llm_config:
@@ -74,8 +78,8 @@ llm_config:
           {system}
         user: {work.QUESTION}
 tools:
-  {work.PAGE}: {{skill: Library.page}}
-  {work.ENTRY}: {{skill: Library.entry}}
+  {work.PAGE}: {{skill: Library.page{terms}}}
+  {work.ENTRY}: {{skill: Library.entry{terms}}}
 orchestration:
   entry_team: library
   teams:
@@ -85,10 +89,12 @@ orchestration:
 """
 
 
-def plan(turns: int) -> Plan:
-    """The plan of a run whose agent calls its tools in so many turns."""
+def plan(turns: int, *, local: bool = False) -> Plan:
+    """The plan of a run whose agent calls its tools in so many turns; maybe as local activities."""
     compiled = compile_sources(
-        [SourceText("library.yml", _document(turns))], _CAPABILITIES, name="library"
+        [SourceText("library.yml", _document(turns, _LOCAL if local else ""))],
+        _CAPABILITIES,
+        name="library",
     )
     return compiled.plan
 

@@ -279,6 +279,7 @@ def _facts(
         input=frame.input,
         budget=plan.evaluation,
         settings=plan.settings,
+        tools=plan.listed_tools,
     )
 
 

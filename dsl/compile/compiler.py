@@ -16,6 +16,7 @@ from dsl.checks.document_checks import check_document
 from dsl.checks.tools.agent_cycles import check_cycles
 from dsl.compile.concentrators import task_names
 from dsl.compile.document_capabilities import with_declarations
+from dsl.compile.listed_tools import listed_tools
 from dsl.compile.mcp.tool_expansion import with_mcp_tools
 from dsl.compile.merged_sources import SourceText, merged_sources
 from dsl.compile.personas import AgentResolver
@@ -181,6 +182,7 @@ class _PlanCompiler:
             teams=teams,
             personas=agents.personas,
             tools=without_unread_schemas(tools, offered),
+            listed_tools=listed_tools(tools, self.tree),
             tool_events=bool(tools),
             groups=orchestration.groups,
             notify=channels(orchestration.notify),

@@ -1,6 +1,6 @@
 """Facts: everything that a template, a condition or a rule may read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
@@ -15,7 +15,7 @@ from dsl.model.evaluation_budget import (
 from dsl.model.outcomes import Outcome
 from dsl.values import Json
 
-ROOTS = ("context", "tasks", "teams", "input", "run", "routing", "settings")
+ROOTS = ("context", "tasks", "teams", "input", "run", "routing", "settings", "tools")
 """The names that every template knows; no variable may have one of them."""
 
 RESERVED = (
@@ -108,6 +108,8 @@ class Facts:
     """Adds up the work of evaluations over these facts, if set."""
     settings: Mapping[str, JsonValue] = field(default_factory=_nothing)
     """The plan's constants."""
+    tools: Sequence[JsonValue] | None = None
+    """The plan's tools as templates read them; None if no template does."""
 
     def meter(self) -> EvaluationMeter:
         """Return a meter for a new evaluation."""
@@ -126,6 +128,8 @@ class Facts:
         }
         if self.settings:  # in older plans, a variable may have this name
             named["settings"] = self.settings
+        if self.tools is not None:  # the same
+            named["tools"] = self.tools
         return Names(named, self.meter() if meter is None else meter)
 
     def with_task(self, name: str, outcome: Outcome) -> "Facts":
@@ -155,4 +159,5 @@ class Facts:
             self.budget,
             self.work,
             self.settings,
+            self.tools,
         )

@@ -229,6 +229,9 @@ class Plan(Frozen):
     teams: dict[str, Team]
     personas: dict[str, Persona] = Field(default_factory=dict[str, Persona])
     tools: dict[str, Tool] = Field(default_factory=dict[str, Tool])
+    listed_tools: list[Json] | None = None
+    """`{name, description, input_schema}` of each tool, which templates read as `tools`; None where
+    none does."""
     tool_events: bool = False
     """Whether `tool` steps have the events `tool_start` and `tool_end`; not in plans of earlier
     versions, whose trails stay as they were."""

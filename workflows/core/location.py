@@ -122,6 +122,7 @@ class Location(NamedTuple):
             budget=scope.plan.evaluation,
             work=scope.work,
             settings=scope.plan.settings,
+            tools=scope.plan.listed_tools,
         )
 
 
@@ -145,6 +146,7 @@ def facts_at_end(scope: Scope, track: Track, tasks: Outcomes) -> Facts:
         budget=scope.plan.evaluation,
         work=scope.work,
         settings=scope.plan.settings,
+        tools=scope.plan.listed_tools,
     )
 
 

@@ -91,12 +91,37 @@ def _step(kind: str, schema: Json) -> Json:
         properties.pop(key, None)
     if kind in ("agent", "skill", "team"):
         properties["params"] = {"deprecated": True, "description": "Older form: write `input`."}
+    if kind == "tool":
+        properties["calls"] = _calls(properties)
     telling = [key for key, one in KIND_BY_KEY.items() if one == kind and key in properties]
     if kind == "parallel":
         telling.append("branches")
     required = [key for key in cast("list[JsonValue]", schema["required"]) if key != "kind"]
     known: Json = {"anyOf": [{"required": [key]} for key in ("type", *telling)]}
+    if kind == "tool":
+        required.remove("tool")
+        one: Json = {"required": ["tool"]}
+        several: Json = {
+            "required": ["calls"],
+            "not": {"anyOf": [one, {"required": ["arguments"]}]},
+        }
+        known = {"anyOf": [one, several]}
     return {**schema, "properties": properties, "required": required, **known}
+
+
+def _calls(one: Json) -> Json:
+    """Return the calls of a `tool` step that makes several."""
+    return {
+        "description": "Instead of `tool`: calls that are made concurrently, or one template for "
+        "their list. The data has their results in order, with failures as items.",
+        "anyOf": [
+            {"type": "string", "pattern": _TEMPLATE},
+            {
+                "type": "array",
+                "items": mapping({"tool": one["tool"], "arguments": one["arguments"]}, "tool"),
+            },
+        ],
+    }
 
 
 def _conditions(defs: Json) -> Json:

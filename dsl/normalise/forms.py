@@ -18,6 +18,7 @@ from dsl.normalise.approval_forms import approval_form
 from dsl.normalise.dialects import Here
 from dsl.normalise.node_changes import change_below, change_entries, each_entry, each_item
 from dsl.normalise.team_sections import section_as_steps
+from dsl.normalise.tool_calls import calls_as_loop
 from dsl.problem_details import Advice, UnlistedValue, WrongValue
 from dsl.source.nodes import Node, Problems, placed
 from dsl.values import Json
@@ -31,6 +32,7 @@ KIND_BY_KEY = {
     "agent_class": "agent",
     "persona_key": "agent",
     "tool": "tool",
+    "calls": "tool",
     "catch": "try",
     "finally": "try",
     "join": "parallel",
@@ -150,6 +152,7 @@ class _Normaliser:
         if not node.entries():
             return node
         node = self._with_agent_type(_with_kind(dialect_steps.step(node, self.here)))
+        node = calls_as_loop(node, self.here)
         return change_entries(
             node,
             when=self.condition,

@@ -1,5 +1,7 @@
 """The required forms of values, and how to write a value of another form."""
 
+from dsl.problem_details import ProblemText, statement
+
 
 def wanted_form(kind: str, key: str, message: str) -> str:
     """Return the required form, by pydantic's code of the error; else pydantic's own message."""
@@ -10,6 +12,15 @@ def wanted_form(kind: str, key: str, message: str) -> str:
 
 def policy_renamed() -> str:
     return "write `extend`, which joins the lists of the branches"
+
+
+@statement
+def calls_with_one_call(key: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` is part of one call, and `calls` makes several",
+        fix=f"remove `{key}`, or write it in an item of `calls`: `calls: [{{tool: ..., "
+        "arguments: {...}}]`",
+    )
 
 
 def write_boolean(value: str) -> str:

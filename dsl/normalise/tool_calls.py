@@ -35,7 +35,7 @@ def calls_as_loop(node: Node, here: Here) -> Node:
             **{key: item for key, item in entries.items() if key not in own},
             "iterate_on": calls,
             "loop_variable": text_node(calls, VARIABLE),
-            "concurrency": calls.with_value(CONCURRENCY),
+            "concurrency": Node(CONCURRENCY, calls.mark),
             "body": calls.with_value([_call(calls, base), _result(calls, base)]),
         }
     )

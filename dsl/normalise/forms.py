@@ -17,8 +17,8 @@ from dsl.normalise import dialect_conditions, dialect_steps, dialects
 from dsl.normalise.approval_forms import approval_form
 from dsl.normalise.dialects import Here
 from dsl.normalise.node_changes import change_below, change_entries, each_entry, each_item
+from dsl.normalise.several_calls import calls_as_loop
 from dsl.normalise.team_sections import section_as_steps
-from dsl.normalise.tool_calls import calls_as_loop
 from dsl.problem_details import Advice, UnlistedValue, WrongValue
 from dsl.source.nodes import Node, Problems, placed
 from dsl.values import Json

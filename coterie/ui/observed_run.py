@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from pydantic import JsonValue
+
 from coterie.display.plain_view import RunNews, follow
 from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import Progress
@@ -58,6 +60,8 @@ class ObservedRun:
         default_factory=dict[str, dict[str, ObservedTask]]
     )
     """`{team/step: {task: its state}}` of all task graphs, also of those that have ended."""
+    asked: dict[StepKey, JsonValue] = field(default_factory=dict[StepKey, JsonValue])
+    """What each call that asked a person does: its arguments."""
     selected: str | None = None
     """Id of the request that the person looks at."""
     end: RunEnd | None = None
@@ -67,6 +71,7 @@ class ObservedRun:
         """Take the state of the run and its new events."""
         self.status = news.status
         self.pending = tuple(news.pending)
+        self.asked |= {StepKey.of_request(one.id): one.show for one in news.pending}
         self.retries = tuple(news.retries)
         follow(self.rows, news)
         for entry in news.entries:

@@ -3,6 +3,7 @@
 Pure: takes what was observed, returns lines.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Set
 from datetime import datetime
@@ -25,6 +26,9 @@ from workflows.core.views import Activity, BudgetUse, RunStatus
 _BAR = 20
 """Cells of a bar."""
 _MAX_RETRY_LINES = 3
+_MAX_ARGUMENT_LINES = 3
+_MAX_ARGUMENTS_LENGTH = 1000
+"""Characters; the request has all of them."""
 
 
 def head_lines(seen: ObservedRun, width: int, now: datetime) -> list[ProgressLine]:
@@ -76,6 +80,7 @@ def action_lines(seen: ObservedRun, width: int, now: datetime) -> list[ProgressL
     for one in innermost(doing):
         text, style = _action(one, asked, now)
         lines += [ProgressLine(line, style) for line in wrapped(text, width, "", "  ")]
+        lines += _arguments(seen, StepKey(one.step), width)
     for retry in seen.retries:
         said = wrapped(retry.describe(now), width, "↻ ", "  ")[:_MAX_RETRY_LINES]
         lines += [ProgressLine(line, "yellow") for line in said]
@@ -135,6 +140,15 @@ def _action(one: Activity, asked: Set[StepKey], now: datetime) -> tuple[str, str
         return f"• calls {one_line(tool)}  {since}  ({one_line(key)})", "cyan"
     turn = "" if one.turn is None else f"  turn {one.turn + 1}"
     return f"• {one_line(key)}{turn}  {since}", "cyan"
+
+
+def _arguments(seen: ObservedRun, key: StepKey, width: int) -> Iterator[ProgressLine]:
+    """Yield the arguments of a call, if it asked a person."""
+    shown = seen.asked.get(key) if key.is_model_call else None
+    if shown is not None:
+        text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
+        lines = wrapped(one_line(text[:_MAX_ARGUMENTS_LENGTH]), width, "  ")
+        yield from (ProgressLine(line, "dim") for line in lines[:_MAX_ARGUMENT_LINES])
 
 
 def _budget(use: BudgetUse, width: int) -> Iterator[ProgressLine]:

@@ -16,6 +16,7 @@ from tests.support.watching.watched_runs import (
     ASKED,
     BEGAN,
     CALL,
+    DOING,
     NOW,
     asked,
     entries,
@@ -145,7 +146,17 @@ def test_the_action_is_the_innermost_step(fields: dict[str, object], expected: s
 
 def test_an_action_that_waits_for_a_decision_says_so() -> None:
     assert texts(action_lines(working(asked()), 100, NOW)) == [
-        f"? {CALL} waits for a decision, 12 s"
+        f"? {CALL} waits for a decision, 12 s",
+        "  make test",
+    ]
+
+
+def test_the_arguments_of_a_call_that_asked_stay_while_it_works() -> None:
+    seen = working(asked({"command": "test"}))
+    seen.take(RunNews(status_of(doing=DOING), []))
+    assert texts(action_lines(seen, 100, NOW)) == [
+        f"• calls shell  12 s  ({CALL})",
+        '  {"command": "test"}',
     ]
 
 

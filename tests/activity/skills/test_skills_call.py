@@ -90,6 +90,8 @@ def test_every_skill_has_a_contract_under_its_own_name() -> None:
         "Arxiv.search": "read",
         "AssetManager.apply_changes": "idempotent",
         "AssetManager.process_action": "idempotent",
+        "Cache.get": "read",
+        "Cache.put": "idempotent",
         "Calculator.evaluate": "read",
         "CommandRunner.run": "idempotent",
         "CommandRunner.run_once": "once",
@@ -117,6 +119,7 @@ def test_every_skill_has_a_contract_under_its_own_name() -> None:
 def test_skills_that_show_files_or_output_are_private() -> None:
     private = {name for name, one in contracts().items() if "private" in one.labels}
     assert private == {
+        "Cache.get",
         "CommandRunner.run",
         "CommandRunner.run_once",
         "Discovery.collect",

@@ -56,7 +56,7 @@ SCRIPT = {"answers": [{"task": "think", "answer": "."}]}
 T = TypeVar("T")
 _SUGGESTED = 4096
 """Events after which a server suggests to continue as new: its default, which Coterie keeps. A
-history of that size is replayed in about a second; each new one starts with the whole state."""
+longer history replays longer after a crash; each new one starts with the whole state."""
 _MIN_HISTORIES = 4
 """A session that has continued as new three times has as many."""
 _GROWTH = 1.3

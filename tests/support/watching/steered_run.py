@@ -18,6 +18,8 @@ from workflows.core.messages import DecideInput, RetryInput, SkipInput
 from workflows.core.requests import Decision, Pending, RequestView, Verdict
 
 ME = "eva"
+_SAME = 3
+"""Equal drawings in a row, after which the layout has settled."""
 
 
 class SteeredRun(Run):
@@ -79,9 +81,12 @@ class ShownRun:
         await self.settled()
 
     async def settled(self) -> None:
-        """Redraw, and wait until every message was handled."""
-        self.app.redraw()
-        await self.pilot.pause()
+        """Redraw until the sizes of the panes and their lines no longer change each other."""
+        before: list[list[str]] = []
+        while len(before) < _SAME or any(one != before[-1] for one in before[-_SAME:]):
+            self.app.redraw()
+            await self.pilot.pause()
+            before.append(self.drawn())
 
     async def write(self, text: str) -> None:
         """Type a text."""

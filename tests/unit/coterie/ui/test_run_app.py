@@ -247,7 +247,8 @@ async def test_a_redraw_draws_only_what_is_visible(monkeypatch: pytest.MonkeyPat
         drawn.clear()
         seen.began = BEGAN - timedelta(seconds=1)
         seen.take_answers([writes("more")])
-        await shown.settled()
+        shown.app.redraw()
+        await shown.pilot.pause()
     assert 0 < len(drawn) <= 2 * 60
 
 

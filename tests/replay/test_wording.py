@@ -19,6 +19,7 @@ DOCUMENT_READS_MESSAGES = (
     "chosen_personas",
     "hooks",
     "egress",
+    "local_tools",
 )
 """Cases whose own templates, prompts, hooks and models repeat the message of a failure, as data."""
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from dsl.model.outcomes import Failure, Outcome
-from dsl.model.sections.template_bound import number_of
 from dsl.model.steps import TaskGraphStep
+from dsl.model.template_bound import number_of
 from dsl.sizes import json_size
 from dsl.task_graph.graph_data import GraphTotals, graph_outcome
 from dsl.task_graph.graph_tasks import (

@@ -13,7 +13,6 @@ from dsl.errors import (
 from dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers
 from dsl.model.outcomes import Outcome
 from dsl.model.retryability import can_pass, holds_steps
-from dsl.model.sections.template_bound import TemplateBound, number_of, seconds_of
 from dsl.model.step_kinds.step_base import Retry
 from dsl.model.steps import (
     ORCHESTRATING,
@@ -24,6 +23,7 @@ from dsl.model.steps import (
     Step,
     ToolStep,
 )
+from dsl.model.template_bound import TemplateBound, number_of, seconds_of
 from dsl.model.traversal.step_bounds import RETRIES, bound_templates
 from dsl.model.traversal.step_lists import step_lists
 from dsl.values import MAX_DURATION

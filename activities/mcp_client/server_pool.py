@@ -19,9 +19,9 @@ from activities.mcp_client.tool_difference import differences
 from dsl.errors import listed
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
 from dsl.model.capabilities import ServerListing, ServerTool
+from dsl.model.sections.mcp_digests import digest_of_tool
 from dsl.model.tools.asked_input import GivenInput
 from dsl.model.tools.offer_names import OfferKind, kind_of_offer
-from dsl.model.tools.tool_digests import digest_of_tool
 from dsl.values import Json
 
 if TYPE_CHECKING:

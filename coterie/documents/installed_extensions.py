@@ -4,7 +4,7 @@ Nothing is imported here: an entry point is a line of text in the package's meta
 those whose package its configuration allows.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoints, entry_points
 from typing import Literal
@@ -24,6 +24,15 @@ def installed_points(group: Group) -> EntryPoints:
 def installed_modules(group: Group) -> tuple[str, ...]:
     """Return the modules that the entry points of a group name."""
     return tuple(sorted({point.module for point in installed_points(group)}))
+
+
+def searched_packages(packages: Sequence[str]) -> tuple[str, ...]:
+    """Return where to search for tools: in the modules of entry points, or in all of a package."""
+    modules = installed_modules("coterie.tools")
+    found: list[str] = []
+    for package in packages:
+        found += [one for one in modules if is_allowed(one, (package,))] or [package]
+    return tuple(dict.fromkeys(found))
 
 
 def installed_paths(group: Group) -> Mapping[str, str]:

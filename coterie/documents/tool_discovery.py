@@ -10,7 +10,7 @@ from activities.skills.functions.function_skills import ToolsUnusable, contract_
 from activities.user_code.child_messages import FoundTool
 from activities.user_code.child_pool import UserCode
 from activities.workspace.command_start import PASSED_ON
-from coterie.documents.tool_packages import searched_packages
+from coterie.documents.installed_extensions import searched_packages
 from coterie.failures import CommandError
 from coterie.settings import Settings
 from dsl.model.capabilities import SkillContract

@@ -7,9 +7,8 @@ compiles a document asks once; a worker asks when it starts.
 from collections.abc import Mapping, Sequence
 
 from activities.skills.skill_contracts import known_contracts
-from coterie.documents.installed_extensions import installed_modules
+from coterie.documents.installed_extensions import searched_packages
 from coterie.settings import Settings
-from dsl.checks.agents.agent_classes import is_allowed
 from dsl.compile.merged_sources import SourceText, merged_sources
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import SkillContract
@@ -29,15 +28,6 @@ def known_skills(settings: Settings, packages: Sequence[str]) -> Mapping[str, Sk
     from coterie.documents.tool_discovery import tool_contracts
 
     return known_contracts() | tool_contracts(settings, packages)
-
-
-def searched_packages(packages: Sequence[str]) -> tuple[str, ...]:
-    """Return what to search: the modules that entry points name in a package, or all of it."""
-    modules = installed_modules("coterie.tools")
-    found: list[str] = []
-    for package in packages:
-        found += [one for one in modules if is_allowed(one, (package,))] or [package]
-    return tuple(dict.fromkeys(found))
 
 
 def packages_in(sources: Sequence[SourceText]) -> tuple[str, ...]:

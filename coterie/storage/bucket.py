@@ -22,8 +22,8 @@ from temporalio.converter import (
 
 from activities.storage.blobs import BlobMissing, BlobsUnusable, name_of
 from coterie.failures import CommandError
-from coterie.storage.large_values import Storage, is_for_storage
 from coterie.storage.stored_references import BUCKET_DRIVER, CheckedConverter, claim_fault
+from coterie.storage.value_storage import Storage, is_for_storage
 from coterie.storage.wire import THRESHOLD, LeanPayloadConverter
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from coterie.text.durations import duration
 from coterie.text.problems import counted
-from dsl.model.sections.template_bound import TemplateBound, TemplateDuration
+from dsl.model.template_bound import TemplateBound, TemplateDuration
 
 ValueWords = Callable[[object], str]
 

@@ -15,8 +15,8 @@ from coterie.settings import Settings
 from coterie.worker.surroundings import mcp_servers_of
 from dsl.errors import listed, nearest
 from dsl.model.capabilities import ServerListing
+from dsl.model.sections.mcp_digests import digest_of_place
 from dsl.model.tools.offer_names import matches_offer
-from dsl.model.tools.tool_digests import digest_of_place
 
 
 def refresh_listings(

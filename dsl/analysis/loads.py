@@ -12,7 +12,6 @@ from dsl.model.context.declarations import declared_at
 from dsl.model.hooks import Hook
 from dsl.model.plan import Persona, Plan
 from dsl.model.price import Price
-from dsl.model.sections.template_bound import most_of
 from dsl.model.steps import (
     SINGLE_SHOT,
     AgentStep,
@@ -28,6 +27,7 @@ from dsl.model.steps import (
     ToolStep,
     TryStep,
 )
+from dsl.model.template_bound import most_of
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.callable_tools import tools_of
 from dsl.model.traversal.step_lists import step_lists

@@ -9,8 +9,8 @@ from dsl.evaluate.prompt_choice import SYSTEM, asked_prompt
 from dsl.model.conditions import Condition
 from dsl.model.facts import OWN_RESULT
 from dsl.model.plan import Plan, Team
-from dsl.model.sections.template_bound import TemplateBound
 from dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep
+from dsl.model.template_bound import TemplateBound
 from dsl.model.traversal.step_lists import step_lists
 from dsl.model.traversal.step_walk import (
     CONSENT_CONDITION,

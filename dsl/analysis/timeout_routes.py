@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dsl.model.plan import Plan, Team
-from dsl.model.sections.template_bound import most_of
 from dsl.model.steps import Step
+from dsl.model.template_bound import most_of
 from dsl.model.terms import DecisionTerms, consent
 from dsl.model.traversal.callable_tools import tools_of
 from dsl.model.traversal.step_lists import followed_plans

@@ -7,7 +7,6 @@ from dsl.analysis.bodies import TEAMS, Bodies, Body
 from dsl.analysis.reader import Reader, guarded
 from dsl.analysis.reads import Read
 from dsl.model.facts import GRAPH_VARIABLE, ROOTS
-from dsl.model.sections.template_bound import most_of
 from dsl.model.steps import (
     BlockStep,
     BranchStep,
@@ -18,6 +17,7 @@ from dsl.model.steps import (
     TaskGraphStep,
     TryStep,
 )
+from dsl.model.template_bound import most_of
 from dsl.model.traversal.step_lists import step_lists
 from dsl.model.traversal.step_walk import walk
 from dsl.paths import Path

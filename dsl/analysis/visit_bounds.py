@@ -5,7 +5,7 @@ from itertools import islice, product
 
 from dsl.analysis.exits import Exit
 from dsl.model.plan import Plan
-from dsl.model.sections.template_bound import most_of
+from dsl.model.template_bound import most_of
 
 _MAX_COMBINATIONS = 256
 """Of the branches of one fan-out that start elsewhere."""

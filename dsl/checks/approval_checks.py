@@ -11,8 +11,8 @@ from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.budgets import written
 from dsl.model.document import Orchestration, SystemDocument
-from dsl.model.sections.template_bound import most_of
 from dsl.model.steps import AgentStep, ApprovalStep, SkillStep
+from dsl.model.template_bound import most_of
 from dsl.model.terms import ApprovalTerms, Asking, AskTerms, Consent, DecisionTerms, channels
 from dsl.person_names import each_once
 from dsl.problem_details import Details

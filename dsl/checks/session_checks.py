@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 from dsl.checks.document_steps import PlacedSteps
 from dsl.model.document import Orchestration, TeamDocument
-from dsl.model.sections.template_bound import most_of
 from dsl.model.steps import LoopStep, ReplyStep, Step, TaskGraphStep, WaitStep
+from dsl.model.template_bound import most_of
 from dsl.model.traversal.step_lists import AtTheEnd, Concurrent, step_lists
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems

@@ -18,9 +18,9 @@ from dsl.model.document import (
 from dsl.model.hooks import HookSection
 from dsl.model.plan import MaxVisits
 from dsl.model.sections.provider_document import LlmConfig
-from dsl.model.sections.template_bound import TemplateBound, TemplateDuration
 from dsl.model.step_kinds.step_base import Retry, StepBase
 from dsl.model.steps import STEP_MODELS, AgentStep, ParallelBranch, PersonaDocument
+from dsl.model.template_bound import TemplateBound, TemplateDuration
 from dsl.model.terms import ApprovalTerms, AskTerms, Consent
 from dsl.model.tools.tool_section import ToolSection
 from dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS

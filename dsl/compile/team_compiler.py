@@ -16,7 +16,7 @@ from dsl.compile.routes import RouteCompiler
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument, TeamDocument
 from dsl.model.plan import MaxVisits, Team
-from dsl.model.sections.template_bound import TemplateBound
+from dsl.model.template_bound import TemplateBound
 from dsl.model.traversal.step_bounds import VISITS
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath

@@ -18,10 +18,10 @@ from dsl.model.plan import (
     MaxVisits,
 )
 from dsl.model.sections.provider_document import LlmConfig
-from dsl.model.sections.template_bound import Bound, ConcurrencyBound
 from dsl.model.sections.worker_document import WorkerSection
 from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.model.steps import Step
+from dsl.model.template_bound import Bound, ConcurrencyBound
 from dsl.model.terms import ApprovalTerms, AskTerms, Channels, NoProgress
 from dsl.model.tools.tool_section import ToolSection
 from dsl.values import Frozen, Json, Seconds, Timeout

@@ -13,18 +13,18 @@ from dsl.model.budgets import Budgets
 from dsl.model.conditions import Condition
 from dsl.model.hooks import HookSection
 from dsl.model.model_options import Effort, PromptCache, Thinking
-from dsl.model.sections.template_bound import (
-    Bound,
-    ConcurrencyBound,
-    RetriesBound,
-    TasksBound,
-)
 from dsl.model.step_kinds.call_steps import SkillStep, TeamStep, ToolStep
 from dsl.model.step_kinds.join_policies import JoinWord, MergePolicy
 from dsl.model.step_kinds.plain_steps import FailStep, ReturnStep, SetStep
 from dsl.model.step_kinds.step_base import StepBase
 from dsl.model.step_kinds.step_tags import UNKNOWN_STEP, branch_tag, step_tag
 from dsl.model.step_kinds.waiting_steps import ApprovalStep, ReplyStep, WaitStep
+from dsl.model.template_bound import (
+    Bound,
+    ConcurrencyBound,
+    RetriesBound,
+    TasksBound,
+)
 from dsl.model.terms import Approval
 from dsl.model.tools.tool_use import MAX_TURNS, ToolCalls, ToolChoice, ToolPolicy
 from dsl.values import Frozen, Json, Timeout

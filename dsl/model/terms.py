@@ -12,7 +12,7 @@ from pydantic import Discriminator, Field, JsonValue, Tag
 from pydantic.json_schema import SkipJsonSchema
 
 from dsl.model.conditions import AnyOf, Condition
-from dsl.model.sections.template_bound import DeadlineBound
+from dsl.model.template_bound import DeadlineBound
 from dsl.values import Frozen, Json, Timeout
 
 

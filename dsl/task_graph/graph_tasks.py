@@ -5,7 +5,7 @@ from typing import Literal, cast, get_args
 
 from pydantic import JsonValue
 
-from dsl.model.sections.template_bound import MAX_GRAPH_TASKS
+from dsl.model.template_bound import MAX_GRAPH_TASKS
 from dsl.task_graph.task_causes import GraphTaskCause
 from dsl.values import Json
 

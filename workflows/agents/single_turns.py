@@ -15,8 +15,8 @@ from activities.contracts import (
 from dsl.evaluate.slices import slice_for
 from dsl.hooks.hook_rulings import HookRuling
 from dsl.model.outcomes import Outcome
-from dsl.model.sections.template_bound import optional_seconds
 from dsl.model.steps import AgentStep
+from dsl.model.template_bound import optional_seconds
 from dsl.templates.template_filling import fill
 from dsl.values import Json
 from workflows.agents.conversation_order import conversation_name, converse

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from dsl.egress.met_labels import MetLabel
 from dsl.model.causes import NotDecided
 from dsl.model.outcomes import Outcome
-from dsl.model.sections.template_bound import optional_seconds, seconds_of
+from dsl.model.template_bound import optional_seconds, seconds_of
 from dsl.model.terms import ApprovalTerms, DecisionTerms
 from dsl.model.traversal.approvers import people
 from dsl.person_names import each_once

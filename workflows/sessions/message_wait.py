@@ -2,8 +2,8 @@
 
 from dsl.errors import RunRefused
 from dsl.model.outcomes import Failure, Outcome
-from dsl.model.sections.template_bound import optional_seconds
 from dsl.model.steps import WaitStep
+from dsl.model.template_bound import optional_seconds
 from workflows.control.refusal_texts import refusal_text
 from workflows.core.causes.message_causes import MessageTaken
 from workflows.core.location import Location, Skipped

@@ -9,8 +9,8 @@ from dsl.errors import TemplateFailed
 from dsl.evaluate.branch_writes import joined
 from dsl.evaluate.condition_evaluation import holds
 from dsl.model.outcomes import Outcome
-from dsl.model.sections.template_bound import number_of
 from dsl.model.steps import LoopStep
+from dsl.model.template_bound import number_of
 from dsl.sizes import check_size, json_size
 from dsl.templates.template_filling import fill
 from dsl.values import Json

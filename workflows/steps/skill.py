@@ -3,8 +3,8 @@
 from pydantic import JsonValue
 
 from dsl.model.outcomes import Outcome
-from dsl.model.sections.template_bound import optional_seconds
 from dsl.model.steps import SkillStep
+from dsl.model.template_bound import optional_seconds
 from dsl.model.terms import consent
 from dsl.templates.template_filling import fill
 from workflows.agents.skill_calls import call_skill

@@ -11,8 +11,8 @@ from dsl.evaluate.graph_reads import graph_fields
 from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.retryability import can_pass
-from dsl.model.sections.template_bound import number_of
 from dsl.model.steps import TaskGraphStep
+from dsl.model.template_bound import number_of
 from dsl.sizes import check_size
 from dsl.task_graph.graph_data import GraphView, graph_view, restored
 from dsl.task_graph.graph_tasks import MAX_TASKS_SIZE

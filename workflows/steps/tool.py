@@ -5,8 +5,8 @@ from pydantic import JsonValue
 from dsl.errors import listed, nearest
 from dsl.json_values import describe_kind
 from dsl.model.outcomes import Outcome
-from dsl.model.sections.template_bound import optional_seconds
 from dsl.model.steps import ToolStep
+from dsl.model.template_bound import optional_seconds
 from dsl.model.terms import consent
 from dsl.templates.template_filling import fill
 from dsl.tool_loop.call_checks import argument_problems

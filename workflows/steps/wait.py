@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 
 from dsl.model.outcomes import Outcome
-from dsl.model.sections.template_bound import optional_seconds
 from dsl.model.steps import WaitStep
+from dsl.model.template_bound import optional_seconds
 from dsl.templates.template_filling import fill
 from dsl.values import MAX_DURATION, seconds
 from workflows.core.location import Location, Skipped

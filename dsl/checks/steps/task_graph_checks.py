@@ -1,8 +1,8 @@
 """Checks of task graphs: their bounds, their choice, and tasks that are written in the document."""
 
 from dsl.checks.steps.step_scope import StepScope
-from dsl.model.sections.template_bound import most_of
 from dsl.model.steps import TaskGraphStep
+from dsl.model.template_bound import most_of
 from dsl.task_graph.graph_tasks import MAX_TASKS, TaskNotes
 from dsl.task_graph.task_because import note_words
 from dsl.task_graph.task_reading import read_tasks

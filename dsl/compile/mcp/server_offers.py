@@ -14,9 +14,9 @@ from dsl.model.capabilities import (
     ServerState,
     ServerTool,
 )
+from dsl.model.sections.mcp_digests import digest_of_place, digest_of_tool
 from dsl.model.sections.mcp_document import McpServerSection
 from dsl.model.tools.offer_names import kind_of_offer
-from dsl.model.tools.tool_digests import digest_of_place, digest_of_tool
 from dsl.values import Json
 
 STRICTEST: tuple[Label, ...] = ("untrusted", "egress")

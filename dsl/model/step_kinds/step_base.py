@@ -6,7 +6,7 @@ from pydantic import Field, JsonValue
 
 from dsl.model.capabilities import Effect, Label
 from dsl.model.conditions import Condition
-from dsl.model.sections.template_bound import RetriesBound, TimeoutBound
+from dsl.model.template_bound import RetriesBound, TimeoutBound
 from dsl.values import Frozen, Json, Seconds, Timeout
 
 StepKind = Literal[

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from dsl.model.sections.template_bound import DeadlineBound
 from dsl.model.step_kinds.step_base import StepBase
+from dsl.model.template_bound import DeadlineBound
 from dsl.model.terms import ApprovalTerms
 from dsl.values import Json
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
-from dsl.model.sections.template_bound import (
+from dsl.model.steps import Step
+from dsl.model.template_bound import (
     MAX_BOUND,
     MAX_CONCURRENCY,
     MAX_GRAPH_TASKS,
@@ -13,7 +14,6 @@ from dsl.model.sections.template_bound import (
     TemplateBound,
     TemplateDuration,
 )
-from dsl.model.steps import Step
 from dsl.values import MAX_DURATION, Frozen
 
 BoundUnit = Literal["count", "retries", "timeout", "deadline"]

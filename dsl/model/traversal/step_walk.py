@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from dsl.model.conditions import AllOf, AnyOf, Condition, Not
 from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.plan import Plan
-from dsl.model.sections.template_bound import TemplateBound, TemplateDuration
 from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
@@ -20,6 +19,7 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
+from dsl.model.template_bound import TemplateBound, TemplateDuration
 from dsl.model.terms import Consent, DecisionTerms, consent
 from dsl.model.traversal.step_bounds import bounds_of
 from dsl.model.traversal.step_lists import lists_of_plan, step_lists

@@ -8,7 +8,7 @@ import pytest_asyncio
 
 from activities.mcp_client.server_pool import McpServers
 from dsl.model.capabilities import ServerTool
-from dsl.model.tools.tool_digests import digest_of_tool
+from dsl.model.sections.mcp_digests import digest_of_tool
 from tests.support.servers.mcp_tools import (
     call_tool,
     demo_section,

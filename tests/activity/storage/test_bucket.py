@@ -12,7 +12,7 @@ from temporalio.exceptions import ApplicationError
 from activities.contracts import SkillResult
 from activities.storage.blobs import BlobMissing, BlobsUnusable
 from coterie.storage.bucket import BucketClient, BucketDriver, bucket_storage
-from coterie.storage.large_values import Storage
+from coterie.storage.value_storage import Storage
 from tests.support.references import reference
 from tests.support.servers.bucket_server import bucket_server
 

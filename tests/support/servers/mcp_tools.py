@@ -15,9 +15,9 @@ from activities.mcp_client.server_settings import McpServer
 from activities.skills.skill_activity import SkillActivities
 from activities.workspace.skill_base import Workspace
 from dsl.model.capabilities import ServerListing
+from dsl.model.sections.mcp_digests import digest_of_tool
 from dsl.model.sections.mcp_document import McpServerSection
 from dsl.model.tools.asked_input import AskedInput, GivenInput
-from dsl.model.tools.tool_digests import digest_of_tool
 from dsl.values import Json
 from tests.support.skills import environment
 

@@ -19,7 +19,7 @@ from activities.storage.blobs import BlobsUnusable, MemoryBlobs
 from activities.storage.conversations import Conversations, OpenConversation, Turn
 from activities.workspace.skill_base import Workspace
 from coterie.runs.local_scope import run_local
-from coterie.storage.large_values import directory_storage
+from coterie.storage.folder import directory_storage
 from dsl.values import Json
 from tests.support.engine import engine, plan_of
 from tests.support.runs import failure, scheduled

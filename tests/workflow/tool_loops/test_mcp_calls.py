@@ -16,8 +16,8 @@ from dsl.compile.compiler import compile_sources
 from dsl.compile.merged_sources import SourceText
 from dsl.model.capabilities import ServerListing
 from dsl.model.plan import Plan
+from dsl.model.sections.mcp_digests import digest_of_place
 from dsl.model.sections.mcp_document import McpServerSection
-from dsl.model.tools.tool_digests import digest_of_place
 from tests.support.engine import CAPABILITIES, engine
 from tests.support.runs import asked, failure, refused, scheduled
 from tests.support.servers.mcp_tools import (

@@ -8,8 +8,11 @@ import pytest
 
 from coterie.documents import installed_extensions
 from coterie.documents.compilation import compile_target
-from coterie.documents.installed_extensions import allowed_paths, installed_paths
-from coterie.documents.tool_packages import searched_packages
+from coterie.documents.installed_extensions import (
+    allowed_paths,
+    installed_paths,
+    searched_packages,
+)
 from coterie.failures import CommandError
 from coterie.settings import load
 from dsl.errors import InvalidDocument, Problem

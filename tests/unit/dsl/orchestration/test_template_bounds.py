@@ -13,9 +13,9 @@ from dsl.analysis.worst_case import worst_case
 from dsl.errors import InvalidBound, InvalidDocument
 from dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers
 from dsl.model.plan import Plan
-from dsl.model.sections.template_bound import TemplateBound, TemplateDuration, most_of
 from dsl.model.step_kinds.step_base import STEP_KINDS
 from dsl.model.steps import STEP_MODELS, LoopStep, Step
+from dsl.model.template_bound import TemplateBound, TemplateDuration, most_of
 from dsl.model.traversal.step_bounds import (
     BOUNDS_OF_STEPS,
     RETRIES,

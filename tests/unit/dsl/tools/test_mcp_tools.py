@@ -6,8 +6,8 @@ from dsl.compile.compiler import Compiled, compile_sources
 from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import ServerListing, ServerTool
+from dsl.model.sections.mcp_digests import digest_of_place, digest_of_tool
 from dsl.model.sections.mcp_document import McpServerSection
-from dsl.model.tools.tool_digests import digest_of_place, digest_of_tool
 from dsl.values import Json
 from tests.support.compiling import CAPABILITIES
 

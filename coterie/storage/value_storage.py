@@ -1,0 +1,26 @@
+"""What every storage of large values has, wherever it keeps them."""
+
+from dataclasses import dataclass
+
+from temporalio.api.common.v1 import Payload
+from temporalio.converter import DataConverter
+
+from activities.storage.blobs import Blobs
+from coterie.storage.wire import MAY_BE_KEPT_OUTSIDE
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """What a process needs to store values."""
+
+    converter: DataConverter
+    """For its client."""
+    blobs: Blobs | None
+    """For conversations; None without a storage."""
+    location: str
+    """The location, for people."""
+
+
+def is_for_storage(payload: Payload) -> bool:
+    """Return whether nobody reads the payload with the plain `temporal` CLI."""
+    return MAY_BE_KEPT_OUTSIDE in payload.metadata or payload.metadata["encoding"] != b"json/plain"

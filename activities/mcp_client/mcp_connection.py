@@ -6,29 +6,23 @@ gets an ordinary error. All types of the SDK stay in this folder.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import Generator
+from contextlib import AsyncExitStack, contextmanager
 from time import monotonic
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
-import anyio
-import httpx2
 import mcp_types as types
-from mcp import Client, MCPError, StdioServerParameters, stdio_client
-from mcp.client import Transport
-from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.message import SessionMessage
+from mcp import Client, MCPError
 from pydantic import ValidationError
 
-from activities.mcp_client.bounded_http import BoundedTransport
 from activities.mcp_client.call_outcomes import (
     CallLost,
     FoundServerTools,
-    McpCallRefused,
     ServerUnreachable,
     ToolAnswer,
 )
 from activities.mcp_client.call_progress import CURRENT_CALL, CallInProgress
+from activities.mcp_client.connection_failures import ConnectionFailures
 from activities.mcp_client.error_output import ErrorOutput
 from activities.mcp_client.input_requests import (
     accepted_input,
@@ -39,15 +33,12 @@ from activities.mcp_client.input_requests import (
 from activities.mcp_client.input_rounds import InputReply
 from activities.mcp_client.server_requests import answer_of, list_kind, request_of
 from activities.mcp_client.server_settings import McpServer
+from activities.mcp_client.server_transport import server_transport
 from dsl.model.capabilities import ServerTool
 from dsl.model.tools.offer_names import OfferKind
 from dsl.values import Json
-from dsl.visible import one_line
 
-_MAX_MESSAGE_LENGTH = 2_000
 _CLOSE_TIMEOUT = 10.0
-_NO_RESOURCE = -32002
-"""The code of servers before 2026-07-28 for a resource that is not there."""
 
 
 class _Listing(NamedTuple):
@@ -63,6 +54,7 @@ class McpConnection:
     def __init__(self, server: McpServer) -> None:
         self._server = server
         self._errors = ErrorOutput()
+        self._failures = ConnectionFailures(server.name, self._errors)
         self._over = asyncio.Event()
         self._stop = asyncio.Event()
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
@@ -133,7 +125,7 @@ class McpConnection:
                     self._listings[kind] = await self._listed(kind)
             except (MCPError, ValidationError, TimeoutError) as error:
                 did = f"does not list its {kind}s"
-                raise ServerUnreachable(self._message(did, error)) from None
+                raise ServerUnreachable(self._failures.message(did, error)) from None
             return self._listings[kind].offers
 
     async def call(
@@ -164,11 +156,11 @@ class McpConnection:
                     result = await client.session.send_request(request, form)
             except TimeoutError as error:
                 did = f"did not answer within {seconds:g} s"
-                raise CallLost(self._message(did, error)) from None
+                raise CallLost(self._failures.message(did, error)) from None
             except ValidationError as error:
-                raise CallLost(self._message("broke the protocol", error)) from None
+                raise CallLost(self._failures.message("broke the protocol", error)) from None
             except MCPError as error:
-                raise self._failure(error, call) from None
+                raise self._failures.of_call(error, call) from None
         if isinstance(result, types.InputRequiredResult):
             raise input_asked(result)
         answer = answer_of(result)
@@ -199,23 +191,6 @@ class McpConnection:
             name = self._server.name
             raise ServerUnreachable(f"the connection to the MCP server {name!r} was closed")
 
-    def _failure(self, error: MCPError, call: CallInProgress) -> Exception:
-        """Return what an error says of the call: only some rule out that it happened."""
-        if call.question is not None:
-            return call.question
-        match call.acceptance:
-            case "unreached":
-                return ServerUnreachable(self._message("did not take the call", error, call.status))
-            case "refused":
-                return McpCallRefused(self._message("refused the call", error, call.status))
-            case "unknown":
-                pass
-        if error.code in (types.METHOD_NOT_FOUND, types.INVALID_PARAMS, _NO_RESOURCE):
-            return McpCallRefused(self._message("refused the call", error))
-        closed = error.code in (types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT)
-        what = "ended during the call" if closed else "failed during the call"
-        return CallLost(self._message(what, error))
-
     async def _listed(self, kind: OfferKind) -> "_Listing":
         client = await asyncio.shield(self._ready)
         begun = monotonic()
@@ -243,37 +218,18 @@ class McpConnection:
                         end.cancel()
         except BaseException as error:  # the SDK raises groups, and cancels this task
             if not self._ready.done():
-                why = self._message("cannot be reached", error)
+                why = self._failures.message("cannot be reached", error)
                 self._ready.set_exception(ServerUnreachable(why))
         finally:
             self._over.set()
 
     async def _client(self, stack: AsyncExitStack) -> Client:
         return Client(
-            _watched(await self._transport(stack), self._over),
+            await server_transport(
+                self._server, stack, self._errors, self._over, self._failures.note_broken
+            ),
             elicitation_callback=self._asked,
             message_handler=self._noticed,
-        )
-
-    async def _transport(self, stack: AsyncExitStack) -> Transport:
-        section = self._server.section
-        if section.url is None:
-            parameters = StdioServerParameters(
-                command=section.command[0],
-                args=[*section.command[1:]],
-                env={**self._server.environment, **self._server.values},
-                cwd=self._server.folder,
-                encoding_error_handler="replace",
-            )
-            return stdio_client(parameters, errlog=stack.enter_context(self._errors.taken()))
-        http = httpx2.AsyncClient(
-            headers=self._server.headers,
-            timeout=httpx2.Timeout(section.start_timeout, read=None),
-            transport=BoundedTransport(),
-            trust_env=False,
-        )
-        return streamable_http_client(
-            section.url, http_client=await stack.enter_async_context(http)
         )
 
     async def _asked(
@@ -305,47 +261,3 @@ class McpConnection:
                 self._changed.add("prompt")
             case _:
                 pass
-
-    def _message(self, what: str, error: BaseException, status: int | None = None) -> str:
-        """Say what happened, with the reason that the server or the system gives."""
-        plain = _plain(error)
-        reason = one_line(str(plain)).strip() or type(plain).__name__
-        if isinstance(plain, TimeoutError | asyncio.CancelledError):
-            reason = ""
-        said = self._errors.last_line
-        parts = (
-            f"HTTP status {status}" if status is not None else "",
-            reason[:_MAX_MESSAGE_LENGTH],
-            f"its last words: {said}" if said else "",
-        )
-        why = "; ".join(part for part in parts if part)
-        return f"the MCP server {self._server.name!r} {what}" + (f": {why}" if why else "")
-
-
-@asynccontextmanager
-async def _watched(transport: Transport, over: asyncio.Event) -> AsyncGenerator[tuple[Any, Any]]:
-    """Relay the messages of a transport, and note its end: the SDK does not report it."""
-    async with transport as (read, write), anyio.create_task_group() as group:
-        send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-
-        async def relay() -> None:
-            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                async for message in read:
-                    await send.send(message)
-            send.close()
-            over.set()
-
-        with send, receive:
-            group.start_soon(relay)
-            try:
-                yield receive, write
-            finally:
-                group.cancel_scope.cancel()
-
-
-def _plain(error: BaseException) -> BaseException:
-    """Return the first cause in nested groups of exceptions."""
-    if isinstance(error, BaseExceptionGroup):
-        group = cast("BaseExceptionGroup[BaseException]", error)
-        return _plain(group.exceptions[0])
-    return error

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.mcp_client.bounded_stdio import MAX_LINE
 from dsl.model.sections.mcp_document import McpServerSection
 from tests.support.servers.mcp_tools import (
     HOSTILE,
@@ -115,4 +116,15 @@ async def test_a_call_without_an_answer_may_be_repeated_only_if_it_reads(
         assert (error.type, error.non_retryable) == ("SkillFailed", False)
         assert said in error.message
         error = await failure_of(servers, "bad/evil", known["evil"], at=second)
+        assert (error.type, error.non_retryable) == ("OutcomeUnknown", True)
+
+
+async def test_a_line_without_end_ends_the_connection_and_not_the_worker(tmp_path: Path) -> None:
+    section = hostile("endless", tools={"good": {"effect": "read"}})
+    async with mcp_servers(tmp_path, {"bad": section}) as servers:
+        known = digests(await listing_of(servers, "bad"))
+        error = await failure_of(servers, "bad/good", known["good"])
+        assert (error.type, error.non_retryable) == ("SkillFailed", False)
+        assert f"a line of its output has more than {MAX_LINE} bytes" in error.message
+        error = await failure_of(servers, "bad/evil", known["evil"])  # over a new connection
         assert (error.type, error.non_retryable) == ("OutcomeUnknown", True)

@@ -3,7 +3,7 @@
 The first argument says how: `noise` writes garbage between its messages, `flood` lists without end,
 `lies` breaks its output schema, `silent` never answers a call, `garbled` answers with nonsense,
 `many` lists too many tools that cannot be offered, `errors` answers a call with the code that it is
-given, or asks a question first.
+given, or asks a question first, `endless` answers a call with a line that does not end.
 """
 
 import json
@@ -75,6 +75,9 @@ for line in sys.stdin:
     if asked["method"] == "tools/call" and WAY == "errors":
         fail_call(asked)
         continue
+    if asked["method"] == "tools/call" and WAY == "endless":
+        while True:
+            sys.stdout.write("x" * 1_000_000)
     if asked["method"] == "server/discover":
         send({"id": asked["id"], "error": {"code": -32601, "message": "unknown method"}})
         continue

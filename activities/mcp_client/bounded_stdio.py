@@ -48,7 +48,7 @@ async def bounded_stdio(
     Args:
         command: Of the server.
         errors: The file for its standard error.
-        broken: Called with the reason when the server writes what cannot be read on.
+        broken: Called with the reason when the server writes more than a line may have.
 
     Raises:
         OSError: It cannot be started.
@@ -135,7 +135,7 @@ async def _write(
             process.stdin.write(f"{text}\n".encode())
             await process.stdin.drain()
     except OSError:
-        ends.close()  # a request would wait for ever
+        ends.close()  # or a request waits forever
 
 
 async def _end(process: Process, writing: "asyncio.Task[None]") -> None:

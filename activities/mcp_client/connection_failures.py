@@ -25,7 +25,7 @@ class ConnectionFailures:
         self._broken = ""
 
     def note_broken(self, why: str) -> None:
-        """Note why the connection cannot go on."""
+        """Note why the connection ended."""
         self._broken = why
 
     def of_call(self, error: MCPError, call: CallInProgress) -> Exception:

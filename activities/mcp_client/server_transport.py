@@ -31,7 +31,7 @@ async def server_transport(
         stack: Holds what the transport needs.
         errors: Keeps the end of the standard error of a command.
         over: Set when the server has ended or hung up: the SDK does not report it.
-        broken: Called with the reason when a command writes what cannot be read on.
+        broken: Called with the reason when a command writes more than a line may have.
     """
     section = server.section
     if section.url is None:

@@ -15,7 +15,7 @@ from coterie.bugs import report
 from coterie.commands.parser import load_command, parsed
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings, load
-from coterie.system_errors import system_error
+from coterie.system_errors import full_disk, system_error
 from coterie.terminal import note
 from coterie.text.lines import one_entry
 from coterie.text.problems import lines_of_file, problems_text, summary
@@ -70,6 +70,8 @@ def _outcome(words: Sequence[str]) -> int:
         return load_command(verb).run(args, settings)
     except CommandError as error:
         note(one_entry(f"coterie: {error}"))
+        if settings and settings.address is None and (cause := full_disk(settings.state)):
+            note(one_entry(f"coterie: {cause}"))
         return error.exit_code
     except InvalidDocument as error:
         return _refused(error, settings)

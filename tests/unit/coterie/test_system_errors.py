@@ -146,6 +146,23 @@ def disk(tmp_path: Path) -> Generator[Path]:
         yield folder
 
 
+def test_a_failed_command_names_the_full_disk_of_the_embedded_server(
+    disk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: object) -> ExitCode:
+        raise CommandError("the Temporal server does not answer (shard status unknown)")
+
+    monkeypatch.setattr("coterie.commands.runs.status.run", refused)
+    (disk / ".coterie").mkdir()
+    monkeypatch.chdir(disk)
+    assert main(["status", "a"]) == ExitCode.CALL_WRONG
+    assert "full" not in capsys.readouterr().err
+    fill(disk)
+    assert main(["status", "a"]) == ExitCode.CALL_WRONG
+    named = f"the disk of {disk / '.coterie'} is full: free some space, then repeat the command"
+    assert capsys.readouterr().err.splitlines()[1:] == [f"coterie: {named}"]
+
+
 @pytest.mark.parametrize("words", [("schema",), ("graph", "development", "--format", "svg")])
 def test_an_older_file_stays_when_the_new_one_does_not_fit(
     words: tuple[str, ...], disk: Path, capsys: pytest.CaptureFixture[str]

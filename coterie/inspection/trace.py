@@ -9,8 +9,10 @@ from temporalio.client import WorkflowHistory
 from coterie.failures import CommandError
 from coterie.graph.run_graph import OVER, earlier_parts, joined
 from coterie.replay.decision_trace import Visit
+from coterie.replay.links import links
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
 from coterie.runs.call_errors import Unanswered
+from coterie.runs.recorded_calls import RecordedCall, in_visits, recorded_calls
 from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
@@ -31,6 +33,8 @@ class Trace:
     trail: tuple[TrailEntry, ...]
     visits: tuple[Visit, ...]
     """Empty when only a worker of another version can follow the run."""
+    retried: tuple[RecordedCall, ...] = ()
+    """The calls that took more than one attempt, by the history: the run itself does not know."""
 
     def of(self, asked: str) -> tuple[Visit, ...]:
         """Return the visit `team#2`, or every visit of `team`.
@@ -60,7 +64,7 @@ async def traced(settings: Settings, source: str) -> Trace:
             raise CommandError(
                 f"{source} is the history of another workflow, or of another version: {found.cause}"
             )
-        return _trace(history, [found])
+        return _trace([history], [found])
     connection = await open_connection(settings)
     run = Run(connection.client, source)
     history = await run.history()
@@ -68,7 +72,8 @@ async def traced(settings: Settings, source: str) -> Trace:
     if isinstance(latest, NotFollowed):
         return await _reported_by_worker(run, latest)
     earlier = [part async for part in earlier_parts(connection.client, history)]
-    return _trace(history, [*reversed(earlier), latest])
+    histories = [one async for one in links(connection.client, source)] if earlier else [history]
+    return _trace(histories, [*reversed(earlier), latest])
 
 
 async def _reported_by_worker(run: Run, unfollowed: NotFollowed) -> Trace:
@@ -81,17 +86,20 @@ async def _reported_by_worker(run: Run, unfollowed: NotFollowed) -> Trace:
         ) from None
 
 
-def _trace(history: WorkflowHistory, parts: Sequence[Rebuilt]) -> Trace:
+def _trace(histories: Sequence[WorkflowHistory], parts: Sequence[Rebuilt]) -> Trace:
+    last = histories[-1].events[-1]
     visits: dict[tuple[str, int], Visit] = {}
     for part in parts:
         for key, visit in part.visits.items():
             visits[key] = _continued(visits[key], visit) if key in visits else visit
     trail = joined(*(part.trail for part in parts))
-    became = OVER.get(history.events[-1].event_type)
+    became = OVER.get(last.event_type)
     if became is not None:
-        at = _clock(history.events[-1].event_time.ToDatetime(UTC))
+        at = _clock(last.event_time.ToDatetime(UTC))
         visits = {key: _left(visit, at, became) for key, visit in visits.items()}
-    return Trace(history.workflow_id, tuple(trail), tuple(visits.values()))
+    calls = [call for one in histories for call in recorded_calls(one) if call.attempts > 1]
+    in_visits(calls, trail)
+    return Trace(histories[-1].workflow_id, tuple(trail), tuple(visits.values()), tuple(calls))
 
 
 def _clock(at: datetime) -> str:

@@ -8,11 +8,13 @@ from pydantic import TypeAdapter
 from coterie.inspection.trace import LEFT, Trace
 from coterie.rendering.run_text import trail_line
 from coterie.replay.decision_trace import TraceEvent, Visit
+from coterie.runs.recorded_calls import RecordedCall
 from coterie.text.lines import text_of
 from coterie.text.moments import clock
 from dsl.evaluate.because import brief
 from dsl.evaluate.context import PathChange
 from dsl.evaluate.evidence import Examined, TriedAlternatives
+from workflows.core.state_keys import StepKey
 from workflows.core.views import TrailEntry
 
 _MAX_VALUE_LENGTH = 200
@@ -52,6 +54,7 @@ def run_text(trace: Trace, source: str) -> str:
             lines.append(f"      {visit.name} continues")
         elif visit.status == LEFT:
             lines.append(f"      {_head(visit)}")
+    lines += map(_retried, trace.retried)
     if trace.visits:
         example = next((visit.name for visit in trace.visits if visit.visit), "TEAM#VISIT")
         lines.append(f"for every rule and what it found: coterie why {source} {example}")
@@ -62,12 +65,23 @@ def _decides(entry: TrailEntry) -> bool:
     return entry.kind != "team" and (entry.kind != "step" or entry.status in _TOLD)
 
 
-def visits_text(visits: Iterable[Visit]) -> str:
-    """Print each visit with everything that it examined."""
-    return "\n\n".join(text_of(_visit(visit)) for visit in visits)
+def _retried(call: RecordedCall) -> str:
+    """Say how many attempts a call took, and why the attempt before the last one failed."""
+    step = StepKey(call.path)
+    why = f", because attempt {call.attempts - 1} failed: {call.earlier_error}"
+    return (
+        f"      {clock(call.scheduled.isoformat())}  {step.team}#{call.visit}/{step.path} took "
+        f"{call.attempts} attempts in {call.waited:.1f} s{why if call.earlier_error else ''}"
+    )
 
 
-def _visit(visit: Visit) -> Iterator[str]:
+def visits_text(visits: Iterable[Visit], retried: Iterable[RecordedCall] = ()) -> str:
+    """Print each visit with everything that it examined, and the calls that were retried in it."""
+    calls = tuple(retried)
+    return "\n\n".join(text_of(_visit(visit, calls)) for visit in visits)
+
+
+def _visit(visit: Visit, retried: tuple[RecordedCall, ...]) -> Iterator[str]:
     yield f"{_head(visit)}"
     if visit.came_because:
         yield f"  came here at {clock(visit.began or '')} because {visit.came_because}"
@@ -75,6 +89,10 @@ def _visit(visit: Visit) -> Iterator[str]:
         yield "  happened"
         for one in visit.happened:
             yield from _happened(one)
+    within = [call for call in retried if f"{StepKey(call.path).team}#{call.visit}" == visit.name]
+    if within:
+        yield "  retried"
+        yield from map(_retried, within)
     if visit.rules:
         yield "  rules"
         for rule in visit.rules:
@@ -160,5 +178,15 @@ def json_text(trace: Trace, visits: Iterable[Visit]) -> str:
     data = {
         "run": trace.run,
         "visits": [_VISIT.dump_python(visit, mode="json") for visit in visits],
+        "retried": [
+            {
+                "step": call.path,
+                "visit": call.visit,
+                "attempts": call.attempts,
+                "seconds": call.waited,
+                "error": call.earlier_error,
+            }
+            for call in trace.retried
+        ],
     }
     return json.dumps(data, indent=2, ensure_ascii=False)

@@ -43,5 +43,5 @@ async def _why(source: str, asked: str | None, settings: Settings, *, as_json: b
     elif asked is None:
         say(run_text(trace, source))
     else:
-        say(visits_text(visits))
+        say(visits_text(visits, trace.retried))
     return ExitCode.DONE

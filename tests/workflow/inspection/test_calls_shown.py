@@ -1,6 +1,7 @@
 """`coterie show` tells each attempt and each re-ask of a call, out of the run's own history."""
 
 import json
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -10,8 +11,11 @@ from temporalio.testing import WorkflowEnvironment
 
 from activities.contracts import AgentRequest
 from activities.providers.provider import ProviderSettings
+from coterie.inspection.trace import traced
+from coterie.inspection.why_text import json_text, run_text, visits_text
 from coterie.rendering.calls_text import call_data, calls_text
 from coterie.runs.recorded_calls import in_visits, recorded_calls
+from coterie.settings import load
 from tests.support.engine import engine, trail
 from tests.support.runs import failure
 from tests.support.servers.raw_server import http, raw_server
@@ -89,6 +93,26 @@ async def test_a_step_is_shown_with_its_failed_attempts_and_its_re_ask(
         (3, True),
         (1, False),
     ]
+
+
+async def test_why_names_the_calls_that_took_more_than_one_attempt(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    async with (
+        raw_server(BUSY, BUSY, answer('{"name": "Ada"}')) as server,
+        engine(env, tmp_path, [], provider=settings(server.url)) as running,
+    ):
+        handle = await running.start(TEAM.replace("RETRIES", "2"))
+        await handle.result()
+        (tmp_path / "run.json").write_text((await handle.fetch_history()).to_json())
+    trace = await traced(load({}, tmp_path), "run.json")
+    line = (
+        r"work#1/draft took 3 attempts in \d+\.\d s, because attempt 2 failed: ProviderUnavailable"
+    )
+    assert re.search(line, run_text(trace, handle.id))
+    assert re.search(rf"  retried\n .*{line}", visits_text(trace.of("work#1"), trace.retried))
+    [retried] = json.loads(json_text(trace, trace.visits))["retried"]
+    assert (retried["step"], retried["visit"], retried["attempts"]) == ("work/draft", 1, 3)
 
 
 async def test_a_step_whose_attempts_all_failed_is_shown_with_the_errors_of_the_last_two(

@@ -63,6 +63,9 @@ class AgentStep(StepBase):
     conversation_characters: int | None = Field(default=None, ge=1)
     """The maximum characters of earlier turns to send: the latest whole turns that fit. Default:
     no limit."""
+    max_turns: TurnsBound | None = None
+    """Model turns with tools, for this task, instead of the persona's `max_turns`. A number,
+    `{value: template, maximum}`, or a context path with a maximum."""
     requires_approval: Approval = False
     """`true` and `before`: a person allows the call; `after`: a person accepts its answer; or a
     mapping with `when` and the terms of an approval."""

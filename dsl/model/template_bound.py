@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Discriminator, Field, Tag
 
 from dsl.errors import InvalidPlan
+from dsl.model.tools.tool_use import MAX_TURNS
 from dsl.values import Frozen, Seconds, Timeout
 
 MAX_BOUND = 1_000_000
@@ -57,6 +58,11 @@ TasksBound = Annotated[
     Annotated[int, Field(ge=1, le=MAX_GRAPH_TASKS), Tag("bound:number")] | _Template | _Path,
     Discriminator(bound_tag),
 ]
+TurnsBound = Annotated[
+    Annotated[int, Field(ge=1, le=MAX_TURNS), Tag("bound:number")] | _Template | _Path,
+    Discriminator(bound_tag),
+]
+"""Model turns of an agent with tools."""
 RetriesBound = Annotated[
     Annotated[int, Field(ge=0, le=MAX_RETRIES), Tag("bound:number")] | _Template | _Path,
     Discriminator(bound_tag),

@@ -34,6 +34,16 @@ def several_operations(path: str, names: tuple[str, ...]) -> ProblemText:
 
 
 @statement
+def misspelt(name: str, operation: str, path: str) -> ProblemText:
+    value = "{{ {'" + name + "': ...} }}"
+    return ProblemText(
+        f"{name!r} is no operation, and the update of {path!r} would store it as a value",
+        listed(_OPERATIONS),
+        f"did you mean {operation!r}? A value like this is written as a template: `{value}`",
+    )
+
+
+@statement
 def empty_segment(path: str) -> ProblemText:
     return ProblemText(
         f"{path!r} is no path of the context: a part of it is empty",

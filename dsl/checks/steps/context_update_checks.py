@@ -3,6 +3,7 @@
 from pydantic import JsonValue
 
 from dsl.checks.steps.context_paths import check_declared
+from dsl.checks.steps.operation_names import misspelt_operation, takes
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.template_checks import OwnResult, check_template, check_value
 from dsl.evaluate.context_writes import OPERATIONS, written_value
@@ -10,7 +11,7 @@ from dsl.json_values import describe_kind
 from dsl.templates.path_templates import key_segments
 from dsl.templates.template import is_template
 from dsl.values import Json, NodePath
-from dsl.wording.update_wording import empty_segment, operand_misfit, several_operations
+from dsl.wording.update_wording import empty_segment, misspelt, operand_misfit, several_operations
 
 
 def check_updates(
@@ -21,8 +22,8 @@ def check_updates(
         place = (*path, key)
         _key(scope, key, place, own)
         check_value(scope, value, place, own)
-        _operation(scope, key, value, place)
         check_declared(scope, key, value, place)
+        _operation(scope, key, value, place)
 
 
 def _key(scope: StepScope, key: str, place: NodePath, own: OwnResult | None) -> None:
@@ -38,21 +39,11 @@ def _operation(scope: StepScope, key: str, value: JsonValue, place: NodePath) ->
     if isinstance(value, dict) and len(value) > 1 and all(name in OPERATIONS for name in value):
         scope.note("E107", place, several_operations(key, (*value,)))
     operation, operand = written_value(value)
-    if operation is None or (isinstance(operand, str) and is_template(operand)):
+    if operation is None:
+        slip = misspelt_operation(value)
+        if slip is not None and not scope.problems.has("E405", place):
+            scope.note("E107", (*place, slip[0]), misspelt(*slip, key))
         return
-    if _fits(operation, operand):
-        return
-    details = operand_misfit(operation, key, describe_kind(operand))
-    scope.note_value("E103", (*place, operation), details)
-
-
-def _fits(operation: str, operand: JsonValue) -> bool:
-    match operation:
-        case "extend":
-            return isinstance(operand, list)
-        case "merge":
-            return isinstance(operand, dict)
-        case "increment":
-            return isinstance(operand, int | float) and not isinstance(operand, bool)
-        case _:
-            return True
+    if not takes(operation, operand):
+        details = operand_misfit(operation, key, describe_kind(operand))
+        scope.note_value("E103", (*place, operation), details)

@@ -14,6 +14,7 @@ from dsl.model.template_bound import (
     TemplateBound,
     TemplateDuration,
 )
+from dsl.model.tools.tool_use import MAX_TURNS
 from dsl.values import MAX_DURATION, Frozen
 
 BoundUnit = Literal["count", "retries", "timeout", "deadline"]
@@ -45,11 +46,13 @@ _COMMON = (
 )
 _ROUNDS = BoundKey(("max_iterations",), "count", MAX_BOUND)
 _CONCURRENCY = BoundKey(("concurrency",), "count", MAX_CONCURRENCY)
+TURNS = BoundKey(("max_turns",), "count", MAX_TURNS)
+"""Of an agent with tools."""
 _CONSENT = BoundKey(("requires_approval", "deadline"), "deadline", MAX_DURATION)
 _DEADLINE = BoundKey(("deadline",), "deadline", MAX_DURATION)
 
 BOUNDS_OF_STEPS: Mapping[str, tuple[BoundKey, ...]] = {
-    "agent": (*_COMMON, _CONSENT),
+    "agent": (*_COMMON, TURNS, _CONSENT),
     "skill": (*_COMMON, _CONSENT),
     "tool": _COMMON,
     "loop": (*_COMMON, _ROUNDS, _CONCURRENCY),

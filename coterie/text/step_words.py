@@ -169,6 +169,9 @@ def _agent(step: AgentStep, plan: Plan, words: StepWording) -> Iterator[str]:
         yield from _personas(step, plan)
     if step.conversation is not None:
         yield f"in the conversation {step.conversation}"
+    if step.max_turns is not None:
+        bound = counted_bound(step.max_turns, "turn with tools", words.value, "turns with tools")
+        yield f"at most {bound}"
 
 
 def _personas(step: AgentStep, plan: Plan) -> Iterator[str]:

@@ -30,6 +30,7 @@ from dsl.model.steps import (
 from dsl.model.template_bound import most_of
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.callable_tools import tools_of
+from dsl.model.traversal.step_bounds import most_turns
 from dsl.model.traversal.step_lists import step_lists
 from dsl.source.nodes import Mark, Node
 from dsl.templates.template import plain_path
@@ -164,7 +165,7 @@ class Loads:
         uses_tools = step.agent_type != SINGLE_SHOT and (persona.tools or persona.handoffs)
         turns = 1 + persona.max_reasks + most_retries(hooks, "after_model_call")
         if uses_tools and persona.tool_choice != "none":
-            turns += persona.max_turns
+            turns += most_turns(step, persona)
         models = (f"{persona.provider}/{persona.model}", *persona.fallback)
         replaced = len(persona.fallback)  # once each: an agent stays with the model that answers
         load: dict[Key, float] = {
@@ -192,7 +193,7 @@ class Loads:
         if persona.tool_calls == "return" or persona.tool_choice == "none":
             return {}
         hooks = (*self.plan.hooks, *persona.hooks)
-        turns = persona.max_turns + persona.max_reasks
+        turns = most_turns(step, persona) + persona.max_reasks
         calls = turns * (MAX_CALLS_OF_TURN if persona.parallel_tool_calls else 1)
         bounds = {policy.tool: policy.max_calls for policy in persona.tool_policy}
         loads = [

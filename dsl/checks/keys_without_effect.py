@@ -6,6 +6,7 @@ from dsl.model.steps import ORCHESTRATING, AgentStep, PersonaDocument
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
 from dsl.wording.agent_wording import without_effect
+from dsl.wording.tool_wording import without_tools
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 
@@ -44,12 +45,20 @@ def _steps(steps: PlacedSteps, tree: Node, problems: Problems) -> None:
         match step:
             case AgentStep(agent_class=str()):
                 _refuse(problems, tree, (*path, "prompt"), step.prompt, is_legacy=True)
+                _turns(problems, tree, step, path)
             case AgentStep(agent_type=agent_type) if agent_type == ORCHESTRATING:
                 _refuse(problems, tree, (*path, "prompt"), step.prompt)
+                _turns(problems, tree, step, path)
                 if step.config is not None:
                     _persona(problems, tree, step.config, (*path, "config"))
             case _:
                 pass
+
+
+def _turns(problems: Problems, tree: Node, step: AgentStep, path: NodePath) -> None:
+    if step.max_turns is not None:
+        place = (*path, "max_turns")
+        problems.note("E503", tree.find(place).at, place, without_tools("max_turns"))
 
 
 def _persona(problems: Problems, tree: Node, persona: PersonaDocument, path: NodePath) -> None:

@@ -24,6 +24,7 @@ from dsl.model.template_bound import (
     ConcurrencyBound,
     RetriesBound,
     TasksBound,
+    TurnsBound,
 )
 from dsl.model.terms import Approval
 from dsl.model.tools.tool_use import MAX_TURNS, ToolCalls, ToolChoice, ToolPolicy

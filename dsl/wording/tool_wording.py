@@ -157,6 +157,14 @@ def without_tools(key: str) -> ProblemText:
 
 
 @statement
+def turns_said_twice() -> ProblemText:
+    return ProblemText(
+        "`max_turns` of the task replaces that of its `config`",
+        fix="remove `max_turns` from `config`",
+    )
+
+
+@statement
 def tools_missing(persona: str, step: str) -> ProblemText:
     return ProblemText(
         f"the persona {persona!r} has no tools, and {called(step, 'the task')} needs some",

@@ -15,12 +15,13 @@ _HANDOFF: Json = {
 }
 
 
-def loop_terms(plan: Plan, persona: Persona, *, may_hand_over: bool) -> LoopTerms:
+def loop_terms(plan: Plan, persona: Persona, max_turns: int, *, may_hand_over: bool) -> LoopTerms:
     """Return how an agent of the persona uses its tools.
 
     Args:
         plan: of the run.
         persona: of the agent.
+        max_turns: of its task, or the persona's.
         may_hand_over: whether its handoffs are offered: not while another agent waits for it.
     """
     choice = persona.tool_choice
@@ -28,7 +29,7 @@ def loop_terms(plan: Plan, persona: Persona, *, may_hand_over: bool) -> LoopTerm
     return LoopTerms(
         tools={name: plan.tools[name].input_schema or _ANY_OBJECT for name in persona.tools},
         handoffs=_handoffs(persona) if may_hand_over else {},
-        max_turns=persona.max_turns,
+        max_turns=max_turns,
         choice="auto" if isinstance(choice, NamedTool) else choice,
         chosen=chosen,
         returns=persona.tool_calls == "return",

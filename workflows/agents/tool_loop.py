@@ -13,6 +13,7 @@ from dsl.model.causes import HandedOff
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep
+from dsl.model.template_bound import number_of
 from dsl.tool_loop.decision import (
     AskModel,
     EndLoop,
@@ -92,7 +93,8 @@ class _Loop:
         self._key = step.persona_key or step.name
         self._hooks = hooks_of(scope.plan, step.persona_key)
         nested = place.step.model_calls_around > 0
-        self._terms = loop_terms(scope.plan, self._persona, may_hand_over=not nested)
+        turns = self._persona.max_turns if step.max_turns is None else number_of(step.max_turns)
+        self._terms = loop_terms(scope.plan, self._persona, turns, may_hand_over=not nested)
 
     async def run(self) -> Outcome:
         """Take turns and make calls until the loop ends."""

@@ -6,6 +6,7 @@ from dsl.errors import Code
 from dsl.model.plan import Persona
 from dsl.model.steps import ORCHESTRATING, TOOL_CALLING, AgentStep
 from dsl.model.tools.tool_use import NamedTool, ToolPolicy
+from dsl.model.traversal.step_bounds import most_turns
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
@@ -21,6 +22,7 @@ from dsl.wording.tool_wording import (
     tool_named_twice,
     tools_missing,
     tools_not_called,
+    turns_said_twice,
     without_tools,
 )
 
@@ -49,7 +51,7 @@ def check_tool_use(
         tree: The document.
         problems: Collects the findings.
     """
-    checks = _ToolUse(persona, written_at, tree, problems)
+    checks = _ToolUse(step, persona, path, written_at, tree, problems)
     if step.agent_type == ORCHESTRATING:
         return
     if not persona.tools and not persona.handoffs:
@@ -71,6 +73,7 @@ def check_tool_use(
         where = (*path, "agent_type")
         details = plan_and_tools(str(step.persona_key))
         problems.note("E503", tree.find(where).mark, where, details)
+    checks.turns()
     checks.choice()
     checks.policies()
     checks.returned()
@@ -84,19 +87,33 @@ class _ToolUse:
     """The checks of one agent that has tools."""
 
     def __init__(
-        self, persona: Persona, written_at: Written, tree: Node, problems: Problems
+        self,
+        step: AgentStep,
+        persona: Persona,
+        path: NodePath,
+        written_at: Written,
+        tree: Node,
+        problems: Problems,
     ) -> None:
+        self._step = step
         self._persona = persona
+        self._path = path
         self._written_at = written_at
         self._tree = tree
         self._problems = problems
 
     def without_tools(self) -> None:
         """Note the keys that say how tools are used, where there are none."""
-        for key in TOOL_KEYS:
-            place = self._written_at(key)
+        places = [self._written_at(key) for key in TOOL_KEYS]
+        for place in (*places, (*self._path, "max_turns")):
             if _is_there(self._tree, place):
-                self._note("E503", place, without_tools(key))
+                self._note("E503", place, without_tools(str(place[-1])))
+
+    def turns(self) -> None:
+        """Note turns that the task's `config` says, and the task itself says otherwise."""
+        config = self._step.config
+        if self._step.max_turns is not None and config is not None and config.max_turns is not None:
+            self._note("E107", (*self._path, "config", "max_turns"), turns_said_twice())
 
     def choice(self) -> None:
         """Note a `tool_choice` that names a tool which is not offered."""
@@ -132,8 +149,9 @@ class _ToolUse:
             self._note("E106", (*place, "max_calls"), details)
         if policy.min_calls and persona.tool_choice == "none":
             self._note("E107", (*place, "min_calls"), choice_of_none(policy.tool))
-        if not persona.parallel_tool_calls and policy.min_calls > persona.max_turns:
-            details = policy_beyond_turns(policy.tool, policy.min_calls, persona.max_turns)
+        turns = most_turns(self._step, persona)
+        if not persona.parallel_tool_calls and policy.min_calls > turns:
+            details = policy_beyond_turns(policy.tool, policy.min_calls, turns)
             self._note("E106", (*place, "min_calls"), details)
 
     def returned(self) -> None:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
-from dsl.model.steps import Step
+from dsl.model.plan import Persona
+from dsl.model.steps import AgentStep, Step
 from dsl.model.template_bound import (
     MAX_BOUND,
     MAX_CONCURRENCY,
@@ -13,6 +14,7 @@ from dsl.model.template_bound import (
     BoundTemplate,
     TemplateBound,
     TemplateDuration,
+    most_of,
 )
 from dsl.model.tools.tool_use import MAX_TURNS
 from dsl.values import MAX_DURATION, Frozen
@@ -105,6 +107,13 @@ def bound_templates(step: Step) -> list[tuple[BoundKey, BoundTemplate]]:
         if isinstance(value, TemplateBound | TemplateDuration):
             found.append((key, value))
     return found
+
+
+def most_turns(step: AgentStep, persona: Persona) -> int:
+    """Return the most model turns with tools that an agent may take in any run."""
+    if step.max_turns is None:
+        return persona.max_turns
+    return int(min(most_of(step.max_turns), MAX_TURNS))
 
 
 def with_bound(step: Step, key: BoundKey, bound: AnyBound) -> Step:

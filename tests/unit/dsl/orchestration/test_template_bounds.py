@@ -42,6 +42,7 @@ STEPS = {
     "timeout": f"{AGENT}, timeout: BOUND }}",
     "retry.retries": f"{AGENT}, retry: {{ retries: BOUND }} }}",
     "requires_approval.deadline": f"{AGENT}, requires_approval: {{ deadline: BOUND }} }}",
+    "max_turns": "{ name: l, persona_key: writer, config: { tools: [look] }, max_turns: BOUND }",
     "max_iterations": "{ name: l, type: loop, while: '{{ true }}', max_iterations: BOUND, "
     "body: [WRITE] }",
     "concurrency": "{ name: l, type: loop, iterate_on: [1], loop_variable: i, concurrency: BOUND, "
@@ -139,6 +140,7 @@ def test_a_bound_without_a_maximum_is_refused_with_its_fix(
         ("graph.max_iterations", 1_000_000),
         ("graph.max_tasks", 10_000),
         ("concurrency", 1_000),
+        ("max_turns", 1_000),
         ("retry.retries", 100),
     ],
 )
@@ -181,6 +183,7 @@ def test_the_approval_of_a_tool_has_no_template_as_deadline() -> None:
     [
         (STEPS["max_iterations"], 4),
         (STEPS["retry.retries"], 5),
+        (STEPS["max_turns"], 5),
         (STEPS["graph.max_iterations"], 4),
         (STEPS["graph.max_tasks"], 4),
         (STEPS["graph.task_retries"], 10),
@@ -330,3 +333,36 @@ def test_a_step_with_its_numbers_allows_just_these() -> None:
     assert found == {**numbers, "retry.retries": 9}
     assert bounded.is_concurrent  # also one at a time: a round never depends on how many there are
     assert len(bound_templates(step)) == 4
+
+
+@pytest.mark.parametrize(
+    ("step", "code", "at"),
+    [
+        ("{ name: l, persona_key: writer, max_turns: 3 }", "E503", "max_turns"),
+        (
+            "{ name: l, persona_key: writer, config: { tools: [look], max_turns: 2 }, "
+            "max_turns: 3 }",
+            "E107",
+            "config.max_turns",
+        ),
+        (
+            "{ name: l, persona_key: writer, max_turns: 3, config: { prompts: null, "
+            "execution_plan: [{ name: r, type: return }] } }",
+            "E503",
+            "max_turns",
+        ),
+        (
+            "{ name: l, persona_key: writer, max_turns: 3, config: { tools: [look], "
+            "parallel_tool_calls: false, tool_policy: [{ tool: look, min_calls: 4 }] } }",
+            "E106",
+            "min_calls",
+        ),
+    ],
+    ids=["without tools", "said twice", "of a plan", "fewer than the policy demands"],
+)
+def test_turns_that_cannot_be_taken_are_refused(step: str, code: str, at: str) -> None:
+    with pytest.raises(InvalidDocument) as error:
+        team(step)
+    (problem,) = error.value.problems
+    assert problem.code == code
+    assert problem.path.endswith(at)

@@ -9,6 +9,7 @@ from activities.contracts import AgentError, AgentRequest, AgentResponse, SkillR
 from dsl.model.plan import Plan
 from dsl.tool_loop.exchange import ToolResult
 from dsl.values import Json, JsonValue
+from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import carried, fresh
 from tests.support.tool_agents import (
     MODEL,
@@ -420,3 +421,34 @@ async def test_a_failure_is_not_cached() -> None:
     of = tool_plan(tools, {"actor": persona(*tools)})
     _, world, _ = await ran(of, model, lambda _: {"fails": "SkillFailed"})
     assert len(world.made) == 2
+
+
+TURNS = """
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas:
+    actor: {prompts: {user: Search.}, tools: [search], max_turns: 9}
+tools: {search: {skill: Files.search}}
+orchestration:
+  entry_team: work
+  teams:
+    work:
+      tasks:
+        - {name: start, type: set, values: {most: 2}}
+        - {name: act, persona_key: actor, max_turns: {value: "{{ most }}", maximum: 3}}
+"""
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+async def test_the_task_decides_over_the_turns_of_its_persona(stopped: bool) -> None:
+    def search_for_ever(request: AgentRequest, number: int) -> AgentResponse:
+        return calls(("search", {"pattern": f"rain {number}"})) if number < 3 else answer("enough")
+
+    of = plan_of(TURNS)
+    run_it = stopped_everywhere if stopped else ran
+    result, world, _ = await run_it(of, search_for_ever)
+    assert isinstance(result.output, dict)
+    assert result.output["act"] == {"text": "enough"}
+    assert (result.model_calls, result.skill_calls) == (3, 2)
+    assert world.calls[-1].endswith("act.t3")

@@ -20,12 +20,11 @@ from dsl.model.model_options import Effort, PromptCache, Thinking
 from dsl.model.price import Price
 from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.model.steps import Step
-from dsl.model.template_bound import Bound
+from dsl.model.template_bound import MAX_TURNS, Bound
 from dsl.model.terms import AskTerms
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.tools.tool_use import (
     DEFAULT_MAX_TURNS,
-    MAX_TURNS,
     ToolCalls,
     ToolChoice,
     ToolPolicy,

@@ -20,6 +20,7 @@ from dsl.model.step_kinds.step_base import StepBase
 from dsl.model.step_kinds.step_tags import UNKNOWN_STEP, branch_tag, step_tag
 from dsl.model.step_kinds.waiting_steps import ApprovalStep, ReplyStep, WaitStep
 from dsl.model.template_bound import (
+    MAX_TURNS,
     Bound,
     ConcurrencyBound,
     RetriesBound,
@@ -27,7 +28,7 @@ from dsl.model.template_bound import (
     TurnsBound,
 )
 from dsl.model.terms import Approval
-from dsl.model.tools.tool_use import MAX_TURNS, ToolCalls, ToolChoice, ToolPolicy
+from dsl.model.tools.tool_use import ToolCalls, ToolChoice, ToolPolicy
 from dsl.values import Frozen, Json, Timeout
 
 SINGLE_SHOT = "generic_single_shot"

@@ -5,13 +5,14 @@ from typing import Annotated
 from pydantic import Discriminator, Field, Tag
 
 from dsl.errors import InvalidPlan
-from dsl.model.tools.tool_use import MAX_TURNS
 from dsl.values import Frozen, Seconds, Timeout
 
 MAX_BOUND = 1_000_000
 MAX_CONCURRENCY = 1_000
 MAX_GRAPH_TASKS = 10_000
 MAX_RETRIES = 100
+MAX_TURNS = 1_000
+"""Model turns of an agent with tools."""
 
 
 class TemplateBound(Frozen):

@@ -10,13 +10,13 @@ from dsl.model.template_bound import (
     MAX_CONCURRENCY,
     MAX_GRAPH_TASKS,
     MAX_RETRIES,
+    MAX_TURNS,
     AnyBound,
     BoundTemplate,
     TemplateBound,
     TemplateDuration,
     most_of,
 )
-from dsl.model.tools.tool_use import MAX_TURNS
 from dsl.values import MAX_DURATION, Frozen
 
 BoundUnit = Literal["count", "retries", "timeout", "deadline"]

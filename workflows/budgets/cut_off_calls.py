@@ -1,19 +1,19 @@
 """Cut-off calls: the probable usage of a model turn that is left while it runs. It is paid, too.
 
 Nobody waits for the answer of a branch that is no longer needed, so its usage is never reported:
-the input is estimated from what was sent, the output is not counted.
+the input is estimated from what was sent, and so is its cost; the output is not counted.
 """
 
 from activities.contracts import AgentRequest, Spent, TokenUsage
 from workflows.budgets.balances import Personas, paid
-from workflows.budgets.call_estimates import estimated_input
+from workflows.budgets.call_estimates import CallEstimate, estimated_input
 from workflows.core.causes.agent_causes import CallCutOff
 from workflows.core.location import Location, Skipped
 from workflows.core.memory import Tally
 from workflows.core.patches import Patch
 from workflows.core.scope import Interrupted, NeverCalled, Scope
 from workflows.core.trail import note_step_end
-from workflows.core.usage import used
+from workflows.core.usage import DIGITS, used
 
 
 class counting_if_cut_off:  # lower case, since it reads `async with counting_if_cut_off(...):`
@@ -53,13 +53,23 @@ class counting_if_cut_off:  # lower case, since it reads `async with counting_if
         seconds = round(scope.time() - since, 2)
         tally.cut_off += 1
         usage = TokenUsage(input_tokens=tokens) if tokens else None
-        used(scope.state, place, tally, Spent(usage=usage, seconds=seconds))
+        cost = self._cost(tokens)
+        used(scope.state, place, tally, Spent(usage=usage, cost=cost, seconds=seconds))
         cause = CallCutOff("call_cut_off", tally.model, tokens)
         note_step_end(scope, place, "cut_off", cause, since, tokens)
         if scope.plan.budgets and scope.patched(Patch.CUT_OFF_CALLS):
             # without a cost, a budget of money could not be held and would stop the run
-            spent = Spent(usage=usage, cost=0.0, seconds=seconds)
+            spent = Spent(usage=usage, cost=cost or 0.0, seconds=seconds)
             paid(scope, place, self._personas, spent, tally.model)
+
+    def _cost(self, tokens: int) -> float | None:
+        """Return the US dollars of the input; None if nothing of the model has a price so far."""
+        scope = self._scope
+        has_money = any(budget.kind == "money" for budget in scope.plan.budgets)
+        if not tokens or (has_money and not scope.patched(Patch.CUT_OFF_MONEY)):
+            return None
+        cost = CallEstimate(self._tally.model, tokens, 0).cost(scope.plan, scope.state)
+        return None if cost is None else round(cost, DIGITS)
 
 
 def _usual_input(tally: Tally) -> int:

@@ -20,6 +20,11 @@ class Patch(StrEnum):
     old code can go with the first release: only runs of development versions have it.
     """
 
+    CUT_OFF_MONEY = "cut-off-money"
+    """0.1.0: a model turn that was cut off costs what its estimated input does. A run asks only if
+    it has a budget of money. The old code can go with the first release, too.
+    """
+
     TOOLS_REMEMBER = "tools-remember"
     """0.1.0: `remember` of a tool holds for all its calls, not for one place. A run asks only when
     such a tool asks a person. The old code can go with the first release, too.

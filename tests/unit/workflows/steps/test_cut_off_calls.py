@@ -7,12 +7,17 @@ from contextlib import suppress
 import pytest
 
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult, TokenUsage
+from coterie.documents.price_lists import known_price
+from dsl.compile.compiler import compile_sources
+from dsl.compile.merged_sources import SourceText
+from dsl.model.plan import Plan
 from dsl.values import Json
-from tests.support.compiling import plan_of
+from tests.support.compiling import CAPABILITIES
 from tests.support.one_team import agent, document, work
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from workflows.budgets.costs import report
+from workflows.core.patches import Patch
 from workflows.core.scope import Call, Job
 from workflows.interpreter import run
 from workflows.temporal.activity_calls import CancelledEarly
@@ -130,17 +135,62 @@ async def test_a_call_that_was_cut_off_before_it_began_costs_nothing() -> None:
     assert (unsent.calls, unsent.cut_off, unsent.input_tokens) == (1, 0, 0)
 
 
-async def test_budgets_of_tokens_and_time_pay_for_a_losing_call_and_money_is_not_held_up() -> None:
-    budgets = "budgets: {tokens: 100000, money: 5, working_time: 1h}\n  teams:"
-    text = document(RACE).replace("\n  teams:", f"\n  {budgets}", 1)
-    priced = "providers: {scripted: {prices: {demo: {input: 1, output: 1}}}}\n  personas:"
-    plan = plan_of(text.replace("personas:", priced, 1))
+PRICED = "providers: {scripted: {prices: {demo: {input: 100, output: 100}}}}\n  personas:"
+BUDGETS = "budgets: {tokens: 100000, money: 5, working_time: 1h}\n  teams:"
+
+
+def with_budgets(budgets: str) -> Plan:
+    text = document(RACE).replace("  teams:", f"  {budgets}", 1).replace("personas:", PRICED, 1)
+    source = SourceText("a.yml", text)
+    return compile_sources([source], CAPABILITIES, name="test", pricing=known_price).plan
+
+
+async def test_budgets_of_tokens_time_and_money_pay_for_a_losing_call() -> None:
+    plan = with_budgets(BUDGETS)
     state = fresh(plan, {"text": "x" * 4000})
     await run(RacingScope(plan, state, World(answer), None))
     used = {use.id: use for use in report(plan, state).budgets}
-    assert 1000 <= used["run.tokens"].used <= 1020
+    tokens = used["run.tokens"].used
+    assert 1000 <= tokens <= 1020
     assert used["run.working_time"].used >= 2
+    cost = round(tokens * 100 / 1_000_000, 6)
+    assert (used["run.money"].used, used["run.money"].state) == (cost, "open")
+    assert report(plan, state).total.cost == cost
+
+
+class OlderScope(RacingScope):
+    """A run that began before cut-off calls cost money."""
+
+    def patched(self, patch: Patch) -> bool:
+        return patch is not Patch.CUT_OFF_MONEY
+
+
+async def test_a_run_that_began_before_pays_no_money_for_a_losing_call() -> None:
+    plan = with_budgets(BUDGETS)
+    state = fresh(plan, {"text": "x" * 4000})
+    await run(OlderScope(plan, state, World(answer), None))
+    used = {use.id: use for use in report(plan, state).budgets}
     assert (used["run.money"].used, used["run.money"].state) == (0, "open")
+
+
+class PayingScope(RacingScope):
+    """Each answer has used 50 tokens, and cost 0.01 US dollars."""
+
+    async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
+        response = await super().run_agent(request, call)
+        usage = TokenUsage(input_tokens=40, output_tokens=10)
+        return response.model_copy(update={"usage": usage, "cost": 0.01})
+
+
+async def test_without_a_budget_of_money_a_losing_call_costs_as_much_as_the_tokens_of_others() -> (
+    None
+):
+    plan = work(f"- {agent('first')}\n{RACE}")
+    state = fresh(plan, {"text": "x" * 4000})
+    await run(PayingScope(plan, state, World(answer), None))
+    lost = next(one for one in report(plan, state).tasks if one.name.endswith("slow_one"))
+    assert (lost.cut_off, lost.unpriced) == (1, 0)
+    assert lost.cost == round(lost.input_tokens * 0.01 / 50, 6)
 
 
 class LosingScope(StoppingScope):

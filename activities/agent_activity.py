@@ -15,8 +15,10 @@ from activities.agents.agent_base import (
     ProviderAccess,
     SkillCaller,
 )
+from activities.agents.compacting import compacting
 from activities.agents.refusals import AgentRefused
 from activities.call_prices import Pricing
+from activities.context_windows import ContextWindows
 from activities.contracts import (
     RUN_AGENT,
     AgentError,
@@ -164,7 +166,7 @@ class AgentActivities:
 
     def _live(self, request: AgentRequest, meter: Meter) -> LiveText | None:
         """Return where the answer of a persona that streams is shown."""
-        if request.persona is None or not request.persona.stream:
+        if request.persona is None or not request.persona.stream or request.compaction is not None:
             return None
         return LiveText.of_activity(self._known, meter.beat)
 
@@ -191,7 +193,8 @@ class AgentActivities:
             skills=self._skills,
             services=self._services(request, checked, meter),
         )
-        return factory.create_agent(_task_config(request))
+        agent = factory.create_agent(_task_config(request))
+        return agent if request.compaction is None else compacting(agent)
 
     def _services(
         self, request: AgentRequest, checked: CheckedPersona | None, meter: Meter
@@ -202,8 +205,12 @@ class AgentActivities:
         if activity.in_activity():
             info = activity.info()
             key, limit = f"{info.workflow_run_id}/{info.activity_id}", info.start_to_close_timeout
+        own = None if request.persona is None else request.persona.context_window
+        windows = ContextWindows(self._pricing, own)
         return AgentServices(
-            providers=MeteredProviders(self._providers, meter),
+            providers=MeteredProviders(self._providers, meter, windows),
+            windows=windows,
+            compaction=request.compaction,
             call_skill=self._call_skill,
             label=label,
             key=key,

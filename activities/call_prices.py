@@ -14,6 +14,8 @@ if TYPE_CHECKING:  # late: they load the pricing library, which a lookup of own 
     from activities.providers.provider import ProviderSettings
 
 PACKAGE = "genai_prices"
+_VENDORS = ("anthropic", "openai")
+"""The kinds of providers whose models the public data knows."""
 
 
 class Pricing:
@@ -39,6 +41,15 @@ class Pricing:
         cache = (usage.cached_tokens, usage.cache_write_tokens)
         found = public_cost(settings.kind, settings.api_base, model, *counts, *cache)
         return None if found is None else found.input + found.output
+
+    def context_window(self, provider: str, model: str) -> int | None:
+        """Return the context window of a model in tokens; None if unknown."""
+        settings = self._providers.get(provider)
+        if settings is None:
+            return None
+        if settings.context_window is not None or settings.kind not in _VENDORS:
+            return settings.context_window
+        return context_window(settings.kind, settings.api_base, model)
 
 
 class PublicCost(NamedTuple):

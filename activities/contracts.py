@@ -49,6 +49,7 @@ class FailureType:
     ANSWER_UNUSABLE = "AnswerUnusable"  # does not match the output schema, after all re-asks
     TURNS_EXHAUSTED = "TurnsExhausted"  # no turns are left, and the model still calls tools
     ANSWER_TOO_LARGE = "AnswerTooLarge"  # more than fits in a run's history
+    CONTEXT_WINDOW_EXCEEDED = "ContextWindowExceeded"  # larger than the model takes: never sent
     REQUEST_TOO_LARGE = "RequestTooLarge"  # too large or not JSON: never sent
     AGENT_REFUSED = "AgentRefused"  # agent_class or agent_type outside what the worker allows
     AGENT_FAILED = "AgentFailed"  # a legacy agent raised
@@ -103,6 +104,30 @@ class Conversation(Frozen):
     """How many characters of earlier turns to send at most; None for no limit."""
 
 
+class CompactionTurn(Frozen):
+    """What a turn does that compacts its conversation, instead of asking its question."""
+
+    keep_turns: int
+    """How many of the latest turns stay as they are at most."""
+    limit: int
+    """Tokens at which the conversation is compacted."""
+    prompt: str = ""
+    """What the model is asked; empty: Coterie's own words."""
+    other_model: bool = False
+    """Whether another model than the conversation's writes the summary."""
+
+
+class ContextUse(Frozen):
+    """How much of its model's context window a conversation takes."""
+
+    tokens: int
+    """Input and output of its latest turn."""
+    window: int | None = None
+    """Tokens of the context window; None if unknown."""
+    turns: int = 1
+    """Its turns so far."""
+
+
 class AgentRequest(Frozen):
     """One model turn, with the persona and only the inputs that its prompts name."""
 
@@ -134,6 +159,8 @@ class AgentRequest(Frozen):
     """The provider of such a later turn, which selects its task queue."""
     model: str | None = None
     """The model of such a later turn, if a fallback has taken over."""
+    compaction: CompactionTurn | None = None
+    """Set for a turn that compacts the conversation."""
 
     @property
     def provider_name(self) -> str:
@@ -163,6 +190,8 @@ class AgentResponse(Frozen):
     """The name of this turn, from which the conversation continues."""
     tool_calls: tuple[ToolCallRequest, ...] = ()
     """The calls that the model asks for, in its order."""
+    context: ContextUse | None = None
+    """Set in a conversation of a persona with `compaction`."""
     cost: float | None = None
     """US dollars, over all attempts; None when no part has a price."""
     unpriced: bool = False

@@ -19,6 +19,7 @@ from temporalio.exceptions import ApplicationError
 from activities.agents.agent_base import ProviderAccess
 from activities.attempts import check_attempt
 from activities.call_prices import Pricing
+from activities.context_windows import ContextWindows
 from activities.contracts import (
     MAX_HEARTBEAT_DELAY,
     WORKER_STOPPED,
@@ -245,9 +246,12 @@ def _reported() -> JsonValue:
 class MeteredProviders:
     """Providers that report every call to the meter."""
 
-    def __init__(self, providers: ProviderAccess, meter: Meter) -> None:
+    def __init__(
+        self, providers: ProviderAccess, meter: Meter, windows: ContextWindows | None = None
+    ) -> None:
         self._providers = providers
         self._meter = meter
+        self._windows = windows or ContextWindows()
 
     def get(self, name: str) -> ModelProvider:
         """Return the provider of that name.
@@ -255,17 +259,21 @@ class MeteredProviders:
         Raises:
             ProviderFailure: It does not exist, or its key is missing.
         """
-        return _MeteredProvider(name, self._providers.get(name), self._meter)
+        return _MeteredProvider(name, self._providers.get(name), self._meter, self._windows)
 
 
 class _MeteredProvider:
-    def __init__(self, name: str, provider: ModelProvider, meter: Meter) -> None:
+    def __init__(
+        self, name: str, provider: ModelProvider, meter: Meter, windows: ContextWindows
+    ) -> None:
         self._name = name
         self._provider = provider
         self._meter = meter
+        self._windows = windows
 
     async def complete(self, request: ModelRequest) -> Completion:
         await check_attempt()
+        await self._windows.check(self._name, request)
         try:
             async with self._meter.in_progress(self._name, request):
                 completion = await self._provider.complete(request)

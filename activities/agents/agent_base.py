@@ -16,7 +16,13 @@ from pydantic import JsonValue, ValidationError
 
 from activities.agents.prompts import system_message, user_message
 from activities.agents.refusals import AgentRefused
-from activities.contracts import AgentResponse, Reask, SkillRequest, SkillResult
+from activities.contracts import (
+    AgentResponse,
+    CompactionTurn,
+    Reask,
+    SkillRequest,
+    SkillResult,
+)
 from activities.providers.message_model import ModelMessage
 from activities.providers.provider import ModelProvider
 from activities.storage.conversations import OpenConversation
@@ -59,6 +65,14 @@ class ProviderAccess(Protocol):
         ...
 
 
+class WindowAccess(Protocol):
+    """Knows the context windows of models."""
+
+    async def of(self, provider: str, model: str) -> int | None:
+        """Return the tokens that a model takes with its answer; None if unknown."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class AgentServices:
     """Services for one turn. The agent must work without those that are None."""
@@ -88,6 +102,10 @@ class AgentServices:
     """Takes each piece of the model's answer; None: do not stream it."""
     checked: "CheckedPersona | None" = None
     """The persona that came with the request."""
+    windows: WindowAccess | None = None
+    """The context windows of the models."""
+    compaction: CompactionTurn | None = None
+    """Set when the turn compacts its conversation."""
 
 
 @dataclass(frozen=True, slots=True)

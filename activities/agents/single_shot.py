@@ -10,11 +10,17 @@ from activities.agents.agent_base import BaseAgent
 from activities.agents.prompts import prompt_name
 from activities.agents.refusals import AgentRefused
 from activities.answers import AnswerProblem, parse_answer
-from activities.contracts import AgentError, AgentResponse, FailureType, Reask
+from activities.contracts import AgentError, AgentResponse, ContextUse, FailureType, Reask
+from activities.providers.input_estimate import (
+    estimated_input,
+    estimated_message,
+    estimated_parts,
+)
 from activities.providers.message_model import ModelMessage, StoredPart, TextPart
 from activities.providers.provider import Completion, ModelRequest
 from activities.storage.blobs import BlobsUnusable
 from activities.storage.media import references
+from activities.storage.turn_records import with_question
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
@@ -58,11 +64,9 @@ class GenericSingleShotAgent(BaseAgent):
         except (TemplateFailed, BadTemplate) as error:
             return template_failure(self.unique_name, error)
         media = references(context.get("input"))
-        messages = (
-            *await self._earlier(),
-            *conversation(prompt, self.services.reask, persona.output_schema, media),
-        )
-        request = self._request(persona, system, await self._shown(messages))
+        asked = conversation(prompt, self.services.reask, persona.output_schema, media)
+        messages = with_question(await self._earlier(), *asked)
+        request = self._request(persona, system, await self._shown(messages), self._counted(asked))
         completion = await self.services.providers.get(persona.provider).complete(request)
         if persona.output_schema is None:
             response = self._response(persona, completion)
@@ -70,7 +74,7 @@ class GenericSingleShotAgent(BaseAgent):
             response = await asyncio.to_thread(self._response, persona, completion)
         if not response.success:
             return response
-        return await self._kept(prompt, media, completion, response)
+        return await self._kept(prompt, media, request, completion, response)
 
     async def _asked(self, persona: Persona, inputs: Json) -> tuple[str, str | None]:
         """Return the prompt and the system prompt.
@@ -108,6 +112,7 @@ class GenericSingleShotAgent(BaseAgent):
         self,
         prompt: str,
         media: tuple[StoredPart, ...],
+        request: ModelRequest,
         completion: Completion,
         response: AgentResponse,
     ) -> AgentResponse:
@@ -115,14 +120,44 @@ class GenericSingleShotAgent(BaseAgent):
         if self.services.conversation is None:
             return response
         try:
-            head = await self.services.conversation.add(prompt, completion.text, media)
+            tokens = tokens_of(completion)
+            head = await self.services.conversation.add(prompt, completion.text, media, tokens)
         except BlobsUnusable as error:
             message = f"task {self.unique_name!r}: could not store the model's answer: {error}"
             return failed(FailureType.STORAGE_UNUSABLE, message, completion)
-        return response.model_copy(update={"conversation": head})
+        used = await self._context(self.persona, request, completion)
+        return response.model_copy(update={"conversation": head, "context": used})
+
+    async def _context(
+        self, persona: Persona, request: ModelRequest, completion: Completion
+    ) -> ContextUse | None:
+        """Return how full the conversation is, for a persona that compacts it."""
+        conversation = self.services.conversation
+        if persona.compaction is None or conversation is None:
+            return None
+        tokens = tokens_of(completion)
+        if tokens is None:  # the server does not count
+            tokens = estimated_input(request) + estimated_parts(completion.content)
+        window = await self._window(persona)
+        return ContextUse(tokens=tokens, window=window, turns=conversation.turns)
+
+    async def _window(self, persona: Persona) -> int | None:
+        known = self.services.windows
+        return None if known is None else await known.of(persona.provider, persona.model)
+
+    def _counted(self, asked: tuple[ModelMessage, ...]) -> int | None:
+        """Return the input by what the vendor counted before; None if it has not."""
+        known = self.services.conversation
+        if known is None or known.tokens is None:
+            return None
+        return known.tokens + sum(map(estimated_message, asked))
 
     def _request(
-        self, persona: Persona, system: str | None, messages: tuple[ModelMessage, ...]
+        self,
+        persona: Persona,
+        system: str | None,
+        messages: tuple[ModelMessage, ...],
+        input_tokens: int | None = None,
     ) -> ModelRequest:
         return ModelRequest(
             model=self._resolve_model(),
@@ -137,6 +172,7 @@ class GenericSingleShotAgent(BaseAgent):
             prompt_cache=persona.prompt_cache,
             timeout=persona.timeout,
             label=self.services.label,
+            input_tokens=input_tokens,
             turn=1 if self.services.conversation is None else self.services.conversation.number,
             call=self.services.key,
             on_text=self.services.on_text,
@@ -189,6 +225,12 @@ def conversation(
         ModelMessage.of("assistant", reask.answer),
         ModelMessage.of("user", again),
     )
+
+
+def tokens_of(completion: Completion) -> int | None:
+    """Return the input and output that the provider counted; None if it did not."""
+    usage = completion.usage
+    return usage.input_tokens + usage.output_tokens or None
 
 
 def reask_text(reask: Reask, schema: Json | None) -> str:

@@ -19,8 +19,10 @@ from activities.agents.single_shot import (
     failed,
     reask_text,
     template_failure,
+    tokens_of,
 )
 from activities.contracts import AgentResponse, FailureType
+from activities.providers.input_estimate import estimated_message
 from activities.providers.message_model import (
     ModelMessage,
     Part,
@@ -35,7 +37,14 @@ from activities.providers.provider import Completion, ModelRequest
 from activities.storage.blobs import BlobsUnusable
 from activities.storage.conversations import OpenConversation
 from activities.storage.media import REFERENCE, references
-from activities.storage.turn_records import LOST, TOO_LATE, Opening, storable, with_results
+from activities.storage.turn_records import (
+    LOST,
+    TOO_LATE,
+    Opening,
+    storable,
+    with_question,
+    with_results,
+)
 from dsl.errors import TemplateFailed
 from dsl.model.plan import Persona
 from dsl.model.tools.tool_use import NamedTool, ToolChoice
@@ -82,7 +91,9 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
         results = await self._results(turn, earlier, conversation)
         missing = TOO_LATE if turn.continues else LOST
         question = ModelMessage("user", with_results(earlier, (*results, *asked), missing))
-        request = self._model_request(opening, turn, await self._shown((*earlier, question)))
+        shown = await self._shown(with_question(earlier, question))
+        request = self._model_request(opening, turn, shown)
+        request = replace(request, input_tokens=_counted(conversation, question))
         completion = await self.services.providers.get(opening.persona.provider).complete(request)
         completion = replace(completion, content=storable(completion.content))
         response = await self._answer(opening.persona, turn, completion)
@@ -90,11 +101,15 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             return response  # nothing was said that the conversation could continue from
         reply = ModelMessage("assistant", completion.content or (TextPart(""),))
         try:
-            head = await conversation.add_messages(name, question, reply, continues=turn.continues)
+            tokens = tokens_of(completion)
+            head = await conversation.add_messages(
+                name, question, reply, tokens, continues=turn.continues
+            )
         except BlobsUnusable as error:
             message = f"task {self.unique_name!r}: could not store the model's answer: {error}"
             return failed(FailureType.STORAGE_UNUSABLE, message, completion)
-        return response.model_copy(update={"conversation": head, "answer": None})
+        used = await self._context(opening.persona, request, completion)
+        return response.model_copy(update={"conversation": head, "answer": None, "context": used})
 
     def _news(self, persona: Persona) -> str:
         """Return the notices of a later turn, which the model gets besides results."""
@@ -106,13 +121,16 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
         self, turn: ToolTurn, system: str | None, conversation: OpenConversation
     ) -> tuple[str, Opening]:
         """Return the agent's opening in its conversation, new or from an earlier step."""
-        agent = _digest(self.persona, turn)
+        agent = self._agent_digest(turn)
         known = await conversation.opening_of(agent)
         if known is not None:
             return known, _of_model(await conversation.opening(known), self.persona)
         persona = self.persona.model_copy(update={"prompts": {}, "prompt": None})
         opening = Opening(agent=agent, persona=persona, system=system, tools=turn.offered)
         return await conversation.begin(opening), opening
+
+    def _agent_digest(self, turn: ToolTurn) -> str:
+        return _digest(self.persona, turn)
 
     async def _results(
         self,
@@ -193,6 +211,12 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             model=None if completion.model == persona.model else completion.model,
             tool_calls=tuple(map(_requested, calls)),
         )
+
+
+def _counted(conversation: OpenConversation, question: ModelMessage) -> int | None:
+    """Return the input by what the vendor counted before; None if it has not."""
+    before = conversation.tokens
+    return None if before is None else before + estimated_message(question)
 
 
 def _of_model(opening: Opening, persona: Persona) -> Opening:

@@ -1,9 +1,15 @@
 """Estimate the input of a model call, for a call whose usage nobody will report."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from activities.providers.message_model import TextPart, ToolCallPart, ToolResultPart
+from activities.providers.message_model import (
+    ModelMessage,
+    Part,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from activities.providers.provider import ModelRequest
 
 _BYTES_OF_A_TOKEN = 4
@@ -11,7 +17,21 @@ _BYTES_OF_A_TOKEN = 4
 
 def estimated_input(request: ModelRequest) -> int:
     """Return about how many tokens a request sends: four bytes each, images not counted."""
-    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in _texts(request))
+    return _tokens(_texts(request))
+
+
+def estimated_message(message: ModelMessage) -> int:
+    """Return about how many tokens a message has."""
+    return estimated_parts(message.content)
+
+
+def estimated_parts(*contents: tuple[Part, ...]) -> int:
+    """Return about how many tokens the parts of messages have."""
+    return _tokens(text for content in contents for text in _texts_of(content))
+
+
+def _tokens(texts: Iterable[str]) -> int:
+    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
     return -(-size // _BYTES_OF_A_TOKEN)
 
 
@@ -22,11 +42,15 @@ def _texts(request: ModelRequest) -> Iterator[str]:
     if request.output_schema is not None:
         yield json.dumps(request.output_schema)
     for message in request.messages:
-        for part in message.content:
-            match part:
-                case TextPart(text=text) | ToolResultPart(text=text):
-                    yield text
-                case ToolCallPart(name=name, arguments=arguments):
-                    yield name + arguments
-                case _:
-                    pass
+        yield from _texts_of(message.content)
+
+
+def _texts_of(content: tuple[Part, ...]) -> Iterator[str]:
+    for part in content:
+        match part:
+            case TextPart(text=text) | ToolResultPart(text=text):
+                yield text
+            case ToolCallPart(name=name, arguments=arguments):
+                yield name + arguments
+            case _:
+                pass

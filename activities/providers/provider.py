@@ -55,6 +55,11 @@ class ModelRequest:
     """Takes each piece of the answer as it arrives; None: nobody watches."""
     turn: int = 1
     """Its number in its conversation: selects the answer in a script; never sent to a model."""
+    purpose: Literal["turn", "compaction"] = "turn"
+    """What the answer is for: a summary that compacts a conversation has entries of its own in a
+    script; never sent to a model."""
+    input_tokens: int | None = None
+    """An estimate of its input by what the vendor counted before; None: estimated by its size."""
     call: str = ""
     """`run id/activity id`: identifies the call uniquely, also across retries; never sent to a
     model."""
@@ -147,5 +152,7 @@ class ProviderSettings:
     """File to which the scripted provider appends a line per call, for crash tests."""
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     """Prices configured on the worker, `{model: price}`."""
+    context_window: int | None = None
+    """Tokens that its models take with their answers; None: the public figure of each model."""
     options: Json = field(default_factory=dict[str, JsonValue])
     """What an adapter of a package needs besides."""

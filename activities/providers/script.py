@@ -33,6 +33,8 @@ class ScriptedAnswer(Frozen):
     visit: int | None = Field(default=None, ge=1)
     turn: int | None = Field(default=None, ge=1)
     reask: int | None = Field(default=None, ge=0)
+    compaction: bool = False
+    """Whether it is the summary that compacts a conversation, and no answer of the agent."""
     contains: str | tuple[str, ...] = ()
     """Texts that the prompt must have, all of them."""
     answer: JsonValue = None

@@ -5,6 +5,7 @@
         visit: 2                     # optional: from this visit of the team on
         turn: 3                      # optional: from this turn of the conversation on
         reask: 1                     # optional: from this re-ask on
+        compaction: true             # the summary that compacts the conversation; else no entry is
         contains: calculator.py      # optional: only if the prompt has this text, or all of a list
         answer: {approved: true}     # text, or any value: sent as JSON
         tool_calls:                  # or besides an answer: the calls that the model asks for
@@ -166,7 +167,8 @@ def choose(answers: Sequence[ScriptedAnswer], request: ModelRequest) -> Scripted
     fitting = [
         (rank, -number, entry)
         for number, entry in enumerate(answers)
-        if (rank := _rank(entry, call, request.turn, prompt)) is not None
+        if entry.compaction == (request.purpose == "compaction")
+        and (rank := _rank(entry, call, request.turn, prompt)) is not None
     ]
     return max(fitting, key=lambda fit: fit[:2])[2] if fitting else None
 
@@ -175,6 +177,7 @@ def missing(request: ModelRequest) -> str:
     """Say which entry to add to a script without an answer for the call."""
     call = _call(request.label)
     turn = f", turn: {request.turn}" if request.turn > 1 else ""
+    turn += ", compaction: true" if request.purpose == "compaction" else ""
     entry = f"task: {call.team}/{call.task}, visit: {call.visit}{turn}, answer: ..."
     if not request.tools or request.tool_choice == "none":
         return f"add an entry like `- {{{entry}}}`"

@@ -9,6 +9,7 @@ which its turns name.
 """
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import TypeVar
 
 from pydantic import JsonValue, ValidationError
@@ -118,6 +119,10 @@ class OpenConversation:
         self._within = within
         self.number = 1
         """The number of this turn, from 1; known after `earlier`."""
+        self.tokens: int | None = None
+        """Tokens of all earlier turns, where a provider has counted them; known after `earlier`."""
+        self.turns = 1
+        """Its turns with this one; known after `earlier`, where no window leaves some out."""
 
     async def earlier(
         self, opening: str | None = None, *, continues: bool = False
@@ -151,7 +156,33 @@ class OpenConversation:
             kept += step
             step = []
         self.number = 1 + (0 if latest is None else latest.number or len(kept))
+        self.turns = 1 + len(kept)
+        if latest is not None and name is None and latest.opening == opening:
+            self.tokens = latest.tokens
         return messages_of(tuple(reversed(kept)), opening)
+
+    async def all(self) -> list[Turn]:
+        """Return all turns, oldest first."""
+        found: list[Turn] = []
+        name = self._asked.head
+        while name is not None:
+            turn = await self._conversations.turn(name, self._within)
+            found.append(turn)
+            name = turn.parent
+        return found[::-1]
+
+    async def replace(self, turns: Sequence[Turn]) -> str:
+        """Store turns as a new conversation, and return the name of the latest one.
+
+        Raises:
+            BlobsUnusable: The storage cannot be written.
+        """
+        name: str | None = None
+        for turn in turns:
+            kept = turn.model_copy(update={"parent": name})
+            name = await self._conversations.add(kept, self._within)
+        assert name is not None, "a conversation has a turn"
+        return name
 
     async def latest(self) -> Turn | None:
         """Return the latest turn."""
@@ -187,25 +218,44 @@ class OpenConversation:
         """Return a stored value."""
         return await self._conversations.value(name, self._within)
 
-    async def add(self, prompt: str, answer: str, media: tuple[StoredPart, ...] = ()) -> str:
+    async def add(
+        self,
+        prompt: str,
+        answer: str,
+        media: tuple[StoredPart, ...] = (),
+        tokens: int | None = None,
+    ) -> str:
         """Store this turn, and return its name, from which the next one continues.
 
         Args:
             prompt: The question.
             answer: The answer.
             media: What the model saw besides the question.
+            tokens: Input and output, as the provider counted them.
 
         Raises:
             BlobsUnusable: The storage cannot be written.
         """
-        turn = Turn(parent=self._asked.head, number=self.number, prompt=prompt, answer=answer)
+        turn = Turn(
+            parent=self._asked.head,
+            number=self.number,
+            prompt=prompt,
+            answer=answer,
+            tokens=tokens,
+        )
         if media:
             asked = content_to_json((TextPart(prompt), *media))
             turn = turn.model_copy(update={"prompt": "", "asked": asked})
         return await self._conversations.add(turn, self._within)
 
     async def add_messages(
-        self, opening: str, asked: ModelMessage, answered: ModelMessage, *, continues: bool
+        self,
+        opening: str,
+        asked: ModelMessage,
+        answered: ModelMessage,
+        tokens: int | None = None,
+        *,
+        continues: bool,
     ) -> str:
         """Store this turn of an agent with tools, and return its name.
 
@@ -213,6 +263,7 @@ class OpenConversation:
             opening: The name of the agent's opening.
             asked: What the model got: a prompt, or the results of its calls.
             answered: What it sent, all of it.
+            tokens: Input and output, as the provider counted them.
             continues: Whether the turn continues the step of the one before.
 
         Raises:
@@ -224,6 +275,7 @@ class OpenConversation:
                 "number": self.number,
                 "opening": opening,
                 "continues": continues,
+                "tokens": tokens,
             }
         )
         return await self._conversations.add(turn, self._within)

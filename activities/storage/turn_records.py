@@ -26,6 +26,10 @@ TOO_LATE = "not executed: no turns with tools are left; answer without calls"
 """What a model reads of a call in its last turn, when it must answer again."""
 
 
+SUMMARY = "[The conversation so far became too long. This summary replaces it.]"
+"""What a model reads before the summary of its conversation."""
+
+
 class Opening(Frozen):
     """What stays the same in all turns of an agent with tools."""
 
@@ -55,6 +59,10 @@ class Turn(Frozen):
     """The parts that it sent."""
     continues: bool = False
     """It continues the step of the turn before: with results, or after an unusable answer."""
+    tokens: int | None = None
+    """Input and output, as the provider counted them; None if unknown."""
+    summary: str = ""
+    """Of the turns that a compaction replaced; it comes before the question."""
 
     @classmethod
     def of_messages(cls, asked: ModelMessage, answered: ModelMessage) -> "Turn":
@@ -62,9 +70,15 @@ class Turn(Frozen):
         return cls(asked=content_to_json(asked.content), answered=content_to_json(answered.content))
 
     @property
+    def asked_parts(self) -> tuple[Part, ...]:
+        """What it asks, without a summary of what was before."""
+        return (TextPart(self.prompt),) if self.asked is None else content_from_json(self.asked)
+
+    @property
     def question(self) -> tuple[Part, ...]:
         """What the model got."""
-        return (TextPart(self.prompt),) if self.asked is None else content_from_json(self.asked)
+        own = self.asked_parts
+        return (TextPart(f"{SUMMARY}\n\n{self.summary}\n\n"), *own) if self.summary else own
 
     @property
     def reply(self) -> tuple[Part, ...]:
@@ -110,6 +124,16 @@ def messages_of(turns: Sequence[Turn], opening: str | None) -> tuple[ModelMessag
         asked = turn.question if own else _as_text(turn.question)
         _add(messages, "user", with_results(messages, asked))
         _add(messages, "assistant", turn.reply if own else _as_text(turn.reply))
+    return tuple(messages)
+
+
+def with_question(
+    earlier: Sequence[ModelMessage], *asked: ModelMessage
+) -> tuple[ModelMessage, ...]:
+    """Return earlier messages and the next ones; a summary and a question become one message."""
+    messages = list(earlier)
+    for message in asked:
+        _add(messages, message.role, message.content)
     return tuple(messages)
 
 

@@ -132,3 +132,5 @@ def _called(plan: Plan) -> Iterator[tuple[str, str]]:
         if persona.execution_plan is None:
             yield persona.provider, persona.model
             yield from map(split_model, persona.fallback)
+            if persona.compaction is not None and persona.compaction.model is not None:
+                yield split_model(persona.compaction.model)

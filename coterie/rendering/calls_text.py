@@ -15,7 +15,7 @@ from coterie.text.lines import text_of
 from dsl.tool_loop.exchange import ToolTurn
 from dsl.values import Json
 
-_NUMBER = re.compile(r"\.t(\d+)$")
+_NUMBER = re.compile(r"\.t(\d+)(\.again)?(\.f\d+)?$")
 """End of the id of a turn of an agent that uses tools."""
 
 
@@ -70,6 +70,8 @@ def _call(call: RecordedCall) -> Iterator[str]:
 
 def _model_turn(call: RecordedCall) -> str:
     """Name a model turn, with its number if the agent uses tools."""
+    if isinstance(call.request, AgentRequest) and call.request.compaction is not None:
+        return "summary that compacts the conversation"
     number = _NUMBER.search(call.id)
     return "model turn" if number is None else f"model turn {number[1]}"
 

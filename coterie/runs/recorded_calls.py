@@ -23,7 +23,7 @@ from workflows.core.views import TrailEntry
 Model = TypeVar("Model", bound=BaseModel)
 _MAX_ERROR_LENGTH = 500
 _MOMENT = timedelta(microseconds=1)
-_TURN = re.compile(r"\.[rt]\d+$")
+_TURN = re.compile(r"(\.[rt]\d+)?(\.compact|\.again)?(\.f\d+)?$")
 """Suffix of the path of a re-ask, or of a turn of an agent that uses tools."""
 
 

@@ -55,6 +55,7 @@ def provider_settings(trusted: TrustedConfig, settings: Settings) -> dict[str, P
             mock=section.mock,
             log=section.log,
             prices=section.prices,
+            context_window=section.context_window,
             options=section.options,
         )
         for name, section in (trusted.providers | trusted.scoped).items()

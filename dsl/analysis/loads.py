@@ -176,14 +176,36 @@ class Loads:
         again = replaced * skill_calls(hooks, "before_model_call")
         if checks := turns * skill_calls(hooks, *TURN_POINTS) + again:
             load[SKILL_CALLS] = checks
+        if cost := self._dearest(models, persona):
+            load[COST] = turns * cost
+        summaries = self._summaries(step, persona, models, turns)
+        return added((load, summaries, self._calls(step, persona)))
+
+    def _dearest(self, models: Sequence[str], persona: Persona) -> float:
+        """Return the cost of an answer of the most expensive of the models."""
         prices = [self.terms.prices[model] for model in models if model in self.terms.prices]
-        if prices:  # each answer is of one model, at most the most expensive
-            tokens = max(
-                self.terms.input_tokens * one.input + persona.max_tokens * one.output
-                for one in prices
-            )
-            load[COST] = turns * tokens / 1_000_000
-        return added((load, self._calls(step, persona)))
+        tokens = (
+            self.terms.input_tokens * one.input + persona.max_tokens * one.output for one in prices
+        )
+        return max(tokens, default=0.0) / 1_000_000
+
+    def _summaries(
+        self, step: AgentStep, persona: Persona, models: Sequence[str], turns: float
+    ) -> Load:
+        """Return the load of the summaries that compact the conversation: one before each turn."""
+        policy, is_kept = persona.compaction, step.conversation is not None
+        if policy is None or (step.agent_type == SINGLE_SHOT and not is_kept):
+            return {}
+        summaries = turns if is_kept else turns - 1
+        writers = models if policy.model is None else (policy.model,)
+        load: dict[Key, float] = {
+            MODEL_CALLS: summaries,
+            **{("model", model): summaries for model in writers},
+            OUTPUT_TOKENS: summaries * persona.max_tokens,
+        }
+        if cost := self._dearest(writers, persona):
+            load[COST] = summaries * cost
+        return load
 
     def _calls(self, step: AgentStep, persona: Persona) -> Load:
         """Return the load of the most calls that an agent's model can make.

@@ -202,8 +202,16 @@ def _paid_models(budget: Budget, personas: Mapping[str, Persona]) -> list[tuple[
     asked = {
         model: None
         for key, persona in personas.items()
-        for model in ((persona.provider, persona.model), *map(split_model, persona.fallback))
+        for model in _models_of(persona)
         if persona.execution_plan is None
         and (budget.scope in ("run", "team") or budget.covers("", (key,)))
     }
     return list(asked)
+
+
+def _models_of(persona: Persona) -> Iterator[tuple[str, str]]:
+    """Yield every model that may answer for a persona, or sum its conversations up."""
+    yield persona.provider, persona.model
+    yield from map(split_model, persona.fallback)
+    if persona.compaction is not None and persona.compaction.model is not None:
+        yield split_model(persona.compaction.model)

@@ -19,6 +19,8 @@ OF_ANSWERS = (
     "flags",
     "stream",
     "fallback",
+    "context_window",
+    "compaction",
 )
 """Keys of a persona that form a question or read its answer."""
 

@@ -6,6 +6,7 @@ The result is a snapshot that needs nothing else of the document.
 from collections.abc import Collection, Mapping, Sequence
 
 from dsl.checks.agents.agent_checks import check_agent_keys, check_legacy
+from dsl.checks.agents.compaction_checks import check_compaction
 from dsl.checks.agents.consent_checks import checked_by, of_contract
 from dsl.checks.agents.fallback_checks import check_fallback
 from dsl.checks.agents.hook_checks import check_streamed_answers, compiled_hooks, hook_lines
@@ -243,6 +244,8 @@ class AgentResolver:
         check_tool_use(step, persona, path, written_at, self.tree, self.problems)
         where, providers = written_at("fallback"), self.capabilities.providers
         check_fallback(persona, providers, where, self.tree, self.problems)
+        where = written_at("compaction")
+        check_compaction(step, persona, providers, path, where, self.tree, self.problems)
         if persona.hooks:
             persona = self._hooked(persona, merged, reads)
         check_streaming(step, persona, path, written_at("stream"), self.tree, self.problems)

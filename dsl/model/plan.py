@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from dsl.model.budgets import Budget
+from dsl.model.compaction_policy import Compaction
 from dsl.model.conditions import Condition
 from dsl.model.context.declarations import DeclaredPath
 from dsl.model.evaluation_budget import EvaluationBudget
@@ -43,6 +44,10 @@ class Persona(Frozen):
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int = Field(default=8192, ge=1)
     """Maximum tokens of one answer; an answer that is cut there is a failure."""
+    context_window: int | None = Field(default=None, ge=1)
+    """Tokens that the model takes with its answer. Default: as the worker knows the model."""
+    compaction: Compaction | None = None
+    """When a conversation continues as a new one with a summary. Default: never."""
     prompts: dict[str, str] = Field(default_factory=dict[str, str])
     """`system`, and one or more prompts to ask."""
     prompt: str | None = None

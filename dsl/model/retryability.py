@@ -41,6 +41,7 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
     "OutputFailed": "with_other_input",
     "SkillRefused": "with_other_input",
     "ProviderRefused": "with_other_input",
+    "ContextWindowExceeded": "with_other_input",
     "RequestTooLarge": "with_other_input",
     "ValueTooLarge": "with_other_input",
     "InvalidArguments": "with_other_input",

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field, JsonValue, Tag
 
 from dsl.model.budgets import Budgets
+from dsl.model.compaction_policy import Compaction
 from dsl.model.conditions import Condition
 from dsl.model.hooks import HookSection
 from dsl.model.model_options import Effort, PromptCache, Thinking
@@ -307,6 +308,11 @@ class PersonaDocument(Frozen):
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(default=None, ge=1)
+    context_window: int | None = Field(default=None, ge=1)
+    """Tokens that the model takes with its answer; a larger request is refused before it is sent.
+    Default: the provider's, else the public figure of the model."""
+    compaction: Compaction | None = None
+    """When a conversation that has become long continues as a new one with a summary."""
     prompts: dict[str, str | None] | None = None
     prompt: str | None = None
     prompt_syntax: Literal["template", "braces"] | None = None

@@ -37,6 +37,8 @@ class ToolResult(Frozen):
     text: str = ""
     kept: str | None = None
     """The name of a stored value, which follows the text."""
+    size: int = Field(default=0, exclude=True)
+    """Bytes of the stored value, for the estimate of the next turn; it does not travel."""
     failed: bool = False
 
 

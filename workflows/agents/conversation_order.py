@@ -5,7 +5,7 @@ The state holds the name of each conversation's latest turn; the worker stores i
 
 from collections.abc import Awaitable, Callable
 
-from activities.contracts import AgentResponse, Conversation
+from activities.contracts import AgentResponse, ContextUse, Conversation, TokenUsage
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import AgentStep
 from dsl.templates.template_filling import fill
@@ -34,11 +34,37 @@ async def converse(step: AgentStep, place: Location, scope: Scope, turns: Turns)
         head = conversations.get(name)
         outcome, response = await turns(conversation_window(step, head))
         if outcome.success and response is not None and response.conversation is not None:
-            conversations[name] = response.conversation
+            head, context = response.conversation, response.context
+            keep_conversation(scope.state, name, head, context, response.usage)
             scope.state.unsent_results.pop(name, None)  # the calls are not the latest turn any more
         return outcome
 
     return await hold_conversation(name, place, scope, turn)
+
+
+def keep_conversation(
+    state: RunState,
+    name: str,
+    head: str,
+    context: ContextUse | None,
+    usage: TokenUsage | None = None,
+) -> None:
+    """Keep the latest turn of a conversation, and how full it is if somebody compacts it.
+
+    Args:
+        state: of the run.
+        name: of the conversation.
+        head: the name of its latest turn.
+        context: how full it is; None after a turn of a persona that does not compact it.
+        usage: of that turn.
+    """
+    state.conversations[name] = head
+    known = state.conversation_sizes.get(name)
+    if context is None and known is not None:
+        tokens = known.tokens if usage is None else usage.input_tokens + usage.output_tokens
+        context = known.model_copy(update={"tokens": tokens, "turns": known.turns + 1})
+    if context is not None:
+        state.conversation_sizes[name] = context
 
 
 def conversation_window(step: AgentStep, head: str | None) -> Conversation:

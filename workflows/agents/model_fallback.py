@@ -55,14 +55,19 @@ class ModelChain:
         """Return the request for the current model."""
         if not self._at:
             return request
-        provider, model = split_model(self.current)
-        if request.persona is None:
-            return request.model_copy(update={"provider": provider, "model": model})
-        persona = request.persona.model_copy(update={"provider": provider, "model": model})
-        turn = request.tool_turn
-        if turn is not None:  # the agent stays the same one in its conversation
-            turn = turn.model_copy(update={"planned": self._models[0]})
-        return request.model_copy(update={"persona": persona, "tool_turn": turn})
+        return addressed_to(self.current, request, self._models[0])
+
+
+def addressed_to(name: str, request: AgentRequest, planned: str) -> AgentRequest:
+    """Return the request for another model than the planned one, both `provider/model`."""
+    provider, model = split_model(name)
+    if request.persona is None:
+        return request.model_copy(update={"provider": provider, "model": model})
+    persona = request.persona.model_copy(update={"provider": provider, "model": model})
+    turn = request.tool_turn
+    if turn is not None:  # the agent stays the same one in its conversation
+        turn = turn.model_copy(update={"planned": planned})
+    return request.model_copy(update={"persona": persona, "tool_turn": turn})
 
 
 def stay_with_fallback(chain: ModelChain, conversation: str, scope: Scope) -> None:

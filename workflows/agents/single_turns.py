@@ -19,9 +19,10 @@ from dsl.model.steps import AgentStep
 from dsl.model.template_bound import optional_seconds
 from dsl.templates.template_filling import fill
 from dsl.values import Json
-from workflows.agents.conversation_order import conversation_name, converse
+from workflows.agents.compactor import Compactor, ConversationHead
+from workflows.agents.conversation_order import conversation_name, converse, keep_conversation
 from workflows.agents.hook_points import HookVerdict, hooks_of, stopped_outcome
-from workflows.agents.model_fallback import ModelChain, call_models, stay_with_fallback
+from workflows.agents.model_fallback import ModelChain, stay_with_fallback
 from workflows.agents.model_turns import (
     is_worth_a_reask,
     turn_notices,
@@ -75,6 +76,9 @@ async def _asked(
     talk = "" if conversation is None else str(conversation_name(step, place, scope))
     latest = scope.state.conversation_models.get(talk, "")
     chain = ModelChain(scope.plan, step.persona_key or "", turner.model, latest)
+    used = scope.state.conversation_sizes.get(talk)
+    moved = partial(_move, talk, scope)
+    room = Compactor(request.persona, persona, chain, hooks, place, scope, used, moved)
     number, left = 0, reasks
     while True:
         begun = await hooks.begin(number + 1, chain.current, request.inputs)
@@ -85,9 +89,7 @@ async def _asked(
             request = request.model_copy(update={"notices": with_notes})
         suffix = f".r{number}" if number else ""
         try:
-            response = await call_models(
-                chain, hooks, number + 1, request, options, suffix, persona, place, scope
-            )
+            response = await room.call(request, number + 1, options, suffix)
         except CallFailed as error:
             return Outcome.failed(error.type, error.message), None
         if isinstance(response, HookRuling):
@@ -104,6 +106,11 @@ async def _asked(
         request = request.model_copy(update={"reask": _reask(number, response, verdict)})
         if noticing:
             notices = await turn_notices(scope, place, persona, boundary=False)
+
+
+def _move(conversation: str, scope: Scope, to: ConversationHead) -> None:
+    """Continue in the conversation that replaces the one that became too long."""
+    keep_conversation(scope.state, conversation, *to)
 
 
 def _reask(number: int, response: AgentResponse, verdict: HookVerdict) -> Reask:

@@ -267,7 +267,7 @@ def _for_model(ran: _Ran) -> tuple[ToolResult, str]:
         text = f"{note}{error.type}: {error.message}"[:_MAX_ERROR_LENGTH]
         return ToolResult(text=text, failed=True), fingerprint([error.type, outcome.data])
     if ran.kept is not None:
-        return ToolResult(text=note, kept=ran.kept.name), ran.kept.name
+        return ToolResult(text=note, kept=ran.kept.name, size=ran.kept.size), ran.kept.name
     return ToolResult(text=f"{note}{_text(outcome.data)}"), fingerprint(outcome.data)
 
 

@@ -6,7 +6,14 @@ keeps how far the loop is, so a run that comes back continues between two calls.
 
 from pydantic import JsonValue
 
-from activities.contracts import AgentRequest, AgentResponse, CallOptions, Reask
+from activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    CallOptions,
+    ContextUse,
+    Reask,
+    TokenUsage,
+)
 from dsl.evaluate.slices import slice_for
 from dsl.hooks.hook_rulings import HookRuling
 from dsl.model.causes import HandedOff
@@ -35,14 +42,16 @@ from dsl.tool_loop.tool_loop_progress import (
     PolicyUnmet,
     StoppedByHook,
 )
+from workflows.agents.compactor import Compactor, ConversationHead
 from workflows.agents.conversation_order import (
     conversation_name,
     conversation_window,
     hold_conversation,
+    keep_conversation,
 )
 from workflows.agents.hook_points import hooks_of, stopped_by
 from workflows.agents.loop_terms import loop_terms, offered_tools
-from workflows.agents.model_fallback import ModelChain, call_models, stay_with_fallback
+from workflows.agents.model_fallback import ModelChain, stay_with_fallback
 from workflows.agents.model_turns import is_worth_a_reask, turn_notices, turn_outcome
 from workflows.agents.shared_work import shared_work
 from workflows.agents.tool_calls import run_calls
@@ -160,8 +169,12 @@ class _Loop:
         state = self._scope.state
         count = state.executed(self._place.step.without_model_calls())
         head = None if self._conversation is None else state.conversations.get(self._conversation)
-        fallback = state.conversation_models.get(self._conversation or "", "")
-        return AgentLoopProgress(count, head, self._conversation, fallback=fallback)
+        name = self._conversation or ""
+        fallback = state.conversation_models.get(name, "")
+        context = state.conversation_sizes.get(name)
+        return AgentLoopProgress(
+            count, head, self._conversation, fallback=fallback, context=context
+        )
 
     async def _ask(self, asked: AskModel) -> AgentResponse | None:
         """Take one model turn, and note what it asks for; None if a hook stops it before."""
@@ -184,16 +197,17 @@ class _Loop:
             request = request.model_copy(update={"notices": (*notices, *begun.notes)})
         options = CallOptions(timeout=persona.timeout, retries=persona.retries)
         suffix = f".t{asked.number}"
-        response = await call_models(
-            chain, hooks, asked.number, request, options, suffix, self._key, place, scope
+        room = Compactor(
+            persona, self._key, chain, hooks, place, scope, progress.context, self._moved
         )
+        response = await room.call(request, asked.number, options, suffix)
         if isinstance(response, HookRuling):
             progress.loop.end = stopped_by(response)
             return None
         progress.fallback = chain.fallback
         stay_with_fallback(chain, self._conversation or "", scope)
         if response.conversation is not None:
-            self._advance(response.conversation)
+            self._advance(response.conversation, response.context, response.usage)
         else:  # nothing was stored: the results are still to be sent
             self._leave_results()
         verdict, response = await hooks.after_call(asked.number, chain.current, response)
@@ -208,12 +222,19 @@ class _Loop:
         self._note(asked, turn)
         return response
 
-    def _advance(self, head: str) -> None:
+    def _advance(self, head: str, context: ContextUse | None, usage: TokenUsage | None) -> None:
         """Continue from the turn that the worker has stored."""
-        self._progress.head = head
+        self._progress.head, self._progress.context = head, context
+        state, name = self._scope.state, self._conversation
+        if name is not None:
+            keep_conversation(state, name, head, context, usage)
+            state.unsent_results.pop(name, None)
+
+    def _moved(self, to: ConversationHead) -> None:
+        """Continue in the conversation that replaces the one that became too long."""
+        self._progress.head, self._progress.context = to
         if self._conversation is not None:
-            self._scope.state.conversations[self._conversation] = head
-            self._scope.state.unsent_results.pop(self._conversation, None)
+            keep_conversation(self._scope.state, self._conversation, *to)
 
     def _request(self, asked: AskModel, notices: tuple[str, ...]) -> AgentRequest:
         """Return the request of a turn: whole for the first one, then only what is new."""

@@ -57,6 +57,16 @@ def estimate_call(
     return CallEstimate(model, sent, persona.max_tokens)
 
 
+def estimated_news(request: AgentRequest) -> int:
+    """Return about how many tokens a turn adds to its conversation."""
+    again = request.reask
+    problem = 0 if again is None or request.persona is not None else _size(again.problem)
+    notes = 0 if request.persona is not None else sum(map(_size, request.notices))
+    turn = request.tool_turn
+    stored = 0 if turn is None else sum(result.size for result in turn.results)
+    return estimated_input(request) + _results(request) + _tokens(problem + notes + stored)
+
+
 def _largest(tally: Tally) -> int:
     """Return the tokens of the largest call; of the mean one, if the run does not remember."""
     mean = (tally.input_tokens + tally.output_tokens) // max(tally.calls, 1)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field, JsonValue, TypeAdapter
 
-from activities.contracts import OwnQueue, TokenUsage, VisibilitySettings
+from activities.contracts import ContextUse, OwnQueue, TokenUsage, VisibilitySettings
 from dsl.egress.met_labels import MetLabels
 from dsl.tool_loop.exchange import ToolResult
 from dsl.values import Json
@@ -80,6 +80,8 @@ class RunState:
     """What calls have brought into the run, if a call of its plan could send it out."""
     conversation_models: dict[str, str] = field(default_factory=dict[str, str])
     """`{conversation: provider/model}` of those that a fallback has taken over."""
+    conversation_sizes: dict[str, ContextUse] = field(default_factory=dict[str, ContextUse])
+    """`{conversation: how full it is}` of those whose personas compact them."""
     hooks_asked: bool = False
     """Whether the plan's `before_run` hooks have let the run begin."""
     marks: VisibilitySettings | None = None

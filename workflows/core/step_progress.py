@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
 
+from activities.contracts import ContextUse
 from dsl.evaluate.context import apply
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.causes import HandedOff
@@ -167,6 +168,8 @@ class AgentLoopProgress:
     """What is wrong with its latest answer, which must be given again."""
     fallback: str = ""
     """`provider/model` of the fallback that has taken over; empty if none has."""
+    context: ContextUse | None = None
+    """How full its conversation is, if its persona compacts it."""
     loop: ToolLoopProgress = field(default_factory=ToolLoopProgress)
 
 

@@ -115,8 +115,17 @@ def _answers(ended: Sequence[RecordedCallEvent]) -> Iterator[ScriptedAnswer]:
     turns: dict[str, int] = {}
     for call in ended:
         if isinstance(call.request, AgentRequest) and not isinstance(call.result, SkillResult):
+            if _summed_nothing_up(call.request, call.result):
+                continue
             turn = _turn(call.request, call.result, turns)
             yield _answer(call.request, call.result, call.seconds, turn)
+
+
+def _summed_nothing_up(request: AgentRequest, result: AgentResponse | Failure) -> bool:
+    """Return whether a turn asked no model, since nothing would have become shorter."""
+    if request.compaction is None or not isinstance(result, AgentResponse):
+        return False
+    return result.success and result.conversation is None
 
 
 def _turn(
@@ -134,7 +143,8 @@ def _turn(
         return None
     number = turns.get(asked.head or "", 0) + 1
     if isinstance(result, AgentResponse) and result.conversation is not None:
-        turns[result.conversation] = number
+        # a summary adds no turn: the new conversation goes on counting
+        turns[result.conversation] = number if request.compaction is None else number - 1
     return number
 
 
@@ -146,6 +156,8 @@ def _answer(
         entry["turn"] = turn
     if request.reask is not None:
         entry["reask"] = request.reask.number
+    if request.compaction is not None:
+        entry["compaction"] = True
     entry |= _said(request, result)
     if seconds >= _SHORT:
         entry["seconds"] = round(seconds, 1)
@@ -163,6 +175,8 @@ def _said(request: AgentRequest, result: AgentResponse | Failure) -> dict[str, o
     if result.success:
         schema = request.persona.output_schema if request.persona is not None else None
         data = result.data
+        if request.compaction is not None and isinstance(data, dict):
+            return {"answer": data.get("summary")}
         plain = schema is None and isinstance(data, dict) and list(data) == ["text"]
         return {"answer": data["text"] if plain and isinstance(data, dict) else data}
     error = result.error

@@ -88,6 +88,8 @@ class ProviderSection(Frozen):
     default_model: str | None = None
     valid_models: tuple[str, ...] = ()
     """If set, personas may name no other model."""
+    context_window: int | None = Field(default=None, ge=1)
+    """Tokens that its models take with their answers. Default: the public figure of each model."""
     rate_limit_policy: RateLimitPolicy | None = None
     """How fast all workers together may call it. Default: no limit."""
     answers: str | None = None

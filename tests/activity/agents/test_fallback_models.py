@@ -7,10 +7,10 @@ from activities.contracts import AgentRequest, AgentResponse, SkillRequest
 from activities.providers.message_model import ThinkingPart
 from activities.providers.provider_registry import Providers
 from dsl.values import Json, JsonValue
-from tests.activity.agents.test_tool_turns import Agents, Model, says, wants
 from tests.support.servers.asking import settings, url_of
 from tests.support.servers.model_server import ModelServer
 from tests.support.simulation.stopping import fresh
+from tests.support.simulation.stored_turns import Agents, Model, says, wants
 from tests.support.tool_agents import ModelScope, ModelWorld, answer, tool_plan
 from workflows.core.causes.agent_causes import ModelReplaced
 from workflows.core.scope import Call, CallFailed
@@ -87,7 +87,7 @@ async def test_a_later_turn_asks_the_fallback_with_the_whole_conversation() -> N
     await agents.first()
     model.names.clear()
     turn = {"continues": True, "results": [{"text": "1"}]}
-    await agents._turn(tool_turn=turn, provider="second", model="big")  # pyright: ignore[reportPrivateUsage]
+    await agents.turn(tool_turn=turn, provider="second", model="big")
     assert set(model.names) == {"second"}
     first, second = model.asked
     assert (second.model, second.system, second.tools) == ("big", first.system, first.tools)

@@ -1,116 +1,25 @@
 """A turn of an agent that uses tools: what the model gets, and what the worker stores of it."""
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.contracts import AgentRequest, AgentResponse, Conversation, Reask, SkillRequest
+from activities.contracts import AgentRequest, Conversation, Reask, SkillRequest
 from activities.providers.message_model import (
     ModelMessage,
-    Part,
     TextPart,
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
     ToolSpec,
 )
-from activities.providers.provider import Completion, ModelRequest
 from activities.skills.skill_activity import MAX_INLINE, SkillActivities
 from activities.storage.blobs import MemoryBlobs
 from activities.storage.turn_records import LOST
 from activities.workspace.skill_base import Workspace
-from dsl.model.plan import Persona
-from dsl.tool_loop.exchange import OfferedTool, ToolCallRequest, ToolResult, ToolTurn
-
-SEARCH = OfferedTool(name="search", description="Finds.", input_schema={"type": "object"})
-ACTOR = Persona(
-    provider="scripted",
-    model="demo",
-    prompts={"system": "You are {{ context.role }}.", "user": "{{ input }}"},
-)
-Says = Callable[[ModelRequest], Sequence[Part]]
-
-
-class Model:
-    """Takes turns as the test says, and keeps what it was asked."""
-
-    def __init__(self, *turns: Sequence[Part], stop: str = "end") -> None:
-        self.turns = list(turns)
-        self.asked: list[ModelRequest] = []
-        self.stop = stop
-
-    def get(self, name: str) -> "Model":
-        return self
-
-    async def complete(self, request: ModelRequest) -> Completion:
-        self.asked.append(request)
-        content = tuple(self.turns.pop(0))
-        calling = any(isinstance(part, ToolCallPart) for part in content)
-        stop = "tool_calls" if calling and self.stop == "end" else self.stop
-        return Completion(content, stop, request.model)  # type: ignore[arg-type]
-
-    async def close(self) -> None:
-        pass
-
-
-def wants(*queries: str) -> tuple[Part, ...]:
-    return tuple(
-        ToolCallPart(f"c{i}", "search", f'{{"query": "{query}"}}')
-        for i, query in enumerate(queries)
-    )
-
-
-def says(text: str) -> tuple[Part, ...]:
-    return (TextPart(text),)
-
-
-class Agents:
-    """A worker's agents, and one conversation."""
-
-    def __init__(self, model: Model, blobs: MemoryBlobs | None = None) -> None:
-        self.blobs = blobs or MemoryBlobs()
-        self.model = model
-        self.activities = AgentActivities(model, blobs=self.blobs)
-        self.head: str | None = None
-
-    async def first(
-        self, given: str = "Go.", role: str = "kind", persona: Persona = ACTOR, **turn: object
-    ) -> AgentResponse:
-        """The first turn of a step."""
-        return await self._turn(
-            persona=persona,
-            inputs={"input": given, "context": {"role": role}},
-            tool_turn=ToolTurn.model_validate({"offered": (SEARCH,), **turn}),
-        )
-
-    async def later(
-        self, *results: str, notices: tuple[str, ...] = (), **turn: object
-    ) -> AgentResponse:
-        """A later turn of the step."""
-        found = tuple(ToolResult(text=text) for text in results)
-        made = ToolTurn.model_validate({"continues": True, "results": found, **turn})
-        return await self._turn(notices=notices, tool_turn=made, provider="scripted")
-
-    async def _turn(self, **given: object) -> AgentResponse:
-        request = AgentRequest.model_validate(
-            {
-                "team": "t",
-                "task": "act",
-                "agent_type": "generic_tool_calling",
-                "conversation": Conversation(head=self.head),
-                **given,
-            }
-        )
-        response = await self.activities.run_agent(request)
-        self.head = response.conversation or self.head
-        return response
-
-
-def texts(message: ModelMessage) -> list[str]:
-    return [part.text for part in message.content if isinstance(part, TextPart | ToolResultPart)]
+from dsl.tool_loop.exchange import ToolCallRequest, ToolResult, ToolTurn
+from tests.support.simulation.stored_turns import ACTOR, SEARCH, Agents, Model, says, texts, wants
 
 
 async def test_the_prefix_of_every_request_is_the_whole_request_before() -> None:
@@ -192,7 +101,7 @@ async def test_results_that_another_agent_left_answer_nothing() -> None:
     other = ACTOR.model_copy(update={"max_tokens": 17})
     response = await agents.first("And you?", persona=other, results=(ToolResult(text="1"),))
     assert response.success
-    assert [texts(one) for one in agents.model.asked[1].messages] == [["Go."], ["And you?"]]
+    assert [texts(one) for one in agents.model.asked[1].messages] == [["Go.\n\nAnd you?"]]
 
 
 async def test_results_outside_the_window_answer_nothing() -> None:
@@ -287,7 +196,7 @@ async def test_an_unusable_answer_stays_in_the_conversation() -> None:
     assert response.error.type == "AnswerUnusable"
     assert response.answer is None
     reask = Reask(number=1, answer="", problem=response.error.message)
-    again = await agents._turn(  # pyright: ignore[reportPrivateUsage]
+    again = await agents.turn(  # pyright: ignore[reportPrivateUsage]
         reask=reask, tool_turn=ToolTurn(continues=True), provider="scripted"
     )
     assert again.data == {"n": 1}

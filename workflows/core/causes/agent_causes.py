@@ -60,6 +60,22 @@ class ModelReplaced:
 
 
 @dataclass(frozen=True, slots=True)
+class ConversationCompacted:
+    """A conversation that has become long continues as a new one with a summary."""
+
+    code: Literal["compaction_due", "window_exceeded"]
+    tokens: int
+    """Of the next request before, an estimate; 0 where the worker refused it."""
+    limit: int
+    """More than this many are too many; 0 where the worker refused the request."""
+    model: str
+    """`provider/model` that wrote the summary."""
+    summarised: int
+    """Turns that the summary replaces."""
+    kept: int
+
+
+@dataclass(frozen=True, slots=True)
 class CallRefused:
     """A call of a model is not executed."""
 

@@ -31,6 +31,7 @@ from workflows.core.causes.agent_causes import (
     CallCutOff,
     CallRefused,
     CallRepeated,
+    ConversationCompacted,
     LoopExited,
     ModelReplaced,
     ModelTurned,
@@ -110,7 +111,9 @@ def _worded(cause: TrailCause) -> str:
             | TimeOver()
         ):
             return _step(cause)
-        case ModelTurned() | ModelReplaced() | CallRefused() | LoopExited():
+        case (
+            ModelTurned() | ModelReplaced() | ConversationCompacted() | CallRefused() | LoopExited()
+        ):
             return _tool_loop(cause)
         case LabelMet() | LabelsCleared() | EgressAsked() | EgressGranted():
             return _egress(cause)
@@ -199,17 +202,30 @@ _TURNS = {
 }
 
 
-def _tool_loop(cause: ModelTurned | ModelReplaced | CallRefused | LoopExited) -> str:
+def _tool_loop(
+    cause: ModelTurned | ModelReplaced | ConversationCompacted | CallRefused | LoopExited,
+) -> str:
     match cause:
         case ModelTurned(code=code, number=number, calls=calls, last=last):
             which = f"turn {number}{', the last,' if last else ''}"
             return f"{which} {_TURNS[code]}{' ' if calls else ''}{', '.join(calls)}"
         case ModelReplaced(model=model, fallback=fallback, type=type, message=message):
             return f"{fallback} takes over from {model}: {type}: {message}"
+        case ConversationCompacted():
+            return _compacted(cause)
         case CallRefused(message=message):
             return message
         case LoopExited(tool=tool):
             return f"{tool} succeeded, which ends the agent"
+
+
+def _compacted(cause: ConversationCompacted) -> str:
+    turns = f"{cause.summarised} turn{'' if cause.summarised == 1 else 's'}"
+    what = f"{cause.model} sums {turns} up, and the latest {cause.kept} stay"
+    if cause.code == "window_exceeded":
+        return f"the next request exceeds the context window; {what}"
+    size = f"the next request would have about {cause.tokens:,} tokens, more than {cause.limit:,}"
+    return f"{size}; {what}"
 
 
 def _egress(cause: LabelMet | LabelsCleared | EgressAsked | EgressGranted) -> str:

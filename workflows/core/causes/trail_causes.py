@@ -33,6 +33,7 @@ from workflows.core.causes.agent_causes import (
     CallCutOff,
     CallRefused,
     CallRepeated,
+    ConversationCompacted,
     LoopExited,
     ModelReplaced,
     ModelTurned,
@@ -100,6 +101,7 @@ TrailCause = Annotated[
     | ToolCalled
     | ModelTurned
     | ModelReplaced
+    | ConversationCompacted
     | CallRefused
     | LoopExited
     | HookDecided

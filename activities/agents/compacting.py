@@ -1,0 +1,204 @@
+"""Compact a conversation: a model sums it up, and it continues as a new one.
+
+The latest turns stay as they were, without the thinking of models, which is bound to the old
+beginning. The cut never separates a call from its result: what a kept turn answers to is in the
+summary, and what it calls has its result in the turn after it.
+"""
+
+from collections.abc import Sequence
+
+from activities.agents.agent_base import BaseAgent
+from activities.agents.refusals import AgentRefused
+from activities.agents.single_shot import GenericSingleShotAgent, failed, template_failure
+from activities.agents.tool_calling import GenericToolCallingAgent
+from activities.contracts import AgentResponse, CompactionTurn, ContextUse, FailureType
+from activities.providers.input_estimate import estimated_input, estimated_parts
+from activities.providers.message_model import (
+    ModelMessage,
+    Part,
+    TextPart,
+    ToolResultPart,
+    ToolSpec,
+)
+from activities.providers.provider import Completion, ModelRequest
+from activities.storage.blobs import BlobsUnusable
+from activities.storage.compacted_turns import compacted, step_prompt
+from activities.storage.conversations import OpenConversation
+from activities.storage.turn_records import Opening, Turn, messages_of, with_question, with_results
+from dsl.errors import TemplateFailed
+from dsl.templates.template_rules import BadTemplate
+from dsl.tool_loop.context_room import turns_to_keep
+from dsl.values import Json
+
+INSTRUCTION = (
+    "This conversation becomes too long, so the messages before this one will be replaced by your "
+    "summary of them. Do not continue the work now, and call no tool. Write down everything that "
+    "you need to continue: what was asked, what was found and decided, with the facts, names, "
+    "numbers and sources, what failed, and what is still to be done. Answer with the summary alone."
+)
+"""What a model reads that sums a conversation up, unless the persona has a prompt for it."""
+
+
+def compacting(agent: BaseAgent) -> BaseAgent:
+    """Return what compacts the conversation of an agent, in its place.
+
+    Raises:
+        AgentRefused: Agents of its type have no conversations.
+    """
+    if not isinstance(agent, GenericSingleShotAgent):
+        raise AgentRefused(
+            f"agent {agent.unique_name!r} has a type whose conversations cannot be compacted"
+        )
+    own = CompactingAgent(agent.persona_config, agent.unique_name, agent.full_config)
+    own.attach(agent.services)
+    return own
+
+
+class CompactingAgent(GenericToolCallingAgent):
+    """Sums a conversation up with one model call, and stores the new conversation."""
+
+    async def process(self, context: Json) -> AgentResponse:
+        """Compact the conversation; without a call if nothing would become shorter.
+
+        Raises:
+            AgentRefused: There is no provider or no conversation.
+            ProviderFailure: The model is unreachable or refuses the request.
+        """
+        conversation, asked = self.services.conversation, self.services.compaction
+        if self.services.providers is None or conversation is None or asked is None:
+            raise AgentRefused(f"agent {self.unique_name!r} has no conversation to compact")
+        turns = await conversation.all()
+        try:
+            name, opening = await self._prefix(turns, conversation, context)
+        except (TemplateFailed, BadTemplate) as error:
+            return template_failure(self.unique_name, error)
+        sizes = [estimated_parts(turn.question, turn.reply) for turn in turns]
+        least = 1 if turns and turns[-1].calls else 0
+        kept = turns_to_keep(sizes, asked.keep_turns, asked.limit, least)
+        left = turns[: len(turns) - kept]
+        if kept < least or not _is_shortened(left):
+            return AgentResponse(data={"summarised": 0, "kept": len(turns)})
+        request = await self._summary_request(turns, len(left), name, opening, asked)
+        completion = await self.services.providers.get(self.persona.provider).complete(request)
+        summary = completion.text.strip()
+        problem = self._problem(completion, summary)
+        if problem is not None:
+            return problem
+        return await self._stored(turns, len(left), summary, name, opening, completion)
+
+    async def _prefix(
+        self, turns: Sequence[Turn], conversation: OpenConversation, context: Json
+    ) -> tuple[str | None, Opening]:
+        """Return the opening of the agent, which the vendor has in its cache, else its like."""
+        turn = self.services.tool_turn
+        name = None
+        if turn is not None:
+            continuing = turn.continues and bool(turns)
+            name = turns[-1].opening if continuing else await self._known(conversation)
+        if name is not None:
+            return name, await conversation.opening(name)
+        _, system = await self._asked(self.persona, context)
+        return None, Opening(agent="", persona=self.persona, system=system)
+
+    async def _known(self, conversation: OpenConversation) -> str | None:
+        turn = self.services.tool_turn
+        return None if turn is None else await conversation.opening_of(self._agent_digest(turn))
+
+    async def _summary_request(
+        self,
+        turns: Sequence[Turn],
+        cut: int,
+        name: str | None,
+        opening: Opening,
+        asked: CompactionTurn,
+    ) -> ModelRequest:
+        """Return the old conversation up to the cut, with the instruction as its last message."""
+        persona, conversation = self.persona, self.services.conversation
+        earlier = messages_of(turns[:cut], name)
+        results: tuple[Part, ...] = ()
+        if cut < len(turns) and turns[cut].opening == name and name is not None:
+            results = tuple(one for one in turns[cut].question if isinstance(one, ToolResultPart))
+        said = (*results, TextPart(asked.prompt or INSTRUCTION))
+        question = ModelMessage("user", with_results(earlier, said))
+        own = not asked.other_model
+        tools = _specs(opening)
+        return ModelRequest(
+            model=persona.model,
+            messages=await self._shown(with_question(earlier, question)),
+            system=opening.system,
+            max_tokens=persona.max_tokens,
+            temperature=persona.temperature if own else None,
+            top_p=persona.top_p if own else None,
+            effort=persona.effort if own else None,
+            thinking=persona.thinking if own else None,
+            prompt_cache=persona.prompt_cache,
+            tools=tools,
+            tool_choice="none" if tools else "auto",
+            timeout=persona.timeout,
+            label=self.services.label,
+            purpose="compaction",
+            turn=1 if conversation is None else (turns[-1].number or len(turns)) + 1,
+            call=self.services.key,
+        )
+
+    def _problem(self, completion: Completion, summary: str) -> AgentResponse | None:
+        """Return the failure of an answer that is not a whole summary."""
+        model, about = completion.model, f"task {self.unique_name!r}: the summary of"
+        match completion.stop_reason:
+            case "max_tokens":
+                message = (
+                    f"{about} {model} was cut off at max_tokens ({self.persona.max_tokens}); raise "
+                    "max_tokens in the persona, or ask for less with the prompt of `compaction`"
+                )
+                return failed(FailureType.ANSWER_TRUNCATED, message, completion)
+            case "refusal":
+                message = f"task {self.unique_name!r}: {model} declined to sum the conversation up"
+                return failed(FailureType.ANSWER_REFUSED, message, completion)
+            case "end" | "other" | "tool_calls":
+                if summary:
+                    return None
+                message = f"{about} {model} has no text"
+                return failed(FailureType.ANSWER_UNUSABLE, message, completion)
+
+    async def _stored(
+        self,
+        turns: Sequence[Turn],
+        cut: int,
+        summary: str,
+        name: str | None,
+        opening: Opening,
+        completion: Completion,
+    ) -> AgentResponse:
+        """Store the new conversation; return its latest turn, and how full it is."""
+        conversation = self.services.conversation
+        assert conversation is not None, "checked before the call"
+        turn = self.services.tool_turn
+        prompt = step_prompt(turns, cut) if turn is not None and turn.continues else ()
+        new = compacted(turns, cut, summary, prompt)
+        try:
+            head = await conversation.replace(new)
+        except BlobsUnusable as error:
+            message = f"task {self.unique_name!r}: could not store the summary: {error}"
+            return failed(FailureType.STORAGE_UNUSABLE, message, completion)
+        size = ModelRequest(
+            model=self.persona.model,
+            messages=messages_of(new, name),
+            system=opening.system,
+            tools=_specs(opening),
+        )
+        return AgentResponse(
+            data={"summary": summary, "summarised": cut, "kept": len(turns) - cut},
+            usage=completion.usage,
+            model=None if completion.model == self.persona.model else completion.model,
+            conversation=head,
+            context=ContextUse(tokens=estimated_input(size), turns=len(new)),
+        )
+
+
+def _is_shortened(left: Sequence[Turn]) -> bool:
+    """Return whether a summary would replace more than an earlier summary."""
+    return len(left) > 1 or any(not turn.summary or turn.reply for turn in left)
+
+
+def _specs(opening: Opening) -> tuple[ToolSpec, ...]:
+    return tuple(ToolSpec(one.name, one.description, one.input_schema) for one in opening.tools)

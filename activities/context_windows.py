@@ -1,0 +1,64 @@
+"""Refuse a model call whose request is larger than the context window of its model.
+
+The window is the persona's own, else the provider's by the worker's configuration, else the public
+figure of the model. A model that none of these knows takes what it takes.
+"""
+
+import asyncio
+
+from activities.call_prices import Pricing
+from activities.contracts import FailureType
+from activities.providers.input_estimate import estimated_input
+from activities.providers.provider import ModelRequest
+from activities.providers.provider_failures import ProviderFailure
+from dsl.tool_loop.context_room import window_exceeded
+
+_ALWAYS_FITS = 4_000
+"""Tokens for which no public figure is looked up: the first look-up takes half a second."""
+
+
+class ContextWindows:
+    """The context windows of the models that one turn calls."""
+
+    def __init__(self, pricing: Pricing | None = None, own: int | None = None) -> None:
+        """Take what is known.
+
+        Args:
+            pricing: The worker's providers and the public data; without it, nothing is known.
+            own: The window that the persona states.
+        """
+        self._pricing = pricing
+        self._own = own
+
+    async def of(self, provider: str, model: str) -> int | None:
+        """Return the tokens that a model takes with its answer; None if unknown."""
+        pricing = self._pricing
+        if self._own is not None or pricing is None:
+            return self._own
+        if pricing.ready:
+            return pricing.context_window(provider, model)
+        return await asyncio.to_thread(pricing.context_window, provider, model)
+
+    async def check(self, provider: str, request: ModelRequest) -> None:
+        """Refuse a request that does not fit.
+
+        Raises:
+            ProviderFailure: Says how many tokens it has, and what to do; never retried.
+        """
+        tokens = request.input_tokens
+        if tokens is None:
+            tokens = estimated_input(request)
+        if self._own is None and tokens <= _ALWAYS_FITS:
+            return
+        window = await self.of(provider, request.model)
+        excess = None if window is None else window_exceeded(tokens, request.max_tokens, window)
+        if excess is None:
+            return
+        raise ProviderFailure(
+            FailureType.CONTEXT_WINDOW_EXCEEDED,
+            f"the request for {request.model!r} has about {excess.tokens:,} tokens, and its answer "
+            f"may have {excess.max_tokens:,} (max_tokens), but the context window has "
+            f"{excess.window:,}; send less, lower max_tokens, or set `compaction` in the persona "
+            "for long conversations",
+            retryable=False,
+        )

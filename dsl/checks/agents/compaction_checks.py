@@ -1,0 +1,52 @@
+"""Checks of `compaction`: its model, and windows that contradict it."""
+
+from collections.abc import Collection
+
+from dsl.model.plan import Persona
+from dsl.model.steps import AgentStep
+from dsl.model_names import split_model
+from dsl.source.nodes import Node, Problems
+from dsl.source.unknown_names import unknown
+from dsl.values import UNREADABLE, NodePath
+from dsl.wording.agents.compaction_wording import compaction_not_a_model, compaction_with_window
+
+_WINDOW = ("conversation_turns", "conversation_characters")
+
+
+def check_compaction(
+    step: AgentStep,
+    persona: Persona,
+    providers: Collection[str],
+    path: NodePath,
+    written_at: NodePath,
+    tree: Node,
+    problems: Problems,
+) -> None:
+    """Note a model without a provider, an unknown provider, and a window of turns beside it.
+
+    Args:
+        step: The agent's step.
+        persona: Its persona.
+        providers: The names that the worker knows.
+        path: Of the step.
+        written_at: Where `compaction` is written.
+        tree: The document.
+        problems: Collects the findings.
+    """
+    policy = persona.compaction
+    if policy is None:
+        return
+    for key in _WINDOW:
+        if getattr(step, key) is not None:
+            place = (*path, key)
+            details = compaction_with_window(str(step.persona_key), key)
+            problems.note("E107", tree.find(place).mark, place, details)
+    if policy.model is None or policy.model == UNREADABLE:
+        return
+    place = (*written_at, "model")
+    mark = tree.find(place).mark
+    provider, model = split_model(policy.model)
+    if not provider or not model:
+        problems.note("E105", mark, place, compaction_not_a_model(policy.model))
+    elif provider not in providers:
+        unknown(problems, mark, place, "E205", "provider", provider, providers)

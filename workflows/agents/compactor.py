@@ -1,0 +1,203 @@
+"""Compaction: a conversation that has become long continues as a new one with a summary.
+
+The summary is a model turn of its own: recorded, paid by the budgets of the persona, and in the
+trail with its because. `dsl.tool_loop.context_room` decides; labels that the run has met remain.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    CallOptions,
+    CompactionTurn,
+    ContextUse,
+    FailureType,
+)
+from dsl.hooks.hook_rulings import HookRuling
+from dsl.model.plan import Persona
+from dsl.tool_loop.context_room import CompactionDue, compaction_due, compaction_limit
+from workflows.agents.model_fallback import ModelChain, addressed_to, call_models
+from workflows.agents.model_turns import turn_outcome
+from workflows.agents.turn_hooks import TurnHooks
+from workflows.budgets.call_admission import admit_call
+from workflows.budgets.call_estimates import estimated_news
+from workflows.core.causes.agent_causes import ConversationCompacted
+from workflows.core.location import Location
+from workflows.core.scope import CallFailed, Scope
+from workflows.core.trail import note_step
+
+
+class ConversationHead(NamedTuple):
+    """Where a conversation continues."""
+
+    head: str
+    context: ContextUse | None
+
+
+class Compactor:
+    """Calls the models of one agent, and compacts its conversation before where it must."""
+
+    def __init__(
+        self,
+        persona: Persona | None,
+        key: str,
+        chain: ModelChain,
+        hooks: TurnHooks,
+        place: Location,
+        scope: Scope,
+        used: ContextUse | None,
+        moved: Callable[[ConversationHead], None],
+    ) -> None:
+        """Take whose conversation it is.
+
+        Args:
+            persona: of the agent; None for a legacy agent, which has no conversation.
+            key: of the persona; its budgets pay.
+            chain: the models of the conversation.
+            hooks: of the agent.
+            place: of the agent.
+            scope: the run.
+            used: how full the conversation is; None if unknown.
+            moved: keeps where the conversation continues.
+        """
+        self._persona = persona
+        self._policy = None if persona is None else persona.compaction
+        self._key = key
+        self._chain = chain
+        self._hooks = hooks
+        self._place = place
+        self._scope = scope
+        self._used = used
+        self._moved = moved
+        self._head: str | None = None
+
+    async def call(
+        self, request: AgentRequest, number: int, options: CallOptions, suffix: str
+    ) -> AgentResponse | HookRuling:
+        """Call the models with a request, once the conversation has room for it.
+
+        Raises:
+            CallFailed: no model answers or sums up, or the request failed by itself.
+        """
+        request = _continued(request, self._head)
+        due, tried = self._due(request), False
+        while True:
+            if due is not None:
+                tried = True
+                head = await self._compact(request, number, due)
+                if isinstance(head, HookRuling):
+                    return head
+                request = _continued(request, head)
+            try:
+                return await call_models(
+                    self._chain,
+                    self._hooks,
+                    number,
+                    request,
+                    options,
+                    suffix,
+                    self._key,
+                    self._place,
+                    self._scope,
+                )
+            except CallFailed as error:
+                due = None if tried else self._due_after(request, error)
+                if due is None:
+                    raise
+                suffix += ".again"
+
+    def _due(self, request: AgentRequest) -> CompactionDue | None:
+        """Return why the conversation is compacted before a request; None if it is not."""
+        used = self._used
+        if used is None or not _has_earlier(request):
+            return None
+        turn = request.tool_turn
+        waiting = turn is not None and bool(turn.results)
+        if used.turns <= waiting:
+            return None  # nothing could be summed up
+        return compaction_due(used.tokens + estimated_news(request), self._limit())
+
+    def _due_after(self, request: AgentRequest, failed: CallFailed) -> CompactionDue | None:
+        """Return why it is compacted after the worker refused a request; None if it is not."""
+        if failed.type != FailureType.CONTEXT_WINDOW_EXCEEDED or self._policy is None:
+            return None
+        if not _has_earlier(request):
+            return None
+        return CompactionDue("window_exceeded", 0, self._limit() or 0)
+
+    def _limit(self) -> int | None:
+        """Return the most tokens of a request; None if unknown, or if nothing is compacted."""
+        if self._persona is None or self._policy is None:
+            return None
+        window = None if self._used is None else self._used.window
+        return compaction_limit(self._policy, window, self._persona.max_tokens)
+
+    async def _compact(
+        self, request: AgentRequest, number: int, due: CompactionDue
+    ) -> str | HookRuling | None:
+        """Sum the conversation up; return its new latest turn, or None if nothing got shorter."""
+        scope, place, policy, persona = self._scope, self._place, self._policy, self._persona
+        assert policy is not None, "a conversation is due by its policy"
+        assert persona is not None, "a policy belongs to a persona"
+        asked = CompactionTurn(
+            keep_turns=policy.keep_turns,
+            limit=due.limit,
+            prompt=policy.prompt or "",
+            other_model=policy.model is not None,
+        )
+        update = {"compaction": asked, "notices": (), "reask": None}
+        chain, made = self._chain, request.model_copy(update=update)
+        if policy.model is not None:
+            own = f"{persona.provider}/{persona.model}"
+            chain = ModelChain(scope.plan, "", policy.model, "")
+            made = addressed_to(policy.model, made, own)
+        if scope.plan.budgets:
+            personas = (*place.personas, self._key)
+            await admit_call(scope, place, personas, "model_calls", boundary=False)
+        options = CallOptions(timeout=persona.timeout, retries=persona.retries)
+        suffix = f".t{number}.compact"
+        response = await call_models(
+            chain, self._hooks, number, made, options, suffix, self._key, place, scope
+        )
+        if isinstance(response, HookRuling):
+            return response
+        outcome = turn_outcome(response)
+        if outcome.error is not None:
+            raise CallFailed(outcome.error.type, outcome.error.message)
+        return self._taken(response, chain.current, due)
+
+    def _taken(self, response: AgentResponse, model: str, due: CompactionDue) -> str | None:
+        """Take the new conversation over, and note it in the trail."""
+        head, context = response.conversation, response.context
+        if head is None or context is None:
+            return None
+        found = response.data if isinstance(response.data, dict) else {}
+        summarised, kept = _count(found, "summarised"), _count(found, "kept")
+        cause = ConversationCompacted(due.code, due.tokens, due.limit, model, summarised, kept)
+        note_step(self._scope, self._place, "compacted", cause)
+        window = None if self._used is None else self._used.window
+        self._used = context.model_copy(update={"window": window})
+        self._head = head
+        self._moved(ConversationHead(head, self._used))
+        return head
+
+
+def _has_earlier(request: AgentRequest) -> bool:
+    return request.conversation is not None and request.conversation.head is not None
+
+
+def _continued(request: AgentRequest, head: str | None) -> AgentRequest:
+    """Return the request for the conversation as it is now."""
+    asked = request.conversation
+    if head is None or asked is None:
+        return request
+    return request.model_copy(update={"conversation": asked.model_copy(update={"head": head})})
+
+
+def _count(found: dict[str, JsonValue], name: str) -> int:
+    value = found.get(name)
+    return value if isinstance(value, int) else 0

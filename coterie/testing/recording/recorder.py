@@ -143,7 +143,7 @@ def _turn(
         return None
     number = turns.get(asked.head or "", 0) + 1
     if isinstance(result, AgentResponse) and result.conversation is not None:
-        # a summary adds no turn: the new conversation goes on counting
+        # a summary adds no turn: the new conversation continues to count
         turns[result.conversation] = number if request.compaction is None else number - 1
     return number
 

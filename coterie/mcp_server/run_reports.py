@@ -5,6 +5,7 @@ model, so nothing in it may control a terminal, and no report is large.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Literal, cast
 
 from pydantic import Field, JsonValue, TypeAdapter
@@ -29,7 +30,7 @@ _MAX_LISTED = 20
 
 
 class WaitingApproval(Documented):
-    """A question to a person; no MCP client can decide it."""
+    """A question to a person."""
 
     id: str
     prompt: str
@@ -37,6 +38,10 @@ class WaitingApproval(Documented):
     """What the person decides about, shortened."""
     decide: str
     """The commands with which a person decides."""
+    is_question: bool = False
+    """Whether it only asks: the tool `answer` may bring your user's answer."""
+    form: Json | None = None
+    """JSON Schema of the answer to a question."""
 
 
 class RunReport(Documented):
@@ -128,7 +133,7 @@ def open_report(
         because=_text(status.last_because),
         doing=tuple(_text(step) for step in doing[:_MAX_LISTED]),
         approvals=tuple(_approval(record.id, one) for one in pending[:_MAX_LISTED]),
-        next=_next(awaits=awaits, pending=bool(pending), paused=state == "paused"),
+        next=_next(awaits=awaits, pending=pending, paused=state == "paused"),
     )
 
 
@@ -204,21 +209,26 @@ def _text(text: str) -> str:
 
 def _approval(run: str, request: Pending) -> WaitingApproval:
     id = visible(request.id)
+    asks = request.is_question and not request.approvers
     return WaitingApproval(
         id=id,
         prompt=_text(request.prompt),
         show=visible_value(extract(request.show, (), 0, _MAX_SHOW_SIZE).value),
         decide=f"coterie approve {run} '{id}'   or   coterie reject {run} '{id}'",
+        is_question=asks,
+        form=cast("Json", visible_value(request.payload_schema)) if asks else None,
     )
 
 
-def _next(*, awaits: bool, pending: bool, paused: bool) -> str:
+def _next(*, awaits: bool, pending: Sequence[Pending], paused: bool) -> str:
     if awaits:
         return "send the next message with `answer`"
+    if any(one.is_question and not one.approvers for one in pending):
+        return "ask your user, and send the answer with `answer`; then call `result`"
     if pending:
         return (
             "a person must decide, at a terminal in the project's folder, with the commands in "
-            "`approvals`; no MCP client can. Then call `result`"
+            "`approvals`; no tool decides. Then call `result`"
         )
     if paused:
         return "a person paused the run; call `result` later"

@@ -1,17 +1,24 @@
 """The tools of the MCP server: one for each team, and four for runs. Knows nothing of the protocol.
 
-No tool decides an approval: a model that asks for something must not approve it itself.
+No tool decides an approval: a model that asks for something must not approve it itself. A client
+that shows forms to its person gets the approvals that say `via: mcp` as questions beside a report.
 """
 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
 from uuid import uuid4
 
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
-
 from coterie.failures import CommandError
+from coterie.mcp_server.client_questions import (
+    ClientQuestion,
+    FormReply,
+    McpClient,
+    answer_given,
+    decisions_of,
+    may_answer,
+    questions_for,
+)
 from coterie.mcp_server.run_host import RunHost
 from coterie.mcp_server.run_reports import (
     RunList,
@@ -22,73 +29,31 @@ from coterie.mcp_server.run_reports import (
     unknown_report,
     visible_value,
 )
+from coterie.mcp_server.run_tools import (
+    AnswerArguments,
+    ResultArguments,
+    StartArguments,
+    StatusArguments,
+    ToolListing,
+    read_arguments,
+    run_tools,
+)
 from coterie.mcp_server.served_teams import ServedTeam
 from coterie.runs.records import RunRecord
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import reply_within
 from dsl.errors import listed, nearest
 from dsl.paths import Path, parse
-from dsl.sizes import MAX_BY_LENGTH
-from dsl.values import Documented, Frozen, Json
+from dsl.values import Frozen, Json
 from dsl.visible import visible
 from workflows.core.extract import extract
 from workflows.core.messages import SessionInput
+from workflows.core.requests import Pending
 
 _LOOK_SECONDS = 1.0
 """How often a waiting call looks whether the run waits for somebody."""
 _MAX_RUNS = 20
 _MAX_REPLY_SIZE = 50_000
-_MAX_FAULTS_LENGTH = 1_000
-
-_RunId = Annotated[str, Field(min_length=1, max_length=200)]
-
-
-class StartArguments(Documented):
-    """The arguments of `start`."""
-
-    team: str
-    """The tool of the team."""
-    context: Json = Field(default_factory=dict[str, JsonValue])
-    """The arguments of that tool."""
-
-
-class StatusArguments(Documented):
-    """The arguments of `status`."""
-
-    run: _RunId | None = None
-    """The run's id. Default: the latest runs, briefly."""
-
-
-class AnswerArguments(Documented):
-    """The arguments of `answer`."""
-
-    run: _RunId
-    """The run's id."""
-    message: JsonValue
-    """The message."""
-    message_id: str | None = Field(default=None, min_length=1, max_length=100)
-    """Of a message that was sent before: the run works on it once, and answers again."""
-
-
-class ResultArguments(Documented):
-    """The arguments of `result`."""
-
-    run: _RunId
-    """The run's id."""
-    path: str | tuple[str, ...] = ""
-    """The part of the result to return, such as `report.sections`. Default: all."""
-    start: int = Field(default=0, ge=0)
-    """The character, item or key at which the page starts."""
-
-
-class ToolListing(Frozen):
-    """One tool, as clients see it."""
-
-    name: str
-    description: str
-    arguments: Json
-    result: Json | None
-    reads_only: bool
 
 
 class CallReport(Frozen):
@@ -96,9 +61,19 @@ class CallReport(Frozen):
 
     report: RunReport | RunList
     is_error: bool = False
+    questions: tuple[ClientQuestion, ...] = ()
+    """What the run waits for, and the client's person may answer; then the call is made again."""
+    as_task: bool = False
+    """Whether the client follows the run as a task."""
 
 
-T = TypeVar("T", bound=Frozen)
+class QuestionReplies(Frozen):
+    """What a call that is made again carries."""
+
+    run: str
+    """The run that asked. A client may name any run that it could also name to `answer`."""
+    replies: dict[str, FormReply]
+    """By the key of the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,36 +87,81 @@ class TeamTools:
 
     def listing(self) -> list[ToolListing]:
         """Return all tools in a fixed order."""
-        return [*(self._of_team(self.teams[name]) for name in sorted(self.teams)), *self._of_runs()]
+        return [
+            *(self._of_team(self.teams[name]) for name in sorted(self.teams)),
+            *run_tools(self.teams, self.wait),
+        ]
 
-    async def call(self, name: str, arguments: Json, client: str) -> CallReport:
+    async def call(
+        self, name: str, arguments: Json, client: McpClient, replies: QuestionReplies | None = None
+    ) -> CallReport:
         """Call a tool.
 
         Args:
             name: Of the tool.
             arguments: As the client gives them.
-            client: The name of the client's program.
+            client: Who calls.
+            replies: To what the run of an earlier call of this kind asked.
 
         Raises:
             CommandError: The call is refused, with a sentence for the client.
         """
         match name:
             case "start":
-                started = _read(StartArguments, arguments)
+                started = read_arguments(StartArguments, arguments)
                 record, run = await self.host.start(self._team(started.team), started.context)
-                return CallReport(report=await self._report(record, run))
+                return CallReport(report=await self.report(record, run))
             case "status":
-                return CallReport(report=await self._status(_read(StatusArguments, arguments)))
+                asked = read_arguments(StatusArguments, arguments)
+                return CallReport(report=await self._status(asked))
             case "answer":
-                asked = _read(AnswerArguments, arguments)
-                return CallReport(report=await self._answered(asked, client))
+                given = read_arguments(AnswerArguments, arguments)
+                return CallReport(report=await self._answered(given, client))
             case "result":
-                wanted = _read(ResultArguments, arguments)
+                wanted = read_arguments(ResultArguments, arguments)
                 record, run = await self.host.find(wanted.run)
-                return await self._result(record, run, _path(wanted.path), wanted.start)
+                shows = client
+                if replies is not None:
+                    shows = await self._replied(record, run, replies, client)
+                return await self._result(record, run, shows, _path(wanted.path), wanted.start)
+            case _ if replies is not None:
+                record, run = await self.host.find(replies.run)
+                shows = await self._replied(record, run, replies, client)
+                return await self._result(record, run, shows)
             case _:
-                record, run = await self.host.start(self._team(name), arguments)
-                return await self._result(record, run)
+                team = self._team(name)
+                record, run = await self.host.start(team, arguments)
+                if client.follows_tasks and not team.messages:
+                    return CallReport(report=await self.report(record, run), as_task=True)
+                return await self._result(record, run, client)
+
+    async def decide(self, run: Run, replies: Mapping[str, FormReply], client: McpClient) -> None:
+        """Decide what a client's person has answered.
+
+        Raises:
+            CommandError: The run refuses an answer.
+        """
+        for decision in decisions_of(await self.pending(run), replies, client):
+            await run.decide(decision)
+
+    async def pending(self, run: Run) -> tuple[Pending, ...]:
+        """Return the requests that wait, each in full."""
+        found: list[Pending] = []
+        for one in await run.pending():
+            whole = (await run.request(one.id)).pending if one.cut else one
+            if whole is not None:
+                found.append(whole)
+        return tuple(found)
+
+    async def _replied(
+        self, record: RunRecord, run: Run, replies: QuestionReplies, client: McpClient
+    ) -> McpClient:
+        """Decide by replies; return the client, without forms if its person closed one."""
+        if replies.run != record.id:
+            raise CommandError(f"the answers are for run {visible(replies.run[:200])!r}")
+        await self.decide(run, replies.replies, client)
+        closed = any(one.action == "cancel" for one in replies.replies.values())
+        return client.model_copy(update={"answers": False}) if closed else client
 
     def _team(self, name: str) -> ServedTeam:
         team = self.teams.get(name)
@@ -154,7 +174,7 @@ class TeamTools:
         return team
 
     async def _result(
-        self, record: RunRecord, run: Run, path: Path = (), start: int = 0
+        self, record: RunRecord, run: Run, client: McpClient, path: Path = (), start: int = 0
     ) -> CallReport:
         """Wait until the run ends or waits for somebody, at most for the bound."""
         ending = asyncio.create_task(run.end())
@@ -167,16 +187,20 @@ class TeamTools:
                     report = ended_report(record, await ending, path, start)
                     return CallReport(report=report, is_error=report.state == "failed")
                 if left <= _LOOK_SECONDS:
-                    return CallReport(report=await self._report(record, run, path, start))
-                report = await self._report(record, run)
+                    return CallReport(report=await self.report(record, run, path, start))
+                report = await self.report(record, run)
                 if report.state in ("waiting", "awaiting_message", "paused"):
-                    return CallReport(report=report)
+                    return CallReport(report=report, questions=await self._shown(run, client))
         finally:
             ending.cancel()
 
-    async def _report(
+    async def _shown(self, run: Run, client: McpClient) -> tuple[ClientQuestion, ...]:
+        return questions_for(await self.pending(run), client) if client.answers else ()
+
+    async def report(
         self, record: RunRecord, run: Run, path: Path = (), start: int = 0
     ) -> RunReport:
+        """Report a run; raises CommandError if it does not answer."""
         team = self.teams.get(record.mcp_tool)
         messages = frozenset[str]() if team is None else team.messages
         return await report_of(record, run, messages, path, start)
@@ -184,14 +208,14 @@ class TeamTools:
     async def _report_or_why(self, record: RunRecord, run: Run) -> RunReport:
         """Report a run, or why nothing is known of it."""
         try:
-            return await self._report(record, run)
+            return await self.report(record, run)
         except CommandError as error:  # the server has deleted it, or it does not answer
             return unknown_report(record, str(error))
 
     async def _status(self, asked: StatusArguments) -> RunReport | RunList:
         if asked.run is not None:
             record, run = await self.host.find(asked.run)
-            return await self._report(record, run)
+            return await self.report(record, run)
         found = await self.host.latest(_MAX_RUNS)
         reports = await asyncio.gather(*(self._brief(record, run) for record, run in found))
         return RunList(runs=tuple(reports))
@@ -203,13 +227,16 @@ class TeamTools:
             return report
         return report.model_copy(update={"result": None, "whole": False, "next": "call `result`"})
 
-    async def _answered(self, asked: AnswerArguments, client: str) -> RunReport:
-        """Send a message to a session, and wait for its reply, at most for the bound."""
+    async def _answered(self, asked: AnswerArguments, client: McpClient) -> RunReport:
+        """Answer a question; or send a message to a session, and wait for its reply."""
         record, run = await self.host.find(asked.run)
+        report = await self.report(record, run)
+        if asked.request is not None or report.state == "waiting":
+            question = await self._question(record, run, asked.request, client)
+            await run.decide(answer_given(question, asked.message, client))
+            return await self._report_or_why(record, run)
         id = asked.message_id or str(uuid4())
-        by = f"mcp:{visible(client)}"[:MAX_BY_LENGTH]
-        await self._refuse_approvals(record, run)
-        message = SessionInput(message=asked.message, by=by)
+        message = SessionInput(message=asked.message, by=client.by)
         reply = await reply_within(run, message, id, self.wait)
         report = await self._report_or_why(record, run)
         if reply is None:
@@ -218,16 +245,27 @@ class TeamTools:
         shown = visible_value(extract(reply.value, (), 0, _MAX_REPLY_SIZE).value)
         return report.model_copy(update={"reply": shown, "message_id": id})
 
-    async def _refuse_approvals(self, record: RunRecord, run: Run) -> None:
-        """Refuse to answer what a person must decide."""
-        report = await self._report(record, run)
-        if report.state == "waiting":
-            asked = report.approvals[0] if report.approvals else None
-            how = f": {asked.decide}" if asked else ""
-            raise CommandError(
-                f"run {record.id!r} waits for a person's decision, which no MCP client can make; "
-                f"a person decides at a terminal{how}"
-            )
+    async def _question(
+        self, record: RunRecord, run: Run, id: str | None, client: McpClient
+    ) -> Pending:
+        """Return the question that a message answers; refuse what a person must decide."""
+        pending = await self.pending(run)
+        open_ones = [one for one in pending if one.is_question and may_answer(one, client)]
+        found = [one for one in open_ones if id is None or visible(one.id) == id]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            ids = listed([visible(one.id) for one in found])
+            raise CommandError(f"run {record.id!r} asks several questions; set `request`: {ids}")
+        if open_ones:
+            ids = listed([visible(one.id) for one in open_ones])
+            raise CommandError(f"run {record.id!r} does not ask this; it asks {ids}")
+        report = await self.report(record, run)
+        how = f": {report.approvals[0].decide}" if report.approvals else ""
+        raise CommandError(
+            f"run {record.id!r} waits for a person's decision, which this tool never makes; "
+            f"a person decides at a terminal{how}"
+        )
 
     def _of_team(self, team: ServedTeam) -> ToolListing:
         session = " It is a session: `answer` sends it messages." if team.messages else ""
@@ -241,65 +279,6 @@ class TeamTools:
             result=report_schema(team),
             reads_only=False,
         )
-
-    def _of_runs(self) -> list[ToolListing]:
-        bound = f"at most {self.wait:g} s"
-        report = report_schema()
-        return [
-            ToolListing(
-                name="start",
-                description="Starts a durable run of a team and returns its id at once.",
-                arguments=_schema(StartArguments, team=sorted(self.teams)),
-                result=report,
-                reads_only=False,
-            ),
-            ToolListing(
-                name="status",
-                description="Shows where a run stands and which approvals wait for a person; "
-                "without a run, lists the latest runs that MCP clients started.",
-                arguments=_schema(StatusArguments),
-                result=None,
-                reads_only=True,
-            ),
-            ToolListing(
-                name="answer",
-                description="Sends a message to a run that awaits one (state "
-                f"`awaiting_message`), and returns its reply; waits {bound}. Approvals are for "
-                "people: no tool decides them.",
-                arguments=_schema(AnswerArguments),
-                result=report,
-                reads_only=False,
-            ),
-            ToolListing(
-                name="result",
-                description=f"Waits for the end of a run, {bound}, and returns its result; also "
-                "of runs that earlier clients started.",
-                arguments=_schema(ResultArguments),
-                result=report,
-                reads_only=True,
-            ),
-        ]
-
-
-def _schema(model: type[Frozen], team: list[str] | None = None) -> Json:
-    schema: Json = TypeAdapter(model).json_schema()
-    properties = schema["properties"]
-    if team is not None and isinstance(properties, dict):
-        properties["team"] = {"type": "string", "enum": [*team], "description": "The team."}
-    return schema
-
-
-def _read(model: type[T], arguments: Json) -> T:
-    try:
-        return model.model_validate(arguments)
-    except ValidationError as error:
-        faults = [
-            f"{'.'.join(map(str, one['loc'])) or 'the arguments'}: {one['msg']}"
-            for one in error.errors(include_url=False, include_input=False)
-        ]
-        allowed = listed(model.model_fields)
-        text = visible("; ".join(faults))[:_MAX_FAULTS_LENGTH]
-        raise CommandError(f"the arguments do not fit: {text}; allowed are {allowed}") from None
 
 
 def _path(given: str | tuple[str, ...]) -> Path:

@@ -60,6 +60,10 @@ class DecisionTerms(Frozen):
     """The channels of the worker that notify people of the request, of reminders, escalations and
     the deadline. Default: those of `orchestration.notify`.
     """
+    via: Literal["mcp"] | None = None
+    """`mcp`: the person at an MCP client of `coterie serve --mcp` may decide, too. Default: no
+    client may, because its model might answer.
+    """
 
 
 class ApprovalTerms(DecisionTerms):

@@ -29,6 +29,8 @@ LOADERS = {
     ("coterie", "activities.providers.message_model"),
     ("coterie", "activities.providers.provider"),
     ("coterie", "coterie.agents.team_program"),
+    ("coterie.commands.operations.serve", "coterie.mcp_server.http_protocol"),
+    ("coterie.commands.operations.serve", "coterie.mcp_server.protocol_server"),
     ("coterie.commands.operations.serve", "coterie.mcp_server.stdio_protocol"),
     ("coterie.commands.screen_option", "coterie.ui.run_screen"),
     ("coterie.documents.tool_packages", "coterie.documents.tool_discovery"),

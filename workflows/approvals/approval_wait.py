@@ -50,6 +50,7 @@ async def ask(
     choices: tuple[str, ...] = (),
     tool: str | None = None,
     met: tuple[MetLabel, ...] = (),
+    is_question: bool = False,
 ) -> Decision | None:
     """Wait for a person's decision; None when the deadline passed and the step fails.
 
@@ -63,6 +64,7 @@ async def ask(
         choices: the decisions allowed about a failed task; empty for an approval.
         tool: the tool whose call the request is about.
         met: why a call that sends data out asks: what the run has met.
+        is_question: whether it only asks for an answer, and approves nothing.
 
     Raises:
         Skipped: a person skipped the step.
@@ -74,6 +76,9 @@ async def ask(
     if request_id is None:
         check_size([prompt, show], f"what {place.name!r} shows to a person", MAX_SHOWN)
         request_id = requests[key] = _request(scope, place, prompt, show, terms, choices, tool, met)
+        opened = state.pending.get(request_id)
+        if is_question and opened is not None:
+            state.pending[request_id] = opened.model_copy(update={"is_question": True})
     if boundary:
         await scope.checkpoint()
     waiting = state.pending.get(request_id)
@@ -214,6 +219,7 @@ def _request(
         deadline=None if until is None else until.isoformat(timespec="milliseconds"),
         on_timeout=None if until is None else terms.on_timeout,
         remembered_as=kept_as if terms.remember else None,
+        via=terms.via,
     )
     return request_id
 

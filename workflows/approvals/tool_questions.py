@@ -71,6 +71,7 @@ async def given_input(
         show=suggested_input(asked),
         terms=_terms(call.terms, asked),
         boundary=boundary,
+        is_question=asked.is_plain,
     )
     if decision is None or decision.verdict == "rejected":
         forget_question(call, scope)

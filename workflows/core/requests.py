@@ -54,6 +54,10 @@ class Pending(Frozen):
     """Seconds of pauses since then; they do not count."""
     remembered_as: str | None = None
     """The key under which an approval answers equal requests of this run."""
+    via: Literal["mcp"] | None = None
+    """Where else a person may decide: at an MCP client."""
+    is_question: bool = False
+    """Whether it only asks for an answer, and approves nothing."""
     cut: bool = False
     """Whether this copy is cut: the query `request` returns the whole request."""
 

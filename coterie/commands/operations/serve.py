@@ -1,6 +1,7 @@
 """`coterie serve --mcp`: offer teams as tools to MCP clients."""
 
 from argparse import ArgumentParser, Namespace
+from functools import partial
 
 from coterie.arguments import add_model, duration_given
 from coterie.failures import CommandError, ExitCode
@@ -27,7 +28,20 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--mcp",
         action="store_true",
         required=True,
-        help="speak the Model Context Protocol on standard input and output",
+        help="speak the Model Context Protocol: on standard input and output, or at --port",
+    )
+    parser.add_argument(
+        "--port",
+        type=int,
+        metavar="PORT",
+        help="speak streamable HTTP at http://127.0.0.1:PORT/mcp instead, to many clients; "
+        "0 takes a free port",
+    )
+    parser.add_argument(
+        "--token-env",
+        metavar="NAME",
+        help="with --port: the environment variable with the token that clients send "
+        "(default: one that the project keeps)",
     )
     parser.add_argument(
         "--wait",
@@ -42,19 +56,38 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Serve one client until it hangs up, and the runs that it starts."""
+    """Serve clients, and the runs that they start."""
+    if args.token_env is not None and args.port is None:
+        raise CommandError("--token-env needs --port", ExitCode.CALL_WRONG)
     to_file(settings)
     teams = served_teams(settings, args.targets, args.model, args.workspace)
     try:
-        from coterie.mcp_server.stdio_protocol import serve_stdio
+        from coterie.mcp_server.http_protocol import (
+            PATH,
+            http_token,
+            listener,
+            speak_http,
+            token_file,
+        )
+        from coterie.mcp_server.protocol_server import serve_clients
+        from coterie.mcp_server.stdio_protocol import speak_stdio
     except ModuleNotFoundError as error:
         raise CommandError(
             f"serving teams over MCP needs the package {error.name}: pip install 'coterie[mcp]'"
         ) from None
-    if is_interactive():
-        note(f"an MCP client starts this command; it offers {listed(teams)}; Ctrl-C stops it")
+    if args.port is None:
+        if is_interactive():
+            note(f"an MCP client starts this command; it offers {listed(teams)}; Ctrl-C stops it")
+        speak = speak_stdio
+    else:
+        token = http_token(settings, args.token_env)
+        at = listener(args.port)
+        where = args.token_env or token_file(settings)
+        note(f"offers {listed(teams)} at http://127.0.0.1:{at.getsockname()[1]}{PATH}")
+        note(f"clients send the token in {where} as `Authorization: Bearer TOKEN`")
+        speak = partial(speak_http, at=at, token=token)
     try:
-        run_async(serve_stdio(settings, teams, args.wait))
+        run_async(serve_clients(settings, teams, args.wait, speak))
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     return ExitCode.DONE

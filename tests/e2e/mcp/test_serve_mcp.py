@@ -119,7 +119,7 @@ def test_another_client_collects_the_result_after_the_first_was_killed(desk: Pro
     with client(desk, "article") as second:
         assert run in [one["run"] for one in second.call("status")["runs"]]
         denied = second.call("answer", run=run, message="approve")
-        assert "a person's decision, which no MCP client can make" in denied["error"]
+        assert "a person's decision, which this tool never makes" in denied["error"]
         assert second.call("status", run=run)["state"] == "waiting"
         asyncio.run(approved(desk, run, str(asked["id"])))
         done = second.call("result", run=run)

@@ -1,0 +1,170 @@
+"""What the person at an MCP client may answer, as a form, and what an answer decides. Pure.
+
+A question of a tool approves nothing, so any client may answer it. An approval says `via: mcp`.
+Both are recorded as the client's. A request that names approvers is for them alone.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal
+
+from pydantic import JsonValue
+
+from dsl.person_names import is_among
+from dsl.sizes import MAX_BY_LENGTH
+from dsl.values import Frozen, Json
+from dsl.visible import visible
+from workflows.core.extract import extract
+from workflows.core.messages import DecideInput
+from workflows.core.requests import Pending
+
+_MAX_MESSAGE_LENGTH = 2_000
+_MAX_SHOWN = 4_000
+_MAX_FIELDS = 20
+_KINDS = ("string", "number", "integer", "boolean")
+_FIELD_KEYS = (
+    *("type", "title", "description", "enum", "format", "pattern"),
+    *("minLength", "maxLength", "minimum", "maximum"),
+)
+_ANSWER: Final = "answer"
+"""The only field of a question without a form of its own."""
+_COMMENT: Json = {
+    "type": "object",
+    "properties": {"comment": {"type": "string", "title": "Comment", "maxLength": 1_000}},
+}
+
+
+class McpClient(Frozen):
+    """The program that calls."""
+
+    name: str = "client"
+    """Chosen by itself."""
+    answers: bool = False
+    """Whether it shows forms to a person."""
+    follows_tasks: bool = False
+    """Whether it polls a task."""
+
+    @property
+    def by(self) -> str:
+        """The name under which its messages and answers are recorded."""
+        return f"mcp:{visible(self.name)}"[:MAX_BY_LENGTH]
+
+
+class ClientQuestion(Frozen):
+    """A request that the person at a client may answer."""
+
+    key: str
+    """Of this request as it is shown now: after a change, it has another key."""
+    message: str
+    form: Json
+    """A JSON Schema of an object with plain fields, which every client can show."""
+
+
+class FormReply(Frozen):
+    """What the person at a client did with a form."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: Json | None = None
+
+
+def may_answer(request: Pending, client: McpClient) -> bool:
+    """Return whether a client's person may answer a request."""
+    open_to_clients = request.via == "mcp" or request.is_question
+    named = not request.approvers or is_among(client.by, request.approvers)
+    return open_to_clients and named and not request.choices
+
+
+def questions_for(pending: Iterable[Pending], client: McpClient) -> tuple[ClientQuestion, ...]:
+    """Return the requests that a client can show to its person, as forms."""
+    found: list[ClientQuestion] = []
+    for request in pending:
+        form = _form(request)
+        if form is not None and may_answer(request, client):
+            found.append(
+                ClientQuestion(key=question_key(request), message=_text(request), form=form)
+            )
+    return tuple(found)
+
+
+def question_key(request: Pending) -> str:
+    """Return the key of a request as it is shown now."""
+    return visible(f"{request.id}@{request.digest[:12]}")
+
+
+def decisions_of(
+    pending: Sequence[Pending], replies: Mapping[str, FormReply], client: McpClient
+) -> tuple[DecideInput, ...]:
+    """Return what replies decide; those to requests that are not open to the client, nothing."""
+    found: list[DecideInput] = []
+    for request in pending:
+        reply = replies.get(question_key(request))
+        if reply is None or reply.action == "cancel" or not may_answer(request, client):
+            continue
+        found.append(_decision(request, reply, client))
+    return tuple(found)
+
+
+def answer_given(request: Pending, message: JsonValue, client: McpClient) -> DecideInput:
+    """Return the decision that answers a question with a message: a text, or its whole form."""
+    payload: JsonValue = message if isinstance(message, dict) else {_ANSWER: message}
+    return DecideInput(
+        id=request.id, decision="approve", by=client.by, digest=request.digest, payload=payload
+    )
+
+
+def _decision(request: Pending, reply: FormReply, client: McpClient) -> DecideInput:
+    content = reply.content or {}
+    decision = "approve" if reply.action == "accept" else "reject"
+    given = DecideInput(id=request.id, decision=decision, by=client.by, digest=request.digest)
+    if reply.action == "decline":
+        return given.model_copy(update={"comment": "declined"})
+    if request.payload_schema is not None:
+        return DecideInput.model_validate({**given.model_dump(), "payload": content})
+    comment = content.get("comment")
+    said = comment[:1_000] if isinstance(comment, str) else ""
+    return given.model_copy(update={"comment": said})
+
+
+def _text(request: Pending) -> str:
+    """Return the question, and what the person decides about."""
+    prompt = visible(request.prompt[:_MAX_MESSAGE_LENGTH])
+    if request.show in (None, {}, "") or request.is_question:
+        return prompt
+    part = extract(request.show, (), 0, _MAX_SHOWN)
+    shown = visible(json.dumps(part.value, indent=2, ensure_ascii=False))
+    rest = "" if part.whole else "\n(shortened; `coterie pending` shows all of it)"
+    return f"{prompt}\n\n{shown}{rest}"
+
+
+def _form(request: Pending) -> Json | None:
+    """Return the form of an answer; None if a client cannot show it."""
+    schema = request.payload_schema
+    if schema is None:
+        return _COMMENT
+    properties = schema.get("properties")
+    if not isinstance(properties, dict) or not 0 < len(properties) <= _MAX_FIELDS:
+        return None
+    shown = request.show if isinstance(request.show, dict) else {}
+    fields: Json = {}
+    for name, field in properties.items():
+        plain = _field(field, shown.get(name))
+        if plain is None:
+            return None
+        fields[visible(name)] = plain
+    required = schema.get("required")
+    named = [*required] if isinstance(required, list) else []
+    return {"type": "object", "properties": fields, "required": named}
+
+
+def _field(field: JsonValue, shown: JsonValue) -> Json | None:
+    if not isinstance(field, dict):
+        return None
+    plain: Json = {key: field[key] for key in _FIELD_KEYS if key in field}
+    choices = plain.get("enum")
+    if isinstance(choices, list) and all(isinstance(choice, str) for choice in choices):
+        plain["type"] = "string"
+    if plain.get("type") not in _KINDS:
+        return None
+    if shown not in (None, ""):
+        plain["default"] = shown
+    return plain

@@ -1,0 +1,142 @@
+"""Speak MCP over streamable HTTP, to clients of this machine that know the token.
+
+Any web page that a person opens may send requests to this machine. So the server listens at
+127.0.0.1 alone, refuses other names in `Host` and other pages in `Origin`, and wants a token.
+"""
+
+import hmac
+import secrets
+import socket
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+from mcp.server import Server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from activities.os_errors import reason_of
+from activities.workspace.project_files import write_private
+from coterie.failures import CommandError
+from coterie.settings import Settings, state_folder
+
+ADDRESS = "127.0.0.1"
+PATH = "/mcp"
+TOKEN_FILE = "mcp_token"
+"""In the project's state folder, for its owner alone."""
+
+_MIN_TOKEN_LENGTH = 16
+_NAMES = ("127.0.0.1", "localhost")
+_MAX_SESSIONS = 100
+_MAX_CONNECTIONS = 200
+_GRACE_SECONDS = 2
+
+
+def http_token(settings: Settings, variable: str | None) -> str:
+    """Return the token that clients must send.
+
+    Args:
+        settings: The project, which keeps a token of its own.
+        variable: The environment variable that has it instead.
+
+    Raises:
+        CommandError: The variable has none, or the file cannot be read or written.
+    """
+    if variable is not None:
+        given = settings.secret(variable)
+        if given is None or len(given) < _MIN_TOKEN_LENGTH:
+            raise CommandError(
+                f"the environment variable {variable} has no token of at least "
+                f"{_MIN_TOKEN_LENGTH} characters; set it, or leave out --token-env"
+            )
+        return given
+    file = token_file(settings)
+    try:
+        state_folder(settings)
+        known = file.read_text(encoding="utf-8").strip() if file.exists() else ""
+        if len(known) < _MIN_TOKEN_LENGTH:
+            known = secrets.token_urlsafe(32)
+            write_private(file, f"{known}\n")
+    except OSError as error:
+        raise CommandError(f"could not read or write {file}: {reason_of(error)}") from None
+    return known
+
+
+def token_file(settings: Settings) -> Path:
+    """Return the file with the project's own token."""
+    return settings.state / TOKEN_FILE
+
+
+def listener(port: int) -> socket.socket:
+    """Return a socket at a port of this machine; 0 for a free one.
+
+    Raises:
+        CommandError: The port is taken, or not allowed.
+    """
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((ADDRESS, port))
+        made.listen()  # a client may connect as soon as it knows the address
+    except (OSError, OverflowError) as error:
+        made.close()
+        why = reason_of(error) if isinstance(error, OSError) else "no such port"
+        raise CommandError(
+            f"could not listen at {ADDRESS}:{port}: {why}; choose another --port"
+        ) from None
+    return made
+
+
+async def speak_http(server: Server, at: socket.socket, token: str) -> None:
+    """Serve clients until it is cancelled."""
+    port = at.getsockname()[1]
+    app = server.streamable_http_app(
+        streamable_http_path=PATH,
+        max_sessions=_MAX_SESSIONS,
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=[f"{name}:{port}" for name in _NAMES],
+            allowed_origins=[f"http://{name}:{port}" for name in _NAMES],
+        ),
+    )
+    config = uvicorn.Config(
+        _TokenGuard(app, token),
+        log_config=None,
+        access_log=False,
+        limit_concurrency=_MAX_CONNECTIONS,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    await _HttpServer(config).serve(sockets=[at])
+
+
+class _HttpServer(uvicorn.Server):
+    """A server that leaves signals to the command."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Capture none."""
+        yield
+
+
+class _TokenGuard:
+    """Refuses requests without the token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._wanted = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it with 401."""
+        if scope["type"] == "http":
+            given = Headers(scope=scope).get("authorization", "").encode()
+            if not hmac.compare_digest(given, self._wanted):
+                response = Response(
+                    "the header Authorization must be: Bearer TOKEN\n",
+                    status_code=401,
+                    headers={"WWW-Authenticate": "Bearer"},
+                )
+                await response(scope, receive, send)
+                return
+        await self._app(scope, receive, send)

@@ -1,0 +1,276 @@
+"""The MCP server of the SDK over the tools, for every transport.
+
+With `stdio_protocol.py` and `http_protocol.py` the only files that know the SDK.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from datetime import UTC, datetime
+from typing import Any, Literal, cast
+
+import mcp_types as types
+from mcp import MCPError
+from mcp.server import Server, ServerRequestContext
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from coterie.failures import CommandError
+from coterie.mcp_server.client_questions import ClientQuestion, FormReply, McpClient
+from coterie.mcp_server.run_host import RunHost
+from coterie.mcp_server.run_reports import RunReport, report_text
+from coterie.mcp_server.run_tasks import (
+    POLL_SECONDS,
+    RunTask,
+    answer_task,
+    cancel_task,
+    task_of,
+)
+from coterie.mcp_server.served_teams import ServedTeam
+from coterie.mcp_server.team_tools import CallReport, QuestionReplies, TeamTools, ToolListing
+from coterie.settings import Settings
+from coterie.version import own_version
+from dsl.values import Json
+from dsl.visible import visible
+
+TASKS = "io.modelcontextprotocol/tasks"
+"""The extension for long calls."""
+
+_log = logging.getLogger("coterie")
+
+_INSTRUCTIONS = (
+    "Each team is a tool that starts a durable run. A run outlives this connection: `status` "
+    "lists the runs, `result` returns what one came to, and `answer` sends a message to a "
+    "session or the answer to a question. Approvals are decided by people, never by a tool."
+)
+_UNEXPECTED = "the call failed unexpectedly; the log of the server has the reason"
+_NO_CAPABILITY = -32021
+"""The client calls what it has not declared."""
+
+Context = ServerRequestContext[Any]
+
+
+class TaskParams(types.RequestParams):
+    """The parameters of `tasks/get` and `tasks/cancel`."""
+
+    task_id: str
+
+
+class TaskUpdateParams(TaskParams):
+    """The parameters of `tasks/update`."""
+
+    input_responses: dict[str, Any]
+
+
+async def serve_clients(
+    settings: Settings,
+    teams: Mapping[str, ServedTeam],
+    wait: float,
+    speak: Callable[[Server], Coroutine[Any, Any, None]],
+) -> None:
+    """Serve the tools, and the runs that they start, until the transport ends.
+
+    Args:
+        settings: The project.
+        teams: The teams, by the names of their tools.
+        wait: Seconds that a call waits for its run.
+        speak: Serves clients over a transport.
+
+    Raises:
+        CommandError: There is no Temporal server.
+    """
+    host = RunHost(settings)
+    hosting = asyncio.create_task(host.serve())
+    speaking = asyncio.create_task(speak(protocol_server(TeamTools(host, teams, wait))))
+    try:
+        await asyncio.wait({hosting, speaking}, return_when=asyncio.FIRST_COMPLETED)
+        if hosting.done():
+            await hosting  # it only ends by an error
+        await speaking
+    finally:
+        speaking.cancel()
+        hosting.cancel()
+        await asyncio.wait({hosting, speaking})
+
+
+def protocol_server(tools: TeamTools) -> Server:
+    """Return a server that offers the tools."""
+    server = Server(
+        "coterie",
+        version=own_version(),
+        instructions=_INSTRUCTIONS,
+        on_list_tools=_lister(tools),
+        on_call_tool=_caller(tools),
+    )
+    server.extensions = {TASKS: {}}
+    server.add_request_handler("tasks/get", TaskParams, _for_tasks(_getter(tools)))
+    server.add_request_handler("tasks/update", TaskUpdateParams, _for_tasks(_updater(tools)))
+    server.add_request_handler("tasks/cancel", TaskParams, _for_tasks(_canceller(tools)))
+    return server
+
+
+def _lister(tools: TeamTools) -> Any:
+    async def list_tools(
+        context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_tool(one) for one in tools.listing()])
+
+    return list_tools
+
+
+def _caller(tools: TeamTools) -> Any:
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> Any:
+        client = _client_of(context)
+        try:
+            replies = _replies(params.request_state, params.input_responses)
+            done = await tools.call(params.name, params.arguments or {}, client, replies)
+            if done.as_task and isinstance(done.report, RunReport):
+                return {
+                    **_task(RunTask(report=done.report, status="working")),
+                    "resultType": "task",
+                }
+            return _answer(done)
+        except CommandError as error:
+            return _error(visible(str(error)))
+        except Exception:
+            _log.exception("the MCP tool %s failed", params.name)
+            return _error(_UNEXPECTED)
+
+    return call_tool
+
+
+def _for_tasks(handle: Callable[[Any, McpClient], Awaitable[Json]]) -> Any:
+    """Return a handler of a method for tasks, with the errors that its specification names."""
+
+    async def handler(context: Context, params: Any) -> Json:
+        client = _client_of(context)
+        if not client.follows_tasks:
+            needed: Json = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+            raise MCPError(_NO_CAPABILITY, f"declare the extension {TASKS}", needed)
+        try:
+            return await handle(params, client)
+        except CommandError as error:
+            raise MCPError(types.INVALID_PARAMS, visible(str(error))) from None
+
+    return handler
+
+
+def _getter(tools: TeamTools) -> Callable[[TaskParams, McpClient], Awaitable[Json]]:
+    async def get(params: TaskParams, client: McpClient) -> Json:
+        return _task(await task_of(tools, params.task_id, client))
+
+    return get
+
+
+def _updater(tools: TeamTools) -> Callable[[TaskUpdateParams, McpClient], Awaitable[Json]]:
+    async def update(params: TaskUpdateParams, client: McpClient) -> Json:
+        await answer_task(tools, params.task_id, _form_replies(params.input_responses), client)
+        return {}
+
+    return update
+
+
+def _canceller(tools: TeamTools) -> Callable[[TaskParams, McpClient], Awaitable[Json]]:
+    async def cancel(params: TaskParams, client: McpClient) -> Json:
+        await cancel_task(tools, params.task_id, client)
+        return {}
+
+    return cancel
+
+
+def _task(task: RunTask) -> Json:
+    """Return a task as it goes over the wire."""
+    report = task.report
+    said: Json = {
+        "taskId": report.run,
+        "status": task.status,
+        "statusMessage": "; ".join(part for part in (report.because, report.next) if part),
+        "createdAt": report.begun,
+        "lastUpdatedAt": datetime.now(UTC).isoformat(timespec="seconds"),
+        "ttlMs": None,
+        "pollIntervalMs": int(POLL_SECONDS * 1000),
+    }
+    match task.status:
+        case "completed":
+            done = _result(CallReport(report=report, is_error=report.state == "failed"))
+            said["result"] = done.model_dump(mode="json", by_alias=True, exclude_none=True)
+        case "input_required":
+            asked = _requests(task.questions)
+            said["inputRequests"] = {
+                key: one.model_dump(mode="json", by_alias=True, exclude_none=True)
+                for key, one in asked.items()
+            }
+        case "working" | "cancelled":
+            pass
+    return said
+
+
+def _answer(done: CallReport) -> types.CallToolResult | types.InputRequiredResult:
+    if done.questions and isinstance(done.report, RunReport):
+        return types.InputRequiredResult(
+            input_requests=cast("Any", _requests(done.questions)), request_state=done.report.run
+        )
+    return _result(done)
+
+
+def _requests(questions: tuple[ClientQuestion, ...]) -> dict[str, types.ElicitRequest]:
+    return {
+        one.key: types.ElicitRequest(
+            params=types.ElicitRequestFormParams(message=one.message, requested_schema=one.form)
+        )
+        for one in questions
+    }
+
+
+def _replies(state: str | None, responses: Any) -> QuestionReplies | None:
+    """Return what a repeated call carries. Any client may name any run, so its id needs no seal."""
+    if state is None:
+        return None
+    return QuestionReplies(run=state, replies=_form_replies(responses or {}))
+
+
+def _form_replies(responses: dict[str, Any]) -> dict[str, FormReply]:
+    try:
+        results = {key: types.ElicitResult.model_validate(one) for key, one in responses.items()}
+    except ValidationError:
+        raise CommandError("an answer is no result of elicitation/create") from None
+    return {key: _form_reply(one.action, one.content) for key, one in results.items()}
+
+
+def _form_reply(action: Literal["accept", "decline", "cancel"], content: Any) -> FormReply:
+    return FormReply(action=action, content=content)
+
+
+def _result(done: CallReport) -> types.CallToolResult:
+    report = done.report
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=report_text(report))],
+        structured_content=report.model_dump(mode="json"),
+        is_error=done.is_error,
+    )
+
+
+def _tool(listing: ToolListing) -> types.Tool:
+    return types.Tool(
+        name=listing.name,
+        description=listing.description,
+        input_schema=listing.arguments,
+        output_schema=listing.result,
+        annotations=types.ToolAnnotations(read_only_hint=listing.reads_only),
+    )
+
+
+def _error(text: str) -> types.CallToolResult:
+    content = [types.TextContent(type="text", text=text)]
+    return types.CallToolResult(content=[*content], is_error=True)
+
+
+def _client_of(context: Context) -> McpClient:
+    params = context.session.client_params
+    declared = context.session.client_capabilities or types.ClientCapabilities()
+    modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+    return McpClient(
+        name="client" if params is None else params.client_info.name,
+        answers=modern and declared.elicitation is not None,
+        follows_tasks=modern and TASKS in (declared.extensions or {}),
+    )

@@ -24,6 +24,7 @@ from activities.mcp_client.task_protocol import (
     TaskReplyParams,
     UpdateTask,
 )
+from dsl.values import Json
 from tests.support.project import BIN, Project
 
 TRIP = r"""
@@ -105,6 +106,10 @@ async def task_at(client: Client, id: str, *states: str) -> TaskDetails:
         await asyncio.sleep(0.2)  # between two polls
 
 
+async def reported(client: Client, tool: str, **arguments: str) -> dict[str, Any]:
+    return (await client.call_tool(tool, {**arguments})).structured_content or {}
+
+
 async def called_as_task(client: Client) -> str:
     params = types.CallToolRequestParams(name="trip", arguments={})
     form: TypeAdapter[Any] = TypeAdapter(CreatedTask)
@@ -113,7 +118,7 @@ async def called_as_task(client: Client) -> str:
     return created.task_id
 
 
-def accepted(**content: str) -> types.ElicitResult:
+def accepted(**content: str | int | float | bool | list[str] | None) -> types.ElicitResult:
     return types.ElicitResult(action="accept", content=content)
 
 
@@ -136,7 +141,7 @@ async def test_requests_of_strangers_are_refused(
     serving: Served, headers: dict[str, str], status: int, version: str
 ) -> None:
     given = {"Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": version}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    body: Json = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     async with httpx2.AsyncClient(trust_env=False) as http:
         answer = await http.post(serving.url, json=body, headers={**given, **headers})
     assert answer.status_code == status
@@ -198,8 +203,7 @@ async def test_a_client_with_forms_answers_within_its_call(desk: Project) -> Non
 
     with served(desk) as server:
         async with server.client(elicitation_callback=person) as client:
-            waits = (await client.call_tool("trip", {})).structured_content
-        assert waits is not None
+            waits = await reported(client, "trip")
         assert [text.split("\n")[0].rpartition(": ")[2] for text in shown] == [
             "Which day?",
             "Book Friday?",
@@ -211,14 +215,15 @@ async def test_a_client_without_forms_answers_questions_and_never_approvals(desk
     (desk.folder / "trip.yml").write_text(TRIP)
     with served(desk) as server:
         async with server.client(mode="legacy") as client:
-            waits = (await client.call_tool("trip", {})).structured_content or {}
+            waits = await reported(client, "trip")
             [asked] = waits["approvals"]
             assert (asked["is_question"], waits["next"][:13]) == (True, "ask your user")
-            given = {"run": waits["run"], "request": asked["id"], "message": "Friday"}
-            await client.call_tool("answer", given)
-            waits = (await client.call_tool("result", {"run": waits["run"]})).structured_content
-            assert waits is not None
+            run = str(waits["run"])
+            await client.call_tool(
+                "answer", {"run": run, "request": asked["id"], "message": "Friday"}
+            )
+            waits = await reported(client, "result", run=run)
             assert waits["approvals"][0]["prompt"] == "Book Friday?"
-            refused = await client.call_tool("answer", {"run": waits["run"], "message": "yes"})
+            refused = await client.call_tool("answer", {"run": run, "message": "yes"})
             assert refused.is_error
             assert "which this tool never makes" in str(refused.content)

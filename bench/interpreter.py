@@ -19,7 +19,6 @@ from dsl.model.steps import AgentStep
 from dsl.values import Json
 from workflows.core.scope import Call
 from workflows.core.state import RunState
-from workflows.handlers.board import LastBecause, board
 from workflows.handlers.start_checks import begin
 from workflows.interpreter import run
 from workflows.temporal.durable_scope import DurableScope
@@ -93,7 +92,6 @@ class _Answered(DurableScope):
         self.state = state
         self.run_id = "bench"
         self.work = EvaluationWork()
-        self.last = LastBecause()
         self._response = team.response()
 
     def now(self) -> datetime:
@@ -104,8 +102,6 @@ class _Answered(DurableScope):
 
     async def checkpoint(self) -> None:
         self.work.take()
-        if self.state.doing:  # as in a workflow: between two teams there is nothing new to show
-            board(self.plan, self.state, self.last)
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
         return self._response

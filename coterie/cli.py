@@ -65,9 +65,11 @@ def _outcome(words: Sequence[str]) -> int:
     try:
         settings = load()
         verb, args = parsed(words)
+        command = load_command(verb)
         if verb not in _BRIEF:
+            gc.freeze()  # what is imported stays: no collection has to look through it
             gc.enable()
-        return load_command(verb).run(args, settings)
+        return command.run(args, settings)
     except CommandError as error:
         note(one_entry(f"coterie: {error}"))
         if settings and settings.address is None and (cause := full_disk(settings.state)):

@@ -132,9 +132,12 @@ class TeamInterpreter:
         """Run one visit: limits, steps, route, context; on resume, no part repeats."""
         scope = self.scope
         fresh = track.visit == 0
-        if fresh and not await self._entered(team, name, track):
+        if not fresh:
+            place = Location.of_visit(name, team.id, track.visit)
+        elif (entered := await self._entered(team, name, track)) is not None:
+            place = entered
+        else:
             return
-        place = Location.of_visit(name, team.id, track.visit)
         frame = place.frame(scope)
         if fresh and team.collects is not None:
             frame.variables |= gathered(team.collects, track)
@@ -154,25 +157,24 @@ class TeamInterpreter:
         if isinstance(route.next_team, tuple):
             fork(place, track, route, scope)
 
-    async def _entered(self, team: Team, name: StateKey, track: Track) -> bool:
-        """Start a visit within the limits; False where another team runs instead."""
+    async def _entered(self, team: Team, name: StateKey, track: Track) -> Location | None:
+        """Start a visit within the limits, and return it; None where another team runs instead."""
         scope = self.scope
         await scope.checkpoint()
         if self._sent_on(team, name, track):
-            return False
+            return None
         # A cancelled run has its own time limit, and no other.
         limited = scope.state.stop_by is None
         if limited and self._turned_away(team, track):
-            return False
+            return None
         if limited:
             check(scope.plan.limits, team, *counted_visits(scope.state))
         _reset(team, track, scope)
         if limited and scope.plan.limits.no_progress != "ignore":
             await _progress(team, name, track, scope)
             if self._sent_on(team, name, track):
-                return False
-        track.visit = _enter(team, name, track, scope)
-        return True
+                return None
+        return _enter(team, name, track, scope)
 
     def _sent_on(self, team: Team, name: StateKey, track: Track) -> bool:
         """Whether a person sent the run elsewhere before this team started."""
@@ -278,16 +280,18 @@ def _reset(team: Team, track: Track, scope: Scope) -> None:
         track.updates.extend(ContextWrite(path, declared[path].default) for path in team.resets)
 
 
-def _enter(team: Team, name: StateKey, track: Track, scope: Scope) -> int:
+def _enter(team: Team, name: StateKey, track: Track, scope: Scope) -> Location:
     """Check the limits of a team, then count its start: a limit of N allows exactly N starts."""
     state = scope.state
     visit = state.visits.get(team.id, 0) + 1
     # Before it counts: an observer of the trail has the state in which the visit can start again.
-    note_visit(scope, Location.of_visit(name, team.id, visit), track.routed.cause)
+    place = Location.of_visit(name, team.id, visit)
+    note_visit(scope, place, track.routed.cause)
     state.teams_run += 1
     state.visits[team.id] = visit
     _count_bounded(team, scope)
-    return visit
+    track.visit = visit
+    return place
 
 
 def _count_bounded(team: Team, scope: Scope) -> None:

@@ -19,6 +19,7 @@ from workflows.core.trail import note_step, note_step_end
 from workflows.skipped_steps import begin_round, skip_unrun_within
 from workflows.step_attempts import run_attempts
 
+_UNSTARTED = Outcome.skipped()
 _EARLIER = StepStated("earlier_step_failed")
 _SKIPPED = StepStated("skipped_by_person")
 _CANCELLED = StepStated("run_cancelled")
@@ -48,17 +49,18 @@ async def run_steps(
         begin_round(steps, place.frame(scope))
     frame = place.frame(scope)
     failed: Outcome | None = None
-    outcome = Outcome.skipped()
+    outcome = _UNSTARTED
     for step in steps[: progress.next]:
         outcome = frame.tasks.get(step.name, outcome)
         if _stops(step, outcome):
             failed = failed or outcome
     for step in steps[progress.next :]:
+        at = place.at(step.name)
         if failed is not None and stop:
-            outcome = Outcome.skipped()
-            note_step(scope, place.at(step.name), "skipped", _EARLIER)
+            outcome = _UNSTARTED
+            note_step(scope, at, "skipped", _EARLIER)
         else:
-            outcome = await _run_step(step, place.at(step.name), scope, interpreter, progress)
+            outcome = await _run_step(step, at, scope, interpreter, progress)
         skip_unrun_within(step, frame)
         frame.end(step.name, outcome)
         if step.output_variable is not None and (
@@ -70,18 +72,18 @@ async def run_steps(
         progress.next += 1
         progress.started = None
         if scope.state.progress.cleared_labels:
-            forget_clearances(place.at(step.name).key, scope.state)
-        _leave_if_handed_off(step, place, scope, outcome)
+            forget_clearances(at.key, scope.state)
+        _leave_if_handed_off(at, scope, outcome)
     sequences.pop(key, None)
     if failed is None and outcome.status == "failure":
         return Outcome.succeeded(outcome.data)  # `on_failure: continue` does not fail the block
     return failed or outcome
 
 
-def _leave_if_handed_off(step: Step, place: Location, scope: Scope, outcome: Outcome) -> None:
-    """Leave the team if the step's agent has handed over to another one."""
+def _leave_if_handed_off(place: Location, scope: Scope, outcome: Outcome) -> None:
+    """Leave the team if the agent of the step here has handed over to another one."""
     handoffs = scope.state.progress.handoffs
-    cause = handoffs.pop(place.at(step.name).key, None) if handoffs else None
+    cause = handoffs.pop(place.key, None) if handoffs else None
     if cause is not None and outcome.success:
         raise Redirected(cause.team, cause)
 

@@ -1,5 +1,6 @@
 """Attempts: runs a step with its `retry`, `timeout`, `fail_when` and `on_failure: ask`."""
 
+from collections.abc import Awaitable, Coroutine
 from functools import partial
 
 from dsl.errors import (
@@ -40,34 +41,27 @@ from workflows.skipped_steps import begin_round
 from workflows.steps import execute, parallel
 
 
-async def run_attempts(
+def run_attempts(
     step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
-) -> Outcome:
+) -> Awaitable[Outcome]:
     """Run the step with all its attempts, and ask a person about its failure if it says so."""
     if step.on_failure != "ask":
-        return await _written(step, started, place, scope, interpreter)
+        return _written(step, started, place, scope, interpreter)
     work = partial(_written, step, started, place, scope, interpreter)
-    return await accepted(repr(step.name), place, scope, work)
+    return accepted(repr(step.name), place, scope, work)
 
 
-async def _written(
+def _written(
     step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
-) -> Outcome:
-    """Run the step with its attempts, and write to the context what it wrote."""
+) -> Coroutine[None, None, Outcome]:
+    """Run the step with the attempts of its `retry`, and write to the context what it wrote."""
 
-    async def attempts(inner: Location) -> Outcome:
-        return await _tried(step, started, inner, scope, interpreter)
+    def attempts(inner: Location) -> Awaitable[Outcome]:
+        if step.retry is None:
+            return _judged(step, started, inner, scope, interpreter)
+        return _attempts(step, step.retry, started, inner, scope, interpreter)
 
-    return await with_writes(step, place, scope, started, attempts)
-
-
-async def _tried(
-    step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
-) -> Outcome:
-    """Run the step with the attempts of its `retry`."""
-    if step.retry is None:
-        return await _judged(step, started, place, scope, interpreter)
-    return await _attempts(step, step.retry, started, place, scope, interpreter)
+    return with_writes(step, place, scope, started, attempts)
 
 
 async def _attempts(
@@ -144,12 +138,18 @@ async def _until_again(
     progress.wait = None
 
 
-async def _judged(
+def _judged(
+    step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
+) -> Awaitable[Outcome]:
+    """Run one attempt, and hold its result against `fail_when`, if the step has one."""
+    judging = _attempt if step.fail_when is None else _held
+    return judging(step, started, place, scope, interpreter)
+
+
+async def _held(
     step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run one attempt, and hold its result against `fail_when`."""
-    if step.fail_when is None:
-        return await _attempt(step, started, place, scope, interpreter)
     if started.attempt_at is None:
         started.attempt_at = scope.time()
     outcome = await _attempt(step, started, place, scope, interpreter)
@@ -189,10 +189,12 @@ def _bounded(step: Step, started: StartedStep, place: Location, scope: Scope) ->
     return with_numbers(step, started.bounds)
 
 
-async def _limited(step: Step, place: Location, scope: Scope, interpreter: Interpreter) -> Outcome:
+def _limited(
+    step: Step, place: Location, scope: Scope, interpreter: Interpreter
+) -> Coroutine[None, None, Outcome]:
     if step.timeout is None or _is_call(step):
-        return await execute(step, place, scope, interpreter)  # a call has its own timeout
-    return await _within(seconds_of(step.timeout), step, place, scope, interpreter)
+        return execute(step, place, scope, interpreter)  # a call has its own timeout
+    return _within(seconds_of(step.timeout), step, place, scope, interpreter)
 
 
 def _is_call(step: Step) -> bool:

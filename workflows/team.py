@@ -29,7 +29,7 @@ from workflows.core.scope import Interrupted
 from workflows.core.state import RunState
 from workflows.core.trail import note_refusal
 from workflows.core.views import TeamResult
-from workflows.handlers.board import LastBecause, board
+from workflows.handlers.board import board
 from workflows.handlers.early_messages import EarlySignals
 from workflows.handlers.message_handlers import MessageHandlers
 from workflows.handlers.query_handlers import QueryHandlers
@@ -38,6 +38,7 @@ from workflows.handlers.start_checks import begin
 from workflows.interpreter import TeamInterpreter, run
 from workflows.plan_source import plan_of
 from workflows.temporal.durable_scope import DurableScope
+from workflows.temporal.live_board import show_when_asked
 from workflows.unknown_messages import UnknownMessages
 
 MAX_EVENTS = 40_000
@@ -147,8 +148,8 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
                 await self._answer_early()
             raise
         self._begun = True
-        last = LastBecause()
-        scope = DurableScope(plan, self.state, lambda: board(plan, self.state, last))
+        show_when_asked(lambda: board(plan, self.state))
+        scope = DurableScope(plan, self.state)
         self.cut = scope.cut
         self._closed = scope.continues_soon
         scope.notifier.notify_again()
@@ -268,6 +269,6 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
         Not in a `finally`: that would run, and fail, when a worker only evicts the run.
         """
         self.done = scope.done = True
-        scope.show()
+        scope.mark()
         await scope.notifier.all_reported()
         await _every_message_answered()

@@ -60,12 +60,10 @@ def _holds(
     condition: Condition, facts: Facts, meter: EvaluationMeter, missing_is_false: bool
 ) -> bool:
     match condition:
-        case TaskField(task=task, output_field=path):
-            found = _task_field(condition, facts)
-            return _tested(f"{task}.{path}", condition, found, meter)
-        case ContextField(context_field=path):
-            found = get(facts.context, parse(path))
-            return _tested(f"context.{path}", condition, found, meter)
+        case TaskField():
+            return _tested(condition, _task_field(condition, facts), meter)
+        case ContextField():
+            return _tested(condition, _context_field(condition, facts), meter)
         case TaskStatus(task=task, status=status):
             outcome = facts.tasks.get(task)
             return outcome is not None and outcome.status == status
@@ -96,14 +94,14 @@ def _expression_holds(
         raise
 
 
-def _tested(
-    name: str, condition: TaskField | ContextField, found: Found, meter: EvaluationMeter
-) -> bool:
+def _tested(condition: TaskField | ContextField, found: Found, meter: EvaluationMeter) -> bool:
     operator, value = condition.operator, condition.value
     try:
         charge(operator, meter, found, value)
     except EvaluationLimitExceeded as error:
-        message = f"the condition {name} {operator} {brief(value)} is given up: {error}"
+        message = (
+            f"the condition {_field_name(condition)} {operator} {brief(value)} is given up: {error}"
+        )
         raise EvaluationLimitExceeded(message, bound=error.bound) from None
     return TESTS[operator](found, value)
 
@@ -111,6 +109,16 @@ def _tested(
 def _task_field(condition: TaskField, facts: Facts) -> Found:
     outcome = facts.tasks.get(condition.task)
     return MISSING if outcome is None else get(outcome.data, parse(condition.output_field))
+
+
+def _context_field(condition: ContextField, facts: Facts) -> Found:
+    return get(facts.context, parse(condition.context_field))
+
+
+def _field_name(condition: TaskField | ContextField) -> str:
+    if isinstance(condition, TaskField):
+        return f"{condition.task}.{condition.output_field}"
+    return f"context.{condition.context_field}"
 
 
 def _team_outcome(condition: TeamOutcome, facts: Facts) -> bool:
@@ -136,11 +144,10 @@ def _counted(facts: Facts) -> Outcomes:
 def inspect(condition: Condition, facts: Facts) -> ConditionFound:
     """Return the condition with the values that it found."""
     match condition:
-        case TaskField(task=task, output_field=path):
-            return _field_found(f"{task}.{path}", condition, _task_field(condition, facts))
-        case ContextField(context_field=path):
-            value = get(facts.context, parse(path))
-            return _field_found(f"context.{path}", condition, value)
+        case TaskField():
+            return _field_found(condition, _task_field(condition, facts))
+        case ContextField():
+            return _field_found(condition, _context_field(condition, facts))
         case TaskStatus(task=task, status=status):
             outcome = facts.tasks.get(task)
             return StatusFound("status", task, status, None if outcome is None else outcome.status)
@@ -159,8 +166,9 @@ def inspect(condition: Condition, facts: Facts) -> ConditionFound:
             assert_never(condition)
 
 
-def _field_found(name: str, condition: TaskField | ContextField, value: Found) -> FieldFound:
-    operator, wanted = condition.operator, beginning(condition.value, MAX_FOUND)
+def _field_found(condition: TaskField | ContextField, value: Found) -> FieldFound:
+    name, operator = _field_name(condition), condition.operator
+    wanted = beginning(condition.value, MAX_FOUND)
     if value is MISSING:
         return FieldFound("field", name, operator, wanted, missing=True)
     return FieldFound("field", name, operator, wanted, beginning(value, MAX_FOUND))

@@ -85,8 +85,9 @@ def _routed(
 
 def counted(team: Team, facts: Facts) -> Facts:
     """Return facts in which `all_success` and its like count the team's own tasks."""
-    own = {step.name: facts.tasks[step.name] for step in team.steps if step.name in facts.tasks}
-    return facts.counting(own)
+    tasks = facts.tasks
+    own = {step.name: tasks[step.name] for step in team.steps if step.name in tasks}
+    return facts if [*own] == [*tasks] else facts.counting(own)
 
 
 def _route(

@@ -6,7 +6,7 @@ of n steps then grows with n, and not with its square.
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import cast
+from typing import Final, cast
 
 from pydantic import JsonValue
 
@@ -22,6 +22,9 @@ from dsl.templates.template import is_template, parse
 from dsl.templates.template_filling import fill
 from dsl.templates.template_rules import BadTemplate
 from dsl.values import Json
+
+_LEAVES: Final = frozenset({str, int, float, bool, type(None), list})
+"""What most paths end at: to ask an abstract type about them takes longer than the rest."""
 
 
 def snapshot(persona: Persona, step: AgentStep) -> Persona:
@@ -54,42 +57,43 @@ def slice_for(persona: Persona, step: AgentStep, facts: Facts, allowed: JsonValu
     Raises:
         TemplateFailed: the step's `input` names something that does not exist.
     """
-    names = facts.names()
     inputs: Json = {}
     if step.input is not None:
-        inputs["input"] = fill(step.input, names) if allowed is None else allowed
+        inputs["input"] = fill(step.input, facts.names()) if allowed is None else allowed
     known = inputs.get("input")
+    roots = facts.roots()
     braces = tuple(known) if isinstance(known, dict) else ()
     for text in persona.prompts.values():
         for path in _paths(text, braces if persona.prompt_syntax == "braces" else None):
             if path[0] != "input":
-                _take(inputs, path, names)
+                _take(inputs, path, roots)
     return inputs
 
 
-def _take(inputs: Json, path: Path, names: Mapping[str, object]) -> None:
-    value: object = names
+def _take(inputs: Json, path: Path, roots: Mapping[str, object]) -> None:
+    value: object = roots
     here = inputs
     last = len(path) - 1
     for depth, segment in enumerate(path):
         value = look_up(value, segment)
         if value is MISSING:
             return
-        match value:
-            case dict() | Outcome() | Mapping():
-                value = cast("object", value)
-                if depth == last:
-                    taken = here.get(segment)
-                    whole = to_json(value)
-                    if isinstance(taken, dict) and isinstance(whole, dict):
-                        whole = {**taken, **whole}  # the whole of an outcome has not its times
-                    here[segment] = whole
-                    return
-            case _:
-                here[segment] = cast("JsonValue", value)
-                return
+        if _is_leaf(value):
+            here[segment] = cast("JsonValue", value)
+            return
+        if depth == last:
+            taken = here.get(segment)
+            whole = to_json(value)
+            if isinstance(taken, dict) and isinstance(whole, dict):
+                whole = {**taken, **whole}  # the whole of an outcome has not its times
+            here[segment] = whole
+            return
         match here.setdefault(segment, {}):
             case dict() as below:
                 here = below
             case _:
                 return  # an earlier path has taken the whole value
+
+
+def _is_leaf(value: object) -> bool:
+    return type(value) in _LEAVES or not isinstance(value, dict | Outcome | Mapping)

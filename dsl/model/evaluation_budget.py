@@ -117,7 +117,7 @@ class EvaluationWork:
         """Return the work since the last call."""
         if not self._meters:
             return 0
-        work = sum(meter.work() for meter in self._meters)
+        work = sum(map(EvaluationMeter.work, self._meters))
         self._meters.clear()
         return work
 

@@ -1,7 +1,7 @@
 """Facts: everything that a template, a condition or a rule may read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
@@ -81,24 +81,27 @@ GRAPH = ("available", "tasks", "iteration", "error", "dependencies")
 Outcomes = Mapping[str, Outcome]
 
 
-def _nothing() -> Mapping[str, JsonValue]:
-    return {}
+_NO_VALUES: Final[Mapping[str, JsonValue]] = {}
+_NO_TASKS: Final[Outcomes] = {}
+_NO_TEAMS: Final[Mapping[str, Outcomes]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """An immutable view of the run: a later fact makes new Facts."""
+class Facts(NamedTuple):
+    """An immutable view of the run: a later fact makes new Facts.
+
+    A tuple, since every step makes some, and a frozen dataclass takes four times as long.
+    """
 
     context: Json
-    tasks: Outcomes = field(default_factory=dict[str, Outcome])
+    tasks: Outcomes = _NO_TASKS
     """`{task name: Outcome}` of this team visit or this plan."""
-    teams: Mapping[str, Outcomes] = field(default_factory=dict[str, Outcomes])
+    teams: Mapping[str, Outcomes] = _NO_TEAMS
     """`{team id: {task name: Outcome}}` of each team's latest visit."""
-    run: Mapping[str, JsonValue] = field(default_factory=_nothing)
+    run: Mapping[str, JsonValue] = _NO_VALUES
     """See `RUN`."""
-    routing: Mapping[str, JsonValue] = field(default_factory=_nothing)
+    routing: Mapping[str, JsonValue] = _NO_VALUES
     """See `ROUTING`."""
-    variables: Mapping[str, JsonValue] = field(default_factory=_nothing)
+    variables: Mapping[str, JsonValue] = _NO_VALUES
     input: JsonValue = None
     counted: Outcomes | None = None
     """The outcomes that `all_success` and its like count. Default: every task."""
@@ -106,7 +109,7 @@ class Facts:
     """What one evaluation over these facts may cost."""
     work: EvaluationWork | None = None
     """Adds up the work of evaluations over these facts, if set."""
-    settings: Mapping[str, JsonValue] = field(default_factory=_nothing)
+    settings: Mapping[str, JsonValue] = _NO_VALUES
     """The plan's constants."""
     tools: Sequence[JsonValue] | None = None
     """The plan's tools as templates read them; None if no template does."""
@@ -117,6 +120,10 @@ class Facts:
 
     def names(self, meter: EvaluationMeter | None = None) -> Names:
         """Return the names that templates read; all renderings with them share one budget."""
+        return Names(self.roots(), self.meter() if meter is None else meter)
+
+    def roots(self) -> dict[str, object]:
+        """Return the same names for those who only follow paths, which takes no budget."""
         named: dict[str, object] = {
             **self.variables,
             "context": self.context,
@@ -130,34 +137,21 @@ class Facts:
             named["settings"] = self.settings
         if self.tools is not None:  # the same
             named["tools"] = self.tools
-        return Names(named, self.meter() if meter is None else meter)
+        return named
 
     def with_task(self, name: str, outcome: Outcome) -> "Facts":
         """Return these facts with one more outcome."""
-        return replace(self, tasks={**self.tasks, name: outcome})
+        return self._replace(tasks={**self.tasks, name: outcome})
 
     def with_result(self, name: str, outcome: Outcome) -> "Facts":
         """Return these facts as a step reads them after it acted: `data` and `seconds` are its."""
-        return replace(self.of_result(outcome), tasks={**self.tasks, name: outcome})
+        return self.of_result(outcome)._replace(tasks={**self.tasks, name: outcome})
 
     def of_result(self, outcome: Outcome) -> "Facts":
         """Return these facts with a result as `data` and `seconds`."""
         own: Mapping[str, JsonValue] = {"data": outcome.data, "seconds": outcome.seconds}
-        return replace(self, variables={**self.variables, **own})
+        return self._replace(variables={**self.variables, **own})
 
     def counting(self, own: Outcomes) -> "Facts":
         """Return these facts, with `all_success` and its like counting only `own`."""
-        return Facts(  # by hand: `replace` takes five times as long, and every route does this
-            self.context,
-            self.tasks,
-            self.teams,
-            self.run,
-            self.routing,
-            self.variables,
-            self.input,
-            own,
-            self.budget,
-            self.work,
-            self.settings,
-            self.tools,
-        )
+        return self._replace(counted=own)

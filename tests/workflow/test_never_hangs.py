@@ -10,7 +10,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
-import workflows.handlers.board
+import workflows.handlers.start_checks
 from dsl.values import MAX_DURATION, Json
 from tests.support.engine import Engine, engine, plan_of, time_skipping
 from tests.support.runs import failure, scheduled
@@ -93,10 +93,10 @@ async def test_a_defect_of_the_interpreter_ends_a_tests_run_with_its_message(
 ) -> None:
     """In production it is a workflow task that waits for a repaired worker."""
 
-    def defect(plan: object, state: object, last: object) -> str:
+    def defect(plan: object, state: object) -> None:
         raise KeyError("no such track")
 
-    monkeypatch.setattr(workflows.handlers.board, "board", defect)
+    monkeypatch.setattr(workflows.handlers.start_checks, "begin", defect)
     async with engine(env, tmp_path, [], everything=False) as running:
         handle: Any = await running.start(f"{TEAM}\n        - {{name: x, type: set, values: {{}}}}")
         assert "no such track" in str(await failure(handle))

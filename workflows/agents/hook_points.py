@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from pydantic import JsonValue
@@ -151,7 +151,7 @@ async def _ruling(hook: Hook, own: Json, place: Location, scope: Scope) -> HookR
         if not outcome.success:
             message = "" if outcome.error is None else outcome.error.message
             return undecided(hook, f"{hook.skill}: {message}")
-        facts = replace(facts, variables={**facts.variables, CHECK: outcome.data})
+        facts = facts._replace(variables={**facts.variables, CHECK: outcome.data})
     if late:
         found = applies(hook, facts)
         if found is not True:

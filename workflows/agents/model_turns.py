@@ -1,5 +1,6 @@
 """One model turn: what it is called, who pays for it, and what came of it."""
 
+from collections.abc import Coroutine
 from typing import NamedTuple
 
 from activities.contracts import AgentRequest, AgentResponse, CallOptions, FailureType
@@ -35,9 +36,9 @@ async def turn_notices(
     return nudges + await admit_call(scope, place, personas, "model_calls", boundary=boundary)
 
 
-async def take_turn(
+def take_turn(
     scope: Scope, place: Location, turner: Turner, request: AgentRequest, call: Call
-) -> AgentResponse:
+) -> Coroutine[None, None, AgentResponse]:
     """Run one model turn, count what it used, and charge the budgets of the plan.
 
     It waits while it would exceed a budget together with the turns in progress.
@@ -48,8 +49,13 @@ async def take_turn(
         Redirected: the run then leaves the team for another.
         RunLeft: the run then leaves everything in progress.
     """
-    if not scope.plan.budgets:
-        return await _counted(scope, place, turner, request, call)
+    take = _within_budgets if scope.plan.budgets else _counted
+    return take(scope, place, turner, request, call)
+
+
+async def _within_budgets(
+    scope: Scope, place: Location, turner: Turner, request: AgentRequest, call: Call
+) -> AgentResponse:
     personas = (*place.personas, turner.persona)
     async with reserving(scope, place, personas, lambda: _estimate(scope, place, turner, request)):
         return await _counted(scope, place, turner, request, call)
@@ -72,7 +78,7 @@ async def _counted(
     tally = began(state, place, turner.persona, turner.model)
     personas = (*place.personas, turner.persona)
     try:
-        async with counting_if_cut_off(scope, place, personas, request, tally):
+        with counting_if_cut_off(scope, place, personas, request, tally):
             if scope.plan.budgets:
                 response = await _paid(scope, place, turner, request, call)
             else:

@@ -1,6 +1,7 @@
 """The hooks around the turns and model calls of one agent."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -14,6 +15,9 @@ from dsl.values import Json
 from workflows.agents.hook_points import HookVerdict, ask_hooks
 from workflows.core.location import Location
 from workflows.core.scope import Scope
+
+_UNASKED: Final = HookVerdict({})
+"""Of an agent without hooks, which most are; nobody changes it."""
 
 
 class TurnHooks:
@@ -45,7 +49,7 @@ class TurnHooks:
     async def begin(self, turn: int, model: str, inputs: Json) -> HookVerdict:
         """Ask before a turn, and before its first call of a model."""
         if not self.hooks:
-            return HookVerdict({})
+            return _UNASKED
         begun = await self.before_turn(turn)
         if begun.stop is not None:
             return begun
@@ -56,13 +60,13 @@ class TurnHooks:
     async def before_turn(self, turn: int) -> HookVerdict:
         """Ask before a turn."""
         if not self.hooks:
-            return HookVerdict({})
+            return _UNASKED
         return await self._ask("before_turn", self.of_agent(turn))
 
     async def before_call(self, turn: int, model: str, inputs: Json) -> HookVerdict:
         """Ask before a call of a model."""
         if not self.hooks:
-            return HookVerdict({})
+            return _UNASKED
         facts: Json = {**self.of_agent(turn), "model": model, "inputs": inputs}
         return await self._ask("before_model_call", facts)
 
@@ -71,7 +75,7 @@ class TurnHooks:
     ) -> tuple[HookVerdict, AgentResponse]:
         """Ask after a call of a model that has an answer; return it as hooks changed it."""
         if not response.success or not self.hooks:
-            return HookVerdict({}), response
+            return _UNASKED, response
         calls = response.tool_calls
         facts: Json = {
             **self.of_agent(turn),
@@ -94,7 +98,7 @@ class TurnHooks:
     ) -> HookVerdict:
         """Ask after a turn and its calls."""
         if not self.hooks:
-            return HookVerdict({})
+            return _UNASKED
         made: list[JsonValue] = [
             {
                 "tool": call.tool,

@@ -16,7 +16,7 @@ from workflows.core.trail import note_step_end
 from workflows.core.usage import DIGITS, used
 
 
-class counting_if_cut_off:  # lower case, since it reads `async with counting_if_cut_off(...):`
+class counting_if_cut_off:  # lower case, since it reads `with counting_if_cut_off(...):`
     """Counts the model turn of its block if that is cancelled, or skipped by a person."""
 
     def __init__(
@@ -34,10 +34,10 @@ class counting_if_cut_off:  # lower case, since it reads `async with counting_if
         self._tally = tally
         self._since = scope.time()
 
-    async def __aenter__(self) -> None:
+    def __enter__(self) -> None:
         """Enter the block."""
 
-    async def __aexit__(
+    def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
         """Count; the exception propagates."""

@@ -22,10 +22,11 @@ Used = TypeVar("Used", AgentResponse, SkillResult, Spent)
 def began(state: RunState, place: Location, persona: str, model: str = "", tool: str = "") -> Tally:
     """Count a call that begins; its usage is added to the returned tally."""
     task = _task(place)
-    tally = tally_of(state, place, model, tool)
+    key = _key(task, model, tool)
+    tally = state.tallies.get(key)
     if tally is None:
         owner = persona.partition("@")[0]
-        tally = state.tallies[_key(task, model, tool)] = Tally(task, owner, model, tool)
+        tally = state.tallies[key] = Tally(task, owner, model, tool)
     tally.calls += 1
     return tally
 
@@ -60,7 +61,8 @@ def used(state: RunState, place: Location, tally: Tally, what: AgentResponse | S
         tokens = usage.input_tokens + usage.output_tokens
         tally.largest_call = max(tally.largest_call, tokens)
         state.usage += usage
-        state.used_at(place.key, tokens)
+        if len(state.progress.sequences) > 1:  # beside the list whose step calls
+            state.used_at(place.key, tokens)
         if what.cost is None or what.unpriced:
             tally.unpriced += 1
         if what.cost is not None:

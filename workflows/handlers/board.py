@@ -1,13 +1,10 @@
 """The live board: what the Temporal UI shows of a run while it runs. Markdown, small."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 
-from dsl.evaluate.because import route_because
 from dsl.markdown import code, plain
 from dsl.model.budgets import share
-from dsl.model.causes import RouteCause
 from dsl.model.plan import Plan
 from workflows.budgets.balances import limit_of
 from workflows.budgets.costs import uses
@@ -72,26 +69,8 @@ def state_of(state: RunState, *, done: bool) -> Standing:
     return "waiting" if state.pending else "running"
 
 
-@dataclass(slots=True)
-class LastBecause:
-    """Keeps the text of the latest cause: every step shows it, and few steps change it."""
-
-    cause: RouteCause | None = None
-    text: str = ""
-
-    def of(self, cause: RouteCause) -> str:
-        """Return the text of a cause."""
-        if cause is not self.cause:
-            self.cause, self.text = cause, plain(_cut(route_because(cause)))
-        return self.text
-
-
-def board(plan: Plan, state: RunState, last: LastBecause | None = None) -> str:
-    """Render where the run is, what it does, whom it waits for, and why it is here.
-
-    Every step renders it anew, in one expression, and passes on the same `last`.
-    """
-    last = last or LastBecause()
+def board(plan: Plan, state: RunState) -> str:
+    """Render where the run is, what it does, whom it waits for, and why it is here."""
     main, usage = state.main, state.usage
     paused = state.paused
     held = ""
@@ -126,7 +105,7 @@ def board(plan: Plan, state: RunState, last: LastBecause | None = None) -> str:
         f"**{plain(plan.name)}**: {at} "
         f"({counted_visits(state)[0]} of {plan.limits.max_total_teams} team visits)\n\n"
         f"{held}{doing}{waits}{_session(plan, state)}"
-        f"- came here because: {last.of(main.routed.cause)}\n"
+        f"- came here because: {plain(_cut(main.routed.because))}\n"
         f"- {state.model_calls} model calls, {state.skill_calls} skill calls, "
         f"{usage.input_tokens + usage.output_tokens} tokens{_budgets(plan, state)}"
     )

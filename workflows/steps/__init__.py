@@ -3,6 +3,7 @@
 Kinds that hold other steps get the interpreter as an argument, so they need not import it.
 """
 
+from collections.abc import Coroutine
 from typing import assert_never
 
 from dsl.model.outcomes import Outcome
@@ -47,42 +48,42 @@ from workflows.steps import (
 )
 
 
-async def execute(  # noqa: C901  # one case a kind: that is the point
+def execute(  # noqa: C901  # one case a kind: that is the point
     step: Step, place: Location, scope: Scope, interpreter: Interpreter
-) -> Outcome:
-    """Run one step of any kind; an expected failure is an Outcome."""
+) -> Coroutine[None, None, Outcome]:
+    """Return the work of one step of any kind; an expected failure is an Outcome."""
     match step:
         case AgentStep():
-            return await agent.execute(step, place, scope, interpreter)
+            return agent.execute(step, place, scope, interpreter)
         case SkillStep():
-            return await skill.execute(step, place, scope)
+            return skill.execute(step, place, scope)
         case ToolStep():
-            return await tool.execute(step, place, scope, interpreter)
+            return tool.execute(step, place, scope, interpreter)
         case LoopStep():
-            return await loop.execute(step, place, scope, interpreter)
+            return loop.execute(step, place, scope, interpreter)
         case BranchStep():
-            return await branch.execute(step, place, scope, interpreter)
+            return branch.execute(step, place, scope, interpreter)
         case ParallelStep():
-            return await parallel.execute(step, place, scope, interpreter)
+            return parallel.execute(step, place, scope, interpreter)
         case TaskGraphStep():
-            return await task_graph.execute(step, place, scope, interpreter)
+            return task_graph.execute(step, place, scope, interpreter)
         case SetStep():
-            return await set_values.execute(step, place, scope)
+            return set_values.execute(step, place, scope)
         case ApprovalStep():
-            return await approval.execute(step, place, scope)
+            return approval.execute(step, place, scope)
         case WaitStep():
-            return await wait.execute(step, place, scope)
+            return wait.execute(step, place, scope)
         case ReplyStep():
-            return await reply.execute(step, place, scope)
+            return reply.execute(step, place, scope)
         case TeamStep():
-            return await team_call.execute(step, place, scope, interpreter)
+            return team_call.execute(step, place, scope, interpreter)
         case TryStep():
-            return await try_steps.execute(step, place, scope, interpreter)
+            return try_steps.execute(step, place, scope, interpreter)
         case BlockStep():
-            return await block.execute(step, place, interpreter)
+            return block.execute(step, place, interpreter)
         case ReturnStep():
-            return await return_value.execute(step, place, scope)
+            return return_value.execute(step, place, scope)
         case FailStep():
-            return await fail.execute(step, place, scope)
+            return fail.execute(step, place, scope)
         case _:
             assert_never(step)

@@ -1,11 +1,13 @@
 """An agent: one model turn is one activity; an execution plan runs step by step."""
 
+from collections.abc import Coroutine
+
 from pydantic import JsonValue
 
 from dsl.evaluate.slices import slice_for
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import ORCHESTRATING, TOOL_CALLING, AgentStep
-from dsl.model.terms import consent
+from dsl.model.terms import Consent, consent
 from dsl.model.traversal.step_lists import followed_plan
 from dsl.templates.template_filling import fill
 from workflows.agents.chosen_persona import with_persona
@@ -16,12 +18,17 @@ from workflows.core.location import Interpreter, Location, Returned
 from workflows.core.scope import Scope
 
 
-async def execute(
+def execute(
+    step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter
+) -> Coroutine[None, None, Outcome]:
+    """Run the agent: its persona, or the one that its template chooses."""
+    run = _with_chosen_persona if step.personas else _run
+    return run(step, place, scope, interpreter)
+
+
+async def _with_chosen_persona(
     step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    """Run the agent: its persona, or the one that its template chooses."""
-    if not step.personas:
-        return await _run(step, place, scope, interpreter)
     chosen = with_persona(step, place, scope)
     if isinstance(chosen, Outcome):
         return chosen
@@ -30,13 +37,19 @@ async def execute(
     return outcome
 
 
-async def _run(step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter) -> Outcome:
+def _run(
+    step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter
+) -> Coroutine[None, None, Outcome]:
     """Run the agent, with an approval before or after if the step requires one."""
-    if step.requires_approval is False:
-        return await run_agent(step, place, scope, interpreter)
-    terms = consent(step.requires_approval)
+    terms = None if step.requires_approval is False else consent(step.requires_approval)
     if terms is None:
-        return await run_agent(step, place, scope, interpreter)
+        return run_agent(step, place, scope, interpreter)
+    return _with_approval(step, terms, place, scope, interpreter)
+
+
+async def _with_approval(
+    step: AgentStep, terms: Consent, place: Location, scope: Scope, interpreter: Interpreter
+) -> Outcome:
     given = fill(step.input, place.facts(scope).names())
     subject = ApprovalSubject(
         given=given,
@@ -58,19 +71,19 @@ def _sent(step: AgentStep, place: Location, scope: Scope, interpreter: Interpret
     return slice_for(interpreter.persona(step), step, place.facts(scope)) or None
 
 
-async def run_agent(
+def run_agent(
     step: AgentStep,
     place: Location,
     scope: Scope,
     interpreter: Interpreter,
     given: JsonValue = None,
-) -> Outcome:
+) -> Coroutine[None, None, Outcome]:
     """Run the agent; `given` is its input as a person approved it, or as a model called it."""
     if step.agent_type == ORCHESTRATING:
-        return await _plan(step, place, scope, interpreter, given)
+        return _plan(step, place, scope, interpreter, given)
     if step.agent_type == TOOL_CALLING:
-        return await run_tool_loop(step, place, scope, interpreter, given)
-    return await run_turns(step, place, scope, interpreter, given)
+        return run_tool_loop(step, place, scope, interpreter, given)
+    return run_turns(step, place, scope, interpreter, given)
 
 
 async def _plan(

@@ -43,11 +43,10 @@ class DurableScope:
     in_flight = 0
     leaving: Leaving | None = None
 
-    def __init__(self, plan: Plan, state: RunState, board: Callable[[], str]) -> None:
+    def __init__(self, plan: Plan, state: RunState) -> None:
         self.plan = plan
         self.state = state
         self.run_id = workflow.info().workflow_id
-        self._board = board
         self.done = False
         self._upserted: Attributes = {}
         self._held = 0
@@ -77,24 +76,18 @@ class DurableScope:
         return workflow.cancellation_reason()
 
     async def checkpoint(self) -> None:
-        """Refresh the live board, wait while paused, and stop when the run must continue as new.
-
-        It writes no event.
-        """
+        """Wait while paused, and stop when the run must continue as new."""
         state = self.state
         await self._pacer.step()
         if state.paused is not None:
-            self.show()
+            self.mark()
             await workflow.wait_condition(lambda: state.paused is None or self._ending())
             self._pacer.pace.woken()
             if self._ending():
                 raise Interrupted
         if state.amendments:
             amend(state, self.now(), self.plan.context)
-        if state.doing:  # between two teams there is nothing new to show
-            workflow.set_current_details(self._board())
-        if state.marks is not None and state.marks.search_attributes:
-            self._upsert()
+        self.mark()
         if self._ending():
             raise Interrupted
 
@@ -130,9 +123,8 @@ class DurableScope:
         """Do not continue as new before the history has this many events."""
         self._held = events
 
-    def show(self) -> None:
-        """Refresh the live board and the search attributes."""
-        workflow.set_current_details(self._board())
+    def mark(self) -> None:
+        """Refresh the search attributes, if the run has them."""
         marks = self.state.marks
         if marks is not None and marks.search_attributes:
             self._upsert()
@@ -187,7 +179,7 @@ class DurableScope:
             return boundary and self._ending()
 
         while True:
-            self.show()
+            self.mark()
             if ending() and not ready():
                 raise Interrupted(left)
             began = workflow.time()

@@ -102,6 +102,8 @@ def bound_templates(step: Step) -> list[tuple[BoundKey, BoundTemplate]]:
     found: list[tuple[BoundKey, BoundTemplate]] = []
     for key, first, further in _PARTS_OF_STEPS[step.kind]:
         value: object = getattr(step, first, None)
+        if value is None or value is False:
+            continue
         for name in further:
             value = getattr(value, name, None)
         if isinstance(value, TemplateBound | TemplateDuration):

@@ -1,7 +1,9 @@
 """The facts of a cause: those that a digest covers, and those that fit into an answer."""
 
 import json
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import Any, Final, TypeVar, cast
 
 from pydantic import TypeAdapter
@@ -12,7 +14,6 @@ from workflows.core.causes.step_causes import Failed, RunEnded
 from workflows.core.causes.trail_causes import TrailCause
 
 _CAUSE: TypeAdapter[TrailCause] = TypeAdapter(TrailCause)
-_DUMPED: Final = _CAUSE.serializer.to_json
 _WORDING: Final = {"message": True, "failure": {"message"}}
 Facts = TypeVar("Facts")
 _MAX_TEXT = 200
@@ -24,10 +25,16 @@ def cause_facts(cause: TrailCause | None) -> bytes:
     if cause is None:
         return b""
     try:
-        return _DUMPED(cause, exclude=_WORDING, exclude_defaults=True)
+        return _dump(type(cause))(cause, exclude=_WORDING, exclude_defaults=True)
     except ValueError:  # half of a surrogate pair: only escaped JSON holds it
         facts = _CAUSE.dump_python(cause, exclude=_WORDING, exclude_defaults=True)
         return json.dumps(facts).encode()
+
+
+@cache
+def _dump(kind: type[TrailCause]) -> Callable[..., bytes]:
+    """Return what writes causes of one type: their union would try one type after the other."""
+    return TypeAdapter(kind).serializer.to_json
 
 
 def without_wording(cause: TrailCause | None) -> TrailCause | None:

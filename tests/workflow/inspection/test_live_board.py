@@ -1,0 +1,45 @@
+"""The Temporal UI shows of a run where it is, at the moment of the look."""
+
+from pathlib import Path
+from typing import Any
+
+from temporalio.api.sdk.v1 import WorkflowMetadata
+from temporalio.testing import WorkflowEnvironment
+
+from tests.support.engine import engine
+from tests.support.runs import asked, decide
+from workflows.temporal.live_board import METADATA
+
+PLAN = """
+orchestration:
+  entry_team: review
+  teams:
+    review:
+      tasks:
+        - { name: sign_off, type: approval, prompt: Is it good? }
+        - { name: rest, type: wait, signal: woken }
+"""
+
+
+async def test_the_board_shows_a_run_as_it_is_when_somebody_asks(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    async with engine(env, tmp_path, []) as running:
+        handle: Any = await running.start(PLAN)
+        request = await asked(handle)
+        told = await handle.query(METADATA, result_type=WorkflowMetadata)
+        assert "team **review**, visit 1 (1 of " in told.current_details
+        assert f"- **waits for a person**: `{request['id']}`: Is it good?" in told.current_details
+        assert {"status", "events", "state"} <= {
+            one.name for one in told.definition.query_definitions
+        }
+
+        await decide(handle, request["id"])
+        told = await handle.query(METADATA, result_type=WorkflowMetadata)
+        assert "- doing `review/rest`" in told.current_details
+        assert "waits for a person" not in told.current_details
+
+        await handle.signal("woken")
+        await handle.result()
+        told = await handle.query(METADATA, result_type=WorkflowMetadata)
+        assert "at its end" in told.current_details

@@ -74,6 +74,7 @@ ACTING = (
     "workflows.temporal.branch_runner",
     "workflows.temporal.branches",
     "workflows.temporal.durable_scope",
+    "workflows.temporal.live_board",
     "workflows.temporal.notifier",
     "workflows.temporal.pacer",
 )

@@ -6,20 +6,20 @@ from typing import Any, cast
 from temporalio import workflow
 
 METADATA = "__temporal_workflow_metadata"
-"""The query by which Temporal's UI and CLI read what the SDK tells of a run, its details too."""
+"""The query by which Temporal's UI and CLI read what the SDK knows of a run, its details too."""
 
 
 def show_when_asked(board: Callable[[], str]) -> None:
     """Give the board as the current details of the run, as it is when somebody asks."""
-    told = cast(
+    known = cast(
         "Callable[[], Any] | None",
         workflow.get_query_handler(METADATA),  # pyright: ignore[reportUnknownMemberType]
     )
-    if told is None:
+    if known is None:
         raise AssertionError(f"the SDK has no query {METADATA!r}")
 
     def metadata() -> Any:
-        answer = told()
+        answer = known()
         answer.current_details = board()
         return answer
 

@@ -27,19 +27,19 @@ async def test_the_board_shows_a_run_as_it_is_when_somebody_asks(
     async with engine(env, tmp_path, []) as running:
         handle: Any = await running.start(PLAN)
         request = await asked(handle)
-        told = await handle.query(METADATA, result_type=WorkflowMetadata)
-        assert "team **review**, visit 1 (1 of " in told.current_details
-        assert f"- **waits for a person**: `{request['id']}`: Is it good?" in told.current_details
+        shown = await handle.query(METADATA, result_type=WorkflowMetadata)
+        assert "team **review**, visit 1 (1 of " in shown.current_details
+        assert f"- **waits for a person**: `{request['id']}`: Is it good?" in shown.current_details
         assert {"status", "events", "state"} <= {
-            one.name for one in told.definition.query_definitions
+            one.name for one in shown.definition.query_definitions
         }
 
         await decide(handle, request["id"])
-        told = await handle.query(METADATA, result_type=WorkflowMetadata)
-        assert "- doing `review/rest`" in told.current_details
-        assert "waits for a person" not in told.current_details
+        shown = await handle.query(METADATA, result_type=WorkflowMetadata)
+        assert "- doing `review/rest`" in shown.current_details
+        assert "waits for a person" not in shown.current_details
 
         await handle.signal("woken")
         await handle.result()
-        told = await handle.query(METADATA, result_type=WorkflowMetadata)
-        assert "at its end" in told.current_details
+        shown = await handle.query(METADATA, result_type=WorkflowMetadata)
+        assert "at its end" in shown.current_details

@@ -19,6 +19,8 @@ class WebAccess:
     private_hosts: tuple[str, ...] = ()
     """Hosts (`name` or `name:port`) that `Web.fetch` may read although their addresses are
     private."""
+    robots: bool = True
+    """Whether `Web.fetch` respects the `robots.txt` of a site."""
     engines: tuple[str, ...] = ()
     """The search engines of `Web.search`; empty for all."""
 

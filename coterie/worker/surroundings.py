@@ -110,6 +110,7 @@ def workspace_of(
             arxiv=web.arxiv,
             hosts=web.hosts,
             private_hosts=web.private_hosts,
+            robots=web.robots,
             engines=web.engines,
         ),
     )

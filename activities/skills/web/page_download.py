@@ -2,11 +2,13 @@
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
 
 from activities.skills.web.public_addresses import AddressRefused, HostUnknown, PublicNetwork
+from activities.skills.web.robots import PRODUCT, RobotsFiles
 from activities.workspace.skill_base import SkillFailure, SkillRefusal
 from activities.workspace.web_access import WebAccess
 from dsl.safety.blocked_places import blocked_url
@@ -24,8 +26,10 @@ _TYPES = (
 _HEADERS = {
     "Accept": "text/html, text/*;q=0.9, application/json;q=0.8, application/xml;q=0.8",
     "Accept-Encoding": "gzip",
-    "User-Agent": "Coterie (an agent that reads one page for its user)",
+    "User-Agent": f"{PRODUCT} (an agent that reads one page for its user)",
 }
+_ROBOTS = RobotsFiles()
+"""Of all calls of this worker."""
 _BUSY = frozenset((408, 425, 429, 500, 502, 503, 504))
 """Statuses after which the same request may succeed."""
 
@@ -86,6 +90,8 @@ async def _followed(client: httpx2.AsyncClient, url: str, access: WebAccess) -> 
     """Follow redirects; check each address as if it were the first."""
     for _ in range(MAX_REDIRECTS + 1):
         _refuse_address(url, access)
+        if access.robots:
+            await _ROBOTS.check(client, url, partial(_refuse_address, access=access))
         async with client.stream("GET", url) as response:
             if not response.is_redirect:
                 return await _page(url, response)

@@ -88,9 +88,10 @@ FETCH = Skill[WebFetchInput, WebPage](
     timeout=90.0,
     errors={
         FailureType.SKILL_REFUSED: "the worker does not allow web pages or this host, or the host "
-        "has an address that is not public; also after a redirect",
-        FailureType.SKILL_FAILED: "the server does not answer or answers with an error, the page "
-        "is not a text, or has more than 5 MB",
+        "has an address that is not public, or the site's robots.txt excludes the page; also "
+        "after a redirect",
+        FailureType.SKILL_FAILED: "the server does not answer or answers with an error, also for "
+        "its robots.txt; the page is not a text, or has more than 5 MB",
     },
     labels=("untrusted", "egress"),
 )

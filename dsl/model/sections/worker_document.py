@@ -244,6 +244,8 @@ class WebSection(Frozen):
     private_hosts: tuple[PrivateHost, ...] = ()
     """Hosts that `Web.fetch` may read although their addresses are private, such as
     `wiki.intranet:8080`."""
+    robots: bool = True
+    """Whether `Web.fetch` reads only what the `robots.txt` of a site allows."""
     engines: tuple[Engine, ...] = ()
     """The search engines of `Web.search`; empty for all."""
 

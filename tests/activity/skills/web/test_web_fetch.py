@@ -31,7 +31,7 @@ because they travel by another line.</p>
 
 
 def workspace(root: Path, *private: str, hosts: tuple[str, ...] = ()) -> Workspace:
-    access = WebAccess(fetch=True, hosts=hosts, private_hosts=private)
+    access = WebAccess(fetch=True, hosts=hosts, private_hosts=private, robots=False)
     return Workspace(root, web=access)
 
 

@@ -32,6 +32,7 @@ worker:
     arxiv: true
     hosts: ["*.python.org"]
     private_hosts: ["wiki.intranet:8080"]
+    robots: false
     engines: [mojeek]
 """
     access = workspace(tmp_path, written).web
@@ -41,6 +42,7 @@ worker:
         arxiv=True,
         hosts=("*.python.org",),
         private_hosts=("wiki.intranet:8080",),
+        robots=False,
         engines=("mojeek",),
     )
     assert access.may_read("Docs.Python.org.")
@@ -70,7 +72,11 @@ FOUND = "an argument of `run` has each parameter as `{x}`, alone if it is `many`
 @pytest.mark.parametrize(
     ("written", "column", "allowed"),
     [
-        ("{web: {fetsch: true}}", 16, "arxiv, engines, fetch, hosts, private_hosts, search"),
+        (
+            "{web: {fetsch: true}}",
+            16,
+            "arxiv, engines, fetch, hosts, private_hosts, robots, search",
+        ),
         ("{web: {engines: [google]}}", 26, "brave, duckduckgo, grokipedia, mojeek"),
         ("{web: {hosts: ['https://a']}}", 24, "a host or a glob of hosts"),
         ("{web: {private_hosts: [A]}}", 32, "a host in lower case"),

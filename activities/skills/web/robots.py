@@ -1,0 +1,115 @@
+"""What a site's `robots.txt` allows, by RFC 9309.
+
+A site without the file allows everything (any status from 400 to 499). A site whose file cannot be
+read allows nothing for now: the RFC wants that of servers that fail, so the call may pass later.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from time import monotonic
+from typing import NamedTuple
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+import httpx2
+from protego import Protego
+
+from activities.workspace.skill_base import SkillFailure, SkillRefusal
+
+PRODUCT = "Coterie"
+"""The product token that a file may name in `User-agent`."""
+
+MAX_SIZE = 512_000
+"""Bytes of a file that are read; the RFC wants at least 500 KiB."""
+
+_MAX_REDIRECTS = 5
+_MAX_AGE = 3_600.0
+"""Seconds for which a file counts; the RFC allows a day."""
+_MAX_SITES = 200
+
+
+class _Rules(NamedTuple):
+    """The rules of a site at a time."""
+
+    read: float
+    rules: Protego | None
+    """None if the site has no file."""
+
+
+class RobotsFiles:
+    """The files that were read lately, of a bounded number of sites."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, _Rules] = OrderedDict()
+
+    async def check(
+        self, client: httpx2.AsyncClient, url: str, refuse: Callable[[str], None]
+    ) -> None:
+        """Return if a site allows that a page is read.
+
+        Args:
+            client: Reads the file.
+            url: Of the page.
+            refuse: Raises SkillRefusal for an address that the worker does not read.
+
+        Raises:
+            SkillRefusal: It does not.
+            SkillFailure: The file cannot be read.
+        """
+        site = _site(url)
+        known = self._known.get(site)
+        if known is None or monotonic() - known.read > _MAX_AGE:
+            text = await _text(client, site, refuse)
+            rules = None if text is None else await asyncio.to_thread(Protego.parse, text)
+            known = self._known[site] = _Rules(monotonic(), rules)
+        self._known.move_to_end(site)
+        while len(self._known) > _MAX_SITES:
+            self._known.popitem(last=False)
+        if known.rules is not None and not known.rules.can_fetch(url, PRODUCT):
+            raise SkillRefusal(
+                f"the site's {site}/robots.txt does not allow {PRODUCT} to read this page; read "
+                "another page, or set `worker.web.robots: false` if you have the site's permission"
+            )
+
+
+def _site(url: str) -> str:
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme.lower(), parts.netloc.rpartition("@")[2].lower(), "", "", ""))
+
+
+async def _text(client: httpx2.AsyncClient, site: str, refuse: Callable[[str], None]) -> str | None:
+    """Return the file of a site; None if it has none."""
+    url = f"{site}/robots.txt"
+    for _ in range(_MAX_REDIRECTS + 1):
+        refuse(url)
+        try:
+            async with client.stream("GET", url) as response:
+                if response.is_redirect:
+                    url = urljoin(url, response.headers.get("location", ""))
+                    continue
+                return await _body(response, site)
+        except (httpx2.HTTPError, httpx2.StreamError) as error:
+            raise _unreadable(site, type(error).__name__) from None
+    return None  # as the RFC has it for more redirects
+
+
+async def _body(response: httpx2.Response, site: str) -> str | None:
+    status = response.status_code
+    if 400 <= status < 500:
+        return None
+    if status != 200:
+        raise _unreadable(site, f"status {status}")
+    content = bytearray()
+    async for chunk in response.aiter_bytes():
+        content += chunk[: MAX_SIZE - len(content)]
+        if len(content) == MAX_SIZE:
+            break
+    return content.decode(errors="replace")
+
+
+def _unreadable(site: str, why: str) -> SkillFailure:
+    return SkillFailure(
+        f"{site}/robots.txt cannot be read ({why}), so nobody knows whether the site allows this; "
+        "try later",
+        may_pass=True,
+    )

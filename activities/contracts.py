@@ -14,7 +14,7 @@ from temporalio.common import RetryPolicy
 from dsl.model.capabilities import Effect
 from dsl.model.plan import Persona, Plan
 from dsl.model.tools.asked_input import GivenInput
-from dsl.tool_loop.exchange import ToolCallRequest, ToolTurn
+from dsl.tool_loop.exchange import ToolCallRequest, ToolResult, ToolTurn
 from dsl.values import Frozen, Json
 
 RUN_AGENT = "run_agent"
@@ -102,6 +102,9 @@ class Conversation(Frozen):
     """How many of the latest turns to send; None for all."""
     characters: int | None = None
     """How many characters of earlier turns to send at most; None for no limit."""
+    left: tuple[ToolResult, ...] = ()
+    """Results of the latest turn that nobody has sent, for an agent without tools: it stores them
+    for the agent whose calls these were."""
 
 
 class CompactionTurn(Frozen):

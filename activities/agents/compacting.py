@@ -24,7 +24,14 @@ from activities.providers.provider import Completion, ModelRequest
 from activities.storage.blobs import BlobsUnusable
 from activities.storage.compacted_turns import compacted, step_prompt
 from activities.storage.conversations import OpenConversation
-from activities.storage.turn_records import Opening, Turn, messages_of, with_question, with_results
+from activities.storage.turn_records import (
+    Opening,
+    Turn,
+    left_results,
+    messages_of,
+    with_question,
+    with_results,
+)
 from dsl.errors import TemplateFailed
 from dsl.templates.template_rules import BadTemplate
 from dsl.tool_loop.context_room import turns_to_keep
@@ -116,6 +123,8 @@ class CompactingAgent(GenericToolCallingAgent):
         persona, conversation = self.persona, self.services.conversation
         earlier = messages_of(turns[:cut], name)
         results: tuple[Part, ...] = ()
+        if cut < len(turns):
+            results = left_results(earlier, turns[cut])
         if cut < len(turns) and turns[cut].opening == name and name is not None:
             results = tuple(one for one in turns[cut].question if isinstance(one, ToolResultPart))
         said = (*results, TextPart(asked.prompt or INSTRUCTION))

@@ -11,8 +11,6 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import NoReturn
 
-from pydantic import JsonValue
-
 from activities.agents.refusals import AgentRefused
 from activities.agents.single_shot import (
     GenericSingleShotAgent,
@@ -26,7 +24,6 @@ from activities.providers.input_estimate import estimated_message
 from activities.providers.message_model import (
     ModelMessage,
     Part,
-    StoredPart,
     TextPart,
     ToolCallPart,
     ToolResultPart,
@@ -36,7 +33,8 @@ from activities.providers.message_model import (
 from activities.providers.provider import Completion, ModelRequest
 from activities.storage.blobs import BlobsUnusable
 from activities.storage.conversations import OpenConversation
-from activities.storage.media import REFERENCE, references
+from activities.storage.media import references
+from activities.storage.result_parts import result_parts
 from activities.storage.turn_records import (
     LOST,
     TOO_LATE,
@@ -54,8 +52,6 @@ from dsl.tool_loop.exchange import ToolCallRequest, ToolTurn
 from dsl.values import Json
 
 _MAX_NAME_LENGTH = 100
-_MAX_REFERENCE = 200
-"""Characters of a reference to an image."""
 
 
 class GenericToolCallingAgent(GenericSingleShotAgent):
@@ -89,6 +85,7 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             asked = (TextPart(news + text), *references(context.get("input")))
         earlier = await conversation.earlier(name, continues=turn.continues)
         results = await self._results(turn, earlier, conversation)
+        left = () if turn.continues else await conversation.left_results(name, turn.results)
         missing = TOO_LATE if turn.continues else LOST
         question = ModelMessage("user", with_results(earlier, (*results, *asked), missing))
         shown = await self._shown(with_question(earlier, question))
@@ -103,7 +100,7 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
         try:
             tokens = tokens_of(completion)
             head = await conversation.add_messages(
-                name, question, reply, tokens, continues=turn.continues
+                name, question, reply, tokens, left, continues=turn.continues
             )
         except BlobsUnusable as error:
             message = f"task {self.unique_name!r}: could not store the model's answer: {error}"
@@ -150,14 +147,7 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             raise AgentRefused(
                 f"agent {self.unique_name!r} got {len(given)} results for {len(calls)} calls"
             )
-        found: list[ToolResultPart] = []
-        for call, result in zip(calls, given, strict=False):
-            text = result.text
-            if result.kept is not None:
-                text += _text(await conversation.value(result.kept))
-            media = () if result.failed else _media(text)
-            found.append(ToolResultPart(call.id, text, is_error=result.failed, media=media))
-        return tuple(found)
+        return await result_parts(calls, given, conversation.value)
 
     def _model_request(
         self, opening: Opening, turn: ToolTurn, messages: tuple[ModelMessage, ...]
@@ -248,23 +238,6 @@ def _encodable(text: str) -> str:
 
 def _text_parts(text: str) -> tuple[Part, ...]:
     return (TextPart(text),) if text else ()
-
-
-def _media(text: str) -> tuple[StoredPart, ...]:
-    """Return what a result shows: only one that is nothing but a reference shows anything."""
-    if len(text) > _MAX_REFERENCE:
-        return ()
-    try:
-        value: JsonValue = json.loads(text)
-    except (ValueError, RecursionError):
-        return ()
-    return references(value) if isinstance(value, dict) and REFERENCE in value else ()
-
-
-def _text(value: JsonValue) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _digest(persona: Persona, turn: ToolTurn) -> str:

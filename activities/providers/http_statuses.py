@@ -51,6 +51,8 @@ class _Case:
     fix: str
     words: re.Pattern[str] | None = None
     """Pattern for the server's message or code; None matches all."""
+    kind: str | None = None
+    """The type of failure; None: by the status."""
 
     def fits(self, status: int, said: str) -> bool:
         return status in self.statuses and (self.words is None or bool(self.words.search(said)))
@@ -71,8 +73,10 @@ _CASES = (
     _Case(
         (400, 413, 422),
         "found the prompt too long for {model!r}",
-        "send less context, or choose a model with a larger window",
+        "send less context, choose a model with a larger window, or set `compaction` in the "
+        "persona for long conversations",
         _TOO_LONG,
+        FailureType.CONTEXT_WINDOW_EXCEEDED,
     ),
     _Case(
         (400, 422),
@@ -153,12 +157,12 @@ def from_status(
     retryable = _retryable(status, lower)
     said = f"{status}: {endpoint.quote(words)}" if words else str(status)
     asks = f", asking to wait {wait:g} s" if retryable and wait else ""
-    what, fix = _explain(status, f"{words} {code}")
+    what, fix, kind = _explain(status, f"{words} {code}")
     names = {"model": request.model, "key_env": endpoint.key_env, "address": endpoint.address}
     return ProviderFailure(
-        _kind(status, retryable=retryable),
+        kind or _kind(status, retryable=retryable),
         f"{endpoint.provider} {what.format(**names)} ({said}){asks}; {fix.format(**names)}",
-        retryable=retryable,
+        retryable=retryable and kind is None,
         retry_after=wait,
     )
 
@@ -211,13 +215,14 @@ def _kind(status: int, *, retryable: bool) -> str:
     return FailureType.PROVIDER_UNAVAILABLE if unavailable else FailureType.PROVIDER_REFUSED
 
 
-def _explain(status: int, said: str) -> tuple[str, str]:
+def _explain(status: int, said: str) -> tuple[str, str, str | None]:
+    """Return what happened, the fix, and the type of failure if the status does not decide it."""
     for case in _CASES:
         if case.fits(status, said):
-            return case.what, case.fix
+            return case.what, case.fix, case.kind
     if status >= 500:
-        return "had an internal error", "try again later, or choose another model"
-    return "refused the request", "correct what its message names"
+        return "had an internal error", "try again later, or choose another model", None
+    return "refused the request", "correct what its message names", None
 
 
 def _error_of(body: object) -> tuple[str, str]:

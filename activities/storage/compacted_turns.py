@@ -3,15 +3,8 @@
 from collections.abc import Sequence
 
 from activities.providers.message_json import content_to_json
-from activities.providers.message_model import (
-    OpaquePart,
-    Part,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolResultPart,
-)
-from activities.storage.turn_records import Turn
+from activities.providers.message_model import Part, ToolResultPart
+from activities.storage.turn_records import Turn, unbound
 
 
 def step_prompt(turns: Sequence[Turn], cut: int) -> tuple[Part, ...]:
@@ -50,8 +43,7 @@ def compacted(
 
 def _plain(turn: Turn, question: tuple[Part, ...]) -> Turn:
     """Return a turn without what is bound to the old beginning, with this question."""
-    parts = (_unbound(part) for part in turn.reply)
-    reply = tuple(part for part in parts if part is not None)
+    reply = unbound(turn.reply)
     return turn.model_copy(
         update={
             "prompt": "",
@@ -62,18 +54,6 @@ def _plain(turn: Turn, question: tuple[Part, ...]) -> Turn:
             "summary": "",
         }
     )
-
-
-def _unbound(part: Part) -> Part | None:
-    match part:
-        case ThinkingPart() | OpaquePart():
-            return None
-        case TextPart(text=text):
-            return TextPart(text)
-        case ToolCallPart(id=call, name=name, arguments=arguments):
-            return ToolCallPart(call, name, arguments)
-        case _:
-            return part
 
 
 def _without_results(parts: tuple[Part, ...]) -> tuple[Part, ...]:

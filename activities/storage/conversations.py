@@ -17,9 +17,16 @@ from pydantic_core import from_json
 
 from activities.contracts import Conversation
 from activities.providers.message_json import content_to_json
-from activities.providers.message_model import ModelMessage, StoredPart, TextPart
+from activities.providers.message_model import (
+    ModelMessage,
+    StoredPart,
+    TextPart,
+    ToolResultPart,
+)
 from activities.storage.blobs import BlobMissing, Blobs
+from activities.storage.result_parts import result_parts
 from activities.storage.turn_records import Opening, Turn, messages_of
+from dsl.tool_loop.exchange import ToolResult
 from dsl.values import Frozen
 
 _KEPT = 32_000_000
@@ -139,6 +146,7 @@ class OpenConversation:
                 beside the window.
         """
         asked, kept, latest = self._asked, list[Turn](), None
+        in_progress, is_whole = 0, True
         name, steps, characters = asked.head, 0, 0
         step: list[Turn] = []
         while name is not None and (continues or asked.turns is None or steps < asked.turns):
@@ -151,14 +159,18 @@ class OpenConversation:
                 steps += 1
                 characters += sum(one.length for one in step)
                 if asked.characters is not None and characters > asked.characters:
+                    is_whole = False
                     break
-            continues = False
             kept += step
-            step = []
+            in_progress = len(kept) if continues else in_progress
+            continues, step = False, []
         self.number = 1 + (0 if latest is None else latest.number or len(kept))
         self.turns = 1 + len(kept)
-        if latest is not None and name is None and latest.opening == opening:
+        is_whole = is_whole and name is None
+        if latest is not None and is_whole and latest.opening == opening:
             self.tokens = latest.tokens
+        if not is_whole:  # thinking of earlier steps is bound to a beginning that is left out
+            kept[in_progress:] = [turn.without_bound_parts() for turn in kept[in_progress:]]
         return messages_of(tuple(reversed(kept)), opening)
 
     async def all(self) -> list[Turn]:
@@ -183,6 +195,20 @@ class OpenConversation:
             name = await self._conversations.add(kept, self._within)
         assert name is not None, "a conversation has a turn"
         return name
+
+    async def left_results(
+        self, opening: str | None, results: Sequence[ToolResult]
+    ) -> tuple[ToolResultPart, ...]:
+        """Return the results of the latest turn that another agent has left; its view needs them.
+
+        Args:
+            opening: The name of the reader's own opening.
+            results: Of the latest turn's calls.
+        """
+        latest = await self.latest() if results else None
+        if latest is None or latest.opening == opening:
+            return ()
+        return await result_parts(latest.calls, results, self.value)
 
     async def latest(self) -> Turn | None:
         """Return the latest turn."""
@@ -236,12 +262,14 @@ class OpenConversation:
         Raises:
             BlobsUnusable: The storage cannot be written.
         """
+        left = await self.left_results(None, self._asked.left)
         turn = Turn(
             parent=self._asked.head,
             number=self.number,
             prompt=prompt,
             answer=answer,
             tokens=tokens,
+            left=content_to_json(left) if left else None,
         )
         if media:
             asked = content_to_json((TextPart(prompt), *media))
@@ -254,6 +282,7 @@ class OpenConversation:
         asked: ModelMessage,
         answered: ModelMessage,
         tokens: int | None = None,
+        left: tuple[ToolResultPart, ...] = (),
         *,
         continues: bool,
     ) -> str:
@@ -264,6 +293,7 @@ class OpenConversation:
             asked: What the model got: a prompt, or the results of its calls.
             answered: What it sent, all of it.
             tokens: Input and output, as the provider counted them.
+            left: The results of the turn before, which another agent has left.
             continues: Whether the turn continues the step of the one before.
 
         Raises:
@@ -276,6 +306,7 @@ class OpenConversation:
                 "opening": opening,
                 "continues": continues,
                 "tokens": tokens,
+                "left": content_to_json(left) if left else None,
             }
         )
         return await self._conversations.add(turn, self._within)

@@ -8,8 +8,10 @@ from pydantic import Field, JsonValue
 from activities.providers.message_json import content_from_json, content_to_json
 from activities.providers.message_model import (
     ModelMessage,
+    OpaquePart,
     Part,
     TextPart,
+    ThinkingPart,
     ToolCallPart,
     ToolResultPart,
     calls_of,
@@ -17,10 +19,8 @@ from activities.providers.message_model import (
 )
 from dsl.model.plan import Persona
 from dsl.tool_loop.exchange import OfferedTool
+from dsl.tool_loop.result_texts import LOST
 from dsl.values import Frozen
-
-LOST = "this call has no result: the agent's work ended before it"
-"""What a model reads of a call whose result nobody kept."""
 
 TOO_LATE = "not executed: no turns with tools are left; answer without calls"
 """What a model reads of a call in its last turn, when it must answer again."""
@@ -61,6 +61,8 @@ class Turn(Frozen):
     """It continues the step of the turn before: with results, or after an unusable answer."""
     tokens: int | None = None
     """Input and output, as the provider counted them; None if unknown."""
+    left: JsonValue = None
+    """Results of the calls of the turn before, whose agent is another one and has not sent them."""
     summary: str = ""
     """Of the turns that a compaction replaced; it comes before the question."""
 
@@ -87,6 +89,12 @@ class Turn(Frozen):
             (TextPart(self.answer),) if self.answered is None else content_from_json(self.answered)
         )
 
+    def without_bound_parts(self) -> "Turn":
+        """Return the turn without what is bound to the beginning of its conversation."""
+        if self.answered is None or isinstance(self.answered, str):
+            return self
+        return self.model_copy(update={"answered": content_to_json(unbound(self.reply))})
+
     @property
     def length(self) -> int:
         """Its characters, without thinking and images."""
@@ -96,6 +104,24 @@ class Turn(Frozen):
     def calls(self) -> tuple[ToolCallPart, ...]:
         """The calls that it asks for."""
         return calls_of(self.reply)
+
+
+def unbound(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return parts of an answer without what is bound to the beginning of its conversation."""
+    found = (_unbound(part) for part in parts)
+    return tuple(part for part in found if part is not None)
+
+
+def _unbound(part: Part) -> Part | None:
+    match part:
+        case ThinkingPart() | OpaquePart():
+            return None
+        case TextPart(text=text):
+            return TextPart(text)
+        case ToolCallPart(id=call, name=name, arguments=arguments):
+            return ToolCallPart(call, name, arguments)
+        case _:
+            return part
 
 
 def storable(parts: tuple[Part, ...]) -> tuple[Part, ...]:
@@ -122,9 +148,19 @@ def messages_of(turns: Sequence[Turn], opening: str | None) -> tuple[ModelMessag
             _add(messages, "assistant", turn.reply)
             continue
         asked = turn.question if own else _as_text(turn.question)
+        asked = (*left_results(messages, turn), *asked)
         _add(messages, "user", with_results(messages, asked))
         _add(messages, "assistant", turn.reply if own else _as_text(turn.reply))
     return tuple(messages)
+
+
+def left_results(messages: Sequence[ModelMessage], turn: Turn) -> tuple[Part, ...]:
+    """Return the results in a turn of another agent that answer calls of the last message."""
+    if turn.left is None or not messages:
+        return ()
+    calls = {call.id for call in calls_of(messages[-1].content)}
+    left = content_from_json(turn.left)
+    return tuple(one for one in left if isinstance(one, ToolResultPart) and one.call_id in calls)
 
 
 def with_question(

@@ -18,6 +18,9 @@ from dsl.tool_loop.exchange import ToolResult
 from dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn, Reminder
 from dsl.tool_loop.tool_loop_progress import UnmetPolicy
 
+LOST = "this call has no result: the agent's work ended before it"
+"""What a model reads of a call whose result nobody kept."""
+
 _LEFT_OUT = {
     "handed_off": "not executed: another call of this turn hands over to a team",
     "calls_returned": "not executed here: the caller of this agent receives the call",

@@ -32,7 +32,11 @@ async def converse(step: AgentStep, place: Location, scope: Scope, turns: Turns)
     async def turn() -> Outcome:
         conversations = scope.state.conversations
         head = conversations.get(name)
-        outcome, response = await turns(conversation_window(step, head))
+        window = conversation_window(step, head)
+        unsent = scope.state.unsent_results.get(name)
+        if unsent:
+            window = window.model_copy(update={"left": tuple(unsent)})
+        outcome, response = await turns(window)
         if outcome.success and response is not None and response.conversation is not None:
             head, context = response.conversation, response.context
             keep_conversation(scope.state, name, head, context, response.usage)

@@ -30,7 +30,7 @@ from dsl.tool_loop.decision import (
     take_turn,
 )
 from dsl.tool_loop.exchange import ToolResult, ToolTurn
-from dsl.tool_loop.result_texts import reminder_text, unmet_text
+from dsl.tool_loop.result_texts import LOST, reminder_text, unmet_text
 from dsl.tool_loop.tool_loop_progress import (
     AnswerFailed,
     CallsHandedBack,
@@ -58,7 +58,7 @@ from workflows.agents.tool_calls import run_calls
 from workflows.agents.turn_hooks import TurnHooks
 from workflows.core.causes.agent_causes import CallRefused, LoopExited, ModelTurned
 from workflows.core.location import Interpreter, Location
-from workflows.core.scope import CallFailed, Scope
+from workflows.core.scope import CallFailed, Scope, on_abort
 from workflows.core.step_progress import AgentLoopProgress
 from workflows.core.trail import note_step
 
@@ -111,7 +111,13 @@ class _Loop:
         known = loops.get(key)
         if known is None:
             known = loops[key] = self._begun()
-        self._progress, loop = known, known.loop
+        self._progress = known
+        async with on_abort(self._leave_results):
+            return await self._turns()
+
+    async def _turns(self) -> Outcome:
+        loops, key = self._scope.state.progress.tool_loops, self._place.key
+        known, loop = self._progress, self._progress.loop
         response: AgentResponse | None = None
         while True:
             action = next_action(self._terms, loop)
@@ -208,6 +214,7 @@ class _Loop:
         stay_with_fallback(chain, self._conversation or "", scope)
         if response.conversation is not None:
             self._advance(response.conversation, response.context, response.usage)
+            progress.loop.calls = []  # their results are sent
         else:  # nothing was stored: the results are still to be sent
             self._leave_results()
         verdict, response = await hooks.after_call(asked.number, chain.current, response)
@@ -277,10 +284,14 @@ class _Loop:
         return tuple(self._scope.state.unsent_results.get(self._conversation, ()))
 
     def _leave_results(self) -> None:
-        """Keep the results of the latest turn for the next visit of the conversation."""
-        results = self._results()
+        """Keep the results of the latest turn for the next turn of the conversation.
+
+        Calls whose result nobody waits for any more get one that says so.
+        """
+        lost = ToolResult(text=LOST, failed=True)
+        results = [call.result or lost for call in self._progress.loop.calls]
         if self._conversation is not None and results:
-            self._scope.state.unsent_results[self._conversation] = list(results)
+            self._scope.state.unsent_results[self._conversation] = results
 
     def _note(self, asked: AskModel, turn: TurnTaken) -> None:
         """Note the turn in the trail, and the calls that are not executed."""

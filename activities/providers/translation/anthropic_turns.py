@@ -15,6 +15,7 @@ from activities.providers.message_model import (
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
+    calls_of,
 )
 from activities.providers.provider import ModelRequest
 from activities.providers.schemas import in_words, strict_schema
@@ -65,10 +66,15 @@ def anthropic_body(request: ModelRequest, provider: str) -> Json:
         body["output_config"] = output
     if mark is not None:
         body["cache_control"] = mark
-    return body | _thinking(request)
+    return body | _thinking(request, provider)
 
 
-def _thinking(request: ModelRequest) -> Json:
+def _thinking(request: ModelRequest, provider: str) -> Json:
+    """Return how the model thinks.
+
+    With a number of tokens, the API demands the thinking of the latest turn with calls. Where
+    another model took that turn, or a compaction dropped its thinking, the model answers without.
+    """
     match request.thinking:
         case None:
             return {}
@@ -76,8 +82,22 @@ def _thinking(request: ModelRequest) -> Json:
             return {"thinking": {"type": "adaptive"}}
         case "off":
             return {"thinking": {"type": "disabled"}}
+        case int() if _lacks_thinking(request.messages, provider):
+            return {}
         case int(budget):
             return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+
+
+def _lacks_thinking(messages: Sequence[ModelMessage], provider: str) -> bool:
+    """Return whether the latest turn of the model has calls, and no thinking of this provider."""
+    for message in reversed(messages):
+        if message.role == "assistant":
+            own = any(
+                isinstance(part, ThinkingPart) and part.provider == provider
+                for part in message.content
+            )
+            return bool(calls_of(message.content)) and not own
+    return False
 
 
 def _structured(request: ModelRequest) -> tuple[str | None, tuple[tuple[str, JsonValue], ...]]:

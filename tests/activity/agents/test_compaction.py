@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from activities.agents.compacting import INSTRUCTION
-from activities.contracts import AgentResponse, CompactionTurn, TokenUsage
+from activities.contracts import AgentResponse, CompactionTurn, Conversation, TokenUsage
 from activities.providers.message_model import (
     ModelMessage,
     Part,
@@ -14,10 +14,13 @@ from activities.providers.message_model import (
     ToolCallPart,
     ToolResultPart,
 )
+from activities.providers.provider import ModelRequest
+from activities.providers.translation.anthropic_turns import anthropic_body
 from activities.storage.turn_records import SUMMARY
 from dsl.model.compaction_policy import Compaction
 from dsl.model.plan import Persona
 from dsl.tool_loop.exchange import ToolResult, ToolTurn
+from dsl.values import Json
 from tests.support.simulation.stored_turns import ACTOR, SEARCH, Agents, Model, says, wants
 
 LONG = ACTOR.model_copy(update={"compaction": Compaction()})
@@ -238,3 +241,47 @@ async def test_a_turn_says_how_full_its_conversation_is() -> None:
 async def test_a_turn_of_a_persona_without_compaction_says_nothing_of_it() -> None:
     agents = loop(says("Done."))
     assert (await agents.first()).context is None
+
+
+async def test_a_window_that_moved_drops_the_thinking_of_the_steps_before() -> None:
+    """It is bound to a beginning that is not sent any more; that of the step itself stays."""
+    answered = (THOUGHT, *says("A."))
+    agents = loop(answered, answered, answered, (THOUGHT, *wants("a")), says("Done."))
+    for text in ("one", "two", "three"):
+        await agents.first(text)
+    assert shape(agents.model.asked[-1].messages)[1] == ("assistant", ["ThinkingPart", "A."])
+    window = Conversation(head=agents.head, turns=1)
+    given = {"input": "four", "context": {"role": "kind"}}
+    await agents.turn(
+        persona=ACTOR, inputs=given, tool_turn=ToolTurn(offered=(SEARCH,)), conversation=window
+    )
+    await agents.turn(
+        tool_turn=ToolTurn(continues=True, results=(ToolResult(text="r"),)),
+        provider="scripted",
+        conversation=Conversation(head=agents.head, turns=1),
+    )
+    fourth, fifth = agents.model.asked[-2:]
+    assert shape(fourth.messages) == [
+        ("user", ["three"]),
+        ("assistant", ["A."]),
+        ("user", ["four"]),
+    ]
+    assert fifth.messages[:3] == fourth.messages
+    assert shape(fifth.messages)[3] == ("assistant", ["ThinkingPart", 'call {"query": "a"}'])
+
+
+def body_of(*reply: Part) -> Json:
+    messages = (
+        ModelMessage.of("user", "Go."),
+        ModelMessage("assistant", reply),
+        ModelMessage("user", (ToolResultPart("c0", "1"),)),
+    )
+    return anthropic_body(ModelRequest("m", messages, thinking=2048), "claude")
+
+
+def test_claude_does_not_think_with_a_number_of_tokens_after_calls_without_its_thinking() -> None:
+    """The API refuses it: the latest turn with calls must begin with its thinking."""
+    own = ThinkingPart("claude", "m", {"type": "thinking", "thinking": "", "signature": "S"})
+    assert body_of(own, *wants("a"))["thinking"] == {"type": "enabled", "budget_tokens": 2048}
+    assert "thinking" not in body_of(*wants("a"))
+    assert "thinking" not in body_of(ThinkingPart("gpt", "m", {}), *wants("a"))

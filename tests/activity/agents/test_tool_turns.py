@@ -16,9 +16,9 @@ from activities.providers.message_model import (
 )
 from activities.skills.skill_activity import MAX_INLINE, SkillActivities
 from activities.storage.blobs import MemoryBlobs
-from activities.storage.turn_records import LOST
 from activities.workspace.skill_base import Workspace
 from dsl.tool_loop.exchange import ToolCallRequest, ToolResult, ToolTurn
+from dsl.tool_loop.result_texts import LOST
 from tests.support.simulation.stored_turns import ACTOR, SEARCH, Agents, Model, says, texts, wants
 
 
@@ -265,3 +265,27 @@ async def test_a_small_result_is_returned_and_so_is_one_without_a_storage(tmp_pa
     large = await without.call_skill(request)
     assert large.kept is None
     assert isinstance(large.data, dict)
+
+
+@pytest.mark.parametrize("kind", ["generic_single_shot", "generic_tool_calling"])
+async def test_results_that_another_agent_s_turn_left_return_to_their_agent(kind: str) -> None:
+    model = Model(wants("a", "b"), says("Well."), says("Thanks."), wants("c"), says("Done."))
+    agents = Agents(model)
+    await agents.first()
+    left = (ToolResult(text="one"), ToolResult(text="two", failed=True))
+    speaker = ACTOR.model_copy(update={"max_tokens": 17})
+    given = {"persona": speaker, "inputs": {"input": "Hm?", "context": {"role": "calm"}}}
+    if kind == "generic_single_shot":
+        talk = Conversation(head=agents.head, left=left)
+        await agents.turn(agent_type=kind, conversation=talk, **given)
+    else:
+        await agents.turn(tool_turn=ToolTurn(offered=(SEARCH,), results=left), **given)
+    assert [texts(one) for one in model.asked[1].messages] == [["Go.\n\nHm?"]]
+    await agents.first("And now?")
+    await agents.first("And then?")
+    third, fourth = model.asked[2:4]
+    assert third.messages[2].content[:2] == (
+        ToolResultPart("c0", "one"),
+        ToolResultPart("c1", "two", is_error=True),
+    )
+    assert fourth.messages[: len(third.messages)] == third.messages

@@ -64,10 +64,11 @@ async def test_a_refused_request_is_final_and_quotes_the_server(
 ) -> None:
     model_server.fail(400, "prompt is too long: 208310 tokens > 200000 maximum")
     failed = await failure(kind, url_of(kind, model_server))
-    assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_REFUSED, False)
+    assert (failed.kind, failed.retryable) == (FailureType.CONTEXT_WINDOW_EXCEEDED, False)
     assert failed.message == (
         f"{kind} found the prompt too long for 'm-1' (400: prompt is too long: 208310 tokens > "
-        "200000 maximum); send less context, or choose a model with a larger window"
+        "200000 maximum); send less context, choose a model with a larger window, or set "
+        "`compaction` in the persona for long conversations"
     )
 
 

@@ -65,6 +65,18 @@ def test_header_names_are_read_in_any_case() -> None:
     assert "asking to wait" not in failure.message
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": "prompt is too long: 9 tokens > 8"}},
+        {"message": "no", "code": "context_length_exceeded"},
+    ],
+)
+def test_a_prompt_that_is_too_long_has_a_type_of_its_own(body: object) -> None:
+    failure = failed(400, body, X_Should_Retry="true")
+    assert (failure.kind, failure.retryable) == ("ContextWindowExceeded", False)
+
+
 def test_a_429_that_means_no_money_is_final() -> None:
     body = {"message": "You exceeded your quota", "code": "insufficient_quota"}
     assert failed(429, body).message == (

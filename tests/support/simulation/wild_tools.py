@@ -26,7 +26,6 @@ from activities.providers.translation.request_checks import check_request
 from activities.skills.skill_activity import MAX_RESULT_SIZE, SkillActivities
 from activities.skills.skill_registry import AnySkill
 from activities.storage.blobs import MemoryBlobs
-from activities.storage.turn_records import LOST
 from activities.workspace.skill_base import (
     OutcomeLost,
     Skill,
@@ -38,6 +37,7 @@ from activities.workspace.skill_base import (
 from coterie.runs.local_scope import World
 from dsl.model.capabilities import Effect
 from dsl.model.plan import Plan
+from dsl.tool_loop.result_texts import LOST
 from tests.support.simulation.skipping import RetryingScope
 from workflows.core.scope import Call
 from workflows.core.state import RunState

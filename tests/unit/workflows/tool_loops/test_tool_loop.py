@@ -8,6 +8,7 @@ import pytest
 from activities.contracts import AgentError, AgentRequest, AgentResponse, SkillRequest
 from dsl.model.plan import Plan
 from dsl.tool_loop.exchange import ToolResult
+from dsl.tool_loop.result_texts import LOST
 from dsl.values import Json, JsonValue
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import carried, fresh
@@ -331,7 +332,7 @@ async def test_the_results_of_a_turn_wait_when_the_next_turn_fails(raised: bool)
     assert state.unsent_results == {}
 
 
-async def test_a_turn_of_an_agent_without_tools_drops_the_results_that_wait() -> None:
+async def test_a_turn_of_an_agent_without_tools_stores_the_results_that_wait() -> None:
     policy: list[JsonValue] = [{"tool": "clock", "exit_on_success": True}]
     single: Json = {**MODEL, "prompts": {"user": "Go."}}
     say: Json = {
@@ -350,9 +351,51 @@ async def test_a_turn_of_an_agent_without_tools_drops_the_results_that_wait() ->
     def model(request: AgentRequest, number: int) -> AgentResponse:
         return answer("well") if request.task == "say" else calls(("clock", {}))
 
-    _, _, state = await ran(of, model)
+    _, world, state = await ran(of, model)
     assert state.conversations == {"talk": "0003.work.say"}
+    assert world.requests[1].conversation is not None
+    assert [one.text for one in world.requests[1].conversation.left] == [
+        '{"of":"Clock.now","input":{}}'
+    ]
     assert state.unsent_results == {}
+
+
+async def test_an_agent_that_a_budget_stops_leaves_a_result_for_each_call() -> None:
+    again: Json = {
+        "kind": "agent",
+        "name": "again",
+        "agent_type": "generic_tool_calling",
+        "persona_key": "actor",
+        "input": "more",
+        "conversation": "talk",
+    }
+    budget: Json = {
+        "kind": "tool_calls",
+        "scope": "team",
+        "name": "work",
+        "limit": 1,
+        "on_exceeded": "route",
+        "next_team": "rest",
+    }
+    of = tool_plan(
+        TOOLS,
+        {"actor": persona("clock", "search", parallel_tool_calls=False)},
+        step={"conversation": "talk"},
+        teams={"rest": {"id": "rest", "steps": [again]}},
+        budgets=[budget],
+    )
+
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        if request.task == "again":
+            return answer("done")
+        return calls(("clock", {"n": 1}), ("search", {"query": "rain"}))
+
+    _, world, _ = await ran(of, model)
+    assert [one.skill for one in world.made] == ["Clock.now"]
+    assert [(one.text, one.failed) for one in results(world.requests[1])] == [
+        ('{"of":"Clock.now","input":{"n":1}}', False),
+        (LOST, True),
+    ]
 
 
 async def test_the_trail_tells_each_turn_and_call() -> None:

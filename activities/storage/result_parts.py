@@ -1,0 +1,52 @@
+"""Results of calls as a model gets them: with the text and the images that are stored."""
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+
+from pydantic import JsonValue
+
+from activities.providers.message_model import StoredPart, ToolCallPart, ToolResultPart
+from activities.storage.media import REFERENCE, references
+from dsl.tool_loop.exchange import ToolResult
+
+_MAX_REFERENCE = 200
+"""Characters of a reference to an image."""
+
+
+async def result_parts(
+    calls: Sequence[ToolCallPart],
+    results: Sequence[ToolResult],
+    value: Callable[[str], Awaitable[JsonValue]],
+) -> tuple[ToolResultPart, ...]:
+    """Return the results of calls, in the order of the calls; calls without one get none.
+
+    Args:
+        calls: of one turn.
+        results: in the same order.
+        value: reads a stored value.
+    """
+    found: list[ToolResultPart] = []
+    for call, result in zip(calls, results, strict=False):
+        text = result.text
+        if result.kept is not None:
+            text += _text(await value(result.kept))
+        media = () if result.failed else _media(text)
+        found.append(ToolResultPart(call.id, text, is_error=result.failed, media=media))
+    return tuple(found)
+
+
+def _media(text: str) -> tuple[StoredPart, ...]:
+    """Return what a result shows: only one that is nothing but a reference shows anything."""
+    if len(text) > _MAX_REFERENCE:
+        return ()
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        return ()
+    return references(value) if isinstance(value, dict) and REFERENCE in value else ()
+
+
+def _text(value: JsonValue) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -16,9 +16,14 @@ Group = Literal["coterie.tools", "coterie.providers", "coterie.agents"]
 
 
 @cache
+def every_point() -> EntryPoints:
+    """Return the entry points of all installed packages; read once, whatever groups are asked."""
+    return entry_points()
+
+
 def installed_points(group: Group) -> EntryPoints:
-    """Return the entry points of a group, which all installed packages name; read once."""
-    return entry_points(group=group)
+    """Return the entry points of a group, which all installed packages name."""
+    return every_point().select(group=group)
 
 
 def installed_modules(group: Group) -> tuple[str, ...]:

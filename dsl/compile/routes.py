@@ -43,6 +43,7 @@ class RouteCompiler:
         self.problems = problems
         self.effort = Effort()
         self._updates: dict[str, frozenset[Path]] = {}
+        self._silent: dict[str, list[str]] = {}
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -147,10 +148,18 @@ class RouteCompiler:
                 ahead += targets(team.routing.default)
                 ahead += [t for one in team.routing.rules for t in targets(one.next_team)]
                 ahead += [one.concentrator for one in team.routing.rules if one.concentrator]
-            ahead += sorted(_silent_targets(team) & self.teams.keys())
+            ahead += self._silent_targets(name)
             if team.max_visits is not None:
                 ahead.append(team.max_visits.then)
         return found
+
+    def _silent_targets(self, name: str) -> list[str]:
+        """Return the teams that a team's approvals lead to at their deadlines."""
+        if name not in self._silent:
+            asking = (asks(step) for step, _ in walk(self.teams[name].tasks, ()))
+            found = {terms.on_timeout for terms in asking if terms is not None}
+            self._silent[name] = sorted(found & self.teams.keys())
+        return self._silent[name]
 
     def _updates_of(self, name: str) -> frozenset[Path]:
         """Return the paths of the context that a team updates, before their first template."""
@@ -228,10 +237,3 @@ class RouteCompiler:
                 seen.add(("past", inner))
                 yield from self._beyond(meeting, seen)
         yield from self._reachable(targets(team.routing.default), seen)
-
-
-def _silent_targets(team: TeamDocument) -> set[str]:
-    """Return the timeout routes of the team's approvals."""
-    return {
-        terms.on_timeout for step, _ in walk(team.tasks, ()) if (terms := asks(step)) is not None
-    }

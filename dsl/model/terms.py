@@ -103,7 +103,7 @@ class Consent(ApprovalTerms):
     """What the person sees, instead of the input or output."""
 
 
-NEVER = AnyOf.model_validate({"or": ()})
+NEVER = AnyOf.model_construct(any_of=())
 """The condition of terms that hold for the questions of a tool alone: nobody allows its calls."""
 
 

@@ -47,10 +47,10 @@ def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
         (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: p{number}\nVersion: 1\n")
         (metadata / "entry_points.txt").write_text(f"[{group}]\n{name} = {value}\n")
     monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
-    installed_extensions.installed_points.cache_clear()
+    installed_extensions.every_point.cache_clear()
     yield
     monkeypatch.undo()
-    installed_extensions.installed_points.cache_clear()
+    installed_extensions.every_point.cache_clear()
 
 
 def problems(folder: Path, worker: str, kind: str, type: str) -> list[Problem]:

@@ -7,7 +7,7 @@ those whose package its configuration allows.
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoints, entry_points
-from typing import Literal
+from typing import Literal, cast
 
 from coterie.failures import CommandError
 from dsl.checks.agents.agent_classes import is_allowed
@@ -18,7 +18,7 @@ Group = Literal["coterie.tools", "coterie.providers", "coterie.agents"]
 @cache
 def every_point() -> EntryPoints:
     """Return the entry points of all installed packages; read once, whatever groups are asked."""
-    return entry_points()
+    return cast("EntryPoints", entry_points())  # Python 3.11 has another type, which selects too
 
 
 def installed_points(group: Group) -> EntryPoints:

@@ -38,6 +38,10 @@ class CallLost(Exception):
     """The call was sent, and no answer came: whether it happened is not known."""
 
 
+class TaskForgotten(Exception):
+    """The server does not know its task any more: whether the call happened is not known."""
+
+
 class McpCallRefused(Exception):
     """The server refused the call, or answered what the protocol does not allow."""
 

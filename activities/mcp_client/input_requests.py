@@ -13,7 +13,7 @@ import mcp_types as types
 from activities.mcp_client.call_outcomes import InputAsked
 from activities.mcp_client.input_rounds import InputReply
 from dsl.json_schema.schema_grammar import grammar_fault
-from dsl.model.tools.asked_input import AskedForm, AskedInput
+from dsl.model.tools.asked_input import AskedForm, AskedInput, ServerTask
 from dsl.values import Json
 from dsl.visible import one_line, visible
 
@@ -44,8 +44,8 @@ def accepted_input(answer: Json) -> types.ElicitResult:
     return types.ElicitResult.model_validate({"action": "accept", "content": answer})
 
 
-def input_asked(result: types.InputRequiredResult) -> InputAsked:
-    """Return what a server asks for instead of a result."""
+def input_asked(result: types.InputRequiredResult, task: ServerTask | None = None) -> InputAsked:
+    """Return what a server asks for instead of a result, or before its task goes on."""
     requests = result.input_requests or {}
     questions: dict[str, AskedForm] = {}
     problems: list[str] = []
@@ -64,7 +64,8 @@ def input_asked(result: types.InputRequiredResult) -> InputAsked:
     if problems:
         return InputAsked("; ".join(problems)[:_MAX_MESSAGE_LENGTH], None)
     messages = "; ".join(one.message for one in questions.values())
-    return InputAsked(messages, AskedInput(questions=questions, state=result.request_state))
+    asked = AskedInput(questions=questions, state=result.request_state, task=task)
+    return InputAsked(messages, asked)
 
 
 def question_key(params: types.ElicitRequestParams, asked: Counter[str]) -> str:

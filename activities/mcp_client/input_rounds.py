@@ -55,7 +55,7 @@ async def call_with_input(
             reply, forgotten = None, True
         except InputAsked as question:
             asked = question.asked
-            if asked is None or asked.within_call:
+            if asked is None or asked.within_call or asked.task is not None:
                 raise
             if not asked.questions:
                 reply = InputReply({}, asked.state)

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Generator
 from contextlib import AsyncExitStack, contextmanager
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import mcp_types as types
 from mcp import Client, MCPError
@@ -19,6 +19,7 @@ from activities.mcp_client.call_outcomes import (
     CallLost,
     FoundServerTools,
     ServerUnreachable,
+    TaskForgotten,
     ToolAnswer,
 )
 from activities.mcp_client.call_progress import CURRENT_CALL, CallInProgress
@@ -34,11 +35,16 @@ from activities.mcp_client.input_rounds import InputReply
 from activities.mcp_client.server_requests import answer_of, list_kind, request_of
 from activities.mcp_client.server_settings import McpServer
 from activities.mcp_client.server_transport import server_transport
+from activities.mcp_client.task_polls import task_asked
+from activities.mcp_client.task_protocol import CreatedTask, FollowsTasks
 from dsl.model.capabilities import ServerTool
 from dsl.model.tools.offer_names import OfferKind
 from dsl.values import Json
 
 _CLOSE_TIMEOUT = 10.0
+
+
+R = TypeVar("R", bound=types.Result)
 
 
 class _Listing(NamedTuple):
@@ -163,10 +169,32 @@ class McpConnection:
                 raise self._failures.of_call(error, call) from None
         if isinstance(result, types.InputRequiredResult):
             raise input_asked(result)
+        if isinstance(result, CreatedTask):
+            raise task_asked(result)
         answer = answer_of(result)
         if answer.failed and call.question is not None:
             raise call.question
         return answer
+
+    async def request(self, request: types.Request[Any, Any], form: type[R]) -> R:
+        """Send a request about a task, which may be repeated.
+
+        Raises:
+            TaskForgotten: The server knows no such task.
+            ServerUnreachable: It does not answer.
+        """
+        client = await asyncio.shield(self._ready)
+        self._check_use()
+        try:
+            with self._in_progress():
+                async with asyncio.timeout(self._server.section.start_timeout):
+                    return await client.session.send_request(request, form)
+        except (MCPError, ValidationError, TimeoutError) as error:
+            did = "does not say what became of its task"
+            text = self._failures.message(did, error)
+            if isinstance(error, MCPError) and error.code == types.INVALID_PARAMS:
+                raise TaskForgotten(text) from None
+            raise ServerUnreachable(text) from None
 
     @contextmanager
     def _in_progress(self) -> Generator[CallInProgress]:
@@ -229,6 +257,7 @@ class McpConnection:
                 self._server, stack, self._errors, self._over, self._failures.note_broken
             ),
             elicitation_callback=self._asked,
+            extensions=[FollowsTasks()],
             message_handler=self._noticed,
         )
 

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from activities.mcp_client.call_outcomes import (
@@ -10,6 +12,7 @@ from activities.mcp_client.call_outcomes import (
     InputAsked,
     ResultInvalid,
     ServerUnreachable,
+    TaskForgotten,
     ToolAnswer,
     ToolDrifted,
 )
@@ -20,7 +23,7 @@ from dsl.errors import listed
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
 from dsl.model.capabilities import ServerListing, ServerTool
 from dsl.model.sections.mcp_digests import digest_of_tool
-from dsl.model.tools.asked_input import GivenInput
+from dsl.model.tools.asked_input import AskedInput, GivenInput, ServerTask
 from dsl.model.tools.offer_names import OfferKind, kind_of_offer
 from dsl.values import Json
 
@@ -29,6 +32,13 @@ if TYPE_CHECKING:
 
 MAX_LISTING_AGE = 60.0
 """Seconds for which a listing is trusted for calls that may be repeated; other calls always ask."""
+
+
+_REOPEN_SECONDS = 5.0
+"""Between two attempts to reach the server of a task."""
+_MAX_SILENT = 10
+"""Calls in a row without an answer about a task; then it counts as forgotten."""
+_CANCEL_SECONDS = 5.0
 
 
 class PinnedCall(NamedTuple):
@@ -48,6 +58,11 @@ class PinnedCall(NamedTuple):
     """Whether the call may happen only once. Then the server always lists its tools before it."""
     given: GivenInput | None = None
     """A person's answers to what the tool has asked."""
+
+    @property
+    def task(self) -> ServerTask | None:
+        """The task to ask for instead of a call."""
+        return None if self.given is None else self.given.asked.task
 
 
 class McpServers:
@@ -81,8 +96,16 @@ class McpServers:
             CallLost: The call was sent, and no answer came.
             McpCallRefused: The server refused the call.
             InputAsked: The tool asks a question.
+            TaskForgotten: The server has forgotten the task of a call that may happen only once.
             ResultInvalid: The result does not match the tool's own schema.
         """
+        if call.task is not None:
+            try:
+                return await self._followed(call, call.task)
+            except TaskForgotten:
+                if call.once:
+                    raise
+                call = call._replace(given=None)
         while True:
             connection, reused = await self._connection(call.server)
             try:
@@ -127,6 +150,46 @@ class McpServers:
             once=call.once,
         )
         return _checked(answer, current)
+
+    async def _followed(self, call: PinnedCall, task: ServerTask) -> ToolAnswer:
+        """Ask for a task; a server that does not answer may be there again later."""
+        from activities.mcp_client.task_polls import follow_task
+
+        answers = {} if call.given is None else call.given.answers
+        until = monotonic() + call.seconds
+        while True:
+            try:
+                connection, _ = await self._connection(call.server)
+                try:
+                    answer = await follow_task(connection, task, answers, until)
+                except ServerUnreachable:
+                    self._drop(call.server, connection)
+                    raise
+                return await self._checked_result(connection, call, answer)
+            except ServerUnreachable as error:
+                if monotonic() + _REOPEN_SECONDS >= until:
+                    if task.silent >= _MAX_SILENT:
+                        raise TaskForgotten(str(error)) from None
+                    silent = task.model_copy(update={"silent": task.silent + 1})
+                    raise InputAsked(str(error), AskedInput(task=silent)) from None
+                await asyncio.sleep(_REOPEN_SECONDS)
+
+    async def _checked_result(
+        self, connection: "McpConnection", call: PinnedCall, answer: ToolAnswer
+    ) -> ToolAnswer:
+        """Hold the result of a task against the schema of its tool, if that is still offered."""
+        offered = await connection.offers(kind_of_offer(call.tool), MAX_LISTING_AGE)
+        known = next((one for one in offered.tools if one.name == call.tool), None)
+        return answer if known is None else _checked(answer, known)
+
+    async def cancel_task(self, server: str, task: ServerTask) -> None:
+        """Ask a server to end a task; what it says to that counts for nothing."""
+        from activities.mcp_client.task_polls import cancel_task
+
+        with suppress(ServerUnreachable, TaskForgotten, TimeoutError):
+            async with asyncio.timeout(_CANCEL_SECONDS):
+                connection, _ = await self._connection(server)
+                await cancel_task(connection, task)
 
     async def _alone(self, call: PinnedCall) -> ToolAnswer:
         """Call on a connection of its own: a question in it then belongs to this call."""

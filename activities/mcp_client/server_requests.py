@@ -1,11 +1,11 @@
 """What is asked of an MCP server: its lists, and a call of what it offers."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NamedTuple, TypeVar, assert_never
+from typing import Annotated, Any, NamedTuple, TypeVar, assert_never
 
 import mcp_types as types
 from mcp import ClientSession, MCPError
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from activities.mcp_client.call_outcomes import FoundServerTools, ToolAnswer, UnusableTool
 from activities.mcp_client.input_requests import Replied, reply_fields
@@ -19,6 +19,7 @@ from activities.mcp_client.resource_offers import (
     resource_uri,
 )
 from activities.mcp_client.server_answers import server_tool, tool_answer
+from activities.mcp_client.task_protocol import CreatedTask
 from dsl.model.capabilities import ServerTool
 from dsl.model.tools.offer_names import PROMPT, OfferKind, kind_of_offer
 from dsl.values import Json
@@ -31,9 +32,15 @@ Result = (
     | types.ReadResourceResult
     | types.GetPromptResult
     | types.InputRequiredResult
+    | CreatedTask
 )
 
-_TOOL: TypeAdapter[Result] = TypeAdapter(types.CallToolResult | types.InputRequiredResult)
+_TOOL: TypeAdapter[Result] = TypeAdapter(
+    Annotated[
+        CreatedTask | types.CallToolResult | types.InputRequiredResult,
+        Field(union_mode="left_to_right"),
+    ]
+)
 _RESOURCE: TypeAdapter[Result] = TypeAdapter(types.ReadResourceResult | types.InputRequiredResult)
 _PROMPT: TypeAdapter[Result] = TypeAdapter(types.GetPromptResult | types.InputRequiredResult)
 

@@ -115,7 +115,7 @@ class SkillActivities:
             skill = self._find(request)
             if is_local_activity():
                 require_local(skill)
-            if skill.effect == "once" and _attempt() > 1:
+            if skill.effect == "once" and not _polls(request) and _attempt() > 1:
                 raise _unknown(skill, "its first attempt was lost", meter)
             async with heartbeating(meter.heartbeat):
                 data = await self._called(skill, request, meter, seconds)
@@ -196,13 +196,15 @@ class SkillActivities:
         )
         if skill.effect != "once":
             return await skill.call(request.input, context)
-        await confirm_attempt()
+        if not _polls(request):
+            await confirm_attempt()
         try:
             return await skill.call(request.input, context)
         except (SkillRefusal, SkillFailure):
             raise
         except asyncio.CancelledError:
-            if activity.in_activity() and activity.is_worker_shutdown():
+            stops = activity.in_activity() and activity.is_worker_shutdown()
+            if stops and not _polls(request):
                 raise _unknown(skill, "its worker stopped while it ran", meter) from None
             raise
         except OutcomeLost as lost:
@@ -226,11 +228,23 @@ class SkillActivities:
         return f"{reason}: {shown_path(path, self._workspace.root)!r}"
 
 
+def _polls(request: SkillRequest) -> bool:
+    """Return whether a call only asks for the task of an earlier one, which may be repeated."""
+    return request.given_input is not None and request.given_input.asked.task is not None
+
+
 def refusal_details(spent: Sequence[Json], asked: AskedInput | None) -> tuple[Json, ...]:
     """Return the details of a failure: the usage, then what a person must answer."""
     if asked is None:
         return tuple(spent)
     return (spent[0] if spent else {}, asked.model_dump(mode="json", exclude_defaults=True))
+
+
+def asked_of(failure: ApplicationError) -> AskedInput | None:
+    """Return what a failed call asks; the inverse of `refusal_details`."""
+    if failure.type != FailureType.INPUT_REQUIRED or len(failure.details) < 2:
+        return None
+    return AskedInput.model_validate(failure.details[1])
 
 
 def _unknown(skill: AnySkill | McpSkill, why: str, meter: Meter) -> ApplicationError:

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from activities.contracts import SkillRequest
-from activities.skills.skill_activity import SkillActivities
+from activities.skills.skill_activity import SkillActivities, asked_of
 from activities.skills.skill_registry import SKILLS
 from activities.workspace.skill_base import Workspace
 from coterie.display.keyboard import ask_yes_no
@@ -21,6 +21,7 @@ from coterie.terminal import is_interactive, note
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.surroundings import function_skills, mcp_servers_of, workspace_of
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.model.tools.asked_input import GivenInput
 from dsl.values import Json
 
 _EFFECTS = {
@@ -81,10 +82,24 @@ async def _result(
     try:
         skills = {**SKILLS, **function_skills(trusted, settings, user_code)}
         activities = SkillActivities(workspace, skills, servers=servers)
-        return (await activities.call_skill(request)).data
+        return await _ended(activities, request)
     finally:
         await servers.close()
         await user_code.close()
+
+
+async def _ended(activities: SkillActivities, request: SkillRequest) -> JsonValue:
+    """Call; follow the task that a server begins instead of a result."""
+    while True:
+        try:
+            return (await activities.call_skill(request)).data
+        except ApplicationError as error:
+            asked = asked_of(error)
+            if asked is None or not asked.goes_on:
+                raise
+            if request.given_input is None and asked.task is not None:
+                note(f"the server continues the call as the task {asked.task.id}")
+            request = request.model_copy(update={"given_input": GivenInput(asked=asked)})
 
 
 def _check(tool: ListedTool, arguments: Json) -> None:

@@ -41,6 +41,18 @@ _UNKNOWN = SkillTerms(effect="once", timeout=60.0, retries=0)
 """The most careful terms, for a plan without any."""
 
 
+_POLL_SECONDS = 300.0
+"""Time limit of one activity that asks for a task; it returns before, and the next one asks on."""
+_POLL_RETRIES = 10
+_KNOWN_OF_TASK = (
+    FailureType.INPUT_REQUIRED,
+    FailureType.OUTCOME_UNKNOWN,
+    FailureType.SKILL_FAILED,
+    FailureType.SKILL_REFUSED,
+)
+"""Failures after which it is known what became of a task."""
+
+
 class CalledSkill(NamedTuple):
     """What a call of a skill came to."""
 
@@ -119,7 +131,8 @@ async def make_call(
         answers = await given_input(asking, scope, boundary=boundary)
         if isinstance(answers, Outcome):
             return CalledSkill(answers)
-        if scope.plan.budgets:
+        polls = answers is not None and answers.asked.task is not None
+        if scope.plan.budgets and not polls:
             await admit_call(scope, place, place.personas, "tool_calls", boundary=boundary)
         execution = execution or count()
         request = SkillRequest(
@@ -130,7 +143,8 @@ async def make_call(
             keep=keep,
             given_input=answers,
         )
-        called = await _made(request, terms or _UNKNOWN, place, scope, seconds)
+        made = _polled if polls else _made
+        called = await made(request, terms or _UNKNOWN, place, scope, seconds)
         if called.asked is None:
             forget_question(asking, scope)
             return called._replace(has_answers=answers is not None)
@@ -172,6 +186,26 @@ async def _made(
         if budgeted:
             paid(scope, place, place.personas, spent)
     return CalledSkill(outcome, kept, asked)
+
+
+async def _polled(
+    request: SkillRequest,
+    terms: SkillTerms,
+    place: Location,
+    scope: Scope,
+    seconds: float | None,
+) -> CalledSkill:
+    """Ask for the task of a call: that may be repeated, whatever the call may not."""
+    update = {"effect": "read", "retries": _POLL_RETRIES, "timeout": _POLL_SECONDS}
+    own = terms.model_copy(update={**update, "local_activity": False})
+    called = await _made(request, own, place, scope, None)
+    if called.asked is None and terms.effect != "read":
+        scope.state.forget_reads()  # its effect has happened in the meantime
+    error = called.outcome.error
+    if terms.effect != "once" or error is None or error.type in _KNOWN_OF_TASK:
+        return called
+    message = f"the task of {request.skill} was lost: {error.message}"
+    return CalledSkill(Outcome.failed(FailureType.OUTCOME_UNKNOWN, message))
 
 
 def _call(

@@ -62,7 +62,9 @@ async def given_input(
     if known is None:
         return None
     asked = known.asked
-    if known.is_answered:
+    if asked.goes_on and boundary:
+        await scope.checkpoint()
+    if known.is_answered or asked.goes_on:
         return GivenInput(asked=asked, answers=known.answers, by=known.by)
     decision = await ask(
         scope,
@@ -91,6 +93,9 @@ def note_question(
     inputs, known = scope.state.progress.call_inputs, _known(call, scope)
     if known is None:
         inputs[call.place.key] = CallInput(call.digest, execution, asked)
+        return None
+    if asked.goes_on:
+        known.asked, known.answers, known.is_answered = asked, {}, False
         return None
     if known.rounds == MAX_ROUNDS:
         forget_question(call, scope)

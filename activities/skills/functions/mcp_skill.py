@@ -1,8 +1,10 @@
 """Call a tool of an MCP server as a skill, by the terms of the worker's configuration."""
 
+import asyncio
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
+from temporalio import activity
 
 from activities.contracts import FailureType
 from activities.mcp_client.call_outcomes import (
@@ -11,6 +13,7 @@ from activities.mcp_client.call_outcomes import (
     McpCallRefused,
     ResultInvalid,
     ServerUnreachable,
+    TaskForgotten,
     ToolDrifted,
 )
 from activities.mcp_client.server_pool import McpServers, PinnedCall
@@ -24,6 +27,17 @@ from activities.workspace.skill_base import (
 from dsl.errors import listed, nearest
 from dsl.json_values import describe_kind
 from dsl.model.capabilities import Effect
+from dsl.values import Json
+
+_POLLED_SHARE = 0.8
+"""Of the time limit of an activity that asks for a task: it returns before it is cut off."""
+_MAX_POLLED_SECONDS = 240.0
+
+
+_FAILURES = (
+    *(CallLost, TaskForgotten, ServerUnreachable),
+    *(ResultInvalid, McpCallRefused, ToolDrifted),
+)
 
 
 @dataclass(frozen=True)
@@ -56,41 +70,53 @@ class McpSkill:
         """
         if not isinstance(value, dict):
             raise SkillRefusal(f"{self.name} takes a mapping, not {describe_kind(value)}")
-        section = self.servers.servers[self.server].section
-        terms = section.terms_of(self.tool)
-        once = self.effect == "once"
+        call = self._pinned(value, context)
         try:
             with needing("mcp", self.name):
-                answer = await self.servers.call(
-                    PinnedCall(
-                        self.server,
-                        self.tool,
-                        value,
-                        digest=self.listing,
-                        seconds=context.timeout or terms.timeout or section.timeout,
-                        once=once,
-                        given=context.given_input,
-                    )
-                )
-        except ServerUnreachable as failure:
-            raise SkillFailure(str(failure), may_pass=True) from None
-        except CallLost as lost:
-            if once:
-                raise OutcomeLost(str(lost)) from None
-            raise SkillFailure(str(lost), may_pass=True) from None
-        except ResultInvalid as invalid:
-            raise SkillFailure(
-                f"{self.name} returned a result that violates its contract: {invalid}"
-            ) from None
-        except McpCallRefused as refused:
-            raise SkillRefusal(str(refused)) from None
-        except ToolDrifted as drifted:
-            raise SkillRefusal(str(drifted), FailureType.TOOL_CHANGED) from None
+                answer = await self.servers.call(call)
+        except asyncio.CancelledError:
+            if call.task is not None and _is_unwanted():
+                await asyncio.shield(self.servers.cancel_task(self.server, call.task))
+            raise
         except InputAsked as asked:
-            raise self._question(asked, once=once) from None
+            raise self._question(asked, once=self.effect == "once") from None
+        except _FAILURES as error:
+            raise self._failure(error) from None
         if answer.failed:
             raise SkillFailure(f"{self.name} failed: {answer.data}")
         return answer.data
+
+    def _pinned(self, arguments: Json, context: SkillContext) -> PinnedCall:
+        section = self.servers.servers[self.server].section
+        terms, given = section.terms_of(self.tool), context.given_input
+        seconds = context.timeout or terms.timeout or section.timeout
+        if given is not None and given.asked.task is not None:
+            seconds = min(seconds * _POLLED_SHARE, _MAX_POLLED_SECONDS)
+        return PinnedCall(
+            self.server,
+            self.tool,
+            arguments,
+            digest=self.listing,
+            seconds=seconds,
+            once=self.effect == "once",
+            given=given,
+        )
+
+    def _failure(self, error: Exception) -> Exception:
+        """Return the failure of a call, by what is known of it."""
+        match error:
+            case CallLost() | TaskForgotten() if self.effect == "once":
+                return OutcomeLost(str(error))
+            case ToolDrifted():
+                return SkillRefusal(str(error), FailureType.TOOL_CHANGED)
+            case McpCallRefused():
+                return SkillRefusal(str(error))
+            case ResultInvalid():
+                return SkillFailure(
+                    f"{self.name} returned a result that violates its contract: {error}"
+                )
+            case _:
+                return SkillFailure(str(error), may_pass=True)
 
     def _question(self, asked: InputAsked, *, once: bool) -> SkillRefusal:
         """Return the failure of a call that asks; its caller may call again with the answer."""
@@ -106,6 +132,14 @@ class McpSkill:
             FailureType.INPUT_REQUIRED,
             asked.asked,
         )
+
+
+def _is_unwanted() -> bool:
+    """Return whether a cancelled call is wanted no more; a worker that stops is no reason."""
+    if not activity.in_activity():
+        return True
+    details = activity.cancellation_details()
+    return details is not None and details.cancel_requested and not details.worker_shutdown
 
 
 def mcp_skill(name: str, listing: str | None, servers: McpServers | None) -> McpSkill:

@@ -1,4 +1,7 @@
-"""What a tool asks a person in the middle of its call, and the person's answer."""
+"""What a tool asks a person in the middle of its call, and the person's answer.
+
+A server may also continue a call as a task. Then the call is made again until the task has ended.
+"""
 
 from pydantic import Field
 
@@ -13,6 +16,17 @@ class AskedForm(Frozen):
     """JSON Schema of an object."""
 
 
+class ServerTask(Frozen):
+    """A call that its server continues as a task."""
+
+    id: str
+    """By which the server knows it."""
+    poll_seconds: float = 2.0
+    """How often to ask for it."""
+    silent: int = 0
+    """How many calls in a row got no answer about it."""
+
+
 class AskedInput(Frozen):
     """The questions of a call; it continues once all have an answer."""
 
@@ -22,9 +36,16 @@ class AskedInput(Frozen):
     """What the server wants back with the answers."""
     is_plain: bool = False
     """There is no tool behind the question: the caller itself asks."""
+    task: ServerTask | None = None
+    """The task that asks; without questions, it only goes on."""
     within_call: bool = False
     """The server asked while the call was open and keeps nothing of it. The call is made again, and
     each question in it gets its answer."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether nobody has to answer: the server works on its task."""
+        return self.task is not None and not self.questions
 
 
 class GivenInput(Frozen):

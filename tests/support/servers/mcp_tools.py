@@ -24,6 +24,7 @@ from tests.support.skills import environment
 DEMO = Path(__file__).parent / "mcp_demo.py"
 OLDER = Path(__file__).parent / "mcp_older.py"
 HOSTILE = Path(__file__).parent / "mcp_hostile.py"
+TASKS = Path(__file__).parent / "mcp_tasks.py"
 
 
 def demo_section(folder: Path, script: Path = DEMO, **more: object) -> McpServerSection:
@@ -100,7 +101,7 @@ async def failure_of(
 
 def asked_by(error: ApplicationError) -> AskedInput:
     """What a tool asks, from the failure of its call."""
-    assert error.type == "InputRequired"
+    assert error.type == "InputRequired", error.message
     return AskedInput.model_validate(error.details[1])
 
 

@@ -45,7 +45,7 @@ def accepted_input(answer: Json) -> types.ElicitResult:
 
 
 def input_asked(result: types.InputRequiredResult, task: ServerTask | None = None) -> InputAsked:
-    """Return what a server asks for instead of a result, or before its task goes on."""
+    """Return what a server asks for instead of a result, or before its task continues."""
     requests = result.input_requests or {}
     questions: dict[str, AskedForm] = {}
     problems: list[str] = []

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from time import monotonic
-from typing import TYPE_CHECKING, assert_never
+from typing import Any, Protocol, TypeVar, assert_never
 
 import mcp_types as types
 from pydantic import ValidationError
@@ -25,8 +25,7 @@ from dsl.model.tools.asked_input import AskedInput, ServerTask
 from dsl.values import Json
 from dsl.visible import one_line, visible
 
-if TYPE_CHECKING:
-    from activities.mcp_client.mcp_connection import McpConnection
+R = TypeVar("R", bound=types.Result)
 
 _MAX_ID_LENGTH = 500
 _MAX_MESSAGE_LENGTH = 2_000
@@ -35,16 +34,24 @@ _MIN_POLL_SECONDS = 0.1
 _MAX_POLL_SECONDS = 30.0
 
 
+class TaskConnection(Protocol):
+    """A connection to the server of a task."""
+
+    async def request(self, request: types.Request[Any, Any], form: type[R]) -> R:
+        """Send a request about a task; raises TaskForgotten and ServerUnreachable."""
+        ...
+
+
 def task_asked(created: CreatedTask) -> Exception:
     """Return the task that a server began instead of a result."""
     id = created.task_id
     if not id or len(id) > _MAX_ID_LENGTH or visible(id) != id:
         return McpCallRefused("the id of its task is empty, too long, or not printable")
-    return _goes_on(ServerTask(id=id, poll_seconds=_interval(created)), created)
+    return _continues(ServerTask(id=id, poll_seconds=_interval(created)), created)
 
 
 async def follow_task(
-    connection: "McpConnection", task: ServerTask, answers: Mapping[str, Json], until: float
+    connection: TaskConnection, task: ServerTask, answers: Mapping[str, Json], until: float
 ) -> ToolAnswer:
     """Ask for a task until it has ended, asks something, or the time is over.
 
@@ -55,7 +62,7 @@ async def follow_task(
         until: When the time is over, on the monotonic clock.
 
     Raises:
-        InputAsked: It asks something, or goes on.
+        InputAsked: It asks something, or continues.
         TaskForgotten: The server knows it no more.
         ServerUnreachable: The server does not answer.
     """
@@ -86,17 +93,17 @@ async def follow_task(
             case _ as never:
                 assert_never(never)
         if monotonic() + known.poll_seconds >= until:
-            raise _goes_on(known, details)
+            raise _continues(known, details)
         await asyncio.sleep(known.poll_seconds)
 
 
-async def cancel_task(connection: "McpConnection", task: ServerTask) -> None:
+async def cancel_task(connection: TaskConnection, task: ServerTask) -> None:
     """Ask the server to end a task; raises like `follow_task`."""
     cancelling = CancelTask(params=TaskIdParams(task_id=task.id))
     await connection.request(cancelling, types.EmptyResult)
 
 
-def _goes_on(task: ServerTask, details: TaskMessage) -> InputAsked:
+def _continues(task: ServerTask, details: TaskMessage) -> InputAsked:
     words = _words(details.status_message or "it works on its task")
     return InputAsked(words, AskedInput(task=task))
 

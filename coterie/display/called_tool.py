@@ -95,7 +95,7 @@ async def _ended(activities: SkillActivities, request: SkillRequest) -> JsonValu
             return (await activities.call_skill(request)).data
         except ApplicationError as error:
             asked = asked_of(error)
-            if asked is None or not asked.goes_on:
+            if asked is None or not asked.continues:
                 raise
             if request.given_input is None and asked.task is not None:
                 note(f"the server continues the call as the task {asked.task.id}")

@@ -16,6 +16,7 @@ LOADERS = {
     ("activities.call_prices", "activities.contracts"),
     ("activities.call_prices", "activities.providers.provider"),
     ("activities.mcp_client.server_pool", "activities.mcp_client.mcp_connection"),
+    ("activities.mcp_client.server_pool", "activities.mcp_client.task_polls"),
     ("activities.providers.provider_registry", "activities.providers.anthropic"),
     ("activities.providers.provider_registry", "activities.providers.openai"),
     ("activities.providers.provider_registry", "activities.providers.openai_responses"),

@@ -62,9 +62,9 @@ async def given_input(
     if known is None:
         return None
     asked = known.asked
-    if asked.goes_on and boundary:
+    if asked.continues and boundary:
         await scope.checkpoint()
-    if known.is_answered or asked.goes_on:
+    if known.is_answered or asked.continues:
         return GivenInput(asked=asked, answers=known.answers, by=known.by)
     decision = await ask(
         scope,
@@ -94,7 +94,7 @@ def note_question(
     if known is None:
         inputs[call.place.key] = CallInput(call.digest, execution, asked)
         return None
-    if asked.goes_on:
+    if asked.continues:
         known.asked, known.answers, known.is_answered = asked, {}, False
         return None
     if known.rounds == MAX_ROUNDS:

@@ -135,7 +135,7 @@ class McpSkill:
 
 
 def _is_unwanted() -> bool:
-    """Return whether a cancelled call is wanted no more; a worker that stops is no reason."""
+    """Return whether nobody wants a cancelled call: its worker does not just stop."""
     if not activity.in_activity():
         return True
     details = activity.cancellation_details()

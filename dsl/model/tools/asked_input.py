@@ -37,13 +37,13 @@ class AskedInput(Frozen):
     is_plain: bool = False
     """There is no tool behind the question: the caller itself asks."""
     task: ServerTask | None = None
-    """The task that asks; without questions, it only goes on."""
+    """The task that asks; without questions, it only continues."""
     within_call: bool = False
     """The server asked while the call was open and keeps nothing of it. The call is made again, and
     each question in it gets its answer."""
 
     @property
-    def goes_on(self) -> bool:
+    def continues(self) -> bool:
         """Whether nobody has to answer: the server works on its task."""
         return self.task is not None and not self.questions
 

@@ -37,7 +37,7 @@ async def begun(
     async with mcp_servers(folder, {"ci": section}) as servers:
         digest = digests(await listing_of(servers, "ci"))["build"]
         asked = asked_by(await failure_of(servers, "ci/build", digest))
-        assert (asked.goes_on, asked.task and asked.task.id) == (True, "t-1")
+        assert (asked.continues, asked.task and asked.task.id) == (True, "t-1")
         assert ledger(folder) == ["call"]
         yield servers, digest, asked
 
@@ -98,7 +98,7 @@ async def test_a_task_that_goes_on_is_handed_back_in_time(tmp_path: Path) -> Non
         given = GivenInput(asked=asked)
         error = await failure_of(servers, "ci/build", digest, given=given, at=second)
     again = asked_by(error)
-    assert (again.goes_on, again.task and again.task.poll_seconds) == (True, 0.1)
+    assert (again.continues, again.task and again.task.poll_seconds) == (True, 0.1)
 
 
 async def test_a_question_of_a_task_is_answered_in_the_task(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ async def test_a_question_of_a_task_is_answered_in_the_task(tmp_path: Path) -> N
         state(tmp_path, "input_required")
         error = await failure_of(servers, "ci/build", digest, given=GivenInput(asked=asked))
         asks = asked_by(error)
-        assert (asks.goes_on, [one.message for one in asks.questions.values()]) == (
+        assert (asks.continues, [one.message for one in asks.questions.values()]) == (
             False,
             ["Which one?"],
         )

@@ -1,6 +1,7 @@
 """The interpreter's own time per step, without Temporal: compile once, route many times."""
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ class Figure:
 
 def figures(steps: int, repeats: int) -> list[Figure]:
     """Compile, the language's part of a step, and the whole interpreter, by size of context."""
+    gc.collect()
+    gc.freeze()  # as a worker does: its collector passes over what was imported
     plan = team.plan(steps)
     answers = [Figure("compile", 0, _best(repeats, 1, lambda: team.plan(steps)))]
     for keys in (10, 200, 1000):

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, TypeVar, cast
 
 from pydantic import TypeAdapter
@@ -13,7 +13,6 @@ from dsl.task_graph.task_causes import GraphTaskEnded
 from workflows.core.causes.step_causes import Failed, RunEnded
 from workflows.core.causes.trail_causes import TrailCause
 
-_CAUSE: TypeAdapter[TrailCause] = TypeAdapter(TrailCause)
 _WORDING: Final = {"message": True, "failure": {"message"}}
 Facts = TypeVar("Facts")
 _MAX_TEXT = 200
@@ -25,16 +24,20 @@ def cause_facts(cause: TrailCause | None) -> bytes:
     if cause is None:
         return b""
     try:
-        return _dump(type(cause))(cause, exclude=_WORDING, exclude_defaults=True)
+        return _json_of(type(cause))(cause)
     except ValueError:  # half of a surrogate pair: only escaped JSON holds it
-        facts = _CAUSE.dump_python(cause, exclude=_WORDING, exclude_defaults=True)
+        kind = TypeAdapter(type(cause))
+        facts = kind.dump_python(cause, exclude=_WORDING, exclude_defaults=True)
         return json.dumps(facts).encode()
 
 
 @cache
-def _dump(kind: type[TrailCause]) -> Callable[..., bytes]:
+def _json_of(kind: type[TrailCause]) -> Callable[[TrailCause], bytes]:
     """Return what writes causes of one type: their union would try one type after the other."""
-    return TypeAdapter(kind).serializer.to_json
+    named = {one.name for one in fields(kind)}
+    wording = {key: part for key, part in _WORDING.items() if key in named}
+    write = TypeAdapter(kind).serializer.to_json
+    return partial(write, exclude=wording or None, exclude_defaults=True)
 
 
 def without_wording(cause: TrailCause | None) -> TrailCause | None:

@@ -21,6 +21,7 @@ def test_a_provider_has_a_kind_and_no_type() -> None:
         "cloud",
         "region",
         "project",
+        "context_window",
         "default_model",
         "valid_models",
         "answers",

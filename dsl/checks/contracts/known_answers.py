@@ -94,3 +94,24 @@ def _certain(here: JsonValue) -> TypeGuard[Json]:
 
 
 _UNCERTAIN = ("$ref", "anyOf", "oneOf", "allOf", "if", "not")
+
+
+_MAX_DEPTH = 12
+"""Maximum levels of an inlined schema; deeper levels are left open."""
+
+
+def inlined(schema: Json) -> Json:
+    """Return the schema with its references inlined, so that another schema can contain it."""
+
+    def alone(part: JsonValue, depth: int) -> JsonValue:
+        if depth > _MAX_DEPTH:
+            return {}  # a recursive schema
+        here = resolved(part, schema)
+        if isinstance(here, list):
+            return [alone(item, depth) for item in here]
+        if not isinstance(here, dict):
+            return here
+        return {key: alone(below, depth + 1) for key, below in here.items() if key != "$defs"}
+
+    found = alone(schema, 0)
+    return found if isinstance(found, dict) else {}

@@ -1,8 +1,8 @@
 """What tasks and variables hold, if a schema or a contract declares it.
 
 The data of an agent by its `output_schema`, of a skill or tool by its contract, of an agent with an
-execution plan by the variables of that plan; of a loop always the same; its item by the list that
-it iterates on.
+execution plan by the variables of that plan; of other steps by their kind; the item of a
+loop by the list that it iterates on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,8 @@ from functools import partial
 from typing import NamedTuple
 
 from dsl.checks.contracts.contract_problems import resolved
-from dsl.checks.contracts.known_answers import schema_at
+from dsl.checks.contracts.known_answers import inlined, schema_at
+from dsl.checks.contracts.step_data import last_data, step_data, written_form
 from dsl.model.capabilities import SkillContract
 from dsl.model.context.declarations import (
     UNDECLARED,
@@ -34,9 +35,9 @@ from dsl.model.steps import (
     SkillStep,
     Step,
     TaskGraphStep,
+    TeamStep,
     ToolStep,
     TryStep,
-    WaitStep,
 )
 from dsl.model.terms import Consent
 from dsl.model.tools.tool_section import ToolSection
@@ -51,22 +52,7 @@ from dsl.wording.context_wording import context_path
 _MAX_PLANS = 5
 """Maximum depth of nested plans that are inspected."""
 
-_MAX_DEPTH = 12
-"""Maximum levels of an inlined schema; deeper levels are left open."""
-
 TaskSchemas = Mapping[str, Json]
-
-_OF_LOOPS: Json = {
-    "type": "object",
-    "properties": {
-        "rounds": {"type": "integer", "minimum": 0},
-        "results": {"type": "array"},
-        "completed": {"type": "boolean"},
-        "dropped": {"type": "integer", "minimum": 1},
-    },
-    "required": ["rounds", "results", "completed"],
-    "additionalProperties": False,
-}
 
 
 class Declared(NamedTuple):
@@ -174,16 +160,28 @@ class DeclaredOutputs:
                 return declared[0] if all(one == declared[0] for one in declared) else None
             case SkillStep(skill=name):
                 return self._contract(name)
-            case WaitStep(message=True, schema_=schema):
-                return schema
             case ToolStep(tool=name) if name in self._tools:
                 return self._tool(self._tools[name])
-            case LoopStep():
-                return _OF_LOOPS
-            case BlockStep(steps=(*_, last)) if last.when is None and last.on_failure is None:
-                return self._step(last, depth)
+            case TeamStep(team=team):
+                return self._team(team)
+            case BlockStep(steps=steps):
+                return last_data(steps, partial(self._step_alone, depth=depth))
             case _:
-                return None
+                return step_data(step, partial(self._step_alone, depth=depth))
+
+    def _step_alone(self, step: Step, depth: int) -> Json | None:
+        """Return the schema of a step's data in a form that another schema can contain."""
+        schema = self._step(step, depth)
+        return None if schema is None else inlined(schema)
+
+    def _team(self, name: str) -> Json | None:
+        """Return the schema of what a team gives to the step that runs it."""
+        team = self._teams.get(name)
+        if team is None:
+            return None
+        if team.output is None:
+            return written_form({"output": "{{ }}", "context": "{{ }}"})
+        return written_form(team.output)
 
     def _tool(self, section: ToolSection) -> Json | None:
         found = self._mcp_tools.get(section.mcp or "")
@@ -213,25 +211,8 @@ class DeclaredOutputs:
         if any(isinstance(step, ReturnStep) for step, _ in walk(steps, ())):
             return None
         typed = self._of(steps, depth).variables
-        properties: Json = {name: _alone(typed.get(name, {})) for name in variables(steps)}
+        properties: Json = {name: inlined(typed.get(name, {})) for name in variables(steps)}
         return {"type": "object", "properties": properties, "additionalProperties": False}
-
-
-def _alone(schema: Json) -> Json:
-    """Return the schema with its references inlined, so that another schema can contain it."""
-
-    def inlined(part: JsonValue, depth: int) -> JsonValue:
-        if depth > _MAX_DEPTH:
-            return {}  # a recursive schema
-        here = resolved(part, schema)
-        if isinstance(here, list):
-            return [inlined(item, depth) for item in here]
-        if not isinstance(here, dict):
-            return here
-        return {key: inlined(below, depth + 1) for key, below in here.items() if key != "$defs"}
-
-    found = inlined(schema, 0)
-    return found if isinstance(found, dict) else {}
 
 
 def _edited(step: AgentStep | SkillStep) -> bool:

@@ -101,14 +101,14 @@ class Pen(Asking):
         return persona
 
     def _plan(self) -> list[JsonValue]:
-        self.in_plan, self.named, self.variables = True, [], []
+        self.in_plan, self.named, self.free, self.variables = True, [], [], []
         try:
             return self.steps(2)
         finally:
             self.in_plan = False
 
     def _team(self) -> Json:
-        self.named, self.variables = [], []
+        self.named, self.free, self.variables = [], [], []
         kind = self.one(("standard",) * 5 + ("loop", "approval", "concentrator"))
         team: Json = {"tasks": self.steps(2)}
         if self.chance(5):
@@ -231,6 +231,8 @@ class Pen(Asking):
             own = ("{{ seconds > 30 }}", "{{ data is none }}", self.condition(1))
             step["fail_when"] = self.one(own)
         self.named.append(f"s{self._numbers}")
+        if "agent_type" in made or made.get("type") in ("set", "try"):
+            self.free.append(f"s{self._numbers}")
         return step
 
     def _bound(self, low: int, high: int) -> JsonValue:
@@ -273,7 +275,8 @@ class Pen(Asking):
         return step
 
     def _skill(self, _: int) -> Json:
-        return {"skill": self.one(SKILLS), "input": self.value()}
+        given = self.value() if self.chance(25) else "{{ context.n }}"
+        return {"skill": self.one(SKILLS), "input": given}
 
     def _tool(self, _: int) -> Json:
         return {"tool": self.one(("look", "{{ context.text }}")), "arguments": {"x": self.value()}}

@@ -66,6 +66,8 @@ class Asking:
         self._draw = draw
         self.in_plan = False
         self.named: list[str] = []
+        self.free: list[str] = []
+        """Those of them whose data may have any form."""
         """The steps of this team or plan so far."""
         self.variables: list[str] = []
 
@@ -84,7 +86,8 @@ class Asking:
     def condition(self, depth: int) -> JsonValue:
         """A condition in one of its forms."""
         forms = ["context", "outcome", "expression", "plain", "simple"]
-        forms += ["status", "output"] if self.named else []
+        forms += ["status"] if self.named else []
+        forms += ["output"] if self.free else []
         forms += ["join", "not", "list", "or"] if depth > 0 else []
         match self.one(forms):
             case "context":
@@ -103,7 +106,7 @@ class Asking:
                 return {"task": self.one(self.named), "status": status}
             case "output":
                 field = self.one(("text", "n", ""))
-                return {"task": self.one(self.named), "output_field": field, **self._test()}
+                return {"task": self.one(self.free), "output_field": field, **self._test()}
             case joined:
                 return self._joined(joined, depth - 1)
 
@@ -157,8 +160,9 @@ class Asking:
                 f"tasks.{task}.data",
                 f"tasks.{task}.success",
                 f"tasks.{task}.error.type",
-                f"tasks.{task}.data.text | default('-')",
             ] * 2
+        if self.free:
+            options += [f"tasks.{self.one(self.free)}.data.text | default('-')"] * 2
         if self.in_plan:
             options += ["input", "input.x"]
         return self.one(options)

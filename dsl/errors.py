@@ -105,6 +105,7 @@ Code = Literal[
     "W522",
     "W523",
     "W524",
+    "W525",
 ]
 """Stable codes; `docs/errors.md` has one heading for each."""
 

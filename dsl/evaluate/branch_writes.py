@@ -36,7 +36,7 @@ def joined(
             decides.
     """
     if len(branches) > 1:
-        for path, writers in _conflicts(branches, policies):
+        for path, writers in write_conflicts(branches, policies):
             raise ContextConflict(
                 f"the branches {', '.join(sorted(writers))} all set the context's {path!r}; "
                 f"{advice(path)}"
@@ -81,7 +81,7 @@ class _Touched:
     """The branches that write further down."""
 
 
-def _conflicts(
+def write_conflicts(
     branches: BranchWrites, policies: Mapping[str, MergePolicy]
 ) -> Iterator[tuple[str, set[str]]]:
     """Yield each path that several branches write so that their order would decide."""

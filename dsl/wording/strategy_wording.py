@@ -59,3 +59,24 @@ def unread_by_join(step: str, key: str, join: str) -> ProblemText:
     return ProblemText(
         f"`{key}` of {step!r} has no effect with `join: {join}`: {why}", fix=f"remove `{key}`"
     )
+
+
+@statement
+def conflicting_branches(step: str, path: str, branches: tuple[str, ...]) -> ProblemText:
+    named = f"{', '.join(map(repr, branches[:-1]))} and {branches[-1]!r}"
+    return ProblemText(
+        f"the branches {named} of {called(step)} write the context's {path!r} at once, which ends "
+        "the run with ContextConflict",
+        fix="write `append`, `extend` or `increment` in all of them, or say in "
+        f"{step!r}: `merge: {{ context.{path}: replace }}`",
+    )
+
+
+@statement
+def conflicting_rounds(step: str, path: str, variable: str) -> ProblemText:
+    return ProblemText(
+        f"the concurrent rounds of {called(step)} all write the context's {path!r}, which ends the "
+        "run with ContextConflict",
+        fix="write `append`, `extend` or `increment`, or a key of its own for each round, like "
+        f"`{path}.{{{{ {variable or 'item'} }}}}`",
+    )

@@ -3,6 +3,7 @@
 import re
 
 from dsl.checks.steps.step_scope import StepScope
+from dsl.checks.steps.write_conflicts import check_round_writes
 from dsl.evaluate.because import brief
 from dsl.model.steps import LoopStep
 from dsl.model.template_bound import most_of
@@ -38,6 +39,7 @@ def check_loop(scope: StepScope, step: LoopStep, path: NodePath) -> None:
         scope.problems.note("E102", mark, (*path, "max_iterations"), unbounded_loop(name))
     if most_of(step.concurrency) > 1:
         _concurrent(scope, step, (*path, "concurrency"))
+    check_round_writes(scope, step, path)
 
 
 def _concurrent(scope: StepScope, step: LoopStep, path: NodePath) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from dsl.checks.steps.step_scope import StepScope
+from dsl.checks.steps.write_conflicts import check_branch_writes
 from dsl.errors import closest
 from dsl.evaluate.strategies import RESULT_KEYS
 from dsl.model.step_kinds.join_policies import CONTEXT
@@ -39,6 +40,7 @@ def check_parallel(scope: StepScope, step: ParallelStep, path: NodePath) -> None
             scope.note("E105", (*path, "branches", name), reserved_branch(step.name, name))
     for place in _unread(scope.tree, step, path):
         scope.note("E107", place, unread_by_join(step.name, str(place[-1]), str(step.join)))
+    check_branch_writes(scope, step, path)
     known = {name for one in step.ranked_branches.values() for name in variables(one.steps)}
     paths = {
         fixed_part(key)

@@ -30,7 +30,7 @@ STEPS = {
   branches: [{{condition: {{context_field: x, operator: exists}}, steps: [{agent("a")}]}}]
 """,
     "approval": "- {name: both, type: approval, prompt: Well?, deadline: 1h}",
-    "editable": "- {name: both, type: approval, prompt: Well?, deadline: 1h, editable: true, show: 1}",
+    "editable": "- {name: both, type: approval, prompt: Well?, deadline: 1h, editable: true}",
     "wait": "- {name: both, type: wait, duration: 1s}",
     "signal": "- {name: both, type: wait, signal: go, deadline: 1h}",
     "team": "- {name: both, team: other}",

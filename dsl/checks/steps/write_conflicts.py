@@ -1,0 +1,115 @@
+"""Context updates of concurrent branches and rounds that cannot join, whichever ends first."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from dsl.checks.steps.step_scope import StepScope
+from dsl.evaluate.branch_writes import write_conflicts
+from dsl.evaluate.context_writes import ContextWrite, written_value
+from dsl.model.step_kinds.join_policies import CONTEXT, MergePolicy
+from dsl.model.steps import (
+    BlockStep,
+    FailStep,
+    LoopStep,
+    ParallelBranch,
+    ParallelStep,
+    ReturnStep,
+    Step,
+)
+from dsl.model.template_bound import most_of
+from dsl.paths import parse, path_text
+from dsl.templates.template import is_template
+from dsl.values import NodePath
+from dsl.wording.strategy_wording import conflicting_branches, conflicting_rounds
+
+
+class _PlacedWrite(NamedTuple):
+    write: ContextWrite
+    place: NodePath
+
+
+def check_branch_writes(scope: StepScope, step: ParallelStep, path: NodePath) -> None:
+    """Warn of paths that several branches write, if all of them join and all succeed."""
+    if step.join != "all" and (step.losers != "finish" or not _joins_all(step)):
+        return
+    if step.only is not None and (not isinstance(step.only, list) or any(map(_open, step.only))):
+        return
+    chosen = step.branches if step.only is None else step.only
+    running = {
+        name: list(_certain(branch.steps, _place(step, name, path)))
+        for name, branch in step.ranked_branches.items()
+        if name in chosen
+    }
+    policies: dict[str, MergePolicy] = {
+        name.removeprefix(CONTEXT): policy
+        for name, policy in step.merge.items()
+        if name.startswith(CONTEXT)
+    }
+    writes = {name: [one.write for one in own] for name, own in running.items()}
+    for written, writers in write_conflicts(writes, policies):
+        own = [one for name in running if name in writers for one in running[name]]
+        place = _last(own, written)
+        if scope.problems.has("W525", place):
+            continue  # one path within the other
+        names = tuple(name for name in running if name in writers)
+        scope.note("W525", place, conflicting_branches(step.name, written, names))
+
+
+def _joins_all(step: ParallelStep) -> bool:
+    """Whether all branches that succeed leave their writes, where enough is not all."""
+    return isinstance(step.join, int) or step.join == "any"
+
+
+def _place(step: ParallelStep, branch: str, path: NodePath) -> NodePath:
+    """Return where the steps of a branch are written."""
+    here = (*path, "branches", branch)
+    return (*here, "steps") if isinstance(step.branches[branch], ParallelBranch) else here
+
+
+def check_round_writes(scope: StepScope, step: LoopStep, path: NodePath) -> None:
+    """Warn of paths that each of several concurrent rounds writes."""
+    if most_of(step.concurrency) <= 1 or step.iterate_on is None:
+        return
+    most = float("inf") if step.max_iterations is None else most_of(step.max_iterations)
+    if min(most, len(step.iterate_on) if isinstance(step.iterate_on, list) else most) <= 1:
+        return
+    own = list(_certain(step.body, (*path, "body")))
+    writes = [one.write for one in own]
+    for written, _ in write_conflicts({"one": writes, "other": writes}, {}):
+        place = _last(own, written)
+        if scope.problems.has("W525", place):
+            continue
+        scope.note("W525", place, conflicting_rounds(step.name, written, step.loop_variable or ""))
+
+
+def _certain(steps: Sequence[Step], path: NodePath) -> Iterator[_PlacedWrite]:
+    """Yield the writes of steps that run whenever none before them fails."""
+    for index, step in enumerate(steps):
+        if step.when is not None:
+            continue
+        here = (*path, index)
+        if isinstance(step, BlockStep):
+            yield from _certain(step.steps, (*here, "steps"))
+        for key, value in step.context_updates.items():
+            operation, operand = written_value(value)
+            is_known = operation != "merge" or not _open(operand)
+            if is_known and not is_template(key) and all(parse(key)):
+                write = ContextWrite(path_text(parse(key)), operand, operation)
+                yield _PlacedWrite(write, (*here, "context_updates", key))
+        if isinstance(step, ReturnStep | FailStep):
+            return
+
+
+def _last(writes: Sequence[_PlacedWrite], written: str) -> NodePath:
+    """Return where a path, or one within it or around it, is written last."""
+    path = parse(written)
+    found = [
+        one.place
+        for one in writes
+        if (other := parse(one.write.path))[: len(path)] == path[: len(other)]
+    ]
+    return found[-1]
+
+
+def _open(value: object) -> bool:
+    return isinstance(value, str) and is_template(value)

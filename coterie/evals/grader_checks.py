@@ -1,10 +1,12 @@
 """Report graders that could never give a verdict, before any run."""
 
+from collections.abc import Sequence
+
 from pydantic import JsonValue
 
 from coterie.evals.suite import EvalSuite
 from coterie.evals.suite_document import GraderDocument
-from coterie.evals.trial_end import FACTS
+from coterie.evals.trial_end import AUTHORED, FACTS
 from dsl.checks.steps.template_checks import parsed
 from dsl.errors import closest
 from dsl.json_schema.schema_problems import schema_fault
@@ -12,6 +14,8 @@ from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import Node, Problems
 from dsl.templates.template import is_template
 from dsl.values import NodePath
+
+_MIN_RUBRIC = 3
 
 
 def check_graders(tree: Node, suite: EvalSuite, problems: Problems) -> None:
@@ -30,11 +34,14 @@ class _GraderChecks:
         self.problems = problems
         worker = suite.variants[0].document.trusted
         self.commands = worker.commands.keys()
+        self.heuristics = suite.document.judge.heuristics
 
     def check(self, grader: GraderDocument, path: NodePath) -> None:
         """Check the templates, the schema and the command of one grader."""
         if grader.has("expression"):
             self._expression(grader, (*path, "expression"))
+        elif grader.has("rubric"):
+            self._rubric(grader, path)
         elif grader.has("command"):
             place = (*path, "command")
             if grader.command not in self.commands:
@@ -62,6 +69,24 @@ class _GraderChecks:
             fix='write it in braces, such as "{{ output.total == expected }}"',
         )
 
+    def _rubric(self, grader: GraderDocument, path: NodePath) -> None:
+        """Check the templates; what a model wrote has no place in a rubric."""
+        self._templates(grader.of, (*path, "of"))
+        place = (*path, "rubric")
+        if is_template(grader.rubric):
+            self._template(grader.rubric, place, AUTHORED, "a rubric")
+        elif len(grader.rubric) < _MIN_RUBRIC:
+            message = f"a rubric has at least {_MIN_RUBRIC} characters"
+            self.problems.add("E105", self.tree.find(place).mark, place, message)
+        elif self.heuristics and grader.rubric.count('"') < 2:
+            self.problems.add(
+                "E105",
+                self.tree.find(place).mark,
+                place,
+                "`judge.heuristics` looks for texts in double quotes, and this rubric has none",
+                fix="quote the words that the value must have",
+            )
+
     def _templates(self, value: JsonValue, path: NodePath) -> None:
         match value:
             case str():
@@ -76,19 +101,25 @@ class _GraderChecks:
             case _:
                 pass
 
-    def _template(self, text: str, path: NodePath) -> None:
-        """Report what does not parse, and names that no trial has."""
+    def _template(
+        self,
+        text: str,
+        path: NodePath,
+        known: Sequence[str] = FACTS,
+        what: str = "a grader",
+    ) -> None:
+        """Report what does not parse, and names that there are not."""
         node = self.tree.find(path)
         template = parsed(text, node, self.problems, path)
         for named, line in () if template is None else template.paths.items():
-            if named[0] in FACTS:
+            if named[0] in known:
                 continue
-            meant = closest(named[0], FACTS)
+            meant = closest(named[0], known)
             self.problems.add(
                 "E207",
                 node.line(line, named[0]),
                 path,
-                f"a grader has no name {named[0]!r}",
-                allowed=", ".join(FACTS),
+                f"{what} has no name {named[0]!r}",
+                allowed=", ".join(known),
                 fix="" if meant is None else f"did you mean {meant!r}?",
             )

@@ -1,4 +1,7 @@
-"""Grade what a run gave: exact values, schemas and expressions. Pure; commands run elsewhere."""
+"""Grade what a run gave: exact values, schemas and expressions. Pure.
+
+Commands and judges run elsewhere.
+"""
 
 import json
 from typing import Literal, NamedTuple, get_args
@@ -12,7 +15,7 @@ from dsl.json_values import json_equal
 from dsl.templates.template_filling import fill
 from dsl.values import Frozen, Json
 
-GraderKind = Literal["exact", "schema", "expression", "command"]
+GraderKind = Literal["exact", "schema", "expression", "command", "rubric"]
 
 _MAX_SHOWN = 200
 
@@ -23,7 +26,15 @@ class Grade(Frozen):
     grader: str
     passed: bool
     because: str = ""
-    """Why it failed."""
+    """Why it failed; of a judge, its reason."""
+    score: int | None = None
+    """Of a judge, from 0 to 10."""
+    run: str = ""
+    """The run of the judge, for `coterie why`."""
+    model_calls: int = 0
+    """Of the judge."""
+    cost: float | None = None
+    """US dollars of the judge; None when no call has a price."""
 
 
 class Verified(NamedTuple):

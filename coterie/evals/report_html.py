@@ -3,7 +3,13 @@
 from collections.abc import Iterable
 from html import escape
 
-from coterie.evals.report_text import change_text, percent, target_text
+from coterie.evals.report_text import (
+    change_text,
+    judges_text,
+    percent,
+    target_text,
+    unjudged_texts,
+)
 from coterie.evals.suite_report import FailedTrial, RateRow, SuiteReport, VariantReport
 from coterie.text.problems import counted
 from dsl.visible import visible
@@ -35,7 +41,7 @@ def report_html(report: SuiteReport) -> str:
         "style-src 'unsafe-inline'\">"
         f"<title>{title}</title><style>{_STYLE}</style></head>\n"
         f"<body><h1>{title}</h1><p>Team {_text(report.team)}, {_repeats(report)}.</p>\n"
-        f"{_left_out(report)}{body}{_failures(report.failures)}</body></html>\n"
+        f"{_left_out(report)}{_judges(report)}{body}{_failures(report.failures)}</body></html>\n"
     )
 
 
@@ -48,6 +54,12 @@ def _left_out(report: SuiteReport) -> str:
         return ""
     trials = counted(report.left_out, "trial")
     return f'<p class="missed">The budget is used up: {trials} did not start.</p>\n'
+
+
+def _judges(report: SuiteReport) -> str:
+    lines = [f"<p>{_text(judges_text(report))}</p>\n"] if report.judge_calls else []
+    lines += [f'<p class="missed">{_text(text)}</p>\n' for text in unjudged_texts(report)]
+    return "".join(lines)
 
 
 def _variant(variant: VariantReport, report: SuiteReport) -> str:

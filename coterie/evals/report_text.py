@@ -26,7 +26,22 @@ def report_text(report: SuiteReport) -> str:
         parts.append(
             f"max_cost is used up: {trials} did not start; raise it and repeat the command"
         )
+    if report.judge_calls:
+        parts.append(judges_text(report))
+    parts += unjudged_texts(report)
     return "\n\n".join(parts)
+
+
+def judges_text(report: SuiteReport) -> str:
+    """Say what the judges took besides the trials."""
+    cost = "" if report.judge_cost is None else f", ${report.judge_cost:.4f}"
+    return f"judges of the rubrics: {counted(report.judge_calls, 'model call')}{cost}"
+
+
+def unjudged_texts(report: SuiteReport) -> list[str]:
+    """Name each trial that a judge gave no verdict on."""
+    texts = [f"no result for {one.run}: {one_line(one.because)}" for one in report.unjudged]
+    return [*texts, "to judge these again, repeat the command"] if texts else []
 
 
 def _variant_text(variant: VariantReport, report: SuiteReport) -> str:

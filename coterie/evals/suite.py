@@ -39,6 +39,24 @@ class EvalSuite:
     workspace: Path | None
     """The folder of which each trial gets a copy."""
     variants: tuple[Variant, ...]
+    judge: CompiledDocument | None = None
+    """The team that judges; None if no grader has a rubric."""
+
+    @property
+    def judge_digest(self) -> str:
+        """A digest of everything that decides how the judge judges, except chance."""
+        if self.judge is None:
+            return ""
+        document = self.document.judge
+        parts = (_team_digest(self.judge), document.votes, document.heuristics)
+        return sha256(to_json(parts)).hexdigest()[:10]
+
+    def grading(self, case: EvalCaseDocument) -> list[Json]:
+        """Return what grades a trial of this case, for digests; a rubric with its judge."""
+        return [
+            one.plain | ({"judge": self.judge_digest} if one.has("rubric") else {})
+            for one in self.graders(case)
+        ]
 
     def graders(self, case: EvalCaseDocument) -> tuple[GraderDocument, ...]:
         """Return what a trial of this case must meet."""
@@ -107,17 +125,16 @@ def _digest(
     more: tuple[str, ...],
 ) -> str:
     """Return a digest of everything that decides how the run of a trial goes, except chance."""
-    trusted = variant.document.trusted.model_copy(update={"workspace": ""})
-    scripts = [_text_digest(one.answers) for one in trusted.providers.values() if one.answers]
+    plan, worker, scripts = _team_digest(variant.document)
     parts = (
         suite.document.name,
         variant.name,
         case.name,
         repeat,
         more,
-        variant.document.compiled.plan.digest,
+        plan,
         context_of(variant, case, repeat),
-        trusted.digest,
+        worker,
         scripts,
         suite.document.files | case.files,
         suite.document.index,
@@ -127,11 +144,17 @@ def _digest(
     return sha256(to_json(parts)).hexdigest()[:10]
 
 
+def _team_digest(document: CompiledDocument) -> tuple[str, str, list[str]]:
+    """Return digests of the plan, of what its worker may touch, and of its scripts."""
+    trusted = document.trusted.model_copy(update={"workspace": ""})
+    scripts = [_text_digest(one.answers) for one in trusted.providers.values() if one.answers]
+    return document.compiled.plan.digest, trusted.digest, scripts
+
+
 def case_digest(suite: EvalSuite, case: EvalCaseDocument) -> str:
     """Return a digest of what makes two results of a case comparable: its task and its graders."""
     task = case.model_dump(mode="json", by_alias=True, exclude={"graders"})
-    graders = [one.model_dump(mode="json", by_alias=True) for one in suite.graders(case)]
-    parts = (task, graders, suite.document.context, suite.document.files)
+    parts = (task, suite.grading(case), suite.document.context, suite.document.files)
     return sha256(to_json(parts)).hexdigest()[:10]
 
 

@@ -11,7 +11,9 @@ MAX_NAME = 60
 NAME = r"^[A-Za-z0-9][A-Za-z0-9 _.,()=+-]*$"
 
 DEFAULT_TIMEOUT = 1800.0
-GRADERS = ("exact", "schema", "expression", "command")
+DEFAULT_MIN_SCORE = 7
+MAX_VOTES = 9
+GRADERS = ("exact", "schema", "expression", "command", "rubric")
 """The keys of which a grader has exactly one."""
 
 
@@ -21,7 +23,7 @@ class GraderDocument(Frozen):
     name: str = Field(default="", max_length=MAX_NAME)
     """For reports. Default: the kind of the grader and its number."""
     of: JsonValue = "{{ output }}"
-    """A template of the value that `exact` and `schema` look at."""
+    """A template of the value that `exact`, `schema` and `rubric` look at."""
     exact: JsonValue = None
     """The value must equal this one; templates may use the case, such as `{{ expected }}`."""
     schema_: Json = Field(default_factory=dict[str, JsonValue], alias="schema")
@@ -32,6 +34,12 @@ class GraderDocument(Frozen):
     """A command of the worker's configuration that must succeed in the trial's workspace."""
     arguments: Json = Field(default_factory=dict[str, JsonValue])
     """Values of the command's parameters."""
+    rubric: str = Field(default="", max_length=4000)
+    """What a judge looks for; templates may use the case, such as `{{ expected }}`."""
+    min_score: int = Field(default=DEFAULT_MIN_SCORE, ge=1, le=10)
+    """The judge's score, from 0 to 10, from which on the rubric is met."""
+    votes: int | None = Field(default=None, ge=1, le=MAX_VOTES)
+    """How many votes the judge gives, instead of the suite's number."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> "GraderDocument":
@@ -43,14 +51,23 @@ class GraderDocument(Frozen):
                 keys=", ".join(f"`{key}`" for key in GRADERS),
             )
         if self.has("of") and given[0] in ("expression", "command"):
-            raise misfit("grader", "`of` goes with `exact` and `schema`")
+            raise misfit("grader", "`of` goes with `exact`, `schema` and `rubric`")
         if self.has("arguments") and given[0] != "command":
             raise misfit("grader", "`arguments` go with `command`")
+        for key in ("min_score", "votes"):
+            if self.has(key) and given[0] != "rubric":
+                raise misfit("grader", "`{key}` goes with `rubric`", key=key)
         return self
 
     def has(self, key: str) -> bool:
         """Return whether the file gives this key."""
         return {"schema": "schema_"}.get(key, key) in self.model_fields_set
+
+    @property
+    def plain(self) -> Json:
+        """The grader as JSON, for digests; without the keys of rubrics if it has none."""
+        without = None if self.has("rubric") else {"rubric", "min_score", "votes"}
+        return self.model_dump(mode="json", by_alias=True, exclude=without)
 
 
 class EvalCaseDocument(Frozen):
@@ -79,6 +96,19 @@ class VariantDocument(Frozen):
     """A file laid over the team's, like `coterie.yml`: prompts, settings, providers."""
     context: Json = Field(default_factory=dict[str, JsonValue])
     """Merged over the suite's; a case's own context wins."""
+
+
+class JudgeDocument(Frozen):
+    """How the graders with a `rubric` judge: by runs of the team `judge`."""
+
+    model: str | None = None
+    """`provider/model` of the judge. Default: that of the project."""
+    override: str | None = None
+    """A file laid over the team `judge`, like `coterie.yml`: its prompt, providers, budgets."""
+    votes: int = Field(default=1, ge=1, le=MAX_VOTES)
+    """Votes of each judgement; their median is the score."""
+    heuristics: bool = False
+    """No model: the score is the share of the rubric's quoted texts that the value has."""
 
 
 class SuiteDocument(Frozen):
@@ -110,6 +140,8 @@ class SuiteDocument(Frozen):
     """Decisions on what the runs ask people; a request without one ends the trial."""
     variants: tuple[VariantDocument, ...] = ()
     """Default: one, named `default`, which changes nothing."""
+    judge: JudgeDocument = JudgeDocument()
+    """Who judges the rubrics of the graders."""
     graders: tuple[GraderDocument, ...] = ()
     """A trial succeeds if its run completes and it meets all of them, and those of its case."""
     cases: tuple[EvalCaseDocument, ...] = Field(min_length=1)

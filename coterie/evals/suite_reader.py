@@ -7,7 +7,7 @@ from pathlib import Path
 
 from coterie.arguments import model_name, read_text
 from coterie.documents.catalog import Catalog, shown
-from coterie.documents.compilation import compile_target, startable
+from coterie.documents.compilation import CompiledDocument, compile_target, startable
 from coterie.evals.grader_checks import check_graders
 from coterie.evals.suite import EvalSuite, Variant, context_of
 from coterie.evals.suite_document import EvalCaseDocument, SuiteDocument, VariantDocument
@@ -22,6 +22,8 @@ from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import Node, Problems, read
 from dsl.values import NodePath
 
+_JUDGE = "judge"
+"""The team that judges rubrics, shipped or the project's own."""
 DEFAULT_VARIANT = VariantDocument(name="default")
 
 
@@ -56,7 +58,10 @@ class _SuiteReader:
         variants = tuple(self._variants(tree, document, settings, target))
         if self.problems.errors:
             raise InvalidDocument(self.problems.errors)
-        suite = EvalSuite(document, self.shown, settings, workspace, variants)
+        judge = self._judge(tree, document, settings)
+        if self.problems.errors:
+            raise InvalidDocument(self.problems.errors)
+        suite = EvalSuite(document, self.shown, settings, workspace, variants, judge)
         for number, case in enumerate(document.cases):
             self._check_case(tree.find(("cases", number)), ("cases", number), suite, case)
         check_graders(tree, suite, self.problems)
@@ -120,8 +125,8 @@ class _SuiteReader:
         """
         for number, variant in enumerate(document.variants or (DEFAULT_VARIANT,)):
             path: NodePath = ("variants", number)
-            override = self._override(tree, path, variant)
-            if not self._is_model(tree, path, variant) or self.problems.errors:
+            override = self._override(tree, path, variant.override)
+            if not self._is_model(tree, path, variant.model) or self.problems.errors:
                 continue
             compiled = compile_target(
                 settings,
@@ -133,20 +138,42 @@ class _SuiteReader:
             context = merged_context(document.context, variant.context)
             yield Variant(variant.name, compiled, context)
 
-    def _override(self, tree: Node, path: NodePath, variant: VariantDocument) -> Path | None:
-        if variant.override is None:
+    def _judge(
+        self, tree: Node, document: SuiteDocument, settings: Settings
+    ) -> CompiledDocument | None:
+        """Compile the team `judge` if a grader has a rubric.
+
+        Raises:
+            InvalidDocument: The team does not compile.
+        """
+        graders = (*document.graders, *(one for case in document.cases for one in case.graders))
+        judge = document.judge
+        override = self._override(tree, ("judge",), judge.override)
+        is_model = self._is_model(tree, ("judge",), judge.model)
+        if not is_model or self.problems.errors or not any(one.has("rubric") for one in graders):
             return None
-        file = self.file.parent / variant.override
+        return compile_target(
+            settings,
+            _JUDGE,
+            model=judge.model,
+            workspace=str(self.file.parent),
+            override=override,
+        )
+
+    def _override(self, tree: Node, path: NodePath, override: str | None) -> Path | None:
+        if override is None:
+            return None
+        file = self.file.parent / override
         if file.is_file():
             return file.resolve()
         self._not_there(tree.find((*path, "override")), (*path, "override"), "override", "file")
         return None
 
-    def _is_model(self, tree: Node, path: NodePath, variant: VariantDocument) -> bool:
-        if variant.model is None:
+    def _is_model(self, tree: Node, path: NodePath, model: str | None) -> bool:
+        if model is None:
             return True
         try:
-            model_name(variant.model)
+            model_name(model)
         except ArgumentTypeError as error:
             place = (*path, "model")
             self.problems.add("E103", tree.find(place).mark, place, str(error))

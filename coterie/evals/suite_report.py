@@ -7,7 +7,7 @@ from typing import Literal
 from coterie.evals.baselines import Baseline, BaselineCase
 from coterie.evals.success_rates import wilson
 from coterie.evals.suite import case_digest
-from coterie.evals.suite_runner import SuiteRun
+from coterie.evals.suite_runner import SuiteRun, UnjudgedTrial
 from coterie.evals.trial_results import TrialResult
 from coterie.evals.verdicts import Verdict, counted, decide
 from dsl.values import Frozen
@@ -90,11 +90,17 @@ class SuiteReport(Frozen):
     """Trials that did not start, because the budget was used up."""
     variants: tuple[VariantReport, ...]
     failures: tuple[FailedTrial, ...]
+    unjudged: tuple[UnjudgedTrial, ...] = ()
+    """Trials without a result, because a judge gave no verdict."""
+    judge_calls: int = 0
+    """Model calls of the judges of all trials."""
+    judge_cost: float | None = None
+    """US dollars of the judges, in addition to the cost of the trials."""
 
     @property
     def is_bad(self) -> bool:
-        """Whether a variant got worse or misses the wanted rate, or trials were left out."""
-        return bool(self.left_out) or any(
+        """Whether a variant got worse or misses the wanted rate, or trials have no result."""
+        return bool(self.left_out or self.unjudged) or any(
             one.target == "missed" or (one.change is not None and one.change.verdict == "worse")
             for one in self.variants
         )
@@ -111,6 +117,8 @@ class SuiteReport(Frozen):
 def report_of(run: SuiteRun, baseline: Baseline | None = None) -> SuiteReport:
     """Return the report of a suite's results."""
     document = run.suite.document
+    grades = [grade for result in run.results for grade in result.grades]
+    costs = [grade.cost for grade in grades if grade.cost is not None]
     return SuiteReport(
         suite=document.name,
         team=document.team,
@@ -120,6 +128,9 @@ def report_of(run: SuiteRun, baseline: Baseline | None = None) -> SuiteReport:
         left_out=run.left_out,
         variants=tuple(_variants(run, baseline)),
         failures=tuple(_failed(result) for result in run.results if not result.passed),
+        unjudged=run.unjudged,
+        judge_calls=sum(grade.model_calls for grade in grades),
+        judge_cost=sum(costs) if costs else None,
     )
 
 

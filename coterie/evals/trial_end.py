@@ -34,6 +34,10 @@ FACTS = (
 """The names of templates in graders."""
 
 
+AUTHORED = ("expected", "case", "variant", "repeat")
+"""Those of them that the suite's author wrote; a rubric uses no others."""
+
+
 class TrialEnd(Frozen):
     """The end of a run, as far as graders and reports need it."""
 

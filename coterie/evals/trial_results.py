@@ -1,6 +1,5 @@
 """What a trial gave, and where it is kept: a repeated command neither runs nor grades it again."""
 
-from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from pydantic_core import to_json
 from activities.workspace.project_files import write_private
 from coterie.evals.graders import Grade
 from coterie.evals.suite import Trial
-from coterie.evals.suite_document import GraderDocument
 from coterie.evals.trial_end import TrialEnd
 from dsl.values import Frozen
 
@@ -36,6 +34,21 @@ class TrialResult(Frozen):
         return self.end.completed and all(grade.passed for grade in self.grades)
 
     @property
+    def cost(self) -> float | None:
+        """US dollars of its run and of its judges; None when no call has a price."""
+        known = [cost for cost in (self.end.cost, *self._judge_costs) if cost is not None]
+        return sum(known) if known else None
+
+    @property
+    def judge_cost(self) -> float:
+        """US dollars of its judges."""
+        return sum(cost or 0.0 for cost in self._judge_costs)
+
+    @property
+    def _judge_costs(self) -> tuple[float | None, ...]:
+        return tuple(grade.cost for grade in self.grades)
+
+    @property
     def because(self) -> str:
         """Why it failed; empty if it passed."""
         if not self.end.completed:
@@ -44,9 +57,9 @@ class TrialResult(Frozen):
         return "; ".join(f"{grade.grader}: {grade.because}" for grade in failed)
 
 
-def graders_digest(graders: Sequence[GraderDocument], trial: Trial) -> str:
+def graders_digest(trial: Trial) -> str:
     """Return a digest of what grades a trial."""
-    plain = [one.model_dump(mode="json", by_alias=True) for one in graders]
+    plain = trial.suite.grading(trial.case)
     return sha256(to_json((plain, trial.case.expected))).hexdigest()[:10]
 
 

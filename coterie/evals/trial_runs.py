@@ -6,12 +6,13 @@ A repeated call finds the run that an earlier one started, and continues it.
 import asyncio
 import shutil
 import time
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from temporalio.client import WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
+from temporalio.worker import Worker
 
 from activities.skills.knowledge.knowledge_index import update_index
 from activities.skills.knowledge.stores import INDEX_FILE, opened
@@ -19,6 +20,7 @@ from activities.workspace.globs import Globs
 from activities.workspace.skill_base import SkillFailure, SkillRefusal
 from coterie.display.decider import Decider
 from coterie.display.follower import Watch
+from coterie.documents.compilation import CompiledDocument
 from coterie.documents.worker_trust import key_names
 from coterie.evals.suite import Trial
 from coterie.evals.trial_end import Stop, TrialEnd, trial_end
@@ -58,16 +60,14 @@ async def run_trial(
         CommandError: The workspace cannot be made, or the server does not answer.
     """
     await asyncio.to_thread(_furnished, trial, folder, settings)
-    record = _record(trial, folder)
-    async with working(
-        connection.client,
-        settings,
-        record.trusted,
-        task_queue=record.task_queue,
-        grace=_GRACE,
-        sticky=_STICKY,
-    ):
-        run = await _begun(settings, connection, record, trial)
+    document = trial.variant.document
+    record = record_of(trial.run_id, document, folder / "workspace")
+    given = TeamInput(
+        plan=document.compiled.plan, context=trial.context, marked=record.trusted.marks_runs
+    )
+    summary = f"{trial.case.name} #{trial.repeat}"
+    async with attending(settings, connection, record):
+        run = await begun(settings, connection, record, given, summary)
         return await _Attendance(connection, run, trial).end()
 
 
@@ -108,11 +108,11 @@ def _index(trial: Trial, draft: Path, settings: Settings) -> None:
         raise CommandError(str(error)) from None
 
 
-def _record(trial: Trial, folder: Path) -> RunRecord:
-    document = trial.variant.document
-    trusted = document.trusted.model_copy(update={"workspace": str(folder / "workspace")})
+def record_of(run_id: str, document: CompiledDocument, workspace: Path) -> RunRecord:
+    """Return the record of a run: what its own worker may touch."""
+    trusted = document.trusted.model_copy(update={"workspace": str(workspace)})
     return RunRecord(
-        id=trial.run_id,
+        id=run_id,
         task_queue=queue_of(trusted),
         trusted=trusted,
         keys=key_names(document.compiled.plan, document.trusted),
@@ -120,10 +120,28 @@ def _record(trial: Trial, folder: Path) -> RunRecord:
     )
 
 
-async def _begun(
-    settings: Settings, connection: Connection, record: RunRecord, trial: Trial
+def attending(
+    settings: Settings, connection: Connection, record: RunRecord
+) -> AbstractAsyncContextManager[Worker]:
+    """Serve the queue of one run within the block."""
+    return working(
+        connection.client,
+        settings,
+        record.trusted,
+        task_queue=record.task_queue,
+        grace=_GRACE,
+        sticky=_STICKY,
+    )
+
+
+async def begun(
+    settings: Settings, connection: Connection, record: RunRecord, given: TeamInput, summary: str
 ) -> Run:
-    """Start the run of a trial, or find it."""
+    """Start a run, or find the one that an earlier command started.
+
+    Raises:
+        CommandError: The input exceeds the limits of the server, or it does not answer.
+    """
     run = Run(connection.client, record.id)
     try:
         await run.handle.describe()
@@ -132,15 +150,9 @@ async def _begun(
             raise call_error(record.id, error) from None
     else:
         return run
-    plan = trial.variant.document.compiled.plan
-    given = TeamInput(plan=plan, context=trial.context, marked=record.trusted.marks_runs)
     with kept(settings, record):
         return await start_run(
-            connection.client,
-            record.id,
-            given,
-            task_queue=record.task_queue,
-            summary=f"{trial.case.name} #{trial.repeat}",
+            connection.client, record.id, given, task_queue=record.task_queue, summary=summary
         )
 
 

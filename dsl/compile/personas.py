@@ -4,6 +4,7 @@ The result is a snapshot that needs nothing else of the document.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from dsl.checks.agents.agent_checks import check_agent_keys, check_legacy
 from dsl.checks.agents.compaction_checks import check_compaction
@@ -371,4 +372,8 @@ class AgentResolver:
             lambda key: (*place, "prompts", key),
         )
         if persona.execution_plan is not None:
-            check_steps(self._plan_scope(persona.execution_plan, (*place, "execution_plan")))
+            scope = self._plan_scope(persona.execution_plan, (*place, "execution_plan"))
+            # The personas of a catalog serve many projects, and each has commands of its own.
+            unknown_here = {"commands": None, "channels": None}
+            known = self.capabilities.model_copy(update=unknown_here)
+            check_steps(replace(scope, capabilities=known))

@@ -71,7 +71,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     if args.html is not None:
         write_output(settings.cwd, args.html, report_html(report))
     if args.save_baseline is not None:
-        if found.left_out:
+        if found.left_out or found.unjudged:
             raise CommandError("the suite is not complete, so no baseline was written")
         write_output(settings.cwd, args.save_baseline, baseline_text(baseline_of(found)))
     return _exit_code(report, strict=args.strict)
@@ -114,8 +114,8 @@ def _chosen(suite: EvalSuite, args: Namespace) -> EvalSuite:
 
 def _refuse_without_keys(suite: EvalSuite, settings: Settings) -> None:
     missing: dict[str, None] = {}
-    for variant in suite.variants:
-        document = variant.document
+    judges = () if suite.judge is None else (suite.judge,)
+    for document in (*(variant.document for variant in suite.variants), *judges):
         keys = key_names(document.compiled.plan, document.trusted)
         missing.update(dict.fromkeys(missing_keys(keys, settings)))
     _refuse(list(missing))

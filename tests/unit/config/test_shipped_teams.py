@@ -19,6 +19,7 @@ PERSONAS = sorted(
     if "prompts" in (keys := read(file.read_text(), file.name).entries())
     or "execution_plan" in keys
 )
+RUNS_TESTS = {"development", "implementation_review", "test_automation"}
 MODELS = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-sol", "scripted": "demo"}
 
 
@@ -32,6 +33,7 @@ def test_the_shipped_teams_are_there() -> None:
         "coordinator",
         "development",
         "implementation_review",
+        "judge",
         "requirements",
         "research",
         "test_automation",
@@ -46,6 +48,14 @@ def test_a_team_compiles_against_the_real_skills_without_a_warning(name: str) ->
 
 @pytest.mark.parametrize("name", TEAMS)
 def test_a_team_compiles_in_a_project_that_says_nothing(name: str, tmp_path: Path) -> None:
+    assert compiled(name, tmp_path).compiled.warnings == ()
+
+
+@pytest.mark.parametrize("name", sorted({*TEAMS} - RUNS_TESTS))
+def test_a_team_that_runs_no_command_compiles_beside_commands_of_other_names(
+    name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "coterie.yml").write_text("worker: {commands: {lint: {run: [ruff, check]}}}\n")
     assert compiled(name, tmp_path).compiled.warnings == ()
 
 

@@ -66,6 +66,7 @@ def test_a_scripted_model_thinks_long_enough_to_be_watched_and_no_longer(name: s
         ("agent_loop", "agent/plan#1.0"),
         ("coordinator", "coordinate/perceive#1.0"),
         ("development", "solution/design#1.0"),
+        ("judge", "judge/vote#1.0"),
         ("requirements", "analysis/analyse#1.0"),
         ("implementation_review", "evidence/assess#1.0"),
         ("test_automation", "test_design/design_tests#1.0"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coterie.evals.suite import trials_of
+from coterie.evals.suite import case_digest, trials_of
 from coterie.evals.suite_document import SuiteDocument
 from coterie.evals.suite_reader import read_suite
 from coterie.evals.trial_end import FACTS
@@ -41,6 +41,24 @@ def test_read_suite_accepts_each_suite_of_the_shipped_systems(name: str) -> None
             5,
             "is no template",
         ),
+        ('exact: "{{ expected }}"', "rubric: It adds up., arguments: {}", "E103", 5, "mapping"),
+        (
+            'exact: "{{ expected }}"',
+            'rubric: "It says {{ output }}."',
+            "E207",
+            5,
+            "a rubric has no",
+        ),
+        ('exact: "{{ expected }}"', "rubric: No", "E105", 5, "at least 3 characters"),
+        (
+            'repeats: 3\ngraders: [{ of: "{{ output.total }}", exact: "{{ expected }}"',
+            "judge: { heuristics: true }\ngraders: [{ rubric: It adds up.",
+            "E105",
+            5,
+            "has none",
+        ),
+        ("repeats: 3", "judge: { override: no.yml }", "E001", 4, "not a file"),
+        ("repeats: 3", "judge: { model: claude }", "E103", 4, "provider/model"),
         ("repeats: 3", "workspace: nowhere", "E001", 4, "not a folder"),
         ("repeats: 3", "variants: [{ name: a, override: no.yml }]", "E001", 4, "not a file"),
         ("repeats: 3", "variants: [{ name: a, model: claude }]", "E103", 4, "provider/model"),
@@ -94,6 +112,31 @@ def test_run_ids_stay_for_more_repeats_and_other_graders(tmp_path: Path) -> None
 def test_run_ids_change_with_what_a_run_does(tmp_path: Path, old: str, new: str) -> None:
     before = next(trials_of(suite_in(tmp_path))).run_id
     assert next(trials_of(suite_in(tmp_path, SUITE.replace(old, new, 1)))).run_id != before
+
+
+RUBRIC = SUITE.replace('exact: "{{ expected }}"', "rubric: The sum is right.")
+
+
+def test_only_a_suite_with_a_rubric_compiles_the_judge(tmp_path: Path) -> None:
+    assert suite_in(tmp_path).judge is None
+    judge = suite_in(tmp_path, RUBRIC).judge
+    assert judge is not None
+    assert judge.compiled.plan.name == "judge"
+
+
+def test_another_judge_makes_results_of_a_rubric_not_comparable(tmp_path: Path) -> None:
+    def digests(text: str) -> list[str]:
+        suite = suite_in(tmp_path, text)
+        return [case_digest(suite, case) for case in suite.document.cases]
+
+    (tmp_path / "over.yml").write_text(
+        "llm_config: { personas: { judge: { prompts: { system: Be strict. } } } }\n"
+    )
+    plain = digests(RUBRIC)
+    for change in ("votes: 3", "override: over.yml", "model: openai/gpt-6.1-sol"):
+        changed = f"judge: {{ {change} }}"
+        assert set(plain).isdisjoint(digests(RUBRIC.replace("repeats: 3", changed)))
+        assert digests(SUITE) == digests(SUITE.replace("repeats: 3", changed))
 
 
 def test_run_ids_change_with_the_label(tmp_path: Path) -> None:

@@ -1,13 +1,16 @@
 """The report of a suite: rates, comparison with a baseline, text and HTML."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from coterie.evals.baselines import Baseline, baseline_of, baseline_text, read_baseline
+from coterie.evals.graders import Grade
 from coterie.evals.report_html import report_html
 from coterie.evals.report_text import report_text
 from coterie.evals.suite_report import report_of
+from coterie.evals.suite_runner import UnjudgedTrial
 from coterie.failures import CommandError
 from tests.unit.coterie.evals.suites import SUITE, results_of, suite_in
 
@@ -98,3 +101,17 @@ def test_html_is_one_file_and_escapes_what_models_wrote(tmp_path: Path) -> None:
     assert "<script" not in page
     assert "src=" not in page
     assert "default-src 'none'" in page
+
+
+def test_report_adds_up_judges_and_names_trials_without_a_verdict(tmp_path: Path) -> None:
+    found = results_of(suite_in(tmp_path), {})
+    grade = Grade(grader="kind", passed=True, score=9, model_calls=3, cost=0.5)
+    judged = tuple(one.model_copy(update={"grades": (grade,)}) for one in found.results)
+    lost = UnjudgedTrial(run="eval-1", because="the judge of 'kind' failed", cost=0.1)
+    report = report_of(replace(found, results=judged, unjudged=(lost,)))
+    assert (report.judge_calls, report.judge_cost, report.is_bad) == (18, 3.0, True)
+    assert report.variants[0].total.cost == pytest.approx(1.5)
+    assert judged[0].cost == pytest.approx(0.75)
+    for text in (report_text(report), report_html(report)):
+        assert "judges of the rubrics: 18 model calls, $3.0000" in text
+        assert "no result for eval-1" in text

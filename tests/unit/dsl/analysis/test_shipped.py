@@ -34,6 +34,7 @@ INPUTS = {
     },
     "development": {"requirement": True, "project": False},
     "implementation_review": {"requirement": True, "project": False},
+    "judge": {"rubric": True, "work": True, "task": False, "votes": False, "heuristics": False},
     "requirements": {"request": True, "project": False},
     "research": {"question": True, "result": False},
     "test_automation": {"behaviour": True, "project": False},

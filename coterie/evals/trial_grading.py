@@ -1,0 +1,99 @@
+"""Grade the end of a trial: by facts, by commands in its workspace, by a judge."""
+
+from pathlib import Path
+
+from temporalio.exceptions import ApplicationError
+
+from activities.contracts import SkillRequest
+from activities.skills.command_runner import CommandResult
+from activities.skills.skill_activity import SkillActivities
+from coterie.evals.graders import Grade, Verified, name_of, verify
+from coterie.evals.judgements import Judge
+from coterie.evals.suite import Trial
+from coterie.evals.suite_document import GraderDocument
+from coterie.evals.trial_end import AUTHORED, TrialEnd, facts_of
+from coterie.evals.trial_results import TrialResult, graders_digest
+from coterie.settings import Settings
+from coterie.worker.command_sandbox import command_sandbox
+from coterie.worker.surroundings import workspace_of
+from dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from dsl.templates.template_filling import fill
+from dsl.values import Json
+
+_MAX_SHOWN = 300
+
+
+class TrialGrading:
+    """Grades trials of one suite."""
+
+    def __init__(self, settings: Settings, judge: Judge | None) -> None:
+        """Prepare to grade; `judge` is None if no grader has a rubric."""
+        self._settings = settings
+        self._judge = judge
+
+    async def result(self, trial: Trial, folder: Path, end: TrialEnd) -> TrialResult:
+        """Return the graded result; a trial that did not complete has no grades.
+
+        Raises:
+            Unjudged: A judge gave no verdict.
+        """
+        graders = trial.suite.graders(trial.case) if end.completed else ()
+        facts = facts_of(trial, end)
+        grades = [
+            await self._grade(trial, folder, grader, name_of(grader, number), facts)
+            for number, grader in enumerate(graders, start=1)
+        ]
+        return TrialResult(
+            run=trial.run_id,
+            variant=trial.variant.name,
+            case=trial.case.name,
+            repeat=trial.repeat,
+            end=end,
+            grades=tuple(grades),
+            graded_by=graders_digest(trial),
+        )
+
+    async def _grade(
+        self, trial: Trial, folder: Path, grader: GraderDocument, name: str, facts: Json
+    ) -> Grade:
+        if grader.has("rubric"):
+            return await self._judged(trial, folder, grader, name, facts)
+        if grader.has("command"):
+            verified = await self._commanded(trial, folder, grader)
+        else:
+            verified = verify(grader, facts)
+        return Grade(grader=name, passed=verified.passed, because=verified.because)
+
+    async def _judged(
+        self, trial: Trial, folder: Path, grader: GraderDocument, name: str, facts: Json
+    ) -> Grade:
+        """Have the judge look; the rubric sees only what the suite's author wrote."""
+        assert self._judge is not None  # a suite with a rubric has one
+        try:
+            rubric = fill(grader.rubric, {key: facts[key] for key in AUTHORED})
+            material: Json = {"rubric": str(rubric), "work": fill(grader.of, facts)}
+        except (TemplateFailed, EvaluationLimitExceeded) as error:
+            return Grade(grader=name, passed=False, because=str(error))
+        return await self._judge.grade(name, grader, trial, folder, material)
+
+    async def _commanded(self, trial: Trial, folder: Path, grader: GraderDocument) -> Verified:
+        """Run a command of the worker in the trial's workspace, in the sandbox of commands."""
+        place = {"workspace": str(folder / "workspace")}
+        trusted = trial.variant.document.trusted.model_copy(update=place)
+        sandbox, _ = command_sandbox(trusted, self._settings)
+        skills = SkillActivities(workspace_of(trusted, self._settings, sandbox))
+        request = SkillRequest(
+            skill="CommandRunner.run",
+            input={"command": grader.command, "arguments": grader.arguments},
+            key=f"{trial.run_id}/grade/{grader.command}",
+        )
+        try:
+            answer = await skills.call_skill(request)
+        except ApplicationError as error:
+            return Verified(False, error.message)
+        result = CommandResult.model_validate(answer.data)
+        if result.passed:
+            return Verified(True)
+        last = result.output.strip()[-_MAX_SHOWN:]
+        ended = "timed out" if result.timed_out else f"exit code {result.exit_code}"
+        return Verified(False, f"{grader.command} failed ({ended}): {last}")

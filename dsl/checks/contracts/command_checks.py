@@ -30,14 +30,14 @@ def check_command(
         path: where the input is written.
     """
     commands = capabilities.commands
-    if skill not in (RUN, RUN_ONCE) or commands is None or not isinstance(given, dict):
+    if skill not in (RUN, RUN_ONCE) or not isinstance(given, dict):
         return
     name = given.get("command")
     if not isinstance(name, str) or is_template(name):
         return
     place = (*path, "command")
     mark = tree.find(place).mark
-    if name not in commands:
+    if commands is not None and name not in commands:
         unknown(problems, mark, place, "E209", "command", name, commands)
     elif skill == RUN and name in capabilities.once_commands:
         problems.note("E211", mark, place, once_command_retried(name, RUN, RUN_ONCE))

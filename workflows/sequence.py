@@ -1,7 +1,6 @@
 """Sequence: runs a list of steps with their conditions, attempts, outcomes and variables."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from dsl.errors import TemplateFailed
 from dsl.evaluate.condition_evaluation import holds, inspect
@@ -13,7 +12,7 @@ from workflows.control.cancellation import begin_to_stop
 from workflows.core.causes.step_causes import Failed, StepStated, WhenAsked
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Interpreter, Location, Redirected, Skipped
-from workflows.core.scope import Scope, on_abort
+from workflows.core.scope import Scope, is_abort
 from workflows.core.step_progress import SequenceProgress, StartedStep
 from workflows.core.trail import note_step, note_step_end
 from workflows.skipped_steps import begin_round, skip_unrun_within
@@ -105,17 +104,16 @@ async def _run_step(
     started = progress.started
     state.doing[key] = scope.time() if started is None else started.at
     try:
-        async with on_abort(partial(_note_cancelled, scope, place), failures=False):
-            if started is None:
-                await scope.checkpoint()
-                if state.skips and key in state.skips:
-                    raise Skipped(state.skips.pop(key).value)
-                cause, refused = _condition(step, place, scope)
-                if refused is not None:
-                    note_step(scope, place, refused.status, cause)
-                    return refused
-                started = progress.started = StartedStep(scope.time(), cause, state.tokens)
-            outcome = await run_attempts(step, started, place, scope, interpreter)
+        if started is None:
+            await scope.checkpoint()
+            if state.skips and key in state.skips:
+                raise Skipped(state.skips.pop(key).value)
+            cause, refused = _condition(step, place, scope)
+            if refused is not None:
+                note_step(scope, place, refused.status, cause)
+                return refused
+            started = progress.started = StartedStep(scope.time(), cause, state.tokens)
+        outcome = await run_attempts(step, started, place, scope, interpreter)
         if state.skips and key in state.skips:  # it ended before the request reached it
             raise Skipped(state.skips.pop(key).value)
     except Skipped as skipped:
@@ -125,6 +123,10 @@ async def _run_step(
         note_step_end(scope, place, "skipped", _SKIPPED, at, event=event)
         outcome = Outcome("skipped", skipped.value)
         return outcome if started is None else outcome.timed(scope.time() - started.at)
+    except BaseException as error:
+        if is_abort(error, failures=False):
+            _note_cancelled(scope, place)
+        raise
     finally:
         state.doing.pop(key, None)
     error = outcome.error

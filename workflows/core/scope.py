@@ -64,12 +64,17 @@ class on_abort:  # lower case, since it reads `async with on_abort(close):`
         traceback: object,
     ) -> None:
         """Clean up if the block is aborted; the exception propagates."""
-        if error is None or isinstance(error, Interrupted | GeneratorExit):
-            return
-        if self._failures or not isinstance(error, Exception):
+        if error is not None and is_abort(error, failures=self._failures):
             work = self._cleanup()
             if work is not None:
                 await work
+
+
+def is_abort(error: BaseException, *, failures: bool) -> bool:
+    """Return whether an exception ends its block for good; a failure only if failures count."""
+    if isinstance(error, Interrupted | GeneratorExit):
+        return False
+    return failures or not isinstance(error, Exception)
 
 
 class NeverCalled(BaseException):

@@ -55,7 +55,8 @@ def call_from_terminal(
     """
     tool = called.tool
     _check(tool, arguments)
-    note(f"{tool.name} ({called.skill}): {_EFFECTS[tool.effect]}")
+    made_of = "" if tool.name == called.skill else f" ({called.skill})"
+    note(f"{tool.name}{made_of}: {_EFFECTS[tool.effect]}")
     if tool.effect == "once" and not yes:
         _confirm(tool.name)
     sandbox, warning = command_sandbox(trusted, settings)

@@ -33,6 +33,7 @@ from dsl.model.tools.tool_contract import Tool
 from dsl.model.tools.tool_section import ToolSection
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
+from dsl.tool_loop.tool_descriptions import with_sources
 from dsl.values import Json, NodePath
 from dsl.wording.tool_wording import description_missing, fixed_unknown, tool_not_run
 
@@ -192,7 +193,7 @@ class ToolCompiler:
             Tool(
                 agent=section.agent,
                 team=section.team,
-                description=description,
+                description=with_sources(description, [one.source for one in section.reads]),
                 fixed=section.fixed,
                 requires_approval=approval,
                 timeout=section.timeout,

@@ -60,6 +60,10 @@ def test_reads_name_the_agents_whose_work_a_call_sees() -> None:
     tools = "first: { agent: helper }\nthen: { agent: helper, reads: [{ from: first }] }"
     plan = plan_of(document("tools: [first, then]", tools))
     assert plan.tools["then"].reads == (MemoryRead.model_validate({"from": "first"}),)
+    assert plan.tools["then"].description == (
+        "Helps.\nIt sees the work of first; call first before it."
+    )
+    assert plan.tools["first"].description == "Helps."
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Checks of budgets: is each measurable, does its team exist; and the budgets of the plan."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from dsl.checks.document_steps import every_step
 from dsl.model.budgets import Budget, Budgets, BudgetTerms, Scope, compiled, written
@@ -29,20 +30,18 @@ _PERSONAS: NodePath = ("llm_config", "personas")
 _OF_TASKS = "@"
 
 
+@dataclass(frozen=True, slots=True)
 class BudgetCompiler:
     """The budgets of one document."""
 
-    def __init__(
-        self, document: SystemDocument, orchestration: Orchestration, tree: Node, problems: Problems
-    ) -> None:
-        self._document = document
-        self._orchestration = orchestration
-        self._tree = tree
-        self._problems = problems
+    document: SystemDocument
+    orchestration: Orchestration
+    tree: Node
+    problems: Problems
 
     def check(self) -> None:
         """Note unknown teams and contradictory keys; also in personas that no task uses."""
-        for budgets, path in sections(self._document, self._orchestration):
+        for budgets, path in sections(self.document, self.orchestration):
             for kind, terms in written(budgets):
                 self._terms(terms, (*path, kind))
 
@@ -63,7 +62,7 @@ class BudgetCompiler:
         """
         found: list[Budget] = []
         used = {key.partition(_OF_TASKS)[0] for key in personas}
-        for scope, name, budgets, path in _owned(self._document, self._orchestration):
+        for scope, name, budgets, path in _owned(self.document, self.orchestration):
             if scope == "persona" and name not in used:
                 continue
             found += self._seen(compiled(budgets, scope, name), path, teams, personas, price_of)
@@ -72,37 +71,37 @@ class BudgetCompiler:
         return tuple(found)
 
     def _terms(self, terms: BudgetTerms, path: NodePath) -> None:
-        mark = self._tree.find(path).at
+        mark = self.tree.find(path).at
         if terms.on_exceeded == "ask":
             place = (*path, "on_exceeded")
-            self._problems.note(
-                "W502", self._tree.find(place).at, place, no_deadline_of_budget(str(path[-1]))
+            self.problems.note(
+                "W502", self.tree.find(place).at, place, no_deadline_of_budget(str(path[-1]))
             )
         if terms.on_exceeded == "route":
             if terms.next_team is None:
-                self._problems.note("E102", mark, (*path, "next_team"), budget_route_missing())
-            elif terms.next_team not in self._orchestration.teams:
+                self.problems.note("E102", mark, (*path, "next_team"), budget_route_missing())
+            elif terms.next_team not in self.orchestration.teams:
                 place = (*path, "next_team")
                 unknown(
-                    self._problems,
-                    self._tree.find(place).mark,
+                    self.problems,
+                    self.tree.find(place).mark,
                     place,
                     "E201",
                     "team",
                     terms.next_team,
-                    self._orchestration.teams,
+                    self.orchestration.teams,
                 )
             elif path[:4] == ("orchestration", "teams", terms.next_team, "budgets"):
-                self._problems.note(
+                self.problems.note(
                     "E107",
-                    self._tree.find((*path, "next_team")).mark,
+                    self.tree.find((*path, "next_team")).mark,
                     path,
                     budget_route_to_itself(),
                 )
         elif terms.next_team is not None:
-            self._problems.note(
+            self.problems.note(
                 "E107",
-                self._tree.find((*path, "next_team")).at,
+                self.tree.find((*path, "next_team")).at,
                 (*path, "next_team"),
                 budget_route_unused(),
             )
@@ -122,16 +121,16 @@ class BudgetCompiler:
             place = (*path, budget.kind)
             legacy = _legacy(budget, teams)
             if legacy is not None:
-                self._problems.note(
+                self.problems.note(
                     "W511",
-                    self._tree.find(place).at,
+                    self.tree.find(place).at,
                     place,
                     budget_blind_to_legacy(budget.description, legacy),
                 )
             for provider, model in _unpriced(budget, personas, price_of):
-                self._problems.note(
+                self.problems.note(
                     "W511",
-                    self._tree.find(place).at,
+                    self.tree.find(place).at,
                     place,
                     budget_without_price(budget.description, provider, model),
                 )

@@ -1,19 +1,21 @@
 """Checks of a whole document that need no plan: secrets, templates, keys, terms, sessions."""
 
+import re
+
 from dsl.checks.agents.agent_classes import check_agent_classes
 from dsl.checks.approval_checks import check_approvals
 from dsl.checks.document_steps import every_step
-from dsl.checks.keys_without_effect import check_without_effect
+from dsl.checks.keys_without_effect import check_unread_keys, check_without_effect
 from dsl.checks.session_checks import check_sessions
 from dsl.checks.tools.stateful_tools import check_stateful_tools
-from dsl.checks.tools.tool_names import check_tool_names
-from dsl.checks.tools.unused_tools import check_unused_tools
+from dsl.checks.tools.tool_names import check_tool_names, check_unused_tools
 from dsl.checks.unexpanded_templates import refuse_texts
-from dsl.checks.unread_keys import check_unread_keys
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument
+from dsl.redaction import KEY_SHAPES
 from dsl.source.nodes import Node, Problems
-from dsl.source.secrets import refuse_secrets
+from dsl.values import NodePath
+from dsl.wording.document_wording import plain_secret
 
 
 def check_document(
@@ -35,3 +37,27 @@ def check_document(
     check_unused_tools(document, tree, problems)
     check_stateful_tools(document, steps, tree, problems)
     check_sessions(orchestration, steps, tree, problems)
+
+
+_SECRETS = re.compile(KEY_SHAPES)
+
+
+def refuse_secrets(tree: Node, problems: Problems) -> None:
+    """Note every text that looks like a key; the message does not repeat it."""
+    for node, path in _texts_like_keys(tree, ()):
+        problems.note("E602", node.mark, path, plain_secret())
+
+
+def _texts_like_keys(node: Node, path: NodePath) -> list[tuple[Node, NodePath]]:
+    match node.value:
+        case str() as text:
+            return [(node, path)] if _SECRETS.search(text) else []
+        case dict() as entries:
+            below = ((key, inner) for key, inner in entries.items())
+        case list() as items:
+            below = enumerate(items)
+        case _:
+            return []
+    return [
+        found for segment, inner in below for found in _texts_like_keys(inner, (*path, segment))
+    ]

@@ -1,11 +1,22 @@
 """Keys without effect where they are written, like prompts of an agent that asks no model."""
 
+from typing import get_args
+
 from dsl.checks.document_steps import PlacedSteps
 from dsl.model.document import SystemDocument
-from dsl.model.steps import ORCHESTRATING, AgentStep, PersonaDocument
+from dsl.model.sections.provider_document import BuiltInKind, provider_kind
+from dsl.model.steps import ORCHESTRATING, AgentStep, ParallelStep, PersonaDocument, TeamStep
+from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
-from dsl.wording.agent_wording import without_effect
+from dsl.wording.agent_wording import (
+    key_of_another_kind,
+    options_unread,
+    unread_section,
+    without_effect,
+)
+from dsl.wording.step_wording import unread_output
+from dsl.wording.strategy_wording import losers_without_effect
 from dsl.wording.tool_wording import without_tools
 
 _PERSONAS: NodePath = ("llm_config", "personas")
@@ -84,3 +95,78 @@ def _asked_personas(steps: PlacedSteps) -> set[str]:
         if isinstance(step, AgentStep) and step.agent_type != ORCHESTRATING
         for key in step.persona_names
     }
+
+
+_READERS = {
+    "answers": "scripted",
+    "log": "scripted",
+    "mock": "scripted",
+    "api": "openai",
+    "cloud": "anthropic",
+}
+"""`{key: the only kind of provider that reads it}`; kinds of packages read `options`."""
+
+
+def check_unread_keys(
+    document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems
+) -> None:
+    """Warn of each key that changes nothing."""
+    _providers(document, tree, problems)
+    _sections(document, steps, tree, problems)
+    _outputs(document, steps, tree, problems)
+    for step, path in steps:
+        if isinstance(step, ParallelStep):
+            _losers(step, path, tree, problems)
+
+
+def _providers(document: SystemDocument, tree: Node, problems: Problems) -> None:
+    for name, section in document.llm_config.providers.items():
+        kind = provider_kind(name, section)
+        for key, reader in _READERS.items():
+            if kind != reader and getattr(section, key) is not None:
+                place = ("llm_config", "providers", name, key)
+                _warn(place, tree, problems, key_of_another_kind(key, name, kind, reader))
+        if section.options and kind in get_args(BuiltInKind):
+            place = ("llm_config", "providers", name, "options")
+            _warn(place, tree, problems, options_unread(name, kind))
+
+
+def _sections(document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems) -> None:
+    """Warn of sections that no team uses; a file without teams may serve any team."""
+    agents = [step for step, _ in steps if isinstance(step, AgentStep)]
+    classes = {step.name for step in agents if step.agent_class is not None}
+    personas = {key for step in agents for key in step.persona_names}
+    teams = tree.find(("orchestration", "teams")).entries().values()
+    files = {team.mark.file for team in teams}
+    for name, section in document.llm_config.agents.items():
+        named = section.get("persona_key") if isinstance(section, dict) else None
+        place: NodePath = ("llm_config", "agents", name)
+        if name in classes or named in personas or tree.find(place).at.file not in files:
+            continue
+        if not problems.has("E202", (*place, "persona_key")):
+            _warn(place, tree, problems, unread_section(name))
+
+
+def _outputs(document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems) -> None:
+    """Warn of outputs of teams that no step and no tool runs; included ones serve any document."""
+    orchestration = document.orchestration
+    if orchestration is None:
+        return
+    called = {step.team for step, _ in steps if isinstance(step, TeamStep)}
+    called |= {tool.team for tool in document.tools.values() if tool.team is not None}
+    file = tree.find(("orchestration", "entry_team")).mark.file
+    for name, team in orchestration.teams.items():
+        place: NodePath = ("orchestration", "teams", name, "output")
+        if team.output is None or name in called or tree.find(place).at.file != file:
+            continue
+        _warn(place, tree, problems, unread_output(name))
+
+
+def _losers(step: ParallelStep, path: NodePath, tree: Node, problems: Problems) -> None:
+    is_written = "losers" in tree.find(path).entries()
+    if is_written and step.join in ("all", len(step.branches)):
+        _warn((*path, "losers"), tree, problems, losers_without_effect(step.name))
+
+
+def _warn(place: NodePath, tree: Node, problems: Problems, details: Details) -> None:
+    problems.note("W517", tree.find(place).at, place, details)

@@ -1,9 +1,19 @@
 """Checks that a team has what its type needs, and no section of another type."""
 
-from dsl.model.document import TeamDocument
+from dsl.checks.document_steps import every_step
+from dsl.model.document import SystemDocument, TeamDocument
+from dsl.model.steps import TeamStep
 from dsl.source.nodes import Node, Problems
+from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
-from dsl.wording.routing_wording import section_of_other_type, team_without_tasks
+from dsl.wording.routing_wording import (
+    bound_of_called_team,
+    bound_of_concentrator,
+    bound_of_itself,
+    bounds_in_circle,
+    section_of_other_type,
+    team_without_tasks,
+)
 
 
 def check_team_type(
@@ -30,3 +40,49 @@ def check_team_type(
                 (*path, key),
                 section_of_other_type(key, type_name, team_id, team.type),
             )
+
+
+def check_max_visits(
+    team_id: str, document: SystemDocument, tree: Node, problems: Problems
+) -> None:
+    """Note what is wrong with the `max_visits` of a team."""
+    teams = {} if document.orchestration is None else document.orchestration.teams
+    team = teams[team_id]
+    bound = team.max_visits
+    if bound is None:
+        return
+    path: NodePath = ("orchestration", "teams", team_id, "max_visits")
+    known = tree.find(path[:2]).entries()
+    for key, name in (("per", bound.per), ("then", bound.then)):
+        place = (*path, key)
+        mark = tree.find(place).mark
+        if name not in known:
+            unknown(problems, mark, place, "E201", "team", name, known)
+        elif name == team_id:
+            problems.note("E107", mark, place, bound_of_itself(key, team_id))
+    if team.type == "concentrator":
+        problems.note("E107", tree.find(path).at, path, bound_of_concentrator(team_id))
+    for step, _ in every_step(document):
+        if isinstance(step, TeamStep) and step.team == team_id:
+            details = bound_of_called_team(team_id, step.name)
+            problems.note("E107", tree.find(path).at, path, details)
+            break
+    circle = _circle(team_id, teams)
+    if len(circle) > 1:
+        place = (*path, "then")
+        problems.note("E107", tree.find(place).mark, place, bounds_in_circle(circle))
+
+
+def _circle(team_id: str, teams: dict[str, TeamDocument]) -> list[str]:
+    """Return the teams that `then` leads through from a team back to it; empty if it does not."""
+    found = [team_id]
+    while True:
+        team = teams.get(found[-1])
+        if team is None or team.max_visits is None:
+            return []
+        following = team.max_visits.then
+        if following == team_id:
+            return found
+        if following in found:
+            return []
+        found.append(following)

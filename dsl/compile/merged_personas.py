@@ -5,17 +5,19 @@ The `config` is deep-merged onto the persona; neither is changed.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from dsl.compile.models import PersonaModels
-from dsl.compile.persona_fields import plain_persona, without_nulls
-from dsl.compile.persona_tools import with_offered_tools
 from dsl.model.merge import deep_merge
 from dsl.model.plan import Persona
 from dsl.model.sections.provider_document import LlmConfig
-from dsl.model.steps import AgentStep
+from dsl.model.steps import (
+    AgentStep,
+    PersonaDocument,
+)
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
-from dsl.values import NodePath
+from dsl.values import Json, JsonValue, NodePath
 
 PERSONAS: NodePath = ("llm_config", "personas")
 
@@ -43,22 +45,16 @@ class MergedPersona:
         return own if node is None else (*self.config, *keys)
 
 
+@dataclass(frozen=True, slots=True)
 class PersonaMerger:
     """Merges the personas of agent steps with their `config`."""
 
-    def __init__(
-        self,
-        llm: LlmConfig,
-        tree: Node,
-        problems: Problems,
-        models: PersonaModels,
-        groups: Mapping[str, Sequence[str]],
-    ) -> None:
-        self.llm = llm
-        self.groups = groups
-        self.tree = tree
-        self.problems = problems
-        self.models = models
+    llm: LlmConfig
+    tree: Node
+    problems: Problems
+    models: PersonaModels
+    groups: Mapping[str, Sequence[str]]
+    """`{group of tools: its members}`."""
 
     def merged(self, step: AgentStep, path: NodePath, named_at: NodePath) -> MergedPersona | None:
         """Return the persona of a step with its model; None, and a problem, if it has none.
@@ -91,3 +87,45 @@ class PersonaMerger:
         known = {} if section is None else section.entries()
         if key not in known:  # a persona with problems of its own is known, too
             unknown(self.problems, self.tree.find(place).mark, place, "E202", "persona", key, known)
+
+
+def without_nulls(persona: Json) -> Json:
+    """Drop nulls at the top and among the prompts: null deletes a key."""
+    kept: Json = {key: value for key, value in persona.items() if value is not None}
+    prompts = kept.get("prompts")
+    if isinstance(prompts, dict):
+        kept["prompts"] = {key: text for key, text in prompts.items() if text is not None}
+    return kept
+
+
+def plain_persona(persona: PersonaDocument) -> Json:
+    """Return the fields that configure the agent; its budgets belong to the run."""
+    plain = persona.model_dump(mode="json", exclude_unset=True, by_alias=True, exclude={"budgets"})
+    return cast("Json", plain)
+
+
+_LISTS = ("tools", "subagents", "exclude_tools")
+
+
+def with_offered_tools(merged: Json, groups: Mapping[str, Sequence[str]]) -> Json:
+    """Return a merged persona whose `tools` are all that it offers, in written order.
+
+    `subagents` are tools of the same names, and a group stands for its members; neither they nor
+    `exclude_tools` are left.
+
+    Args:
+        merged: The persona.
+        groups: `{group of tools: its members}`.
+    """
+    if not any(key in merged for key in _LISTS):
+        return merged
+    tools, subagents, excluded = (_names(merged.get(key), groups) for key in _LISTS)
+    offered = dict.fromkeys(name for name in (*tools, *subagents) if name not in excluded)
+    rest = {key: value for key, value in merged.items() if key not in _LISTS}
+    names: list[JsonValue] = list(offered)
+    return {**rest, "tools": names} if names else rest
+
+
+def _names(value: JsonValue, groups: Mapping[str, Sequence[str]]) -> list[str]:
+    written = cast("list[str]", value) if isinstance(value, list) else []
+    return [one for name in written for one in groups.get(name) or (name,)]

@@ -1,5 +1,6 @@
 """The provider and the model of each persona, which the worker must know and allow."""
 
+from dataclasses import dataclass
 from typing import cast
 
 from dsl.model.capabilities import Capabilities
@@ -11,22 +12,16 @@ from dsl.values import Json, NodePath
 from dsl.wording.agent_wording import chosen_for_all, model_missing, provider_missing
 
 
+@dataclass(frozen=True, slots=True)
 class PersonaModels:
     """Fills in the provider and the model that a persona leaves to the defaults."""
 
-    def __init__(
-        self,
-        llm: LlmConfig,
-        tree: Node,
-        problems: Problems,
-        capabilities: Capabilities,
-        model: str | None,
-    ) -> None:
-        self.llm = llm
-        self.tree = tree
-        self.problems = problems
-        self.capabilities = capabilities
-        self.model = model
+    llm: LlmConfig
+    tree: Node
+    problems: Problems
+    capabilities: Capabilities
+    model: str | None
+    """The model of every persona instead of its own, if one is set."""
 
     def complete(
         self, merged: Json, origins: tuple[NodePath, NodePath], key: str

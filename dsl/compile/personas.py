@@ -6,19 +6,22 @@ The result is a snapshot that needs nothing else of the document.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from dsl.checks.agents.agent_checks import check_agent_keys, check_legacy
+from dsl.checks.agents.agent_checks import (
+    check_agent_keys,
+    check_fallback,
+    check_legacy,
+    check_written_model,
+    plan_fits,
+)
 from dsl.checks.agents.compaction_checks import check_compaction
 from dsl.checks.agents.consent_checks import checked_by, of_contract
-from dsl.checks.agents.fallback_checks import check_fallback
 from dsl.checks.agents.hook_checks import check_streamed_answers, compiled_hooks, hook_lines
-from dsl.checks.agents.plan_checks import plan_fits
 from dsl.checks.agents.prompt_checks import check_prompts, check_syntax
 from dsl.checks.agents.streaming_checks import check_reasks, check_streaming
-from dsl.checks.agents.unused_personas import check_written_model
 from dsl.checks.contracts.outputs import DeclaredOutputs
 from dsl.checks.format_checks import check_answer_schema
 from dsl.checks.steps.bound_checks import with_maxima
-from dsl.checks.steps.reference_checks import check_steps
+from dsl.checks.steps.step_checks import check_steps
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.tools.tool_use_checks import check_tool_use
 from dsl.compile.loop_policy import compiled_loop

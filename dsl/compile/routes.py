@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from dsl.checks.steps.condition_names import check_condition
+from dsl.checks.steps.condition_checks import check_condition
 from dsl.checks.steps.context_update_checks import check_updates
 from dsl.checks.steps.step_scope import StepScope
 from dsl.logic.routing_gaps import holes

@@ -3,12 +3,11 @@
 from dsl.checks.contracts.outputs import DeclaredOutputs
 from dsl.checks.steps.bound_checks import check_bound, with_maximum
 from dsl.checks.steps.context_paths import check_resets
-from dsl.checks.steps.reference_checks import check_steps
+from dsl.checks.steps.step_checks import check_steps
 from dsl.checks.steps.step_scope import EARLIER, StepScope
 from dsl.checks.steps.template_checks import check_value
 from dsl.checks.steps.wait_checks import check_signal
-from dsl.checks.team_checks import check_team_type
-from dsl.checks.visit_checks import check_max_visits
+from dsl.checks.team_checks import check_max_visits, check_team_type
 from dsl.compile.concentrators import CONCENTRATOR_NAMES, aggregation, collect_of, task_names
 from dsl.compile.failure_policy import asking_about_failures
 from dsl.compile.personas import AgentResolver

@@ -3,7 +3,10 @@
 The one file that imports the YAML library.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import accumulate
+from typing import Protocol
 
 from yaml import (
     AliasEvent,
@@ -21,8 +24,7 @@ from yaml import (
 
 from dsl.errors import Code
 from dsl.problem_details import Details
-from dsl.source.nodes import Problems
-from dsl.source.text_places import RawMark, TextPlaces
+from dsl.source.nodes import Mark, Problems
 from dsl.wording.yaml_wording import (
     character_not_allowed,
     document_explodes,
@@ -32,6 +34,31 @@ from dsl.wording.yaml_wording import (
     unknown_anchor,
     yaml_syntax,
 )
+
+
+class RawMark(Protocol):
+    """The common part of YAML's two kinds of marks."""
+
+    index: int
+
+
+class TextPlaces:
+    """Lines and columns as editors count them: YAML 1.1 breaks lines at more characters."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        self.lines = text.split("\n")
+        self._starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
+
+    def at(self, raw: "RawMark | None") -> Mark:
+        """Return the position of one of YAML's marks."""
+        return self.of(raw.index if raw is not None else 0)
+
+    def of(self, index: int) -> Mark:
+        """Return the position of a character."""
+        line = bisect_right(self._starts, index)
+        return Mark(self.file, line, index - self._starts[line - 1] + 1)
+
 
 MAX_NODES = 200_000
 MAX_DEPTH = 100

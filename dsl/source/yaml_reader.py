@@ -7,7 +7,6 @@ keys, tags, merge keys, aliases that loop or explode, keys that are not strings.
 from dsl.errors import InvalidDocument, Problem
 from dsl.source.nodes import Mark, Node, Problems, dotted, overlaid, placed
 from dsl.source.scalars import TAGS, BadScalar, Scalar, plain_tag, scalar
-from dsl.source.text_places import TextPlaces
 from dsl.source.yaml_events import (
     MAX_DEPTH,
     MAX_NODES,
@@ -16,6 +15,7 @@ from dsl.source.yaml_events import (
     CollectionStartEvent,
     MappingStartEvent,
     ScalarEvent,
+    TextPlaces,
     YamlEvents,
     document_events,
 )

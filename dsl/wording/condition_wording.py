@@ -37,10 +37,10 @@ def text_around_condition(text: str) -> ProblemText:
 
 @statement
 def unknown_field(
-    what: str, path: Sequence[str], segment: str, known: Collection[str]
+    owner: Sequence[str], path: Sequence[str], segment: str, known: Collection[str]
 ) -> ProblemText:
     return ProblemText(
-        f"{what} never has {'.'.join(path)}: its schema has no {segment!r} there",
+        f"{_data(owner)} never has {'.'.join(path)}: its schema has no {segment!r} there",
         listed(known),
         nearest(segment, known),
     )
@@ -129,13 +129,22 @@ def bounded(types: Sequence[str], bounds: Sequence[tuple[str, str]]) -> str:
     return f"{kinds} ({limits})" if limits else kinds
 
 
-def data_of_task(task: str, team: str | None = None) -> str:
-    return f"the data of task {task!r}" if team is None else f"the data of task '{team}/{task}'"
+def _data(owner: Sequence[str]) -> str:
+    """Name what a path of the facts leads to."""
+    match owner:
+        case ("tasks", task, "data"):
+            return f"the data of task {task!r}"
+        case ("teams", team, "tasks", task, "data"):
+            return f"the data of task '{team}/{task}'"
+        case ("context", path):
+            return context_path(path)
+        case _:
+            return f"the variable {owner[0]!r}"
 
 
 def field_of_task(field: str, task: str) -> str:
     return f"{field} of task {task!r}"
 
 
-def data_of_variable(name: str) -> str:
-    return f"the variable {name!r}"
+def context_path(path: str) -> str:
+    return f"the context path {path!r}"

@@ -138,11 +138,6 @@ def default_longer(path: str, length: int, kept: int) -> ProblemText:
     )
 
 
-def context_path(path: str) -> str:
-    """Name a declared path in a sentence."""
-    return f"the context path {path!r}"
-
-
 @statement
 def keep_last_form(path: str, shown: str) -> ProblemText:
     return ProblemText(f"'keep_last' of {path!r} is {shown}", "a whole number of at least 1")

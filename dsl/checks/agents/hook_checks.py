@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from dsl.checks.contracts.command_checks import check_command
 from dsl.checks.contracts.contract_checks import check_input
 from dsl.checks.contracts.outputs import NO_OUTPUTS
-from dsl.checks.steps.condition_names import check_condition
+from dsl.checks.steps.condition_checks import check_condition
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.template_checks import check_value, parsed
 from dsl.errors import Code

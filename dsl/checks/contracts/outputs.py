@@ -46,8 +46,6 @@ from dsl.paths import Path
 from dsl.paths import parse as split
 from dsl.templates.template import plain_path
 from dsl.values import Json, JsonValue
-from dsl.wording.condition_wording import data_of_task, data_of_variable
-from dsl.wording.context_wording import context_path
 
 _MAX_PLANS = 5
 """Maximum depth of nested plans that are inspected."""
@@ -58,10 +56,11 @@ TaskSchemas = Mapping[str, Json]
 class Declared(NamedTuple):
     """A declared form of data, and a path into it."""
 
-    what: str
-    """`the data of task 'discovery/read_project'`."""
+    owner: Path
+    """Whose form it is: `("tasks", "read_project", "data")`, a variable, or a context path."""
     schema: Json
     path: Path
+    """The path below the owner."""
 
 
 def _no_tasks(_: str) -> TaskSchemas:
@@ -83,14 +82,13 @@ class Outputs(NamedTuple):
         """Return what is declared for a path of the facts; None if nothing is."""
         match named:
             case ("tasks", task, "data", *rest):
-                return _declared(data_of_task(task), self.tasks.get(task), rest)
+                return _declared(named, self.tasks.get(task), rest)
             case ("teams", team, "tasks", task, "data", *rest):
-                what = data_of_task(task, team)
-                return _declared(what, self.of_team(team).get(task), rest)
+                return _declared(named, self.of_team(team).get(task), rest)
             case ("context", *rest) if self.context:
                 return self._of_context(tuple(rest))
             case (name, *rest) if name in self.variables:
-                return _declared(data_of_variable(name), self.variables[name], rest)
+                return _declared(named, self.variables[name], rest)
             case _:
                 return None
 
@@ -101,14 +99,15 @@ class Outputs(NamedTuple):
         rest = path[len(split(owner)) :]
         if declared_below(path[: len(path) - len(rest) + 1], self.context):
             return None  # a path below is declared, or begins there
-        return Declared(context_path(owner), self.context[owner].schema_, rest)
+        return Declared(("context", owner), self.context[owner].schema_, rest)
 
 
 NO_OUTPUTS = Outputs({}, {}, _no_tasks)
 
 
-def _declared(what: str, schema: Json | None, rest: list[str]) -> Declared | None:
-    return None if schema is None else Declared(what, schema, tuple(rest))
+def _declared(named: Path, schema: Json | None, rest: list[str]) -> Declared | None:
+    owner = named[: len(named) - len(rest)]
+    return None if schema is None else Declared(owner, schema, tuple(rest))
 
 
 class DeclaredOutputs:

@@ -1,20 +1,129 @@
-"""Conditions on the data of tasks, checked against the schemas that their agents declare."""
+"""Checks of conditions: what they name, their operator values, and what declared data allows."""
 
+import re
 from collections.abc import Iterator
 
 from pydantic import JsonValue
 
 from dsl.checks.contracts.known_answers import schema_at
-from dsl.checks.contracts.outputs import Declared, Outputs
+from dsl.checks.contracts.outputs import Declared
+from dsl.checks.steps.context_paths import check_read
+from dsl.checks.steps.step_scope import StepScope
+from dsl.checks.steps.template_checks import OwnResult, check_field, check_value
 from dsl.errors import closest
 from dsl.evaluate.because import brief
+from dsl.evaluate.operators import WITHOUT_VALUE, wrong_value
 from dsl.logic.ranges_of_values import Claim, possible
-from dsl.model.conditions import Condition, ContextField, Operator, TaskField
-from dsl.paths import MISSING, parse
-from dsl.source.nodes import Node, Problems
+from dsl.model.conditions import (
+    Condition,
+    ContextField,
+    Expression,
+    Operator,
+    TaskField,
+    TaskStatus,
+)
+from dsl.model.traversal.step_walk import leaves
+from dsl.paths import MISSING
+from dsl.paths import parse as parse_path
+from dsl.regular_expressions import pattern
+from dsl.templates.template import is_template, parse
+from dsl.templates.template_rules import BadTemplate
 from dsl.values import Json, NodePath
-from dsl.wording.condition_wording import bounded, decided_condition, field_of_task, one_of
-from dsl.wording.context_wording import context_path
+from dsl.wording.condition_wording import (
+    bounded,
+    broken_pattern,
+    context_path,
+    decided_condition,
+    field_of_task,
+    not_a_condition,
+    one_of,
+    template_as_value,
+    text_around_condition,
+    value_missing,
+    value_of_operator,
+)
+
+_TEMPLATE = re.compile(r"\{\{.*\}\}", re.DOTALL)
+
+
+def check_condition(
+    scope: StepScope, condition: Condition, path: NodePath, own: OwnResult | None = None
+) -> None:
+    """Check each test of a condition."""
+    for leaf, place in leaves(condition, path):
+        match leaf:
+            case TaskField(task=task):
+                _check_task(scope, task, (*place, "task"))
+                _check_task_field(scope, leaf, (*place, "output_field"))
+                _check_operator_value(scope, leaf, place)
+            case TaskStatus(task=task):
+                _check_task(scope, task, (*place, "task"))
+            case ContextField(context_field=field_path):
+                scope.reads[field_path] = None
+                _check_context_field(scope, leaf, (*place, "context_field"))
+                _check_operator_value(scope, leaf, place)
+            case Expression(expression=text):
+                _check_expression(scope, text, place, own)
+            case _:
+                pass
+        _check_declared_data(scope, leaf, place)
+
+
+def _check_task(scope: StepScope, task: str, path: NodePath) -> None:
+    if task not in scope.task_names:
+        scope.unknown("E206", "task", task, scope.task_names, path)
+
+
+def _check_expression(scope: StepScope, text: str, path: NodePath, own: OwnResult | None) -> None:
+    if not is_template(text):
+        scope.note_value("E109", path, not_a_condition(text))
+        return
+    check_value(scope, text, (*path, "expression"), own)
+    try:
+        single = parse(text).single
+    except BadTemplate:
+        return  # reported with all templates
+    if not single:
+        scope.note_value("E109", path, text_around_condition(text))
+
+
+def _check_task_field(scope: StepScope, leaf: TaskField, place: NodePath) -> None:
+    """Check that a task's data can have a value at the path."""
+    schema = scope.outputs.tasks.get(leaf.task)
+    if schema is not None:
+        field = Declared(("tasks", leaf.task, "data"), schema, parse_path(leaf.output_field))
+        check_field(scope, field, place, scope.at(place))
+
+
+def _check_context_field(scope: StepScope, leaf: ContextField, place: NodePath) -> None:
+    """Check that the path is declared, and that its declared form can have it."""
+    path = parse_path(leaf.context_field)
+    check_read(scope, path, scope.at(place), place)
+    declared = scope.outputs.declared(("context", *path))
+    if declared is not None:
+        check_field(scope, declared, place, scope.at(place))
+
+
+def _check_operator_value(scope: StepScope, leaf: TaskField | ContextField, path: NodePath) -> None:
+    place = (*path, "value")
+    if any(p.code.startswith(("E1", "E401")) for p in scope.problems.below(path)):
+        return  # already reported: the missing field may be misspelled
+    if "value" not in leaf.model_fields_set and leaf.operator not in WITHOUT_VALUE:
+        mark = scope.tree.find(path).at
+        scope.problems.note("E102", mark, place, value_missing(leaf.operator, WITHOUT_VALUE))
+        return
+    if isinstance(leaf.value, str) and _TEMPLATE.search(leaf.value):
+        scope.note_value("E402", place, template_as_value(leaf.value))
+        return
+    wrong = wrong_value(leaf.operator, leaf.value)
+    if wrong is not None:
+        scope.note_value("E402", place, value_of_operator(leaf.operator, wrong, leaf.value))
+    elif leaf.operator == "matches" and isinstance(leaf.value, str):
+        try:
+            pattern(leaf.value)
+        except ValueError as error:
+            scope.note_value("E403", place, broken_pattern(leaf.value, str(error)))
+
 
 _TYPES = {
     "string": "string",
@@ -40,44 +149,29 @@ _BOUNDS: dict[str, tuple[tuple[str, Operator], ...]] = {
 _BOUNDS["integer"] = _BOUNDS["number"]
 
 
-def check_declared_data(
-    leaf: Condition, outputs: Outputs, tree: Node, problems: Problems, path: NodePath
-) -> None:
+def _check_declared_data(scope: StepScope, leaf: Condition, path: NodePath) -> None:
     """Check a condition on data whose form is declared: of a task, or in the context."""
     match leaf:
         case TaskField(task=task, output_field=field):
-            what = field_of_task(field, task)
-            named = ("tasks", task, "data", *parse(field))
+            named = ("tasks", task, "data", *parse_path(field))
         case ContextField(context_field=field):
-            what = context_path(field)
-            named = ("context", *parse(field))
+            named = ("context", *parse_path(field))
         case _:
             return
-    declared = outputs.declared(named)
+    declared = scope.outputs.declared(named)
     if declared is not None:
-        _check_data(leaf, what, declared, tree, problems, path)
+        _check_data(scope, leaf, declared, path)
 
 
 def _check_data(
-    leaf: TaskField | ContextField,
-    what: str,
-    declared: Declared,
-    tree: Node,
-    problems: Problems,
-    path: NodePath,
+    scope: StepScope, leaf: TaskField | ContextField, declared: Declared, path: NodePath
 ) -> None:
     """Note a condition that the declared data never meets, or always meets.
 
-    Args:
-        leaf: the test of the condition.
-        what: the field that it tests, as a sentence names it.
-        declared: the form of the data, and the field in it.
-        tree: of the document.
-        problems: collects the findings; a condition that already has a problem gets no other.
-        path: where the condition is written.
+    A condition that already has a problem gets no other.
     """
     here = schema_at(declared.schema, declared.path)
-    if here is None or any(problems.below(path)):
+    if here is None or any(scope.problems.below(path)):
         return
     always = leaf.operator == "not_equals"
     operator = "equals" if always else leaf.operator
@@ -85,7 +179,7 @@ def _check_data(
         return
     place = (*path, "value" if "value" in leaf.model_fields_set else "operator")
     details = decided_condition(
-        what,
+        _field(leaf),
         _data(here),
         leaf.operator,
         brief(leaf.value),
@@ -94,7 +188,14 @@ def _check_data(
         unquoted=_unquoted(here, operator, leaf.value),
         always=always,
     )
-    problems.note("E404", tree.find(place).mark, place, details)
+    scope.note_value("E404", place, details)
+
+
+def _field(leaf: TaskField | ContextField) -> str:
+    """Return the field that a condition tests, as a sentence names it."""
+    if isinstance(leaf, TaskField):
+        return field_of_task(leaf.output_field, leaf.task)
+    return context_path(leaf.context_field)
 
 
 def possible_in(schema: Json, operator: Operator, value: JsonValue) -> bool:

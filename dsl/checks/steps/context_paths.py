@@ -22,7 +22,6 @@ from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, Json, NodePath
 from dsl.wording.condition_wording import unknown_field
 from dsl.wording.context_wording import (
-    context_path,
     reset_without_default,
     resets_undeclared,
     undeclared_path,
@@ -160,7 +159,7 @@ def _owner(scope: StepScope, path: Path, place: NodePath) -> str | None:
     missing = missing_field(declared[owner].schema_, rest)
     if missing is None:
         return owner
-    details = unknown_field(context_path(owner), rest, missing.segment, missing.known)
+    details = unknown_field(("context", owner), rest, missing.segment, missing.known)
     scope.problems.note("E210", mark, place, details)
     return None
 

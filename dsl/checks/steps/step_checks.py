@@ -1,13 +1,18 @@
 """Checks that belong to one kind of step."""
 
 from dsl.checks.steps.bound_checks import check_bounds
+from dsl.checks.steps.condition_checks import check_condition
 from dsl.checks.steps.context_paths import check_team_input
+from dsl.checks.steps.context_update_checks import check_updates
 from dsl.checks.steps.loop_checks import check_list, check_loop
+from dsl.checks.steps.name_checks import check_names
 from dsl.checks.steps.parallel_checks import check_parallel
 from dsl.checks.steps.step_call_checks import check_agent, check_skill, check_tool
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.task_graph_checks import check_task_graph
+from dsl.checks.steps.template_checks import OwnResult, check_value
 from dsl.checks.steps.wait_checks import check_wait
+from dsl.model.facts import OWN_DATA
 from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.steps import (
     AgentStep,
@@ -25,6 +30,7 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
+from dsl.model.traversal.step_walk import asks_after, conditions, templated
 from dsl.values import NodePath
 from dsl.wording.approval_wording import no_deadline
 from dsl.wording.step_names import called
@@ -35,6 +41,34 @@ from dsl.wording.step_wording import (
     retry_in_vain,
     step_does_nothing,
 )
+
+
+def check_steps(scope: StepScope) -> None:
+    """Check every step of the scope."""
+    check_names(scope)
+    for step, path in scope.walked:
+        for condition, place in conditions(step, path):
+            check_condition(scope, condition, place, _read_by_condition(step, place))
+        for value in templated(step, path):
+            check_value(scope, value.value, value.path, _read_by_score(step, value.path))
+        own = OwnResult(step.name)
+        check_updates(scope, step.context_updates, (*path, "context_updates"), own)
+        check_kind(scope, step, path)
+
+
+def _read_by_condition(step: Step, path: NodePath) -> OwnResult | None:
+    """Return what a condition of the step reads of the step's own result."""
+    if path[-1] == "fail_when":
+        return OwnResult(step.name)
+    return OwnResult(step.name, OWN_DATA) if asks_after(step, path) else None
+
+
+def _read_by_score(step: Step, path: NodePath) -> OwnResult | None:
+    """Return what the score of a branch reads: the result of the last step of the branch."""
+    if not isinstance(step, ParallelStep) or path[-1] != "score":
+        return None
+    steps = step.branch(str(path[-2])).steps
+    return OwnResult(steps[-1].name) if steps else None
 
 
 def check_kind(scope: StepScope, step: Step, path: NodePath) -> None:

@@ -97,10 +97,10 @@ def _check_name(scope: StepScope, named: Path, mark: Mark, path: NodePath) -> No
 
 def check_field(scope: StepScope, declared: Declared, place: NodePath, mark: Mark) -> None:
     """Check that data of a declared form can have a value at the path."""
-    what, schema, path = declared
+    owner, schema, path = declared
     if UNREADABLE in path:
         return
     missing = missing_field(schema, path)
     if missing is not None and not scope.problems.has("E303", place):
-        details = unknown_field(what, path, missing.segment, missing.known)
+        details = unknown_field(owner, path, missing.segment, missing.known)
         scope.problems.note("E210", mark, place, details)

@@ -1,7 +1,7 @@
 """Checks of the condition of a tool's approval: it sees the call, and nothing of the caller."""
 
 from dsl.checks.contracts.outputs import NO_OUTPUTS
-from dsl.checks.steps.condition_names import check_condition
+from dsl.checks.steps.condition_checks import check_condition
 from dsl.checks.steps.step_scope import StepScope
 from dsl.model.capabilities import Capabilities
 from dsl.model.conditions import Expression

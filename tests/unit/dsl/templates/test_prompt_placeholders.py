@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.checks.agents.prompt_placeholders import placeholders
+from dsl.checks.agents.prompt_checks import placeholders
 from tests.support.compiling import problems_of
 
 DOCUMENT = """

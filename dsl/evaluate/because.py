@@ -186,4 +186,10 @@ def _budget(cause: BudgetReached) -> str:
 def _used_up(cause: BudgetReached, name: str) -> str:
     if cause.model:
         return f"{name} cannot be measured: {cause.model} has no price on its worker"
+    if cause.needed:
+        left = number(cause.kind, cause.limit - cause.used)
+        return (
+            f"{name} has {left} of {amount(cause.kind, cause.limit)} left, and the next call would "
+            f"send {number(cause.kind, cause.needed)}"
+        )
     return f"{name} is used up, {share(cause.kind, cause.used, cause.limit)}"

@@ -10,6 +10,7 @@ from workflows.budgets.balances import paid
 from workflows.budgets.call_admission import admit_call, in_flight
 from workflows.budgets.call_estimates import CallEstimate, estimate_call
 from workflows.budgets.cut_off_calls import counting_if_cut_off
+from workflows.budgets.input_admission import admit_input, remember_tokens
 from workflows.budgets.reservations import reserving
 from workflows.core.location import Location
 from workflows.core.scope import Call, CallFailed, Scope
@@ -57,6 +58,7 @@ async def _within_budgets(
     scope: Scope, place: Location, turner: Turner, request: AgentRequest, call: Call
 ) -> AgentResponse:
     personas = (*place.personas, turner.persona)
+    await admit_input(scope, place, personas, turner.model, request)
     async with reserving(scope, place, personas, lambda: _estimate(scope, place, turner, request)):
         return await _counted(scope, place, turner, request, call)
 
@@ -88,6 +90,8 @@ async def _counted(
             used(state, place, tally, error.spent)
         raise
     used(state, place, tally, response)
+    if scope.plan.budgets:
+        remember_tokens(state, request, response)
     return response
 
 

@@ -29,16 +29,30 @@ _EXTENSION: Json = {
 
 
 async def decide(
-    scope: Scope, place: Location, budget: Budget, balance: BudgetBalance, *, boundary: bool
+    scope: Scope,
+    place: Location,
+    budget: Budget,
+    balance: BudgetBalance,
+    *,
+    needed: float = 0.0,
+    boundary: bool,
 ) -> None:
     """Apply the budget's `on_exceeded`.
+
+    Args:
+        scope: the run.
+        place: of the call.
+        budget: that is used up, or has too little left.
+        balance: of the budget.
+        needed: what the call needs for certain, where something is left.
+        boundary: whether the run may continue as new here while it asks a person.
 
     Raises:
         BudgetExceeded: the run stops.
         Redirected: the run leaves the team for another.
         RunLeft: the run leaves everything in progress.
     """
-    cause = exceeded(budget, balance)
+    cause = replace(exceeded(budget, balance), needed=needed)
     match budget.on_exceeded:
         case "ask":
             await _ask(scope, place, budget, balance, cause, boundary=boundary)

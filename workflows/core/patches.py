@@ -47,3 +47,9 @@ class Patch(StrEnum):
     progress waits until one of them ends. A run asks only when one would have to wait. The old code
     can go with the first release, too.
     """
+
+    INPUT_ADMISSION = "input-admission"
+    """0.1.0: a model turn whose input alone exceeds what a budget of tokens or money has left does
+    not begin. A run asks only when one would exceed it. The old code can go with the first release,
+    too.
+    """

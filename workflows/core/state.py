@@ -82,6 +82,11 @@ class RunState:
     """`{conversation: provider/model}` of those that a fallback has taken over."""
     conversation_sizes: dict[str, ContextUse] = field(default_factory=dict[str, ContextUse])
     """`{conversation: how full it is}` of those whose personas compact them."""
+    turn_tokens: Annotated[dict[str, int], Field(exclude=True)] = field(
+        default_factory=dict[str, int]
+    )
+    """`{latest turn of a conversation: its tokens in and out}`, since the run last continued as
+    new."""
     hooks_asked: bool = False
     """Whether the plan's `before_run` hooks have let the run begin."""
     marks: VisibilitySettings | None = None

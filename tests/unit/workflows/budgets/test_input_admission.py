@@ -1,0 +1,124 @@
+"""A turn whose input alone exceeds what a budget has left does not begin."""
+
+from collections.abc import Callable
+
+import pytest
+
+from activities.contracts import AgentRequest, AgentResponse, ContextUse, TokenUsage
+from dsl.model.plan import Plan
+from dsl.values import Json, JsonValue
+from tests.support.simulation.stopping import fresh
+from tests.support.tool_agents import (
+    QUERY,
+    ModelScope,
+    ModelWorld,
+    answer,
+    calls,
+    persona,
+    skill_tool,
+    tool_plan,
+)
+from workflows.approvals import decisions
+from workflows.core.messages import DecideInput
+from workflows.core.results import RunFailed
+from workflows.core.state import RunState
+from workflows.core.views import TeamResult
+from workflows.interpreter import run
+
+Model = Callable[[AgentRequest, int], AgentResponse]
+TOOLS: dict[str, Json] = {"search": skill_tool(input_schema=QUERY)}
+
+
+def plan(*budgets: JsonValue, given: str = "it", **more: JsonValue) -> Plan:
+    return tool_plan(
+        TOOLS,
+        {"actor": persona("search", **more)},
+        step={"input": given},
+        budgets=list(budgets),
+        prices={"scripted/demo": {"input": 1_000, "output": 1_000, "cached": 100}},
+    )
+
+
+def used(response: AgentResponse, sent: int, wrote: int = 0) -> AgentResponse:
+    return response.model_copy(update={"usage": TokenUsage(sent, wrote), "cost": 0.0})
+
+
+class Approving(ModelScope):
+    async def wait_until(self, ready: Callable[[], bool], *_: object, **__: object) -> bool:
+        for request in list(self.state.pending):
+            given = DecideInput(
+                id=request, decision="approve", by="ann", payload={"extend_by": 5_000}
+            )
+            decisions.record(self.state, given, self.now(), "update")
+        return ready()
+
+
+def two_turns(request: AgentRequest, number: int) -> AgentResponse:
+    if number == 1:
+        return used(calls(("search", {"query": "a"})), 900, 50)
+    return used(answer("done"), 990)
+
+
+async def ran(
+    of: Plan, model=two_turns, kind=ModelScope
+) -> tuple[TeamResult, ModelWorld, RunState]:  # type: ignore[no-untyped-def]
+    world, state = ModelWorld(model, lambda _: "x" * 400), fresh(of, {})
+    return await run(kind(of, state, world, None)), world, state
+
+
+async def test_a_prompt_that_is_larger_than_the_budget_is_not_sent() -> None:
+    of = plan({"kind": "tokens", "limit": 1_000}, given="x" * 8_000)
+    world = ModelWorld(two_turns, lambda _: "x")
+    with pytest.raises(RunFailed) as failed:
+        await run(ModelScope(of, fresh(of, {}), world, None))
+    assert "the token budget of the run has 1,000 of 1,000 tokens left" in str(failed.value)
+    assert "the next call would send 2,0" in str(failed.value)
+    assert world.requests == []
+
+
+@pytest.mark.parametrize(("limit", "turns"), [(1_999, 1), (2_010, 2)])
+async def test_a_later_turn_sends_what_the_provider_counted_before(limit: int, turns: int) -> None:
+    """Of 950 tokens each; the result of the call has 101."""
+    of = plan({"kind": "tokens", "limit": limit})
+    world = ModelWorld(two_turns, lambda _: "x" * 400)
+    state = fresh(of, {})
+    if turns == 2:
+        await run(ModelScope(of, state, world, None))
+    else:
+        with pytest.raises(RunFailed, match="would send 1,05"):
+            await run(ModelScope(of, state, world, None))
+    assert len(world.requests) == turns
+
+
+async def test_a_person_may_extend_the_budget_before_the_call() -> None:
+    asking: Json = {"kind": "tokens", "limit": 1_500, "on_exceeded": "ask"}
+    result, world, state = await ran(plan(asking), kind=Approving)
+    assert result.output == {"act": {"text": "done"}}
+    assert len(world.requests) == 2
+    assert state.balances["run.tokens"].extended == 5_000
+
+
+async def test_a_budget_of_money_takes_what_is_in_the_cache_for_its_price() -> None:
+    """950 cached tokens cost 0.095, and 101 others 0.1."""
+    of = plan({"kind": "money", "limit": 0.19})
+    with pytest.raises(RunFailed, match="would send"):
+        await ran(of)
+    result, _, _ = await ran(plan({"kind": "money", "limit": 0.25}))
+    assert result.output == {"act": {"text": "done"}}
+
+
+async def test_after_a_compaction_less_is_sent() -> None:
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        if request.compaction is not None:
+            made = used(AgentResponse(data={"summarised": 1, "kept": 1}), 900)
+            return made.model_copy(update={"context": ContextUse(tokens=100)})
+        if number == 3 or request.conversation is None:
+            return used(answer("done"), 200)
+        full = ContextUse(tokens=5_000, window=100_000, turns=2)
+        return used(calls(("search", {"query": "a"})), 900, 50).model_copy(update={"context": full})
+
+    policy: Json = {"at": 1_000, "keep_turns": 1}
+    of = plan({"kind": "tokens", "limit": 3_300}, compaction=policy, max_turns=1)
+    _, world, state = await ran(of, model)
+    assert [one.compaction is not None for one in world.requests] == [False, True, False]
+    assert state.turn_tokens

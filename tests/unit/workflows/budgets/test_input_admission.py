@@ -60,8 +60,8 @@ def two_turns(request: AgentRequest, number: int) -> AgentResponse:
 
 
 async def ran(
-    of: Plan, model=two_turns, kind=ModelScope
-) -> tuple[TeamResult, ModelWorld, RunState]:  # type: ignore[no-untyped-def]
+    of: Plan, model: Model = two_turns, kind: type[ModelScope] = ModelScope
+) -> tuple[TeamResult, ModelWorld, RunState]:
     world, state = ModelWorld(model, lambda _: "x" * 400), fresh(of, {})
     return await run(kind(of, state, world, None)), world, state
 

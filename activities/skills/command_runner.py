@@ -216,10 +216,10 @@ def _folder(command: Command, workspace: Workspace) -> Path:
 def _command(workspace: Workspace, name: str) -> Command:
     command = workspace.commands.get(name)
     if command is None:
-        hint = nearest(name, workspace.commands)
+        define = "define it under `worker.commands` of its configuration"
+        hint = nearest(name, workspace.commands) or define
         raise SkillRefusal(
-            f"unknown command {name!r}; the worker's commands: {listed(workspace.commands)}"
-            + (f"; {hint}" if hint else "")
+            f"unknown command {name!r}; the worker's commands: {listed(workspace.commands)}; {hint}"
         )
     return command
 

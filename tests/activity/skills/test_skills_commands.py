@@ -84,6 +84,14 @@ async def test_an_unknown_command_is_refused_with_the_known_ones(tmp_path: Path)
     )
 
 
+async def test_a_worker_without_commands_says_where_to_define_one(tmp_path: Path) -> None:
+    error = await refusal(workspace_at(tmp_path), "CommandRunner.run", {"command": "test"})
+    assert error.message == (
+        "unknown command 'test'; the worker's commands: none; define it under `worker.commands` "
+        "of its configuration"
+    )
+
+
 async def test_a_command_takes_no_arguments(tmp_path: Path) -> None:
     workspace = workspace_at(tmp_path, python("pass"))
     error = await refusal(workspace, "CommandRunner.run", {"command": "it", "args": ["; ls"]})

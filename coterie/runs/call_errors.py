@@ -5,6 +5,7 @@ Every query, signal, update and cancellation of a run fails with these errors, a
 
 from typing import Literal
 
+from temporalio.api.errordetails.v1 import WorkflowNotReadyFailure
 from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
@@ -98,6 +99,14 @@ def waits_its_turn(error: RPCError) -> bool:
     A server keeps one query of a run until its worker answers, and rejects a second one.
     """
     return error.status == RPCStatusCode.RESOURCE_EXHAUSTED and "query buffer" in error.message
+
+
+def task_was_lost(error: RPCError) -> bool:
+    """Return whether an update can be sent again: its workflow task was lost, so no run saw it.
+
+    A busy worker may lose a task right after the run has refused another update.
+    """
+    return any(one.Is(WorkflowNotReadyFailure.DESCRIPTOR) for one in error.grpc_status.details)
 
 
 def _no_worker(id: str) -> str:

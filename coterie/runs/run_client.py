@@ -29,7 +29,13 @@ from temporalio.exceptions import (
 from temporalio.service import RPCError
 
 from coterie.failures import AT_LIMIT, CommandError, ExitCode
-from coterie.runs.call_errors import UpdateName, call_error, update_error, waits_its_turn
+from coterie.runs.call_errors import (
+    UpdateName,
+    call_error,
+    task_was_lost,
+    update_error,
+    waits_its_turn,
+)
 from coterie.storage.histories import whole
 from dsl.model.outcomes import Failure
 from workflows.core.messages import (
@@ -245,7 +251,7 @@ class Run:
 
 
 async def updated(run: Run, name: str, asked: BaseModel, answer: type[T]) -> T:
-    """Send an update and return its answer; repeat it while a worker is loading the run."""
+    """Send an update and return its answer; repeat it until the run has seen it."""
     # The SDK's own overloads are partly untyped.
     update: Callable[..., Awaitable[T]] = cast("Any", run.handle).execute_update
     until = monotonic() + _ANSWER_SECONDS.total_seconds()
@@ -256,6 +262,9 @@ async def updated(run: Run, name: str, asked: BaseModel, answer: type[T]) -> T:
             cause = error.cause
             early = isinstance(cause, ApplicationError) and cause.type == NOT_YET
             if not early or monotonic() > until:
+                raise
+        except RPCError as error:
+            if not task_was_lost(error) or monotonic() > until:
                 raise
         await asyncio.sleep(_AGAIN_SECONDS)
 

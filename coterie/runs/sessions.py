@@ -6,6 +6,7 @@ on, once. A run that is about to continue as new asks for that.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from time import monotonic
 from typing import Any, NamedTuple, NoReturn, cast
 
 from pydantic import JsonValue
@@ -22,13 +23,15 @@ from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
 from coterie.failures import CommandError, ExitCode
-from coterie.runs.call_errors import update_error
+from coterie.runs.call_errors import task_was_lost, update_error
 from coterie.runs.run_client import Run
 from coterie.storage.histories import WORKFLOW
 from workflows.core.messages import SEND_MESSAGE, SessionInput, TeamInput
 from workflows.core.requests import NOT_YET
 
 _AGAIN_SECONDS = 0.1
+_LOST_SECONDS = 10.0
+"""How long a message whose workflow task is lost is sent again."""
 
 Handle = WorkflowUpdateHandle[JsonValue]
 
@@ -109,6 +112,7 @@ async def send_message(
     """
     # The SDK's own overloads are partly untyped.
     update: Callable[..., Awaitable[Handle]] = cast("Any", run.handle).start_update
+    until = monotonic() + _LOST_SECONDS
     while True:
         try:
             handle = await update(
@@ -120,7 +124,9 @@ async def send_message(
             if not _is_early(error):
                 _refused(error)
         except (WorkflowUpdateRPCTimeoutOrCancelledError, RPCError) as error:
-            raise update_error(run.id, "send_message", error) from None
+            lost = isinstance(error, RPCError) and task_was_lost(error)
+            if not lost or monotonic() > until:
+                raise update_error(run.id, "send_message", error) from None
         await asyncio.sleep(_AGAIN_SECONDS)  # until the run takes messages again
 
 

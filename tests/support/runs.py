@@ -8,8 +8,10 @@ import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.runs.call_errors import task_was_lost
 from coterie.storage.wire import data_converter
 from dsl.values import Json
 from workflows.core.requests import NOT_YET
@@ -38,7 +40,7 @@ async def decide(handle: Handle, id: str, decision: str = "approve", by: str = "
     async with asyncio.timeout(60):
         while True:
             try:
-                return await handle.execute_update("decide", payload)
+                return await sent(handle, "decide", payload)
             except WorkflowUpdateFailedError as error:
                 cause = error.cause
                 if not isinstance(cause, ApplicationError) or cause.type != NOT_YET:
@@ -46,17 +48,28 @@ async def decide(handle: Handle, id: str, decision: str = "approve", by: str = "
             await asyncio.sleep(0.02)  # until the worker has begun the next part
 
 
+async def sent(handle: Handle, update: str, payload: object) -> Any:
+    """Send an update, again when its workflow task was lost, as `coterie` does."""
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                return await handle.execute_update(update, payload)
+            except RPCError as error:
+                if not task_was_lost(error):
+                    raise
+
+
 async def refused(handle: Handle, payload: object, update: str = "decide") -> str:
     """Why an update is refused."""
     with pytest.raises(WorkflowUpdateFailedError) as error:
-        await handle.execute_update(update, payload)
+        await sent(handle, update, payload)
     return str(error.value.cause)
 
 
 async def refusal(handle: Handle, payload: object, update: str = "decide") -> Any:
     """The error that an update is refused with: type, message, details."""
     with pytest.raises(WorkflowUpdateFailedError) as error:
-        await handle.execute_update(update, payload)
+        await sent(handle, update, payload)
     return error.value.cause
 
 

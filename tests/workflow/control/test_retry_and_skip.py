@@ -14,7 +14,7 @@ from coterie.testing.simulation.test_server import time_skipping_server
 from dsl.model.steps import LoopStep
 from dsl.values import Json
 from tests.support.engine import Engine, engine, plan_of, trail
-from tests.support.runs import asked, decide, failure, refused
+from tests.support.runs import asked, decide, failure, refused, sent
 from workflows.control import retry_and_skip as steering
 from workflows.control.steering_refusals import TaskNotSkippable
 from workflows.core.messages import SkipInput
@@ -95,10 +95,10 @@ async def test_a_failed_task_is_tried_again_with_another_context_and_nothing_els
     here: Engine,
 ) -> None:
     handle = await failed(here)
-    await handle.execute_update("retry", {"by": "ann", "why": "who knows"})
+    await sent(handle, "retry", {"by": "ann", "why": "who knows"})
     await asked_again(handle)
-    await handle.execute_update("amend", {"updates": {"word": "hello"}, "by": "ann"})
-    taken = await handle.execute_update("retry", {"task": "fill", "by": "ann", "why": "amended"})
+    await sent(handle, "amend", {"updates": {"word": "hello"}, "by": "ann"})
+    taken = await sent(handle, "retry", {"task": "fill", "by": "ann", "why": "amended"})
     assert (taken["id"], taken["verdict"]) == ("work/fill/failed#2", "retried")
     result = await handle.result()
     assert (result["context"]["heard"], result["model_calls"]) == ("hello", 1)
@@ -145,27 +145,27 @@ async def test_a_task_is_skipped_in_its_call_in_its_wait_at_its_approval_or_befo
 ) -> None:
     handle: Handle = await here.start(LONG)
     await doing(handle, "work/slow")
-    await handle.execute_update("skip", {"task": "never", "by": "ann"})
+    await sent(handle, "skip", {"task": "never", "by": "ann"})
     assert "may not skip the approval" in await refused(handle, {"task": "sign"}, "skip")
     assert "the plan has no task 'slw'" in await refused(handle, {"task": "slw"}, "skip")
-    await handle.execute_update("skip", {"task": "own", "by": "ann"})
-    await handle.execute_update("skip", {"task": "slow", "value": "given", "by": "ann"})
+    await sent(handle, "skip", {"task": "own", "by": "ann"})
+    await sent(handle, "skip", {"task": "slow", "value": "given", "by": "ann"})
     await doing(handle, "work/rest")
     assert "has already ended (skipped)" in await refused(handle, {"task": "slow"}, "skip")
-    await handle.execute_update("skip", {"task": "work/rest"})
+    await sent(handle, "skip", {"task": "work/rest"})
     await doing(handle, "work/heed")
-    await handle.execute_update("skip", {"task": "heed"})
+    await sent(handle, "skip", {"task": "heed"})
     await asked(handle)
     assert "'ben' may not decide" in await refused(handle, {"task": "sign", "by": "ben"}, "skip")
     assert "has no value" in await refused(
         handle, {"task": "sign", "by": "ann", "value": {"decision": "approved"}}, "skip"
     )
-    await handle.execute_update("skip", {"task": "sign", "by": "ann"})
+    await sent(handle, "skip", {"task": "sign", "by": "ann"})
     await doing(handle, "work/each/inner")
     assert "skip the one in progress: 'work/each/inner'" in await refused(
         handle, {"task": "each"}, "skip"
     )
-    await handle.execute_update("skip", {"task": "each/inner"})
+    await sent(handle, "skip", {"task": "each/inner"})
     result = await handle.result()
     assert result["context"]["all"] == ["given", "skipped"]
     assert len(result["decisions"]) == 7
@@ -206,13 +206,13 @@ async def test_nobody_skips_an_approval_by_skipping_what_is_around_it(here: Engi
     assert "the approval 'a/gate/sign'" in await refused(
         handle, {"task": "a/gate/sign", "by": "eve"}, "skip"
     )
-    await handle.execute_update("skip", {"task": "b/sign2", "by": "eve"})
-    await handle.execute_update("skip", {"task": "a/heed", "by": "eve"})
+    await sent(handle, "skip", {"task": "b/sign2", "by": "eve"})
+    await sent(handle, "skip", {"task": "a/heed", "by": "eve"})
     assert (await asked(handle))["id"] == "a/gate/failed#1"
     assert "which contains the approval" in await refused(
         handle, {"task": "a/gate", "by": "eve"}, "skip"
     )
-    await handle.execute_update("skip", {"task": "a/gate", "by": "ada"})
+    await sent(handle, "skip", {"task": "a/gate", "by": "ada"})
     await asked(handle)
     await decide(handle, "a/sign2#1", by="ada")
     assert (await handle.result())["context"]["plain"] == "skipped"

@@ -18,7 +18,7 @@ from coterie.testing.simulation.test_server import time_skipping_server
 from dsl.model.price import Price
 from dsl.values import Json
 from tests.support.engine import Engine, engine, path_of, trail
-from tests.support.runs import decide, refused
+from tests.support.runs import decide, refused, sent
 
 Handle = Any
 LAST = """
@@ -115,7 +115,7 @@ async def paused_before(handle: Handle, team: str) -> None:
 
 
 async def amended(handle: Handle, **updates: Any) -> None:
-    await handle.execute_update("amend", {"updates": updates, "by": "ann", "why": "so"})
+    await sent(handle, "amend", {"updates": updates, "by": "ann", "why": "so"})
 
 
 async def reasons(handle: Handle, kind: str) -> list[str]:
@@ -178,7 +178,7 @@ async def test_a_run_that_is_sent_elsewhere_between_two_teams_begins_no_other_fi
     await handle.signal("pause", {"by": "ann"})
     await decide(handle, "a/ok#1")
     await paused_before(handle, "b")
-    await handle.execute_update("redirect", {"team": "c", "by": "ann", "why": "too dear"})
+    await sent(handle, "redirect", {"team": "c", "by": "ann", "why": "too dear"})
     await handle.signal("resume", {"by": "ann"})
     result = await handle.result()
     assert (result["visits"], result["model_calls"]) == ({"a": 1, "c": 1}, 0)
@@ -219,7 +219,7 @@ async def test_a_cancelled_run_tells_what_cleaning_up_took_and_takes_no_late_wor
         handle: Handle = await here.start(CLEANING)
         await waiting(handle, "a/ok#1")
         await amended(handle, word="lost")
-        await handle.execute_update("redirect", {"team": "b", "by": "ann"})
+        await sent(handle, "redirect", {"team": "b", "by": "ann"})
         await handle.cancel(reason="by ann: enough")
         await waiting(handle, "clean/sign#1")
         for update, word in (("amend", {"updates": {"x": 1}}), ("redirect", {"team": "b"})):

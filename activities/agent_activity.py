@@ -17,6 +17,7 @@ from activities.agents.agent_base import (
 )
 from activities.agents.compacting import compacting
 from activities.agents.refusals import AgentRefused
+from activities.batching import BatchedProviders, BatchInProgress, cancel_batch
 from activities.call_prices import Pricing
 from activities.context_windows import ContextWindows
 from activities.contracts import (
@@ -103,9 +104,7 @@ class AgentActivities:
             self._refuse_elsewhere(request)
         meter = Meter.of_activity(self._pricing)
         try:
-            request = await self._whole(request)
-            meter.live = self._live(request, meter)
-            response = await self._processed(request, meter)
+            response = await self._turn(request, meter)
         except ProviderFailure as failure:
             raise to_application_error(failure, *meter.hand_on()) from None
         except UserCodeTimeout as late:
@@ -130,6 +129,20 @@ class AgentActivities:
             meter.hand_on()
             raise
         return _sendable(response, request, meter)
+
+    async def _turn(self, request: AgentRequest, meter: Meter) -> object:
+        """Return the agent's response, or that its batch is in progress."""
+        if request.started is not None and request.started.unwanted:
+            async with heartbeating(meter.heartbeat):
+                await self._prepare(request.provider_name)
+                await cancel_batch(self._providers, request.provider_name, request.started)
+            return AgentResponse()
+        request = await self._whole(request)
+        meter.live = self._live(request, meter)
+        try:
+            return await self._processed(request, meter)
+        except BatchInProgress as waits:
+            return AgentResponse(in_progress=waits.batch)
 
     async def _whole(self, request: AgentRequest) -> AgentRequest:
         """Return the request with its persona, which a later turn with tools leaves out."""
@@ -208,7 +221,7 @@ class AgentActivities:
         own = None if request.persona is None else request.persona.context_window
         windows = ContextWindows(self._pricing, own)
         return AgentServices(
-            providers=MeteredProviders(self._providers, meter, windows),
+            providers=self._access(request, meter, windows),
             windows=windows,
             compaction=request.compaction,
             call_skill=self._call_skill,
@@ -224,6 +237,13 @@ class AgentActivities:
             user_code=self._user_code,
             timeout=None if limit is None else limit.total_seconds(),
         )
+
+    def _access(
+        self, request: AgentRequest, meter: Meter, windows: ContextWindows
+    ) -> ProviderAccess:
+        if request.persona is not None and request.persona.batch:
+            return BatchedProviders(self._providers, meter, windows, request.started)
+        return MeteredProviders(self._providers, meter, windows)
 
     def _media(self) -> StoredMedia | None:
         return None if self._blobs is None else StoredMedia(self._blobs, _within())

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from dsl.model.price import Price, configured_price
+from dsl.model.price import BATCH_SHARE, Price, configured_price
 
 if TYPE_CHECKING:  # late: they load the pricing library, which a lookup of own prices does not need
     from activities.contracts import TokenUsage
@@ -33,6 +33,11 @@ class Pricing:
         """Return the price by the worker's own configuration; None if there is none."""
         settings = self._providers.get(provider)
         return None if settings is None else configured_price(settings.kind, settings.prices, model)
+
+    def batch_share(self, provider: str, model: str) -> float:
+        """Return what a call in a batch costs, as a share of the price of any other call."""
+        own = self.configured(provider, model)
+        return own.batch_share if isinstance(own, Price) else BATCH_SHARE
 
     def public(self, provider: str, model: str, usage: "TokenUsage") -> float | None:
         """Return the cost of a call by the public prices, in US dollars; None if unknown."""

@@ -131,6 +131,19 @@ class ContextUse(Frozen):
     """Its turns so far."""
 
 
+class StartedBatch(Frozen):
+    """A model turn that its provider takes as a batch: submitted, and collected later."""
+
+    id: str = Field(max_length=200, pattern=r"^[A-Za-z0-9_.:-]+$")
+    """By which the provider knows it."""
+    custom_id: str
+    """Identifies the turn permanently, also across retries."""
+    waited: float = 0.0
+    """Seconds since it was submitted, by the run's clock."""
+    unwanted: bool = False
+    """Nobody waits for its answer any more: cancel it."""
+
+
 class AgentRequest(Frozen):
     """One model turn, with the persona and only the inputs that its prompts name."""
 
@@ -164,6 +177,8 @@ class AgentRequest(Frozen):
     """The model of such a later turn, if a fallback has taken over."""
     compaction: CompactionTurn | None = None
     """Set for a turn that compacts the conversation."""
+    started: StartedBatch | None = None
+    """Set for a turn that was submitted as a batch before: look whether it has an answer."""
 
     @property
     def provider_name(self) -> str:
@@ -203,6 +218,8 @@ class AgentResponse(Frozen):
     """Working time of the attempts, without the waits between them."""
     cut_off: int = 0
     """Model calls of lost attempts, in the usage and the cost with an estimate of their input."""
+    in_progress: StartedBatch | None = None
+    """Set while the provider works on the turn as a batch; there is no answer yet."""
 
 
 class OpenModelCall(Frozen):

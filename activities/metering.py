@@ -170,12 +170,20 @@ class Meter:
             self.beat()
 
     async def take(
-        self, provider: str, model: str, usage: TokenUsage, seconds: float | None = None
+        self,
+        provider: str,
+        model: str,
+        usage: TokenUsage,
+        seconds: float | None = None,
+        *,
+        batched: bool = False,
     ) -> None:
-        """Record one model call."""
+        """Record one model call; one of a batch has the discount of batches."""
         self._usage = usage if self._usage is None else self._usage + usage
         self._earlier += seconds or 0.0
         cost = await self._priced(provider, model, usage)
+        if cost is not None and batched and self._pricing is not None:
+            cost *= self._pricing.batch_share(provider, model)
         if cost is None:
             self._unpriced = True
         else:

@@ -6,6 +6,7 @@ if somebody watches, because not every server reports usage in a stream.
 
 import asyncio
 from collections.abc import Callable
+from datetime import datetime
 from typing import cast
 
 from openai.types.chat.completion_create_params import (
@@ -14,6 +15,8 @@ from openai.types.chat.completion_create_params import (
 )
 from pydantic import BaseModel
 
+from activities.contracts import StartedBatch
+from activities.providers.batches.openai_batches import OpenAIBatches
 from activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess, timeout_of
 from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import cut, malformed
@@ -30,6 +33,7 @@ class OpenAIProvider:
 
     def __init__(self, settings: ProviderSettings) -> None:
         self._access = OpenAIAccess(settings)
+        self._batches = OpenAIBatches(self._access)
 
     async def complete(self, request: ModelRequest) -> Completion:
         """Send one conversation, and return the answer.
@@ -38,7 +42,6 @@ class OpenAIProvider:
             ProviderFailure: No answer; says whether and when to retry.
         """
         check_request(request)
-        endpoint = self._access.endpoint
         self._access.check_options(request)
         parts = ChatParts()
         try:
@@ -52,6 +55,33 @@ class OpenAIProvider:
             if parts.begun:  # an answer that started is paid for
                 failure.usage = parts.answer().counted
             raise failure from None
+        return self._completion(request, answer)
+
+    async def submit(self, request: ModelRequest, custom_id: str, since: datetime) -> str:
+        """Submit the call as a batch, unless it is there; see `BatchProvider`."""
+        check_request(request)
+        self._access.check_options(request)
+        body = self._parameters(request)
+        return await self._batches.submit(request, "/v1/chat/completions", body, custom_id, since)
+
+    async def collect(self, request: ModelRequest, batch: StartedBatch) -> Completion | None:
+        """Return the answer of a batch, if there is one; see `BatchProvider`."""
+        body = await self._batches.answer(request, batch)
+        if body is None:
+            return None
+        try:
+            answer = ChatAnswer.model_validate(body)
+        except ValueError as error:
+            raise self._access.failure(request, error) from None
+        return self._completion(request, answer)
+
+    async def cancel(self, batch: StartedBatch) -> None:
+        """Cancel a batch; see `BatchProvider`."""
+        await self._batches.cancel(batch)
+
+    def _completion(self, request: ModelRequest, answer: ChatAnswer) -> Completion:
+        """Return a whole answer, or raise what is wrong with it."""
+        endpoint = self._access.endpoint
         if answer.error is not None:  # how gateways report an error of the server behind them
             raise self._access.reported(request, answer.error)
         if not answer.choices:

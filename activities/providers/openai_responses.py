@@ -5,17 +5,19 @@ answer would be paid for again. The vendor stores nothing.
 """
 
 import asyncio
+from datetime import datetime
 from typing import cast
 
 from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
 from pydantic import BaseModel
 
-from activities.contracts import TokenUsage
+from activities.contracts import StartedBatch, TokenUsage
+from activities.providers.batches.openai_batches import OpenAIBatches
 from activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess, timeout_of
 from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import cut, malformed
 from activities.providers.translation.request_checks import check_request
-from activities.providers.translation.responses_answers import ResponsesEvent
+from activities.providers.translation.responses_answers import ResponsesAnswer, ResponsesEvent
 from activities.providers.translation.responses_turns import responses_body
 
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -26,6 +28,7 @@ class OpenAIResponsesProvider:
 
     def __init__(self, settings: ProviderSettings) -> None:
         self._access = OpenAIAccess(settings)
+        self._batches = OpenAIBatches(self._access)
 
     async def complete(self, request: ModelRequest) -> Completion:
         """Send one conversation, and return the answer.
@@ -50,6 +53,32 @@ class OpenAIResponsesProvider:
         answer = last.response
         if answer is None:
             raise malformed(self._access.endpoint, "its last event contains no response")
+        return self._completion(request, answer)
+
+    async def submit(self, request: ModelRequest, custom_id: str, since: datetime) -> str:
+        """Submit the call as a batch, unless it is there; see `BatchProvider`."""
+        check_request(request)
+        self._access.check_options(request)
+        body = responses_body(request, self._access.endpoint.provider)
+        return await self._batches.submit(request, "/v1/responses", body, custom_id, since)
+
+    async def collect(self, request: ModelRequest, batch: StartedBatch) -> Completion | None:
+        """Return the answer of a batch, if there is one; see `BatchProvider`."""
+        body = await self._batches.answer(request, batch)
+        if body is None:
+            return None
+        try:
+            answer = ResponsesAnswer.model_validate(body)
+        except ValueError as error:
+            raise self._access.failure(request, error) from None
+        return self._completion(request, answer)
+
+    async def cancel(self, batch: StartedBatch) -> None:
+        """Cancel a batch; see `BatchProvider`."""
+        await self._batches.cancel(batch)
+
+    def _completion(self, request: ModelRequest, answer: ResponsesAnswer) -> Completion:
+        """Return a whole answer, or raise what is wrong with it."""
         if answer.status not in ("completed", "incomplete"):
             failure = self._access.reported(request, answer.error)
             failure.usage = answer.counted if answer.counted != TokenUsage() else None

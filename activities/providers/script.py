@@ -42,6 +42,8 @@ class ScriptedAnswer(Frozen):
     error: ScriptedError | None = None
     stop_reason: StopReason = "end"
     seconds: Seconds = 0.0
+    batch_seconds: Seconds = 0.0
+    """How long its batch takes, if it is the answer of one."""
     usage: TokenUsage | None = None
     templates: bool = False
     """Fill `{{ ... }}` in the answer and in arguments with what the call contains."""

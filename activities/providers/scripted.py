@@ -14,6 +14,7 @@
         stop_reason: end             # optional: end, max_tokens, refusal, other; default with
                                      # calls: tool_calls
         seconds: 0.5                 # optional: simulated duration; a stream is spread over it
+        batch_seconds: 3600          # optional: how long a batch takes; `seconds` do not count then
         usage: {input_tokens: 900, output_tokens: 40}   # optional; default: estimated
         templates: true              # optional: fill in {{ prompts[0] }}, {{ results.search }}
 
@@ -32,7 +33,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from activities.contracts import FailureType, TokenUsage
+from activities.contracts import FailureType, StartedBatch, TokenUsage
 from activities.os_errors import may_pass, reason_of
 from activities.providers.message_model import (
     TextPart,
@@ -107,6 +108,32 @@ class ScriptedProvider:
         await _play(entry, request)
         self._note("answered", request)
         return played(entry, request)
+
+    async def submit(self, request: ModelRequest, custom_id: str, since: datetime) -> str:
+        """Take the call as a batch, which is the same one in every attempt.
+
+        Raises:
+            ProviderFailure: The script has no answer for it; says which entry to add.
+        """
+        check_request(request)
+        with_values(await self._choose(request), request)
+        self._note("asked", request)
+        return custom_id
+
+    async def collect(self, request: ModelRequest, batch: StartedBatch) -> Completion | None:
+        """Return the scripted answer as soon as the batch has taken its time.
+
+        Raises:
+            ProviderFailure: The entry is an error.
+        """
+        entry = with_values(await self._choose(request), request)
+        if batch.waited < entry.batch_seconds:
+            return None
+        self._note("answered", request)
+        return played(entry, request)
+
+    async def cancel(self, batch: StartedBatch) -> None:
+        """Do nothing: no answer is lost."""
 
     async def close(self) -> None:
         """Do nothing."""

@@ -37,6 +37,7 @@ _TOLD = (
     "met",
     "cleared",
     "fallback",
+    "batch",
     "compacted",
 )
 """Kinds of steps that decided something, or led to a decision."""

@@ -29,6 +29,7 @@ OF_ANSWERS = (
     "max_reasks",
     "flags",
     "stream",
+    "batch",
     "fallback",
     "context_window",
     "compaction",

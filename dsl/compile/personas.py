@@ -17,7 +17,7 @@ from dsl.checks.agents.compaction_checks import check_compaction
 from dsl.checks.agents.consent_checks import checked_by, of_contract
 from dsl.checks.agents.hook_checks import check_streamed_answers, compiled_hooks, hook_lines
 from dsl.checks.agents.prompt_checks import check_prompts, check_syntax
-from dsl.checks.agents.streaming_checks import check_reasks, check_streaming
+from dsl.checks.agents.streaming_checks import check_batch, check_reasks, check_streaming
 from dsl.checks.contracts.outputs import DeclaredOutputs
 from dsl.checks.format_checks import check_answer_schema
 from dsl.checks.steps.bound_checks import with_maxima
@@ -253,6 +253,8 @@ class AgentResolver:
         if persona.hooks:
             persona = self._hooked(persona, merged, reads)
         check_streaming(step, persona, path, written_at("stream"), self.tree, self.problems)
+        sections, where = self.llm.providers, written_at("batch")
+        check_batch(step, persona, sections, where, self.tree, self.problems)
         reads.update(check_prompts(scope, step, persona, path, written_at))
         return persona
 

@@ -73,6 +73,8 @@ class Persona(Frozen):
     """`provider/model` of those that take over, in order, when the one before is not available."""
     stream: bool = False
     """Show the answer while the model writes it."""
+    batch: bool = False
+    """Let the provider answer when it has time, for less money."""
     flags: Json | None = None
     """Flags that the agent's own code or prompts read."""
     execution_plan: tuple[Step, ...] | None = None

@@ -327,6 +327,8 @@ class PersonaDocument(Frozen):
     """`provider/model` of the models that take over, in order, when the retries of the one before
     have ended."""
     stream: bool | None = None
+    batch: bool | None = None
+    """Submit each model turn to the provider's batch API, and collect the answer later."""
     flags: Json | None = None
     budgets: Budgets | None = None
     """Limits on what its calls use, in all tasks; in a task's `config`, in that task only."""

@@ -158,6 +158,33 @@ def stream_not_supported(persona: str, agent_type: str) -> ProblemText:
 
 
 @statement
+def batch_not_supported(persona: str, agent_type: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has `batch: true`, and the model calls of a {agent_type} agent "
+        "cannot wait for a batch",
+        fix="remove `batch`, or set `batch: false` in the task's `config`",
+    )
+
+
+@statement
+def batch_streamed(persona: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has `batch: true` and `stream: true`: the answer of a batch "
+        "arrives in one piece",
+        fix="remove one of the two",
+    )
+
+
+@statement
+def provider_without_batches(provider: str) -> ProblemText:
+    return ProblemText(
+        f"the provider {provider!r} has no batch API: only OpenAI's own servers and "
+        "scripted answers take batches",
+        fix="remove `batch`, or choose another provider",
+    )
+
+
+@statement
 def streamed_before_reask(reasks: int) -> ProblemText:
     return ProblemText(
         "`stream` would show an answer that may still be rejected: the model is asked again for "

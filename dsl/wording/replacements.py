@@ -83,6 +83,7 @@ AT_PLACES: dict[str, dict[str, str]] = {
             "max_tokens",
             "prompts",
             "stream",
+            "batch",
             "flags",
             "prompt_syntax",
             "output_schema",

@@ -1,9 +1,18 @@
 """One model turn: what it is called, who pays for it, and what came of it."""
 
+import asyncio
 from collections.abc import Coroutine
+from contextlib import suppress
+from itertools import count
 from typing import NamedTuple
 
-from activities.contracts import AgentRequest, AgentResponse, CallOptions, FailureType
+from activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    CallOptions,
+    FailureType,
+    StartedBatch,
+)
 from dsl.model.outcomes import Outcome
 from workflows.agents.repeated_calls import notes
 from workflows.budgets.balances import paid
@@ -12,9 +21,16 @@ from workflows.budgets.call_estimates import CallEstimate, estimate_call
 from workflows.budgets.cut_off_calls import counting_if_cut_off
 from workflows.budgets.input_admission import admit_input, remember_tokens
 from workflows.budgets.reservations import reserving
-from workflows.core.location import Location
+from workflows.core.causes.agent_causes import BatchSubmitted
+from workflows.core.location import Location, Skipped
 from workflows.core.scope import Call, CallFailed, Scope
+from workflows.core.trail import note_step
 from workflows.core.usage import began, tally_of, used
+
+_FIRST_LOOK_SECONDS = 30.0
+_MAX_LOOK_SECONDS = 600.0
+"""Waits between two looks at a batch: they double up to this."""
+_GIVE_UP = CallOptions(timeout=10, retries=0)
 
 
 class Turner(NamedTuple):
@@ -84,7 +100,7 @@ async def _counted(
             if scope.plan.budgets:
                 response = await _paid(scope, place, turner, request, call)
             else:
-                response = await scope.run_agent(request, call)
+                response = await _answered(scope, place, request, call)
     except CallFailed as error:
         if error.spent is not None:
             used(state, place, tally, error.spent)
@@ -100,13 +116,62 @@ async def _paid(
 ) -> AgentResponse:
     personas = (*place.personas, turner.persona)
     try:
-        response = await in_flight(scope, scope.run_agent(request, call))
+        response = await in_flight(scope, _answered(scope, place, request, call))
     except CallFailed as error:
         if error.spent is not None:
             paid(scope, place, personas, error.spent, turner.model)
         raise
     paid(scope, place, personas, response, turner.model)
     return response
+
+
+async def _answered(
+    scope: Scope, place: Location, request: AgentRequest, call: Call
+) -> AgentResponse:
+    """Run the turn; if its provider takes it as a batch, wait until that has an answer.
+
+    Looks are short activities with growing waits between them, and the run does not continue as new
+    until the answer is there.
+    """
+    response = await scope.run_agent(request, call)
+    if response.in_progress is None:
+        return response
+    batch, began, wait = response.in_progress, scope.time(), _FIRST_LOOK_SECONDS
+    note_step(scope, place, "batch", BatchSubmitted("batch_submitted", batch.id))
+    try:
+        for number in count(1):
+            await _until_look(scope, call, wait, f"{call.summary} waits for batch {batch.id}")
+            waited = round(scope.time() - began, 2)
+            batch = batch.model_copy(update={"waited": waited})
+            look = request.model_copy(update={"started": batch})
+            response = await scope.run_agent(look, call._replace(id=f"{call.id}.b{number}"))
+            if response.in_progress is None:
+                break
+            wait = min(2 * wait, _MAX_LOOK_SECONDS)
+    except (Skipped, asyncio.CancelledError):
+        await _give_up(scope, request, call, batch)
+        raise
+    return response
+
+
+async def _until_look(scope: Scope, call: Call, seconds: float, summary: str) -> None:
+    """Wait for the next look at a batch, unless a person skips the step."""
+    skips = scope.state.skips
+    if await scope.wait_until(lambda: call.step in skips, seconds, summary, boundary=False):
+        raise Skipped(skips.pop(call.step).value)
+
+
+async def _give_up(scope: Scope, request: AgentRequest, call: Call, batch: StartedBatch) -> None:
+    """Cancel a batch that nobody waits for; a provider that does not answer ends it by itself."""
+    unwanted = AgentRequest(
+        team=request.team,
+        task=request.task,
+        visit=request.visit,
+        provider=request.provider_name,
+        started=batch.model_copy(update={"unwanted": True}),
+    )
+    with suppress(CallFailed):
+        await scope.run_agent(unwanted, call._replace(id=f"{call.id}.unwanted", options=_GIVE_UP))
 
 
 def turner_of(request: AgentRequest, persona: str) -> Turner:

@@ -1,9 +1,10 @@
 """Where an answer may not be shown while it is written: what may still reject it."""
 
-from collections.abc import Iterator
-from typing import cast
+from collections.abc import Iterator, Mapping
+from typing import cast, get_args
 
 from dsl.model.plan import Persona, Plan
+from dsl.model.sections.provider_document import BuiltInKind, ProviderSection
 from dsl.model.steps import (
     ORCHESTRATING,
     SINGLE_SHOT,
@@ -13,11 +14,15 @@ from dsl.model.steps import (
 )
 from dsl.model.terms import consent
 from dsl.model.traversal.step_walk import message_waits, templated, walk
+from dsl.model_names import split_model
 from dsl.paths import Path
 from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template, parse
 from dsl.values import Json, NodePath
 from dsl.wording.agent_wording import (
+    batch_not_supported,
+    batch_streamed,
+    provider_without_batches,
     stream_not_supported,
     streamed_before_approval,
     streamed_before_check,
@@ -60,6 +65,43 @@ def check_streaming(
     elif step.fail_when is not None:
         details = streamed_before_check(step.name)
         problems.note("E506", tree.find(place).at, place, details)
+
+
+def check_batch(
+    step: AgentStep,
+    persona: Persona,
+    sections: Mapping[str, ProviderSection],
+    place: NodePath,
+    tree: Node,
+    problems: Problems,
+) -> None:
+    """Note a task whose model turns cannot be batches.
+
+    Args:
+        step: The task.
+        persona: Its merged persona.
+        sections: The providers that the document configures.
+        place: Where `batch` is written.
+        tree: The document.
+        problems: Receives the problem.
+    """
+    if not persona.batch or step.agent_type == ORCHESTRATING:
+        return
+    mark = tree.find(place).at
+    if step.agent_type not in (SINGLE_SHOT, TOOL_CALLING):
+        details = batch_not_supported(str(step.persona_key), str(step.agent_type))
+        problems.note("E503", mark, place, details)
+        return
+    if persona.stream:
+        problems.note("E506", mark, place, batch_streamed(str(step.persona_key)))
+        return
+    names = (persona.provider, *(split_model(entry)[0] for entry in persona.fallback))
+    for name in dict.fromkeys(names):
+        section = sections.get(name)
+        if section is None and name in get_args(BuiltInKind):
+            section = ProviderSection()
+        if section is not None and not section.takes_batches(name):
+            problems.note("E503", mark, place, provider_without_batches(name))
 
 
 def check_reasks(

@@ -120,6 +120,11 @@ class ProviderSection(Frozen):
             raise misfit("cloud", wanted.words)
         return self
 
+    def takes_batches(self, name: str) -> bool:
+        """Return whether the provider of this name has a batch API that Coterie uses."""
+        kind = self.kind or name
+        return kind == "scripted" or (kind == "openai" and self.api_base is None)
+
 
 _ADDRESS_PART = re.compile(r"[a-z0-9][a-z0-9.:-]{0,99}")
 """A region or a project; projects of some domains have a dot and a colon."""

@@ -60,6 +60,15 @@ class ModelReplaced:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchSubmitted:
+    """A provider works on a model turn as a batch; the run looks for the answer again and again."""
+
+    code: Literal["batch_submitted"]
+    batch: str
+    """By which the provider knows it."""
+
+
+@dataclass(frozen=True, slots=True)
 class ConversationCompacted:
     """A conversation that has become long continues as a new one with a summary."""
 

@@ -28,6 +28,7 @@ from dsl.task_graph.task_causes import (
     GraphTaskWaits,
 )
 from workflows.core.causes.agent_causes import (
+    BatchSubmitted,
     CallCutOff,
     CallRefused,
     CallRepeated,
@@ -112,7 +113,12 @@ def _worded(cause: TrailCause) -> str:
         ):
             return _step(cause)
         case (
-            ModelTurned() | ModelReplaced() | ConversationCompacted() | CallRefused() | LoopExited()
+            ModelTurned()
+            | ModelReplaced()
+            | BatchSubmitted()
+            | ConversationCompacted()
+            | CallRefused()
+            | LoopExited()
         ):
             return _tool_loop(cause)
         case LabelMet() | LabelsCleared() | EgressAsked() | EgressGranted():
@@ -203,7 +209,12 @@ _TURNS = {
 
 
 def _tool_loop(
-    cause: ModelTurned | ModelReplaced | ConversationCompacted | CallRefused | LoopExited,
+    cause: ModelTurned
+    | ModelReplaced
+    | BatchSubmitted
+    | ConversationCompacted
+    | CallRefused
+    | LoopExited,
 ) -> str:
     match cause:
         case ModelTurned(code=code, number=number, calls=calls, last=last):
@@ -211,6 +222,8 @@ def _tool_loop(
             return f"{which} {_TURNS[code]}{' ' if calls else ''}{', '.join(calls)}"
         case ModelReplaced(model=model, fallback=fallback, type=type, message=message):
             return f"{fallback} takes over from {model}: {type}: {message}"
+        case BatchSubmitted(batch=batch):
+            return f"its provider answers when it has time: batch {batch}"
         case ConversationCompacted():
             return _compacted(cause)
         case CallRefused(message=message):

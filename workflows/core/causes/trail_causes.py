@@ -30,6 +30,7 @@ from dsl.task_graph.task_causes import (
     GraphTaskWaits,
 )
 from workflows.core.causes.agent_causes import (
+    BatchSubmitted,
     CallCutOff,
     CallRefused,
     CallRepeated,
@@ -101,6 +102,7 @@ TrailCause = Annotated[
     | ToolCalled
     | ModelTurned
     | ModelReplaced
+    | BatchSubmitted
     | ConversationCompacted
     | CallRefused
     | LoopExited

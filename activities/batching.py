@@ -1,0 +1,118 @@
+"""Take a model call as a batch: the agent asks as always, and its turn ends before the answer.
+
+The first attempt submits the call, and the turn reports the batch instead of an answer. A later
+activity builds the same call again, and collects the answer if it is there.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+from temporalio import activity
+
+from activities.agents.agent_base import ProviderAccess
+from activities.attempts import check_attempt
+from activities.context_windows import ContextWindows
+from activities.contracts import StartedBatch
+from activities.metering import Meter
+from activities.providers.batches.batch_provider import BatchProvider, without_batches
+from activities.providers.provider import Completion, ModelProvider, ModelRequest
+from activities.providers.provider_failures import ProviderFailure
+
+_REPEATED = re.compile(r"(\.again|\.q\d+)+$")
+"""What the id of an activity ends with when the same call is scheduled again."""
+_CLOCKS_DIFFER = timedelta(minutes=5)
+
+
+class BatchInProgress(Exception):
+    """The provider works on the call; the turn ends without an answer."""
+
+    def __init__(self, batch: StartedBatch) -> None:
+        self.batch = batch
+        super().__init__(f"batch {batch.id} is in progress")
+
+
+class BatchedProviders:
+    """Providers that take the one call of a turn as a batch."""
+
+    def __init__(
+        self,
+        providers: ProviderAccess,
+        meter: Meter,
+        windows: ContextWindows,
+        started: StartedBatch | None,
+    ) -> None:
+        self._providers = providers
+        self._meter = meter
+        self._windows = windows
+        self._started = started
+
+    def get(self, name: str) -> ModelProvider:
+        """Return the provider of that name.
+
+        Raises:
+            ProviderFailure: It does not exist, its key is missing, or it has no batch API.
+        """
+        provider = self._providers.get(name)
+        if not isinstance(provider, BatchProvider):
+            raise without_batches(name)
+        return _BatchedProvider(name, provider, self._meter, self._windows, self._started)
+
+
+class _BatchedProvider:
+    def __init__(
+        self,
+        name: str,
+        provider: BatchProvider,
+        meter: Meter,
+        windows: ContextWindows,
+        started: StartedBatch | None,
+    ) -> None:
+        self._name = name
+        self._provider = provider
+        self._meter = meter
+        self._windows = windows
+        self._started = started
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """Return the answer of the batch.
+
+        Raises:
+            BatchInProgress: It was submitted, or has no answer yet.
+            ProviderFailure: It was refused, or ended without an answer.
+        """
+        await check_attempt()
+        batch = self._started
+        if batch is None:
+            await self._windows.check(self._name, request)
+            custom_id, since = _call_of(request)
+            id = await self._provider.submit(request, custom_id, since)
+            raise BatchInProgress(StartedBatch(id=id, custom_id=custom_id))
+        try:
+            completion = await self._provider.collect(request, batch)
+        except ProviderFailure as failure:
+            if failure.usage is not None:
+                await self._meter.take(self._name, request.model, failure.usage, batched=True)
+            raise
+        if completion is None:
+            raise BatchInProgress(batch)
+        await self._meter.take(self._name, request.model, completion.usage, batched=True)
+        return completion
+
+
+async def cancel_batch(providers: ProviderAccess, provider: str, batch: StartedBatch) -> None:
+    """Cancel a batch that nobody waits for.
+
+    Raises:
+        ProviderFailure: The provider does not exist, or did not take the request.
+    """
+    known = providers.get(provider)
+    if isinstance(known, BatchProvider):
+        await known.cancel(batch)
+
+
+def _call_of(request: ModelRequest) -> tuple[str, datetime]:
+    """Return what identifies the call, in all its attempts, and when it began at the earliest."""
+    digest = sha256(_REPEATED.sub("", request.call).encode()).hexdigest()[:40]
+    since = activity.info().scheduled_time if activity.in_activity() else datetime.now(UTC)
+    return f"coterie-{digest}", since - _CLOCKS_DIFFER

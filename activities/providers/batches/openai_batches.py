@@ -1,0 +1,178 @@
+"""Take calls of OpenAI's APIs as batches: a file of one line in, a file of one line out."""
+
+import json
+from datetime import datetime
+
+from pydantic import BaseModel, Field, JsonValue
+
+from activities.contracts import FailureType, StartedBatch
+from activities.providers.batches.batch_provider import ended_without_answer
+from activities.providers.http_statuses import from_status
+from activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess
+from activities.providers.provider import ModelRequest
+from activities.providers.provider_failures import ProviderFailure, malformed
+from dsl.values import Json
+
+_CUSTOM_ID = "custom_id"
+_MAX_BATCHES = 1_000
+"""Looked through for a batch of the same call; as many since then are not to be expected."""
+_ENDED = ("completed", "expired", "failed", "cancelled")
+
+
+class _Problem(BaseModel):
+    message: str | None = None
+
+
+class _Problems(BaseModel):
+    data: list[_Problem] | None = None
+
+
+class _Batch(BaseModel):
+    id: str = Field(max_length=200, pattern=r"^[A-Za-z0-9_.:-]+$")
+    status: str = ""
+    created_at: int = 0
+    metadata: dict[str, str] | None = None
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    errors: _Problems | None = None
+
+
+class _Response(BaseModel):
+    status_code: int = 0
+    body: JsonValue = None
+
+
+class _LineError(BaseModel):
+    code: str | None = None
+    message: str | None = None
+
+
+class _Line(BaseModel):
+    custom_id: str | None = None
+    response: _Response | None = None
+    error: _LineError | None = None
+
+
+class OpenAIBatches:
+    """The batches of one account."""
+
+    def __init__(self, access: OpenAIAccess) -> None:
+        self._access = access
+
+    async def submit(
+        self, request: ModelRequest, url: str, body: Json, custom_id: str, since: datetime
+    ) -> str:
+        """Submit a call, unless its batch is there already; return the batch's id.
+
+        Raises:
+            ProviderFailure: It was not taken.
+        """
+        try:
+            known = await self._known(custom_id, since)
+            return known or await self._create(url, body, custom_id)
+        except OPENAI_ERRORS as error:
+            raise self._access.failure(request, error) from None
+
+    async def _known(self, custom_id: str, since: datetime) -> str | None:
+        """Return the batch of the call, if an earlier attempt has submitted it."""
+        seen = 0
+        async for listed in self._access.client.batches.list(limit=100):
+            batch = _read(listed)
+            seen += 1
+            if batch.created_at < since.timestamp() or seen > _MAX_BATCHES:
+                return None
+            if (batch.metadata or {}).get(_CUSTOM_ID) == custom_id:
+                return batch.id
+        return None
+
+    async def _create(self, url: str, body: Json, custom_id: str) -> str:
+        line = {"custom_id": custom_id, "method": "POST", "url": url, "body": body}
+        text = json.dumps(line, ensure_ascii=False) + "\n"
+        client = self._access.client
+        file = await client.files.create(
+            file=(f"{custom_id}.jsonl", text.encode()), purpose="batch"
+        )
+        created = await client.batches.create(
+            input_file_id=file.id,
+            endpoint="/v1/responses" if url == "/v1/responses" else "/v1/chat/completions",
+            completion_window="24h",
+            metadata={_CUSTOM_ID: custom_id},
+        )
+        return _read(created).id
+
+    async def answer(self, request: ModelRequest, started: StartedBatch) -> JsonValue:
+        """Return the body of the answer; None while there is none.
+
+        Raises:
+            ProviderFailure: There will be no answer, or the server did not say.
+        """
+        try:
+            batch = _read(await self._access.client.batches.retrieve(started.id))
+            if batch.status not in _ENDED:
+                return None
+            line = await self._line(batch, started.custom_id)
+        except OPENAI_ERRORS as error:
+            raise self._access.failure(request, error) from None
+        if line is None or line.response is None:
+            raise self._unanswered(batch, line, started)
+        if line.response.status_code != 200:
+            failed = from_status(
+                self._access.endpoint, request, line.response.status_code, {}, line.response.body
+            )
+            failed.retryable = False  # the batch has ended
+            raise failed
+        return line.response.body
+
+    async def _line(self, batch: _Batch, custom_id: str) -> _Line | None:
+        """Return what became of the call."""
+        for file in (batch.output_file_id, batch.error_file_id):
+            if file is None:
+                continue
+            content = await self._access.client.files.content(file)
+            for text in content.text.splitlines():
+                line = _Line.model_validate_json(text)
+                if line.custom_id == custom_id:
+                    return line
+        return None
+
+    def _unanswered(
+        self, batch: _Batch, line: _Line | None, started: StartedBatch
+    ) -> ProviderFailure:
+        endpoint = self._access.endpoint
+        if batch.status == "failed":
+            said = [one.message or "" for one in (batch.errors or _Problems()).data or ()]
+            return ProviderFailure(
+                FailureType.PROVIDER_REFUSED,
+                f"{endpoint.provider} refused the batch {started.id}: "
+                f"{endpoint.quote('; '.join(said) or 'without a reason')}",
+                retryable=False,
+            )
+        if batch.status in ("expired", "cancelled"):
+            how = "expired" if batch.status == "expired" else "been cancelled"
+            return ended_without_answer(endpoint.provider, started, how)
+        if line is not None and line.error is not None:
+            said = line.error.message or line.error.code or "without a reason"
+            return ended_without_answer(
+                endpoint.provider, started, f"failed ({endpoint.quote(said)})"
+            )
+        failure = malformed(endpoint, f"the batch {started.id} has no line for its call")
+        failure.retryable = False
+        return failure
+
+    async def cancel(self, started: StartedBatch) -> None:
+        """Cancel a batch.
+
+        Raises:
+            ProviderFailure: The server did not take the request.
+        """
+        try:
+            await self._access.client.batches.cancel(started.id)
+        except OPENAI_ERRORS as error:
+            raise self._access.failure(ModelRequest("", ()), error) from None
+
+
+def _read(batch: object) -> _Batch:
+    """Validate what the client received, which the client itself does not."""
+    if not isinstance(batch, BaseModel):
+        raise ValueError("a batch is not an object")
+    return _Batch.model_validate(batch.model_dump(mode="json", exclude_unset=True, warnings=False))

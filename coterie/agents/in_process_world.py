@@ -6,6 +6,7 @@ Nothing survives the process. A failed call is retried as its contract says, lik
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,6 +22,7 @@ from activities.contracts import (
     FailureType,
     SkillRequest,
     SkillResult,
+    StartedBatch,
 )
 from activities.providers.provider import Completion, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
@@ -79,6 +81,35 @@ class ScriptedModel:
         Raises:
             ProviderFailure: No entry matches; says which one to add.
         """
+        entry = self._entry(request)
+        await asyncio.sleep(entry.seconds)
+        return played(entry, request)
+
+    async def submit(self, request: ModelRequest, custom_id: str, since: datetime) -> str:
+        """Take the call as a batch, which is the same one in every attempt.
+
+        Raises:
+            ProviderFailure: No entry matches.
+        """
+        self._entry(request)
+        return custom_id
+
+    async def collect(self, request: ModelRequest, batch: StartedBatch) -> Completion | None:
+        """Return the entry's answer as soon as the batch has taken its time.
+
+        Raises:
+            ProviderFailure: The entry is an error.
+        """
+        entry = self._entry(request)
+        return None if batch.waited < entry.batch_seconds else played(entry, request)
+
+    async def cancel(self, batch: StartedBatch) -> None:
+        """Do nothing: no answer is lost."""
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+    def _entry(self, request: ModelRequest) -> ScriptedAnswer:
         check_request(request)
         entry = choose(self._answers, request)
         if entry is None:
@@ -87,11 +118,7 @@ class ScriptedModel:
                 f"the script has no answer for {request.label!r}: {missing(request)}",
                 retryable=False,
             )
-        await asyncio.sleep(entry.seconds)
-        return played(entry, request)
-
-    async def close(self) -> None:
-        """Do nothing."""
+        return entry
 
 
 class InProcessWorld:

@@ -6,12 +6,12 @@ server retry all such attempts, so one call may need several.)
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import FailureType
+from activities.contracts import FailureType, StartedBatch
 from activities.providers.provider import Completion, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.script import ScriptedAnswer
@@ -54,6 +54,35 @@ class StubProvider:
             ProviderFailure: No entry matches, or the entry is an error.
             ApplicationError: The answer takes its time.
         """
+        entry = self._entry(request)
+        _take_time(entry.seconds, request)
+        return played(entry, request)
+
+    async def submit(self, request: ModelRequest, custom_id: str, since: datetime) -> str:
+        """Take the call as a batch, which is the same one in every attempt.
+
+        Raises:
+            ProviderFailure: No entry matches.
+        """
+        self._entry(request)
+        return custom_id
+
+    async def collect(self, request: ModelRequest, batch: StartedBatch) -> Completion | None:
+        """Return the entry's answer as soon as the batch has taken its time.
+
+        Raises:
+            ProviderFailure: The entry is an error.
+        """
+        entry = self._entry(request)
+        return None if batch.waited < entry.batch_seconds else played(entry, request)
+
+    async def cancel(self, batch: StartedBatch) -> None:
+        """Do nothing: no answer is lost."""
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+    def _entry(self, request: ModelRequest) -> ScriptedAnswer:
         entry = None
         for script in self._model.scripts:
             entry = _stronger(entry, choose(script, request))
@@ -64,11 +93,7 @@ class StubProvider:
                 f"the test has no answer for {request.label!r}: {missing(request)}",
                 retryable=False,
             )
-        _take_time(entry.seconds, request)
-        return played(entry, request)
-
-    async def close(self) -> None:
-        """Do nothing."""
+        return entry
 
 
 def _stronger(first: ScriptedAnswer | None, then: ScriptedAnswer | None) -> ScriptedAnswer | None:

@@ -7,6 +7,7 @@ activity builds the same call again, and collects the answer if it is there.
 import re
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from uuid import uuid4
 
 from temporalio import activity
 
@@ -113,6 +114,7 @@ async def cancel_batch(providers: ProviderAccess, provider: str, batch: StartedB
 
 def _call_of(request: ModelRequest) -> tuple[str, datetime]:
     """Return what identifies the call, in all its attempts, and when it began at the earliest."""
+    if not activity.in_activity():  # in a program, where no later attempt looks for it
+        return f"coterie-{uuid4().hex}", datetime.now(UTC)
     digest = sha256(_REPEATED.sub("", request.call).encode()).hexdigest()[:40]
-    since = activity.info().scheduled_time if activity.in_activity() else datetime.now(UTC)
-    return f"coterie-{digest}", since - _CLOCKS_DIFFER
+    return f"coterie-{digest}", activity.info().scheduled_time - _CLOCKS_DIFFER

@@ -1,6 +1,5 @@
 """One model turn: what it is called, who pays for it, and what came of it."""
 
-import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
 from itertools import count
@@ -23,7 +22,7 @@ from workflows.budgets.input_admission import admit_input, remember_tokens
 from workflows.budgets.reservations import reserving
 from workflows.core.causes.agent_causes import BatchSubmitted
 from workflows.core.location import Location, Skipped
-from workflows.core.scope import Call, CallFailed, Scope
+from workflows.core.scope import Call, CallFailed, Scope, on_abort
 from workflows.core.trail import note_step
 from workflows.core.usage import began, tally_of, used
 
@@ -139,16 +138,17 @@ async def _answered(
     batch, began, wait = response.in_progress, scope.time(), _FIRST_LOOK_SECONDS
     note_step(scope, place, "batch", BatchSubmitted("batch_submitted", batch.id))
     try:
-        for number in count(1):
-            await _until_look(scope, call, wait, f"{call.summary} waits for batch {batch.id}")
-            waited = round(scope.time() - began, 2)
-            batch = batch.model_copy(update={"waited": waited})
-            look = request.model_copy(update={"started": batch})
-            response = await scope.run_agent(look, call._replace(id=f"{call.id}.b{number}"))
-            if response.in_progress is None:
-                break
-            wait = min(2 * wait, _MAX_LOOK_SECONDS)
-    except (Skipped, asyncio.CancelledError):
+        async with on_abort(lambda: _give_up(scope, request, call, batch), failures=False):
+            for number in count(1):
+                await _until_look(scope, call, wait, f"{call.summary} waits for batch {batch.id}")
+                waited = round(scope.time() - began, 2)
+                started = batch.model_copy(update={"waited": waited})
+                look = request.model_copy(update={"started": started})
+                response = await scope.run_agent(look, call._replace(id=f"{call.id}.b{number}"))
+                if response.in_progress is None:
+                    break
+                wait = min(2 * wait, _MAX_LOOK_SECONDS)
+    except Skipped:
         await _give_up(scope, request, call, batch)
         raise
     return response

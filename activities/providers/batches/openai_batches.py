@@ -86,7 +86,7 @@ class OpenAIBatches:
         return None
 
     async def _create(self, url: str, body: Json, custom_id: str) -> str:
-        line = {"custom_id": custom_id, "method": "POST", "url": url, "body": body}
+        line: Json = {"custom_id": custom_id, "method": "POST", "url": url, "body": body}
         text = json.dumps(line, ensure_ascii=False) + "\n"
         client = self._access.client
         file = await client.files.create(

@@ -10,6 +10,7 @@ from temporalio.client import WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
 from dsl.model.price import Price
+from dsl.values import Json
 from tests.support.engine import engine, trail
 from tests.support.runs import scheduled
 from tests.workflow.control.test_pause_and_amend import when
@@ -100,7 +101,7 @@ async def test_an_unusable_answer_is_asked_again_in_a_batch_of_its_own(
 async def test_a_batch_that_fails_lets_the_next_model_take_over(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
-    failed = {"task": "sum_up", "contains": "Sum", "error": {"message": "expired"}}
+    failed: Json = {"task": "sum_up", "contains": "Sum", "error": {"message": "expired"}}
     team = TEAM.replace("batch: true", "batch: true\n      fallback: [scripted/other]")
     async with engine(env, tmp_path, [failed]) as running:
         handle: Any = await running.start(team)

@@ -37,7 +37,8 @@ class Pricing:
     def batch_share(self, provider: str, model: str) -> float:
         """Return what a call in a batch costs, as a share of the price of any other call."""
         own = self.configured(provider, model)
-        return own.batch_share if isinstance(own, Price) else BATCH_SHARE
+        share = own.batch_share if isinstance(own, Price) else None
+        return BATCH_SHARE if share is None else share
 
     def public(self, provider: str, model: str, usage: "TokenUsage") -> float | None:
         """Return the cost of a call by the public prices, in US dollars; None if unknown."""

@@ -21,8 +21,8 @@ class Price(Frozen):
     """For input that the provider had in its cache. Default: the price of other input."""
     cache_write: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """For input that the provider puts into its cache. Default: the price of other input."""
-    batch_share: float = Field(default=BATCH_SHARE, ge=0, le=1, allow_inf_nan=False)
-    """What a call in a batch costs, as a share of the price of any other call."""
+    batch_share: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
+    """What a call in a batch costs, as a share of the price of any other call. Default: half."""
 
     def of(
         self,

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from coterie.graph.picture import START, Picture, RouteArrow, TeamBox
-from coterie.graph.taken_path import Mark, Standing, Walk, with_redirects
+from coterie.graph.taken_path import Mark, Standing, Walk, with_walk
 from coterie.graph.task_trees import TaskTree
 from coterie.graph.tasks import TaskLine
 from coterie.text.task_counts import TASK_MARKS
@@ -49,7 +49,7 @@ class _Writing:
     """Renders one picture."""
 
     def __init__(self, picture: Picture, walk: Walk | None) -> None:
-        self.picture = picture = with_redirects(picture, walk)
+        self.picture = picture = with_walk(picture, walk)
         self.walk = walk
         self.names = _names(picture)
 

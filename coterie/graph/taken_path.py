@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from coterie.graph.agent_calls import AgentCalls, AgentKey, note_calls, with_calls
 from coterie.graph.picture import START, Picture, RouteArrow, RouteKey
 from coterie.graph.task_trees import TaskTree
 from dsl.evaluate.because import route_because
 from dsl.model.causes import DefaultTaken, NotDecided, RuleMatched, VisitsReached
+from dsl.tool_loop.call_names import without_calls
 from workflows.core.state_keys import StepKey
 from workflows.core.views import RunStatus, TrailEntry
 
@@ -51,6 +53,8 @@ class Walk:
     """`{route: why}` for routes that are not in the plan: redirects by people and budgets."""
     trees: tuple[TaskTree, ...] = ()
     """The tasks of its task graphs."""
+    agents: Mapping[AgentKey, AgentCalls] = field(default_factory=dict[AgentKey, AgentCalls])
+    """What agents with tools did in the latest visits of their teams."""
 
     @property
     def began_at_entry(self) -> bool:
@@ -67,17 +71,20 @@ class Walk:
         return self.taken.get(route.key, ())
 
 
-def with_redirects(picture: Picture, walk: Walk | None) -> Picture:
-    """Add an arrow to the picture for each redirect that is not in the plan."""
+def with_walk(picture: Picture, walk: Walk | None) -> Picture:
+    """Add what is in no plan: an arrow for each redirect, the turns and calls of agents."""
     if walk is None:
         return picture
+    boxes = tuple(
+        replace(box, tasks=with_calls(box.tasks, box.id, walk.agents)) for box in picture.boxes
+    )
     known = {box.id for box in picture.boxes}
     led = tuple(
         RouteArrow(team, None, "redirect", (str(target),), (why,))
         for (team, *_, target), why in walk.redirects.items()
         if target in known and team in (START, *known)
     )
-    return replace(picture, routes=(*picture.routes, *led))
+    return replace(picture, boxes=boxes, routes=(*picture.routes, *led))
 
 
 def walk_of(
@@ -113,6 +120,7 @@ def walk_of(
         standing=walker.standing,
         stranded=walker.stranded,
         redirects=walker.redirects,
+        agents=walker.agents,
     )
 
 
@@ -126,6 +134,7 @@ class _Walker:
         self.standing: dict[str, Standing] = {}
         self.stranded: str | None = None
         self.routes = 0
+        self.agents: dict[AgentKey, AgentCalls] = {}
         self.redirects: dict[RouteKey, str] = {}
         self._latest: tuple[RouteKey, str | None] | None = None
         """The latest route, and its target."""
@@ -139,6 +148,7 @@ class _Walker:
                 self.visits[entry.team] = entry.visit
                 self.standing[entry.team] = "now"
                 self.marks = {key: how for key, how in self.marks.items() if key[0] != entry.team}
+                self.agents = {key: of for key, of in self.agents.items() if key[0] != entry.team}
                 if self._turned is not None:
                     (left, why), self._turned = self._turned, None
                     self._take((left, "redirect", entry.team), entry.team, why)
@@ -187,9 +197,11 @@ class _Walker:
         branch = _BRANCH_ENDS.get(entry.status or "") if entry.visit == 0 else None
         if branch is not None and entry.step in self.standing:
             self.standing[entry.step] = branch
+        path = _drawn(entry.step)
+        note_calls(self.agents, entry, path)
         mark = _MARKS.get(entry.status or "")
         if mark is not None:
-            self.marks[entry.team, _ROUND.sub("", entry.step)] = mark
+            self.marks[entry.team, path] = mark
 
     def stop(self) -> None:
         """Mark where a cancelled or terminated run was."""
@@ -205,12 +217,17 @@ class _Walker:
         for place, mark in places.items():
             step = StepKey(place)
             team = step.team
-            self.marks[team, _ROUND.sub("", step.path)] = mark
+            self.marks[team, _drawn(step.path)] = mark
             here[team] = "waiting" if mark == "waiting" else here.get(team, "now")
         gone = [team for team, how in self.standing.items() if how == "now" and team not in here]
         for team in gone if here else ():
             del self.standing[team]
         self.standing |= here
+
+
+def _drawn(path: str) -> str:
+    """Return the path of a step as the picture names it, without numbers of rounds and calls."""
+    return without_calls(_ROUND.sub("", path))
 
 
 def _route(entry: "TrailEntry") -> RouteKey:

@@ -12,7 +12,7 @@ from coterie.graph.drawing.pen import Pen, middle, pill_width
 from coterie.graph.drawing.style import MARKS, style_sheet
 from coterie.graph.drawing.tree_panels import TreePanel
 from coterie.graph.picture import Picture, RouteArrow, RouteKind
-from coterie.graph.taken_path import Mark, Standing, Walk, with_redirects
+from coterie.graph.taken_path import Mark, Standing, Walk, with_walk
 
 _MARGIN = 36
 _NARROWEST = 720
@@ -45,7 +45,7 @@ class _Drawing:
     """Renders one picture."""
 
     def __init__(self, picture: Picture, walk: Walk | None) -> None:
-        self.picture = picture = with_redirects(picture, walk)
+        self.picture = picture = with_walk(picture, walk)
         self.walk = walk
         self.boxes = {box.id: BoxFigure(box, marked=walk is not None) for box in picture.boxes}
         self.arrows = [Arrow(index, route) for index, route in enumerate(picture.routes)]

@@ -75,7 +75,7 @@ Agents
   draft/plan               planner  by its plan
   draft/plan/rounds/write  writer   scripted/of-the-plan      config/personas/planner.yml:13 (the task's config)
 
-180 values in all; to see a part: coterie explain report teams.draft
+183 values in all; to see a part: coterie explain report teams.draft
 """)  # noqa: E501
 
 
@@ -106,6 +106,7 @@ orchestration.teams.draft.tasks.first
   agent.timeout              600                                 default
   agent.retries              9                                   coterie.yml:3 (persona writer)
   agent.stream               false                               default
+  agent.batch                false                               default
   agent.max_turns            10                                  default
   agent.tool_choice          "auto"                              default
   agent.tool_calls           "execute"                           default

@@ -57,6 +57,7 @@ def test_an_agents_fields_come_from_persona_override_task_and_defaults(ask: Ask)
         "timeout": (600.0, "default"),
         "retries": (9, place("coterie.yml", "retries: 9")),
         "stream": (False, "default"),
+        "batch": (False, "default"),
         "max_turns": (10, "default"),
         "tool_choice": ("auto", "default"),
         "tool_calls": ("execute", "default"),

@@ -29,6 +29,7 @@ from dsl.model.plan import Plan
 from dsl.values import Json
 from workflows.core.messages import SessionInput, TeamInput
 from workflows.plan_source import FORKED_FROM
+from workflows.sessions.message_queue import NO_REPLY
 
 _GRACE = timedelta(seconds=10)
 _STICKY = timedelta(seconds=2)
@@ -113,9 +114,13 @@ class _Talk:
         try:
             reply, text = await awaited(self.run, sending, interactive=self.script is None)
         except MessageRefusedError as error:
-            if self.script is not None or error.code == "RunHasEnded":
+            is_last = self.script is not None or error.code == "RunHasEnded"
+            if not is_last:
+                note(f"{error.code}: {error}")
+            if error.code == NO_REPLY:
+                note(f"for every decision and its cause: coterie why {self.run.id}")
+            if is_last:
                 raise
-            note(f"{error.code}: {error}")
         else:
             text.end(reply)
 

@@ -11,6 +11,7 @@ orchestration:
     talk:
       tasks:
         - {name: next, type: wait, message: true, schema: {type: string, maxLength: 20}}
+        - {name: rude, type: fail, when: "{{ tasks.next.data == 'boo' }}", message: be polite}
         - {name: say, type: reply, value: "you said {{ tasks.next.data }}"}
       routing: {default: talk}
 """
@@ -20,6 +21,7 @@ def test_a_session_is_left_open_and_returned_to(desk: Project) -> None:
     (desk.folder / "echo.yml").write_text(ECHO)
     (desk.folder / "first.txt").write_text("hello\n\x1b[31mred\n")
     (desk.folder / "second.txt").write_text("again\n")
+    (desk.folder / "rude.txt").write_text("boo\n")
     (desk.folder / "long.txt").write_text("x" * 21)
     begun = desk.coterie("chat", "echo.yml", "--id", "talk", "--script", "first.txt")
     assert begun.returncode == 0, begun.stderr
@@ -42,6 +44,10 @@ def test_a_session_is_left_open_and_returned_to(desk: Project) -> None:
     refused = desk.coterie("chat", "--session", "talk", "--script", "long.txt")
     assert refused.returncode == 1
     assert "the message has 21 characters" in refused.stderr
+    unanswered = desk.coterie("chat", "--session", "talk", "--script", "rude.txt")
+    assert unanswered.returncode == 1
+    assert "without a reply to this one: task 'rude' failed" in unanswered.stderr
+    assert "for every decision and its cause: coterie why talk" in unanswered.stderr
     ended = desk.coterie("chat", "echo.yml", "--id", "never", "--script", "long.txt")
     assert ended.returncode == 1
     assert "its first message was refused" in desk.coterie("status", "never").stdout

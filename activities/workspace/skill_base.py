@@ -311,7 +311,7 @@ class Skill(Generic[In, Out]):
         result = await self.run(typed, context)
         try:
             checked = self.output.validate_python(result)
-            return self.output.dump_python(checked, mode="json")
+            return self.output.dump_python(checked, mode="json", by_alias=True)
         except ValidationError as error:
             raise SkillFailure(
                 f"{self.name} returned a result that violates its contract: {faults(error)}"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pydantic import JsonValue, TypeAdapter
+from pydantic import BaseModel, Field, JsonValue, TypeAdapter
 from temporalio.exceptions import ApplicationError
 
 from activities.contracts import FailureType, SkillRequest
@@ -77,6 +77,22 @@ async def failure(
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path)
+
+
+class _Place(BaseModel):
+    latitude: float = Field(alias="lat")
+
+
+async def _place(value: _Place, context: SkillContext) -> _Place:
+    return value
+
+
+async def test_a_result_has_the_names_that_its_contract_promises(workspace: Workspace) -> None:
+    made = Skill(
+        "Map.place", "Returns it.", "read", TypeAdapter(_Place), TypeAdapter(_Place), _place
+    )
+    assert made.contract().output_schema["required"] == ["lat"]
+    assert await call(workspace, "Map.place", {"lat": 1}, skills={"Map.place": made}) == {"lat": 1}
 
 
 def test_every_skill_has_a_contract_under_its_own_name() -> None:

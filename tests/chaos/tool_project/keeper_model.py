@@ -3,13 +3,14 @@
 Two agents ask it. The keeper gets a list of turns and makes their calls. A call that failed is made
 again; if it must not happen twice and its outcome is unknown, the keeper verifies, asks a person
 where nobody can tell, and repeats only what did not happen. The helper answers with the number of
-questions that it has had so far, which it knows by its conversation.
+questions that it has had so far, which it knows by its conversation. The keeper's conversation is
+compacted: its summary is what it knows.
 """
 
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,12 +20,13 @@ from coterie import (
     Completion,
     ModelRequest,
     ProviderSettings,
+    TextPart,
     TokenUsage,
     ToolCallPart,
     ToolResultPart,
 )
 
-ONCE = ("pay", "send")
+ONCE = ("pay", "send", "fire")
 Calls = Sequence[tuple[str, dict[str, Any]]]
 """Tools and their arguments."""
 
@@ -44,7 +46,7 @@ class Keeper:
             for number, (name, arguments) in enumerate(calls, 1)
         )
         self._note("answered", request)
-        usage = TokenUsage(input_tokens=10, output_tokens=5)
+        usage = TokenUsage(input_tokens=tokens(request), output_tokens=5)
         if not parts:
             return Completion.of(text, "end", request.model, usage)
         return Completion(parts, "tool_calls", request.model, usage)
@@ -100,14 +102,33 @@ class Known:
 
 def keeper(request: ModelRequest) -> tuple[Calls, str]:
     """Return the next calls, or the answer."""
-    known = Known()
+    summary, turns = beginning(request)
+    known = Known(**json.loads(summary)) if summary else Known()
     for made in transcript(request):
         known.take(made)
-    for turn in json.loads(request.messages[0].text):
+    if request.purpose == "compaction":
+        return [], json.dumps(asdict(known))
+    for turn in json.loads(turns):
         left = [call for call in turn if call["arguments"]["id"] not in known.values]
         if left:
             return [next_call(call, known) for call in left], ""
     return [], json.dumps(known.values, sort_keys=True)
+
+
+def beginning(request: ModelRequest) -> tuple[str, str]:
+    """Return the summary of what was before, if there is one, and the turns to be made."""
+    texts = [part.text for part in request.messages[0].content if isinstance(part, TextPart)]
+    if not texts[0].startswith("[The conversation so far"):
+        return "", texts[0]
+    _, summary, *_ = texts[0].split("\n\n")
+    return summary, texts[1]
+
+
+def tokens(request: ModelRequest) -> int:
+    """Return about how long a request is."""
+    parts = [part for message in request.messages for part in message.content]
+    texts = [getattr(part, "arguments", "") + getattr(part, "text", "") for part in parts]
+    return sum(map(len, texts)) // 4
 
 
 def next_call(call: dict[str, Any], known: Known) -> tuple[str, dict[str, Any]]:

@@ -7,10 +7,10 @@ from typing import Literal
 
 from dsl.values import Json
 
-MIX = {"look": 6, "store": 5, "pay": 4, "stock": 5, "label": 3, "send": 3, "helper": 4}
+MIX = {"look": 6, "store": 5, "pay": 4, "stock": 5, "label": 2, "send": 2, "fire": 2, "helper": 4}
 """How many calls of each tool are in a run: 30."""
 CALLS = sum(MIX.values())
-ONCE = frozenset({"pay", "send"})
+ONCE = frozenset({"pay", "send", "fire"})
 PLAYS = 3
 """How many different plays there are; the runs take them in turns."""
 KILLS_OF_A_RUN = 5

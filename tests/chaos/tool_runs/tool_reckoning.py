@@ -16,7 +16,9 @@ from tests.chaos.tool_runs.tool_siege import ToolSiege
 _SLACK = 0.05
 """Seconds between the clock of a line in the journal and that of an event."""
 _VERIFIES = "was_done"
-_EFFECTS = frozenset({"pay", "send", "store", "label"})
+_EFFECTS = frozenset({"pay", "send", "fire", "store", "label"})
+_TASK_BEGUN = "InputRequired"
+"""The failure of a call that goes on as a task; the next call asks for it."""
 
 
 @dataclass
@@ -28,8 +30,12 @@ class ToolReport:
     finished: int = 0
     turns: int = 0
     asked: int = 0
+    compactions: int = 0
+    """Model turns that summed a conversation up."""
     calls: int = 0
     """Calls of tools that histories have."""
+    tasks: int = 0
+    """Of these, the ones whose server continued them as tasks."""
     attempts: int = 0
     unknown: int = 0
     """Calls that must not happen twice, and of which no answer came."""
@@ -46,8 +52,10 @@ class ToolReport:
         """For people."""
         return [
             f"{self.finished} of {self.runs} runs finished",
-            f"{self.turns} model turns, {self.asked} calls of the model",
-            f"{self.calls} calls of tools, {self.attempts} attempts; {self.restarts} MCP servers",
+            f"{self.turns} model turns, {self.asked} calls of the model; {self.compactions} turns "
+            "summed a conversation up",
+            f"{self.calls} calls of tools, {self.attempts} attempts, {self.tasks} of them tasks of "
+            f"their server; {self.restarts} MCP servers",
             f"{self.unknown} `once` calls with an unknown outcome: {self.repeated} had not "
             f"happened and were made again; a person was asked {self.people} times",
             *(f"WRONG {line}" for line in self.wrong),
@@ -89,6 +97,7 @@ async def reckon(siege: ToolSiege) -> ToolReport:
             run_id = first.workflow_execution_started_event_attributes.original_execution_run_id
             report.wrong += check_calls(id, run_id, part, asked, kills)
             calls += part
+        calls = with_tasks(calls)
         seen = Seen(id, calls, journal, ledger)
         report.wrong += check_tools(siege.plan.play(id), seen)
         _count(report, calls)
@@ -117,6 +126,8 @@ def check_results(plan: Plan, results: Mapping[str, str]) -> list[str]:
 def _count(report: ToolReport, calls: Sequence[Call]) -> None:
     tools = [call for call in calls if call.type == "call_skill"]
     report.turns += len(calls) - len(tools)
+    report.compactions += sum(".compact" in call.id for call in calls)
+    report.tasks += sum(tool_of(call)[0] == "fire" for call in tools)
     report.calls += len(tools)
     report.attempts += sum(call.attempts for call in tools)
     lost = [call for call in tools if call.failure is not None and tool_of(call)[0] in ONCE]
@@ -137,6 +148,26 @@ def read_journal(file: Path) -> dict[tuple[str, str], list[float]]:
 def read_ledger(file: Path) -> Counter[str]:
     """`{"tool id": how often it took effect}`."""
     return Counter(file.read_text().splitlines() if file.exists() else [])
+
+
+def with_tasks(calls: Sequence[Call]) -> list[Call]:
+    """Return the calls, each with what the later ones learnt that asked for its task."""
+    found: list[Call] = []
+    begun: dict[tuple[str, str], Call] = {}
+    for call in calls:
+        if call.type != "call_skill":
+            found.append(call)
+            continue
+        key = tool_of(call)
+        first = begun.pop(key, None)
+        if first is not None:
+            first.completed, first.ended, first.failure = call.completed, call.ended, call.failure
+            call = first
+        else:
+            found.append(call)
+        if call.failure == _TASK_BEGUN:
+            begun[key] = call
+    return found
 
 
 def tool_of(call: Call) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,10 @@ class BatchServer:
     """`{file id: the one line of the file}`."""
     batches: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """Newest first, as the server lists them."""
+    asked: list[str] = field(default_factory=list[str])
+    """Method and last part of the path of each request that it has done."""
+    held: dict[str, asyncio.Event] = field(default_factory=dict[str, asyncio.Event])
+    """`{such a request: when it gets its answer}`."""
 
     def end(self, status: str, response: object = None, error: object = None) -> None:
         """End the newest batch; its line is an answer or an error."""
@@ -72,8 +76,14 @@ async def batch_server() -> AsyncGenerator[BatchServer]:
         }
         body = await reader.readexactly(int(fields.get("content-length", "0")))
         method, path, _ = head.split(" ", 2)
-        writer.write(http(json.dumps(server.answer(method, path, body))))
-        await writer.drain()
+        answer = http(json.dumps(server.answer(method, path, body)))
+        asked = f"{method} {path.partition('?')[0].rpartition('/')[2]}"
+        server.asked.append(asked)
+        if asked in server.held:
+            await server.held[asked].wait()
+        with suppress(ConnectionError):  # who asked may be dead
+            writer.write(answer)
+            await writer.drain()
         writer.close()
 
     listening = await asyncio.start_server(serve, "127.0.0.1", 0)

@@ -8,10 +8,10 @@ import pytest
 
 from tests.chaos.book import Call
 from tests.chaos.tool_runs.planned_runs import CALLS, MIX, Plan, PlannedCall, calls_in
-from tests.chaos.tool_runs.tool_reckoning import Seen, check_results, check_tools
+from tests.chaos.tool_runs.tool_reckoning import Seen, check_results, check_tools, with_tasks
 
 PLAY = ((PlannedCall("pay", 1, 0.5, 3, False), PlannedCall("look", 2, 0.5, 3, False)),)
-SKILLS = {"pay": "shop:pay", "look": "shop:look", "send": "depot/send", "was_done": "shop:was_done"}
+SKILLS = {"pay": "shop:pay", "look": "shop:look", "fire": "depot/fire", "was_done": "shop:was_done"}
 
 
 def test_a_plan_is_the_same_for_a_seed_and_another_one_for_another_seed() -> None:
@@ -96,3 +96,11 @@ def test_a_result_unlike_that_of_the_undisturbed_run_is_reported() -> None:
     plan = Plan.of(1, 5)
     assert check_results(plan, {"u0000": "a", "r0000": "a"}) == []
     assert check_results(plan, {"u0000": "a", "r0000": "b"}) == ["r0000: ended otherwise: b not a"]
+
+
+def test_a_call_and_those_that_ask_for_its_task_are_one_call() -> None:
+    begun, asked = (made("fire", at, fails="InputRequired") for at in (0, 2))
+    [call] = with_tasks([begun, asked, made("fire", 4)])
+    assert (call.scheduled, call.attempts, call.completed, call.failure) == (0, 1, 5, None)
+    again = with_tasks([made("fire", fails="OutcomeUnknown"), made("fire", 4)])
+    assert [call.completed for call in again] == [None, 5]

@@ -269,6 +269,34 @@ async def test_the_start_of_a_process_does_not_count_against_the_timeout(
     assert skill.contract().startup > 3
 
 
+async def test_the_wait_for_a_free_process_does_not_count_against_the_timeout(
+    found: Found, tmp_path: Path
+) -> None:
+    quick = "\n@tool(effect='read', timeout=0.5)\ndef quick() -> int: return 1\n"
+    few = UserCode(tmp_path, {}, (str(tmp_path),), max_children=1)
+    skills = {
+        name: replace(one, user_code=few) for name, one in (await found(TOOLS + quick)).items()
+    }
+    os.mkfifo(tmp_path / "fifo")
+    given: JsonValue = {"fifo": str(tmp_path / "fifo")}
+    holding = asyncio.create_task(
+        call(Workspace(tmp_path), "demo_tools:cleans_up", given, skills=skills)
+    )
+    lines = await asyncio.to_thread(open, tmp_path / "fifo")
+    with lines:
+        assert await asyncio.to_thread(lines.readline) == "began\n"
+        calling = asyncio.create_task(
+            call(Workspace(tmp_path), "demo_tools:quick", {}, skills=skills)
+        )
+        waited, _ = await asyncio.wait({calling}, timeout=1)  # twice its own time
+        assert not waited
+        holding.cancel()
+        assert await calling == 1
+    with pytest.raises(asyncio.CancelledError):
+        await holding
+    await few.close()
+
+
 @pytest.mark.parametrize("name", ["tells", "cleans_up"])
 async def test_a_function_with_a_context_learns_that_its_call_is_cancelled(
     found: Found, tmp_path: Path, name: str

@@ -4,11 +4,12 @@
     python -m tests.chaos --only tools --kills 50 --seed 7
     python -m tests.chaos --only graph --tasks 2000 --kills 10
     python -m tests.chaos --only session --messages 2500 --kills 20
+    python -m tests.chaos --only router --kills 18 --seed 7
 
 Without --only it plays all of them, one after another: runs of a team with steps of all kinds, runs
-with 30 calls of tools each, one large task graph, one long session. It makes a project in a
-temporary folder, with the real `coterie worker` and a real server, and needs no key. The exit code
-is 1 when a promise was broken; the folder is kept then.
+with 30 calls of tools each, one large task graph, one long session, and the sessions of a tool
+router. It makes a project in a temporary folder, with the real `coterie worker` and a real server,
+and needs no key. The exit code is 1 when a promise was broken; the folder is kept then.
 """
 
 import argparse
@@ -27,6 +28,8 @@ from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, Telemetr
 from bench.session import play as play_session
 from tests.chaos.graphs import GraphTerms, play_graph
 from tests.chaos.play import play
+from tests.chaos.router_runs.router_plan import RouterPlan
+from tests.chaos.router_runs.router_play import play_router
 from tests.chaos.siege import Terms
 from tests.chaos.tool_runs.planned_runs import Plan
 from tests.chaos.tool_runs.tool_play import play_tools
@@ -35,6 +38,7 @@ from tests.chaos.tool_runs.tool_siege import ToolTerms
 _TOOL_KILLS = 50
 _GRAPH_KILLS = 10
 _SESSION_KILLS = 20
+_ROUTER_KILLS = 18
 
 
 def tell(line: str) -> None:
@@ -97,6 +101,12 @@ async def _session(asked: Asked, _: Path) -> list[str]:
     return _told(report.lines, report.wrong)
 
 
+async def _router(asked: Asked, folder: Path) -> list[str]:
+    plan = RouterPlan.of(asked.seed, asked.kills_or(_ROUTER_KILLS))
+    report = await play_router(folder, plan, tell)
+    return _told(report.lines(), report.wrong)
+
+
 def _told(lines: list[str], wrong: list[str]) -> list[str]:
     for line in [*lines, *(f"WRONG {one}" for one in wrong)]:
         tell(line)
@@ -108,6 +118,7 @@ _PARTS: dict[str, Callable[[Asked, Path], Coroutine[Any, Any, list[str]]]] = {
     "tools": _tools,
     "graph": _graph,
     "session": _session,
+    "router": _router,
 }
 
 
@@ -123,7 +134,8 @@ def _asked() -> Asked:
         "--kills",
         type=int,
         help="how many kills at most (runs: one for 5 runs; "
-        f"tools: {_TOOL_KILLS}, 5 a run; graph: {_GRAPH_KILLS}; session: {_SESSION_KILLS})",
+        f"tools: {_TOOL_KILLS}, 5 a run; graph: {_GRAPH_KILLS}; session: {_SESSION_KILLS}; "
+        f"router: {_ROUTER_KILLS}, 6 a session)",
     )
     parser.add_argument("--seed", type=int, help="of plays, kills and people")
     parser.add_argument("--open", type=int, help="runs at the same time (runs: 40; tools: 5)")

@@ -11,9 +11,9 @@ from coterie.replay.decision_trace import TraceEvent, Visit
 from coterie.runs.recorded_calls import RecordedCall
 from coterie.text.lines import text_of
 from coterie.text.moments import clock
-from dsl.evaluate.because import brief
 from dsl.evaluate.context import PathChange
 from dsl.evaluate.evidence import Examined, TriedAlternatives
+from dsl.templates.jsonable import brief
 from workflows.core.state_keys import StepKey
 from workflows.core.views import TrailEntry
 

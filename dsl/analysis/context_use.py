@@ -9,7 +9,7 @@ from dsl.analysis.reader import Reader, overlap
 from dsl.checks.context_declarations import PLACE
 from dsl.evaluate.context_writes import written_value
 from dsl.evaluate.declared_values import form_of
-from dsl.hooks.hook_rulings import read_by
+from dsl.hooks.hook_reads import read_by
 from dsl.json_schema.keyword_check import brief
 from dsl.model.context.declarations import Declarations
 from dsl.model.plan import Plan, Team

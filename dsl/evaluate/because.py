@@ -1,9 +1,6 @@
 """Because: causes in words. The one place of this room that words them."""
 
-import json
-from typing import Final, assert_never
-
-from pydantic import JsonValue
+from typing import assert_never
 
 from dsl.errors import listed
 from dsl.model.budgets import amount, budget_name, number, share
@@ -30,11 +27,7 @@ from dsl.model.causes import (
     UpdateLeftOut,
     VisitsReached,
 )
-from dsl.templates.jsonable import beginning
-
-# `dumps` would make a new encoder each time
-_ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode
-
+from dsl.templates.jsonable import brief
 
 _MAX_REASON_LENGTH = 300
 """Characters of a reason that a model gives."""
@@ -58,12 +51,6 @@ def failure_because(team: str, task: str, error: str | None, message: str) -> st
 def act_because(what: str, by: str, why: str) -> str:
     """Return what a person did, with the person's reason."""
     return f"{what} by {by}: {why}" if why else f"{what} by {by}"
-
-
-def brief(value: JsonValue, most: int = 60) -> str:
-    """Return a value for a sentence: JSON, cut at `most` characters."""
-    text = _ENCODED(beginning(value, most))
-    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _condition(found: ConditionFound) -> str:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from dsl.errors import InvalidBound
-from dsl.evaluate.because import brief
 from dsl.model.facts import Facts
 from dsl.model.steps import Step
 from dsl.model.template_bound import BoundTemplate, TemplateBound, number_of
 from dsl.model.traversal.step_bounds import RETRIES, VISITS, BoundKey, bound_templates, with_bound
+from dsl.templates.jsonable import brief
 from dsl.templates.template_filling import fill
 from dsl.values import JsonValue, seconds
 

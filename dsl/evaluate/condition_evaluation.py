@@ -3,7 +3,6 @@
 from typing import Final, assert_never
 
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from dsl.evaluate.because import brief
 from dsl.evaluate.missing_data import missing_outcomes
 from dsl.evaluate.operators import TESTS, Found, charge
 from dsl.model.causes import (
@@ -29,7 +28,7 @@ from dsl.model.conditions import (
 from dsl.model.evaluation_budget import EvaluationMeter
 from dsl.model.facts import Facts, Outcomes
 from dsl.paths import MISSING, get, parse
-from dsl.templates.jsonable import beginning
+from dsl.templates.jsonable import beginning, brief
 from dsl.templates.template_filling import fill
 
 MAX_FOUND: Final = 60

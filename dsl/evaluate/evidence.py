@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from dsl.errors import TemplateFailed
-from dsl.evaluate.because import brief, condition_because
+from dsl.evaluate.because import condition_because
 from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.evaluate.routing import counted
 from dsl.model.causes import ConditionFound
@@ -28,7 +28,7 @@ from dsl.model.facts import Facts
 from dsl.model.plan import Team
 from dsl.model.steps import BranchStep
 from dsl.paths import MISSING
-from dsl.templates.jsonable import found_at
+from dsl.templates.jsonable import brief, found_at
 from dsl.templates.template import parse
 from dsl.templates.template_rules import BadTemplate
 

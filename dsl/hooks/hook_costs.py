@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dsl.hooks.hook_rulings import hooks_at
+from dsl.hooks.hook_reads import hooks_at
 from dsl.model.hooks import Hook, HookPoint
 from dsl.templates.template import is_template
 

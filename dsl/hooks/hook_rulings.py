@@ -1,11 +1,9 @@
-"""Hook rulings: which hooks a run asks at a point, what one decides, and what it changes. Pure.
+"""Hook rulings: what a hook decides, and what it changes. Pure.
 
 A hook that cannot decide fails: a broken condition never lets pass what it should stop.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from typing import assert_never
 
 from pydantic import JsonValue
@@ -13,14 +11,9 @@ from pydantic import JsonValue
 from dsl.errors import TemplateFailed, listed
 from dsl.evaluate.condition_evaluation import holds
 from dsl.json_values import describe_kind
-from dsl.model.conditions import Condition, ContextField, Expression
 from dsl.model.facts import Facts
-from dsl.model.hooks import CHECK, DECISIONS_AT, Hook, HookDecision, HookPoint
+from dsl.model.hooks import DECISIONS_AT, Hook, HookDecision
 from dsl.model.merge import deep_merge
-from dsl.model.traversal.step_walk import leaves
-from dsl.paths import Path
-from dsl.paths import parse as parse_path
-from dsl.templates.template import is_template, parse
 from dsl.templates.template_filling import fill
 from dsl.values import Json
 
@@ -37,70 +30,6 @@ class HookRuling:
     message: str = ""
     value: JsonValue = None
     """With `modify`: what changes."""
-
-
-def hooks_at(hooks: Sequence[Hook], point: HookPoint, tool: str = "") -> Iterator[Hook]:
-    """Yield the hooks of a point, and of a tool, in written order."""
-    for hook in hooks:
-        if hook.on == point and (hook.tool is None or matches_tool(hook.tool, tool)):
-            yield hook
-
-
-def matches_tool(pattern: str, tool: str) -> bool:
-    """Return whether a tool has a name of the pattern; only `*` has a meaning of its own."""
-    literal = pattern.replace("[", "[[]").replace("?", "[?]")
-    return fnmatchcase(tool, literal)
-
-
-def reads_check(hook: Hook) -> bool:
-    """Return whether the condition of the hook reads what its skill returned."""
-    return hook.skill is not None and any(path[0] == CHECK for path in _read(hook.when))
-
-
-def reads_result(hooks: Sequence[Hook], tool: str) -> bool:
-    """Return whether a hook needs the result of a tool, so that it must be in the run."""
-    return any(
-        path[0] == "result"
-        for hook in hooks_at(hooks, "after_tool_call", tool)
-        for path in read_by(hook)
-    )
-
-
-def read_by(hook: Hook) -> Iterator[Path]:
-    """Yield every path that the condition and the templates of a hook read."""
-    yield from _read(hook.when)
-    for value in (hook.decide, hook.message, hook.value, hook.input):
-        for text in _texts(value):
-            yield from _paths(text)
-
-
-def _read(condition: Condition | None) -> Iterator[Path]:
-    if condition is None:
-        return
-    for leaf, _ in leaves(condition, ()):
-        if isinstance(leaf, Expression):
-            yield from _paths(leaf.expression)
-        elif isinstance(leaf, ContextField):
-            yield ("context", *parse_path(leaf.context_field))
-
-
-def _paths(text: str) -> Iterator[Path]:
-    if is_template(text):
-        yield from parse(text).paths
-
-
-def _texts(value: JsonValue) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            for item in value.values():
-                yield from _texts(item)
-        case list():
-            for item in value:
-                yield from _texts(item)
-        case _:
-            pass
 
 
 def applies(hook: Hook, facts: Facts) -> bool | HookRuling:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, JsonValue, Tag
+from typing_extensions import TypeAliasType
 
 from dsl.values import Frozen
 
@@ -121,18 +122,22 @@ def condition_tag(value: object) -> str | None:
 UNKNOWN_CONDITION = "unknown_condition_kind"
 """The type of pydantic's error for it."""
 
-Condition = Annotated[
-    Annotated[TaskField, Tag("condition:TaskField")]
-    | Annotated[TaskStatus, Tag("condition:TaskStatus")]
-    | Annotated[ContextField, Tag("condition:ContextField")]
-    | Annotated[AllOf, Tag("condition:AllOf")]
-    | Annotated[AnyOf, Tag("condition:AnyOf")]
-    | Annotated[Not, Tag("condition:Not")]
-    | Annotated[TeamOutcome, Tag("condition:TeamOutcome")]
-    | Annotated[Expression, Tag("condition:Expression")],
-    Discriminator(
-        condition_tag,
-        custom_error_type=UNKNOWN_CONDITION,
-        custom_error_message="a condition of no known kind",
-    ),
-]
+# An alias of its own: pydantic then builds the union once, not for each field that has it.
+Condition = TypeAliasType(
+    "Condition",
+    Annotated[
+        Annotated[TaskField, Tag("condition:TaskField")]
+        | Annotated[TaskStatus, Tag("condition:TaskStatus")]
+        | Annotated[ContextField, Tag("condition:ContextField")]
+        | Annotated[AllOf, Tag("condition:AllOf")]
+        | Annotated[AnyOf, Tag("condition:AnyOf")]
+        | Annotated[Not, Tag("condition:Not")]
+        | Annotated[TeamOutcome, Tag("condition:TeamOutcome")]
+        | Annotated[Expression, Tag("condition:Expression")],
+        Discriminator(
+            condition_tag,
+            custom_error_type=UNKNOWN_CONDITION,
+            custom_error_message="a condition of no known kind",
+        ),
+    ],
+)

@@ -8,6 +8,7 @@ task.
 from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, JsonValue, Tag
+from typing_extensions import TypeAliasType
 
 from dsl.model.budgets import Budgets
 from dsl.model.compaction_policy import Compaction
@@ -276,27 +277,31 @@ STEP_MODELS: dict[str, type[StepBase]] = {
 }
 
 
-Step = Annotated[
-    Annotated[AgentStep, Tag("step:agent")]
-    | Annotated[SkillStep, Tag("step:skill")]
-    | Annotated[ToolStep, Tag("step:tool")]
-    | Annotated[LoopStep, Tag("step:loop")]
-    | Annotated[BranchStep, Tag("step:branch")]
-    | Annotated[ParallelStep, Tag("step:parallel")]
-    | Annotated[TaskGraphStep, Tag("step:task_graph")]
-    | Annotated[SetStep, Tag("step:set")]
-    | Annotated[ApprovalStep, Tag("step:approval")]
-    | Annotated[WaitStep, Tag("step:wait")]
-    | Annotated[ReplyStep, Tag("step:reply")]
-    | Annotated[TeamStep, Tag("step:team")]
-    | Annotated[TryStep, Tag("step:try")]
-    | Annotated[BlockStep, Tag("step:block")]
-    | Annotated[ReturnStep, Tag("step:return")]
-    | Annotated[FailStep, Tag("step:fail")],
-    Discriminator(
-        step_tag, custom_error_type=UNKNOWN_STEP, custom_error_message="a step of no known kind"
-    ),
-]
+# An alias of its own: pydantic then builds the union once, not for each field that has it.
+Step = TypeAliasType(
+    "Step",
+    Annotated[
+        Annotated[AgentStep, Tag("step:agent")]
+        | Annotated[SkillStep, Tag("step:skill")]
+        | Annotated[ToolStep, Tag("step:tool")]
+        | Annotated[LoopStep, Tag("step:loop")]
+        | Annotated[BranchStep, Tag("step:branch")]
+        | Annotated[ParallelStep, Tag("step:parallel")]
+        | Annotated[TaskGraphStep, Tag("step:task_graph")]
+        | Annotated[SetStep, Tag("step:set")]
+        | Annotated[ApprovalStep, Tag("step:approval")]
+        | Annotated[WaitStep, Tag("step:wait")]
+        | Annotated[ReplyStep, Tag("step:reply")]
+        | Annotated[TeamStep, Tag("step:team")]
+        | Annotated[TryStep, Tag("step:try")]
+        | Annotated[BlockStep, Tag("step:block")]
+        | Annotated[ReturnStep, Tag("step:return")]
+        | Annotated[FailStep, Tag("step:fail")],
+        Discriminator(
+            step_tag, custom_error_type=UNKNOWN_STEP, custom_error_message="a step of no known kind"
+        ),
+    ],
+)
 
 
 class PersonaDocument(Frozen):

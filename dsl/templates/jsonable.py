@@ -1,9 +1,10 @@
 """Results of expressions as JSON: the only values that travel in a run."""
 
+import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from jinja2 import Undefined
 from jinja2.exceptions import UndefinedError
@@ -19,6 +20,9 @@ from dsl.model.evaluation_budget import (
 )
 from dsl.model.outcomes import Failure, Outcome
 from dsl.paths import MISSING, Missing, Path, get
+
+# `dumps` would make a new encoder each time
+_ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def outcome_view(outcome: Outcome) -> dict[str, JsonValue]:
@@ -203,3 +207,9 @@ def beginning(value: JsonValue, most: int) -> JsonValue:
                 return value
 
     return cut(value)
+
+
+def brief(value: JsonValue, most: int = 60) -> str:
+    """Return a value for a sentence: JSON, cut at `most` characters."""
+    text = _ENCODED(beginning(value, most))
+    return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -11,12 +11,11 @@ from pydantic import JsonValue
 
 from dsl.errors import TemplateFailed
 from dsl.evaluate.condition_evaluation import inspect
+from dsl.hooks.hook_reads import hooks_at, reads_check
 from dsl.hooks.hook_rulings import (
     HookRuling,
     applies,
-    hooks_at,
     modified,
-    reads_check,
     retried_too_often,
     ruling_of,
     undecided,

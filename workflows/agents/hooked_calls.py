@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.hooks.hook_rulings import HookRuling, reads_result
+from dsl.hooks.hook_reads import reads_result
+from dsl.hooks.hook_rulings import HookRuling
 from dsl.model.hooks import Hook, HookPoint
 from dsl.model.outcomes import Outcome
 from dsl.tool_loop.call_checks import argument_problems

@@ -11,7 +11,7 @@ from dsl.checks.steps.condition_checks import check_condition
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.template_checks import check_value, parsed
 from dsl.errors import Code
-from dsl.hooks.hook_rulings import matches_tool
+from dsl.hooks.hook_reads import matches_tool
 from dsl.json_values import describe_kind
 from dsl.model.capabilities import SkillContract
 from dsl.model.conditions import ContextField, Expression

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 
 from dsl.checks.steps.step_scope import StepScope
-from dsl.evaluate.because import brief
 from dsl.model.context.declarations import Declarations, declared_at
 from dsl.model.steps import Step
 from dsl.model.template_bound import (
@@ -15,6 +14,7 @@ from dsl.model.template_bound import (
 )
 from dsl.model.traversal.step_bounds import BoundKey, bounds_of, with_bound
 from dsl.problem_details import Found, OutOfBounds, WrongValue
+from dsl.templates.jsonable import brief
 from dsl.templates.template import is_template, parse, plain_path
 from dsl.templates.template_rules import BadTemplate
 from dsl.values import NodePath

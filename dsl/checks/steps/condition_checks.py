@@ -11,7 +11,6 @@ from dsl.checks.steps.context_paths import check_read
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.template_checks import OwnResult, check_field, check_value
 from dsl.errors import closest
-from dsl.evaluate.because import brief
 from dsl.evaluate.operators import WITHOUT_VALUE, wrong_value
 from dsl.logic.ranges_of_values import Claim, possible
 from dsl.model.conditions import (
@@ -26,6 +25,7 @@ from dsl.model.traversal.step_walk import leaves
 from dsl.paths import MISSING
 from dsl.paths import parse as parse_path
 from dsl.regular_expressions import pattern
+from dsl.templates.jsonable import brief
 from dsl.templates.template import is_template, parse
 from dsl.templates.template_rules import BadTemplate
 from dsl.values import Json, NodePath

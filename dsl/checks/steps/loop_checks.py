@@ -4,9 +4,9 @@ import re
 
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.write_conflicts import check_round_writes
-from dsl.evaluate.because import brief
 from dsl.model.steps import LoopStep
 from dsl.model.template_bound import most_of
+from dsl.templates.jsonable import brief
 from dsl.templates.template import is_template, parse
 from dsl.templates.template_rules import BadTemplate
 from dsl.values import JsonValue, NodePath

@@ -4,11 +4,11 @@ from dsl.checks.contracts.command_checks import check_command
 from dsl.checks.contracts.contract_checks import check_input
 from dsl.checks.steps.loop_checks import is_one_template
 from dsl.checks.steps.step_scope import StepScope
-from dsl.evaluate.because import brief
 from dsl.json_schema.argument_schemas import declared_arguments
 from dsl.model.capabilities import SkillContract
 from dsl.model.steps import ORCHESTRATING, AgentStep, SkillStep, ToolStep
 from dsl.model.tools.tool_groups import is_group, tool_groups
+from dsl.templates.jsonable import brief
 from dsl.templates.template import is_template
 from dsl.values import NodePath
 from dsl.wording.mcp_wording import group_called

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from dsl.evaluate.because import brief
 from dsl.evaluate.condition_evaluation import holds
 from dsl.evaluate.operators import TESTS
 from dsl.evaluate.routing import choose
@@ -27,7 +26,7 @@ from dsl.model.evaluation_budget import (
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan, Routing, Rule, Team
-from dsl.templates.jsonable import beginning
+from dsl.templates.jsonable import beginning, brief
 from dsl.templates.template import parse
 from dsl.templates.template_filling import fill, fill_text
 from dsl.templates.template_rules import BadTemplate

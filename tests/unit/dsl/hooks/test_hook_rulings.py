@@ -3,17 +3,8 @@
 import pytest
 
 from dsl.hooks.hook_costs import most_retries, skill_calls
-from dsl.hooks.hook_rulings import (
-    HookRuling,
-    applies,
-    hooks_at,
-    matches_tool,
-    modified,
-    reads_check,
-    reads_result,
-    retried_too_often,
-    ruling_of,
-)
+from dsl.hooks.hook_reads import hooks_at, matches_tool, reads_check, reads_result
+from dsl.hooks.hook_rulings import HookRuling, applies, modified, retried_too_often, ruling_of
 from dsl.model.facts import Facts
 from dsl.model.hooks import DECISIONS_AT, FACTS_AT, HOOK_DECISIONS, Hook
 from dsl.values import Json, JsonValue

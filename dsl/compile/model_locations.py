@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, ForwardRef, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag
+from typing_extensions import TypeAliasType
 
 from dsl.model import conditions, steps
 from dsl.values import NodePath
@@ -51,12 +52,22 @@ def words_at(location: Sequence[int | str], root: type[BaseModel]) -> tuple[str,
     return tuple(_words(_followed(location, root)[1]))
 
 
+def _plain(annotation: object) -> object:
+    """Return a type without its alias and its metadata."""
+    while True:
+        if isinstance(annotation, TypeAliasType):
+            annotation = annotation.__value__
+        elif get_origin(annotation) is Annotated:
+            annotation = get_args(annotation)[0]
+        else:
+            return annotation
+
+
 def _words(annotation: object) -> Iterator[str]:
+    annotation = _plain(annotation)
     origin = get_origin(annotation)
     if origin is Literal:
         yield from map(str, get_args(annotation))
-    elif origin is Annotated:
-        yield from _words(get_args(annotation)[0])
     elif origin in (Union, types.UnionType):
         for member in get_args(annotation):
             yield from _words(member)
@@ -87,10 +98,8 @@ def _followed(location: Sequence[int | str], root: type[BaseModel]) -> tuple[Nod
 
 def _members(annotation: object) -> list[object]:
     """Return the members of a union other than None; empty for any other type."""
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        return _members(get_args(annotation)[0])
-    if origin not in (Union, types.UnionType):
+    annotation = _plain(annotation)
+    if get_origin(annotation) not in (Union, types.UnionType):
         return []
     members = [arg for arg in get_args(annotation) if arg is not type(None)]
     return members if len(members) > 1 else _members(members[0])
@@ -116,13 +125,9 @@ def _next(here: object, part: int | str) -> object:
 
 
 def _unwrapped(here: object) -> object:
-    while True:
-        origin = get_origin(here)
-        if origin is Annotated:
-            here = get_args(here)[0]
-        elif origin in (Union, types.UnionType):
-            members = [arg for arg in get_args(here) if arg is not type(None)]
-            plain = [arg for arg in members if get_origin(arg) is not Literal]
-            here = plain[0] if plain else None
-        else:
-            return here
+    here = _plain(here)
+    while get_origin(here) in (Union, types.UnionType):
+        members = [arg for arg in get_args(here) if arg is not type(None)]
+        plain = [arg for arg in members if get_origin(arg) is not Literal]
+        here = _plain(plain[0]) if plain else None
+    return here

@@ -11,7 +11,7 @@ import pytest
 from tests.law.sources import ROOMS, ROOT, imports, modules, tops
 
 SDKS = {"anthropic", "openai"}
-PURE = {"pydantic", "pydantic_core", "jinja2", "re2", "yaml"}
+PURE = {"pydantic", "pydantic_core", "typing_extensions", "jinja2", "re2", "yaml"}
 
 
 def loaded_by(module: str) -> set[str]:

@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from activities.contracts import AgentRequest, AgentResponse
 from bench import team
 from dsl.evaluate.context import apply
+from dsl.evaluate.prompt_choice import snapshot
 from dsl.evaluate.routing import choose
-from dsl.evaluate.slices import slice_for, snapshot
+from dsl.evaluate.slices import slice_for
 from dsl.model.evaluation_budget import EvaluationWork
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome

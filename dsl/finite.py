@@ -2,7 +2,22 @@
 
 import math
 
-from dsl.values import JsonValue
+from dsl.errors import RunRefused
+from dsl.values import Json, JsonValue
+
+
+def check_finite(context: Json) -> None:
+    """Refuse a context that JSON cannot hold.
+
+    Raises:
+        RunRefused: it has a non-finite number; names the path.
+    """
+    found = non_finite(context)
+    if found is not None:
+        raise RunRefused(
+            f"the context's {found!r} is NaN or beyond all numbers, which JSON has not; start the "
+            "run with a number or a text there"
+        )
 
 
 def non_finite(value: JsonValue, path: str = "") -> str | None:

@@ -10,16 +10,15 @@ def person_key(name: str) -> str:
     return unicodedata.normalize("NFC", folded)
 
 
+def listed_name(name: str, people: Iterable[str]) -> str | None:
+    """Return the name as the list of people writes it; None if it is not in the list."""
+    key = person_key(name)
+    return next((one for one in people if person_key(one) == key), None)
+
+
 def is_among(name: str, people: Iterable[str]) -> bool:
     """Return whether one of the people has this name."""
-    key = person_key(name)
-    return any(person_key(one) == key for one in people)
-
-
-def as_listed(name: str, people: Iterable[str]) -> str:
-    """Return the name as the list of people writes it; unchanged if it is not in the list."""
-    key = person_key(name)
-    return next((one for one in people if person_key(one) == key), name)
+    return listed_name(name, people) is not None
 
 
 def each_once(names: Iterable[str]) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from dsl.evaluate.context_updates import filled_write
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
-from dsl.model.retryability import holds_steps
 from dsl.model.steps import Step
 from dsl.sizes import check_size
 from workflows.core.location import Location
@@ -60,20 +59,10 @@ def take_draft(key: StateKey, scope: Scope) -> list[ContextWrite]:
     return [] if draft is None else draft.writes
 
 
-async def with_writes(
-    step: Step,
-    place: Location,
-    scope: Scope,
-    started: StartedStep,
-    attempts: Callable[[Location], Awaitable[Outcome]],
+async def with_draft(
+    step: Step, place: Location, scope: Scope, attempts: Callable[[Location], Awaitable[Outcome]]
 ) -> Outcome:
-    """Run the attempts of a step; write its context updates when one has succeeded.
-
-    If the step can be attempted again, the writes of its nested steps are all or nothing.
-    """
-    again = step.retry is not None or step.on_failure == "ask"
-    if not (again and holds_steps(step)):
-        return _own_updates(step, place, scope, await attempts(place), started)
+    """Run the attempts of a step; the writes of its nested steps are all or nothing."""
     inner = place.drafted()
     outcome = await attempts(inner)
     written = take_draft(inner.key, scope)
@@ -83,14 +72,15 @@ async def with_writes(
         write(place, written, scope, repr(step.name))
     except WRITE_ERRORS as error:  # amended meanwhile
         return Outcome.failed(type(error).__name__, str(error), outcome.data)
-    return _own_updates(step, place, scope, outcome, started)
+    return outcome
 
 
-def _own_updates(
-    step: Step, place: Location, scope: Scope, outcome: Outcome, started: StartedStep
+async def with_updates(
+    step: Step, place: Location, scope: Scope, started: StartedStep, ran: Awaitable[Outcome]
 ) -> Outcome:
     """Write the `context_updates` of a step that has succeeded; a write that fails fails it."""
-    if not step.context_updates or not outcome.success or place.step in scope.state.skips:
+    outcome = await ran
+    if not outcome.success or place.step in scope.state.skips:
         return outcome
     try:
         timed = outcome.timed(scope.time() - started.at)

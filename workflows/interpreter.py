@@ -4,27 +4,25 @@ Deterministic by construction: it knows only the plan, the state and the Scope.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from dsl.errors import InvalidPlan, LimitExceeded, TeamError
+from dsl.errors import InvalidPlan, TeamError
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.evaluate.declared_values import reset
-from dsl.evaluate.limits import check, fingerprint, non_progressing, visits_reached
+from dsl.evaluate.limits import check
+from dsl.evaluate.prompt_choice import snapshot
 from dsl.evaluate.routing import Route, choose, failed_task
-from dsl.evaluate.slices import snapshot
 from dsl.model.causes import SentOn
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona, Plan, Team
 from dsl.model.steps import AgentStep, Step
-from dsl.model.terms import AskTerms
-from workflows.approvals.approval_wait import ask
 from workflows.context_drafts import write_to_track
 from workflows.control.pause_and_amend import amend, give_up, sent_on
 from workflows.core.causes.people_causes import NotBegun
 from workflows.core.causes.step_causes import run_ended
-from workflows.core.location import Location, Redirected, Returned, RunLeft, facts_at_end
+from workflows.core.location import Location, Redirected, Returned, RunLeft
 from workflows.core.memory import Fork, Frame, Routed, Track
 from workflows.core.messages import RedirectInput
 from workflows.core.results import RunFailed, declared_output, failed_result, result
@@ -38,9 +36,7 @@ from workflows.sequence import run_steps
 from workflows.sessions.message_queue import counted_visits
 from workflows.skipped_steps import skip_unrun
 from workflows.steps.agent import run_agent
-
-_MAX_SEEN = 1000
-"""Contexts of a team's visits that are compared with the next one: no longer cycle is detected."""
+from workflows.visit_limits import check_progress, count_bounded, turn_away
 
 
 async def run(scope: Scope) -> TeamResult:
@@ -51,7 +47,8 @@ async def run(scope: Scope) -> TeamResult:
     """
     main = scope.state.main
     try:
-        await before_run(scope)
+        if scope.plan.hooks:
+            await before_run(scope)
         await TeamInterpreter(scope).follow(MAIN)
         output = declared_output(scope)
         if scope.plan.hooks:
@@ -78,12 +75,14 @@ async def _hooked_result(scope: Scope, output: JsonValue) -> TeamResult:
     return completed.model_copy(update={"output": given})
 
 
+@dataclass(eq=False)
 class TeamInterpreter:
     """Follows tracks and runs steps; the Scope's state is its only memory."""
 
-    def __init__(self, scope: Scope) -> None:
-        self.scope = scope
-        self._personas: dict[tuple[str | None, str | None], Persona] = {}
+    scope: Scope
+    _personas: dict[tuple[str | None, str | None], Persona] = field(
+        default_factory=dict[tuple[str | None, str | None], Persona], init=False
+    )
 
     async def run_steps(
         self, steps: Sequence[Step], place: Location, *, part: str = "", stop: bool = True
@@ -159,22 +158,32 @@ class TeamInterpreter:
 
     async def _entered(self, team: Team, name: StateKey, track: Track) -> Location | None:
         """Start a visit within the limits, and return it; None where another team runs instead."""
-        scope = self.scope
+        scope, state = self.scope, self.scope.state
         await scope.checkpoint()
         if self._sent_on(team, name, track):
             return None
         # A cancelled run has its own time limit, and no other.
-        limited = scope.state.stop_by is None
-        if limited and self._turned_away(team, track):
+        limited = state.stop_by is None
+        if limited and team.max_visits is not None and turn_away(team, track, scope):
             return None
         if limited:
-            check(scope.plan.limits, team, *counted_visits(scope.state))
-        _reset(team, track, scope)
+            check(scope.plan.limits, team, *counted_visits(state))
+        if team.resets:
+            _reset(team, track, scope)
         if limited and scope.plan.limits.no_progress != "ignore":
-            await _progress(team, name, track, scope)
+            await check_progress(team, name, track, scope)
             if self._sent_on(team, name, track):
                 return None
-        return _enter(team, name, track, scope)
+        visit = state.visits.get(team.id, 0) + 1
+        # Before it counts: an observer of the trail has the state in which the visit can restart.
+        place = Location.of_visit(name, team.id, visit)
+        note_visit(scope, place, track.routed.cause)
+        state.teams_run += 1
+        state.visits[team.id] = visit
+        if team.max_visits is not None or state.bounded_visits:
+            count_bounded(team, scope)
+        track.visit = visit
+        return place
 
     def _sent_on(self, team: Team, name: StateKey, track: Track) -> bool:
         """Whether a person sent the run elsewhere before this team started."""
@@ -188,19 +197,6 @@ class TeamInterpreter:
         track.routed = Routed("redirected", sent, track.routed.from_team)
         track.gathered = None
         state.redirect = None
-        return True
-
-    def _turned_away(self, team: Team, track: Track) -> bool:
-        """Return whether another team runs instead, because of the team's `max_visits`."""
-        if team.max_visits is None:
-            return False
-        counted = self.scope.state.bounded_visits
-        facts = facts_at_end(self.scope, track, {})
-        instead = visits_reached(self.scope.plan.teams, team, counted, facts)
-        if instead is None:
-            return False
-        track.team, cause = instead
-        track.routed = replace(track.routed, reason="max_visits", cause=cause)
         return True
 
     async def _worked(self, team: Team, place: Location, frame: Frame) -> Route | None:
@@ -272,57 +268,7 @@ def _leave(
 
 def _reset(team: Team, track: Track, scope: Scope) -> None:
     """Put the team's declared paths back to their defaults."""
-    if not team.resets:
-        return
     declared = scope.plan.context
     track.context = reset(track.context, team.resets, declared)
     if track.branch:
         track.updates.extend(ContextWrite(path, declared[path].default) for path in team.resets)
-
-
-def _enter(team: Team, name: StateKey, track: Track, scope: Scope) -> Location:
-    """Check the limits of a team, then count its start: a limit of N allows exactly N starts."""
-    state = scope.state
-    visit = state.visits.get(team.id, 0) + 1
-    # Before it counts: an observer of the trail has the state in which the visit can start again.
-    place = Location.of_visit(name, team.id, visit)
-    note_visit(scope, place, track.routed.cause)
-    state.teams_run += 1
-    state.visits[team.id] = visit
-    _count_bounded(team, scope)
-    track.visit = visit
-    return place
-
-
-def _count_bounded(team: Team, scope: Scope) -> None:
-    """Count the start of a team with `max_visits`, and start the counts per this team anew."""
-    counted = scope.state.bounded_visits
-    if team.max_visits is not None:
-        counted[team.id] = counted.get(team.id, 0) + 1
-    for other in list(counted):
-        bound = scope.plan.teams[other].max_visits if other in scope.plan.teams else None
-        if bound is None or bound.per == team.id:
-            del counted[other]
-
-
-async def _progress(team: Team, name: StateKey, track: Track, scope: Scope) -> None:
-    """Fail, or ask a person first, if the team would see the same context again."""
-    state = scope.state
-    mark = fingerprint(team, track.context, track.latest)
-    seen = state.seen.setdefault(team.id, [])
-    if mark in seen:
-        problem: LimitExceeded = non_progressing(team)
-        if scope.plan.limits.no_progress != "ask":
-            raise problem
-        place = Location.of_visit(name, team.id, state.visits[team.id]).at("no_progress")
-        terms = scope.plan.limits.no_progress_terms or AskTerms()
-        question = terms.prompt or f"{problem}. Shall it run all the same?"
-        try:
-            decision = await ask(scope, place, question, terms=terms)
-        except Redirected:  # only in a plan that no compiler of ours made
-            raise problem from None
-        if decision is None or decision.verdict == "rejected":
-            raise problem
-    else:
-        seen.append(mark)
-        del seen[:-_MAX_SEEN]

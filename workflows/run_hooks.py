@@ -22,7 +22,7 @@ async def before_run(scope: Scope) -> None:
         TeamError: a change does not fit the declared context.
     """
     state = scope.state
-    if not scope.plan.hooks or state.hooks_asked:
+    if state.hooks_asked:
         return
     main = state.main
     place = Location.of_visit(MAIN, main.team, main.visit)
@@ -45,8 +45,6 @@ async def after_run(scope: Scope, output: JsonValue) -> JsonValue:
         HookRejected: a hook rejects the output.
         ValueTooLarge: the changed output is larger than may travel.
     """
-    if not scope.plan.hooks:
-        return output
     main = scope.state.main
     place = Location.of_visit(MAIN, main.routed.from_team, 0)
     verdict = await ask_hooks(scope.plan.hooks, "after_run", {"output": output}, place, scope)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dsl.errors import TemplateFailed
 from dsl.evaluate.condition_evaluation import holds, inspect
+from dsl.model.conditions import Condition
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.steps import Step
 from workflows.agents.collected_files import found_by
@@ -12,6 +13,7 @@ from workflows.control.cancellation import begin_to_stop
 from workflows.core.causes.step_causes import Failed, StepStated, WhenAsked
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Interpreter, Location, Redirected, Skipped
+from workflows.core.memory import Frame
 from workflows.core.scope import Scope, is_abort
 from workflows.core.step_progress import SequenceProgress, StartedStep
 from workflows.core.trail import note_step, note_step_end
@@ -42,17 +44,16 @@ async def run_steps(
         The first failure that stops the list; else the outcome of the last step.
     """
     sequences, key = scope.state.progress.sequences, place.key.part(part)
-    progress = sequences.get(key)
-    if progress is None:
-        progress = sequences[key] = SequenceProgress()
-        begin_round(steps, place.frame(scope))
     frame = place.frame(scope)
+    progress = sequences.get(key)
     failed: Outcome | None = None
     outcome = _UNSTARTED
-    for step in steps[: progress.next]:
-        outcome = frame.tasks.get(step.name, outcome)
-        if _stops(step, outcome):
-            failed = failed or outcome
+    if progress is None:
+        progress = sequences[key] = SequenceProgress()
+        if frame.tasks:
+            begin_round(steps, frame)
+    elif progress.next:
+        failed, outcome = _so_far(steps[: progress.next], frame)
     for step in steps[progress.next :]:
         at = place.at(step.name)
         if failed is not None and stop:
@@ -77,6 +78,17 @@ async def run_steps(
     if failed is None and outcome.status == "failure":
         return Outcome.succeeded(outcome.data)  # `on_failure: continue` does not fail the block
     return failed or outcome
+
+
+def _so_far(steps: Sequence[Step], frame: Frame) -> tuple[Outcome | None, Outcome]:
+    """Return the first failure that stops the list, if any, and the outcome of the last step."""
+    failed: Outcome | None = None
+    outcome = _UNSTARTED
+    for step in steps:
+        outcome = frame.tasks.get(step.name, outcome)
+        if _stops(step, outcome):
+            failed = failed or outcome
+    return failed, outcome
 
 
 def _leave_if_handed_off(place: Location, scope: Scope, outcome: Outcome) -> None:
@@ -108,10 +120,12 @@ async def _run_step(
             await scope.checkpoint()
             if state.skips and key in state.skips:
                 raise Skipped(state.skips.pop(key).value)
-            cause, refused = _condition(step, place, scope)
-            if refused is not None:
-                note_step(scope, place, refused.status, cause)
-                return refused
+            cause: TrailCause | None = None
+            if step.when is not None:
+                cause, refused = _condition(step.when, place, scope)
+                if refused is not None:
+                    note_step(scope, place, refused.status, cause)
+                    return refused
             started = progress.started = StartedStep(scope.time(), cause, state.tokens)
         outcome = await run_attempts(step, started, place, scope, interpreter)
         if state.skips and key in state.skips:  # it ended before the request reached it
@@ -157,16 +171,12 @@ def _note_cancelled(scope: Scope, place: Location) -> None:
         note_step(scope, place, "cancelled", _CANCELLED)
 
 
-def _condition(
-    step: Step, place: Location, scope: Scope
-) -> tuple[TrailCause | None, Outcome | None]:
+def _condition(when: Condition, place: Location, scope: Scope) -> tuple[TrailCause, Outcome | None]:
     """Evaluate the step's `when`; return its cause, and the outcome if the step does not run."""
-    if step.when is None:
-        return None, None
     try:
         facts = place.facts(scope)
-        found = inspect(step.when, facts)
-        if holds(step.when, facts):
+        found = inspect(when, facts)
+        if holds(when, facts):
             return WhenAsked("when_held", found), None
         return WhenAsked("when_did_not_hold", found), Outcome.skipped()
     except TemplateFailed as error:

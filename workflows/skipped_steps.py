@@ -25,10 +25,9 @@ def skip_steps(steps: Sequence[Step], place: Location, scope: Scope) -> None:
 
 def begin_round(steps: Sequence[Step], frame: Frame) -> None:
     """Mark what the steps came to before as of an earlier round."""
-    if frame.tasks:
-        for step, _ in walk(steps, ()):
-            if step.name in frame.tasks:
-                frame.earlier[step.name] = None
+    for step, _ in walk(steps, ()):
+        if step.name in frame.tasks:
+            frame.earlier[step.name] = None
 
 
 def skip_unrun(steps: Sequence[Step], frame: Frame) -> None:

@@ -1,6 +1,6 @@
 """Attempts: runs a step with its `retry`, `timeout`, `fail_when` and `on_failure: ask`."""
 
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable
 from functools import partial
 
 from dsl.errors import (
@@ -30,7 +30,7 @@ from dsl.model.traversal.step_lists import step_lists
 from dsl.values import MAX_DURATION
 from workflows.agents.time_limits import within_time
 from workflows.approvals.failed_steps import accepted
-from workflows.context_drafts import take_draft, with_writes
+from workflows.context_drafts import take_draft, with_draft, with_updates
 from workflows.core.causes.step_causes import Failed
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Interrupted, Scope
@@ -53,7 +53,7 @@ def run_attempts(
 
 def _written(
     step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
-) -> Coroutine[None, None, Outcome]:
+) -> Awaitable[Outcome]:
     """Run the step with the attempts of its `retry`, and write to the context what it wrote."""
 
     def attempts(inner: Location) -> Awaitable[Outcome]:
@@ -61,7 +61,12 @@ def _written(
             return _judged(step, started, inner, scope, interpreter)
         return _attempts(step, step.retry, started, inner, scope, interpreter)
 
-    return with_writes(step, place, scope, started, attempts)
+    again = step.retry is not None or step.on_failure == "ask"
+    if again and holds_steps(step):
+        ran: Awaitable[Outcome] = with_draft(step, place, scope, attempts)
+    else:
+        ran = attempts(place)
+    return with_updates(step, place, scope, started, ran) if step.context_updates else ran
 
 
 async def _attempts(
@@ -164,7 +169,11 @@ async def _attempt(
     """Run one attempt; a failed template or write, or a too large value fails the step."""
     try:
         bounded = _bounded(step, started, place, scope)
-        outcome = await _limited(bounded, place, scope, interpreter)
+        if bounded.timeout is None or _is_call(step):  # a call has its own timeout
+            outcome = await execute(bounded, place, scope, interpreter)
+        else:
+            seconds = seconds_of(bounded.timeout)
+            outcome = await _within(seconds, bounded, place, scope, interpreter)
     except _FAILURES as error:
         scope.state.forget(place.key)
         outcome = Outcome.failed(type(error).__name__, str(error))
@@ -187,14 +196,6 @@ def _bounded(step: Step, started: StartedStep, place: Location, scope: Scope) ->
     if started.bounds is None:
         started.bounds = rendered_bounds(step, place.facts(scope).names())
     return with_numbers(step, started.bounds)
-
-
-def _limited(
-    step: Step, place: Location, scope: Scope, interpreter: Interpreter
-) -> Coroutine[None, None, Outcome]:
-    if step.timeout is None or _is_call(step):
-        return execute(step, place, scope, interpreter)  # a call has its own timeout
-    return _within(seconds_of(step.timeout), step, place, scope, interpreter)
 
 
 def _is_call(step: Step) -> bool:

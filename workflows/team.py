@@ -15,7 +15,7 @@ from temporalio.exceptions import (
 )
 
 from dsl.errors import RunRefused, StateTooLarge, TeamError
-from dsl.finite import non_finite
+from dsl.finite import check_finite
 from dsl.model.outcomes import Failure
 from dsl.model.plan import Plan
 from dsl.sizes import MAX_VALUE_SIZE, exceeds
@@ -63,15 +63,6 @@ def _detail(result: TeamResult) -> Json:
         }
         result = result.model_copy(update=update)
     return result.model_dump(mode="json", exclude_defaults=True)
-
-
-def _refuse_non_finite(context: Json) -> None:
-    found = non_finite(context)
-    if found is not None:
-        raise RunRefused(
-            f"the context's {found!r} is NaN or beyond all numbers, which JSON has not; start the "
-            "run with a number or a text there"
-        )
 
 
 def _nothing_to_cut(step: str) -> None:
@@ -127,7 +118,7 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
                     raise RunRefused("`carried` is for runs that continue as new")
                 self.state = RunState.resumed(self.input.carried)
             else:
-                _refuse_non_finite(self.input.context)
+                check_finite(self.input.context)
                 self.state.main.context = self.input.context
         except RunRefused as error:
             self.refused = error
@@ -200,11 +191,6 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
     async def until(self, ready: Callable[[], bool]) -> None:
         """Wait until the condition holds."""
         await workflow.wait_condition(ready)
-
-    async def listening(self) -> None:
-        """Wait until the run can judge messages: it has begun and has reached its next wait."""
-        if not self.listens:
-            await workflow.wait_condition(lambda: self.listens)
 
     async def _played(self, plan: Plan, scope: DurableScope) -> TeamResult:
         """Run from where the state is."""

@@ -58,6 +58,7 @@ DECIDING = (
     "workflows.step_attempts",
     "workflows.steps",
     "workflows.temporal",
+    "workflows.visit_limits",
 )
 """The interpreter, by shelf: it reaches the world only through the Scope."""
 

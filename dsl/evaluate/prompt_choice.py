@@ -1,10 +1,13 @@
-"""Which of a persona's prompts an agent asks.
+"""Which of a persona's prompts an agent asks, and the persona with that prompt alone.
 
 The one that `prompt` names, else `user`, else the only one besides `system`.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
+
+from dsl.model.plan import Persona
+from dsl.model.steps import AgentStep
 
 SYSTEM = "system"
 USER = "user"
@@ -38,6 +41,15 @@ class NoPrompt:
 
 
 PromptChoice = ChosenPrompt | UnknownPrompt | AmbiguousPrompt | NoPrompt
+
+
+def snapshot(persona: Persona, step: AgentStep) -> Persona:
+    """Return the persona as the agent receives it: its system prompt, and the one it asks."""
+    asked = asked_prompt(persona.prompts, step.prompt or persona.prompt)
+    used = {key: text for key, text in persona.prompts.items() if key in (SYSTEM, asked)}
+    named = asked if asked == SYSTEM else None  # the only other prompt needs no name
+    fields = {"prompts": used, "prompt": named, "execution_plan": None, "hooks": (), "fallback": ()}
+    return persona.model_copy(update=fields)
 
 
 def choose_prompt(prompts: Collection[str], named: str | None) -> PromptChoice:

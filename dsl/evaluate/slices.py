@@ -10,7 +10,6 @@ from typing import Final, cast
 
 from pydantic import JsonValue
 
-from dsl.evaluate.prompt_choice import SYSTEM, asked_prompt
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona
@@ -25,15 +24,6 @@ from dsl.values import Json
 
 _LEAVES: Final = frozenset({str, int, float, bool, type(None), list})
 """What most paths end at: to ask an abstract type about them takes longer than the rest."""
-
-
-def snapshot(persona: Persona, step: AgentStep) -> Persona:
-    """Return the persona as the agent receives it: its system prompt, and the one it asks."""
-    asked = asked_prompt(persona.prompts, step.prompt or persona.prompt)
-    used = {key: text for key, text in persona.prompts.items() if key in (SYSTEM, asked)}
-    named = asked if asked == SYSTEM else None  # the only other prompt needs no name
-    fields = {"prompts": used, "prompt": named, "execution_plan": None, "hooks": (), "fallback": ()}
-    return persona.model_copy(update=fields)
 
 
 @lru_cache(maxsize=4096)
@@ -61,12 +51,16 @@ def slice_for(persona: Persona, step: AgentStep, facts: Facts, allowed: JsonValu
     if step.input is not None:
         inputs["input"] = fill(step.input, facts.names()) if allowed is None else allowed
     known = inputs.get("input")
-    roots = facts.roots()
     braces = tuple(known) if isinstance(known, dict) else ()
-    for text in persona.prompts.values():
-        for path in _paths(text, braces if persona.prompt_syntax == "braces" else None):
-            if path[0] != "input":
-                _take(inputs, path, roots)
+    named = [
+        path
+        for text in persona.prompts.values()
+        for path in _paths(text, braces if persona.prompt_syntax == "braces" else None)
+        if path[0] != "input"
+    ]
+    roots = facts.roots()
+    for path in named:
+        _take(inputs, path, roots)
     return inputs
 
 
@@ -75,12 +69,13 @@ def _take(inputs: Json, path: Path, roots: Mapping[str, object]) -> None:
     here = inputs
     last = len(path) - 1
     for depth, segment in enumerate(path):
-        value = look_up(value, segment)
-        if value is MISSING:
+        found = look_up(value, segment)
+        if found is MISSING:
             return
-        if _is_leaf(value):
-            here[segment] = cast("JsonValue", value)
+        if type(found) in _LEAVES or not isinstance(found, dict | Outcome | Mapping):
+            here[segment] = cast("JsonValue", found)
             return
+        value = cast("object", found)
         if depth == last:
             taken = here.get(segment)
             whole = to_json(value)
@@ -93,7 +88,3 @@ def _take(inputs: Json, path: Path, roots: Mapping[str, object]) -> None:
                 here = below
             case _:
                 return  # an earlier path has taken the whole value
-
-
-def _is_leaf(value: object) -> bool:
-    return type(value) in _LEAVES or not isinstance(value, dict | Outcome | Mapping)

@@ -5,6 +5,7 @@ on every machine and in every replay. Every operation charges before it works.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Final, cast
 
 from pydantic import Field
@@ -96,16 +97,14 @@ class EvaluationMeter:
         return _walk(self, value, 0)
 
 
+@dataclass(slots=True, eq=False)
 class EvaluationWork:
     """The work of a run's evaluations: steps, and a step for each kilobyte.
 
     The run's pacer takes the sum between two evaluations, never during one.
     """
 
-    __slots__ = ("_meters",)
-
-    def __init__(self) -> None:
-        self._meters: list[EvaluationMeter] = []
+    _meters: list[EvaluationMeter] = field(default_factory=list[EvaluationMeter], init=False)
 
     def meter(self, budget: EvaluationBudget) -> EvaluationMeter:
         """Return a meter for a new evaluation, whose work counts here."""

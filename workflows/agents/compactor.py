@@ -5,6 +5,7 @@ trail with its because. `dsl.tool_loop.context_room` decides; labels that the ru
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -18,6 +19,7 @@ from activities.contracts import (
     FailureType,
 )
 from dsl.hooks.hook_rulings import HookRuling
+from dsl.model.compaction_policy import Compaction
 from dsl.model.plan import Persona
 from dsl.tool_loop.context_room import CompactionDue, compaction_due, compaction_limit
 from workflows.agents.model_fallback import ModelChain, addressed_to, call_models
@@ -38,42 +40,29 @@ class ConversationHead(NamedTuple):
     context: ContextUse | None
 
 
+@dataclass(eq=False)
 class Compactor:
     """Calls the models of one agent, and compacts its conversation before where it must."""
 
-    def __init__(
-        self,
-        persona: Persona | None,
-        key: str,
-        chain: ModelChain,
-        hooks: TurnHooks,
-        place: Location,
-        scope: Scope,
-        used: ContextUse | None,
-        moved: Callable[[ConversationHead], None],
-    ) -> None:
-        """Take whose conversation it is.
+    _persona: Persona | None
+    """Of the agent; None for a legacy agent, which has no conversation."""
+    _key: str
+    """Of the persona; its budgets pay."""
+    _chain: ModelChain
+    """The models of the conversation."""
+    _hooks: TurnHooks
+    _place: Location
+    """Of the agent."""
+    _scope: Scope
+    _used: ContextUse | None
+    """How full the conversation is; None if unknown."""
+    _moved: Callable[[ConversationHead], None]
+    """Keeps where the conversation continues."""
+    _head: str | None = field(default=None, init=False)
 
-        Args:
-            persona: of the agent; None for a legacy agent, which has no conversation.
-            key: of the persona; its budgets pay.
-            chain: the models of the conversation.
-            hooks: of the agent.
-            place: of the agent.
-            scope: the run.
-            used: how full the conversation is; None if unknown.
-            moved: keeps where the conversation continues.
-        """
-        self._persona = persona
-        self._policy = None if persona is None else persona.compaction
-        self._key = key
-        self._chain = chain
-        self._hooks = hooks
-        self._place = place
-        self._scope = scope
-        self._used = used
-        self._moved = moved
-        self._head: str | None = None
+    @property
+    def _policy(self) -> Compaction | None:
+        return None if self._persona is None else self._persona.compaction
 
     async def call(
         self, request: AgentRequest, number: int, options: CallOptions, suffix: str

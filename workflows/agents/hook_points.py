@@ -23,7 +23,6 @@ from dsl.hooks.hook_rulings import (
 from dsl.model.facts import Facts
 from dsl.model.hooks import CHECK, RUN_POINTS, Hook, HookPoint
 from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan
 from dsl.templates.template_filling import fill
 from dsl.tool_loop.tool_loop_progress import StoppedByHook
 from dsl.values import Json
@@ -88,12 +87,6 @@ def stopped_type(ruling: HookRuling) -> str:
 def stopped_by(ruling: HookRuling) -> StoppedByHook:
     """Return the end of an agent that a hook stopped."""
     return StoppedByHook("stopped_by_hook", stopped_type(ruling), reason_of(ruling))
-
-
-def hooks_of(plan: Plan, persona: str | None) -> tuple[Hook, ...]:
-    """Return the hooks of an agent: the plan's, then the persona's own."""
-    own = plan.personas.get(persona or "")
-    return plan.hooks if own is None or not own.hooks else (*plan.hooks, *own.hooks)
 
 
 async def ask_hooks(

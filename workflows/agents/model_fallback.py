@@ -34,11 +34,8 @@ class ModelChain:
         known = plan.personas.get(persona)
         self._models = (model, *(() if known is None else known.fallback))
         self._at = self._models.index(latest) if latest in self._models else 0
-
-    @property
-    def current(self) -> str:
+        self.current = self._models[self._at]
         """`provider/model` of the next call."""
-        return self._models[self._at]
 
     @property
     def fallback(self) -> str:
@@ -49,6 +46,7 @@ class ModelChain:
         """Take the next model; return whether there is one."""
         left = self._at + 1 < len(self._models)
         self._at += left
+        self.current = self._models[self._at]
         return left
 
     def addressed(self, request: AgentRequest) -> AgentRequest:
@@ -95,10 +93,11 @@ async def call_models(
     tried = 0
     while True:
         name = f"{suffix}.f{tried}" if tried else suffix
+        addressed = chain.addressed(request)
         call = turn_call(request.task, place, scope, options, name)
         turner = Turner(persona, chain.current)
         try:
-            return await take_turn(scope, place, turner, chain.addressed(request), call)
+            return await take_turn(scope, place, turner, addressed, call)
         except CallFailed as error:
             failed = chain.current
             if error.type not in UNAVAILABLE or not chain.replace():

@@ -174,12 +174,6 @@ async def _give_up(scope: Scope, request: AgentRequest, call: Call, batch: Start
         await scope.run_agent(unwanted, call._replace(id=f"{call.id}.unwanted", options=_GIVE_UP))
 
 
-def turner_of(request: AgentRequest, persona: str) -> Turner:
-    """Return whose turn a request is."""
-    model = "" if request.persona is None else f"{request.persona.provider}/{request.persona.model}"
-    return Turner(persona, model)
-
-
 def turn_call(
     name: str, place: Location, scope: Scope, options: CallOptions, suffix: str = ""
 ) -> Call:

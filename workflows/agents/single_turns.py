@@ -21,16 +21,15 @@ from dsl.templates.template_filling import fill
 from dsl.values import Json
 from workflows.agents.compactor import Compactor, ConversationHead
 from workflows.agents.conversation_order import conversation_name, converse, keep_conversation
-from workflows.agents.hook_points import HookVerdict, hooks_of, stopped_outcome
+from workflows.agents.hook_points import HookVerdict, stopped_outcome
 from workflows.agents.model_fallback import ModelChain, stay_with_fallback
 from workflows.agents.model_turns import (
     is_worth_a_reask,
     turn_notices,
     turn_outcome,
-    turner_of,
 )
 from workflows.agents.shared_work import shared_work
-from workflows.agents.turn_hooks import TurnHooks
+from workflows.agents.turn_hooks import TurnHooks, hooks_of
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import CallFailed, Scope
 
@@ -65,17 +64,17 @@ async def _asked(
     persona = step.persona_key or step.name
     noticing = bool(scope.plan.budgets) or place.loop is not None
     notices = await turn_notices(scope, place, persona, boundary=True) if noticing else ()
-    shared = shared_work(place, scope)
     request, options, reasks = _request(step, place, scope, interpreter, given)
+    shared = shared_work(place, scope)
     if conversation is not None:
         request = request.model_copy(update={"conversation": conversation})
-    turner = turner_of(request, persona)
     schema = None if request.persona is None else request.persona.output_schema
-    asked = hooks_of(scope.plan, step.persona_key)
-    hooks = TurnHooks(asked, persona, step.name, place, scope, {}, schema)
+    model = "" if request.persona is None else f"{request.persona.provider}/{request.persona.model}"
     talk = "" if conversation is None else str(conversation_name(step, place, scope))
     latest = scope.state.conversation_models.get(talk, "")
-    chain = ModelChain(scope.plan, step.persona_key or "", turner.model, latest)
+    chain = ModelChain(scope.plan, step.persona_key or "", model, latest)
+    asked = hooks_of(scope.plan, step.persona_key)
+    hooks = TurnHooks(asked, persona, step.name, place, scope, {}, schema)
     used = scope.state.conversation_sizes.get(talk)
     moved = partial(_move, talk, scope)
     room = Compactor(request.persona, persona, chain, hooks, place, scope, used, moved)

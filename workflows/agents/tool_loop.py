@@ -49,13 +49,13 @@ from workflows.agents.conversation_order import (
     hold_conversation,
     keep_conversation,
 )
-from workflows.agents.hook_points import hooks_of, stopped_by
+from workflows.agents.hook_points import stopped_by
 from workflows.agents.loop_terms import loop_terms, offered_tools
 from workflows.agents.model_fallback import ModelChain, stay_with_fallback
 from workflows.agents.model_turns import is_worth_a_reask, turn_notices, turn_outcome
 from workflows.agents.shared_work import shared_work
 from workflows.agents.tool_calls import run_calls
-from workflows.agents.turn_hooks import TurnHooks
+from workflows.agents.turn_hooks import TurnHooks, hooks_of
 from workflows.core.causes.agent_causes import CallRefused, LoopExited, ModelTurned
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import CallFailed, Scope, on_abort

@@ -1,6 +1,7 @@
 """The hooks around the turns and model calls of one agent."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import JsonValue
@@ -9,6 +10,7 @@ from activities.contracts import AgentResponse
 from dsl.hooks.hook_rulings import HookRuling
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
 from dsl.model.hooks import Hook, HookPoint
+from dsl.model.plan import Plan
 from dsl.tool_loop.exchange import ToolCallRequest
 from dsl.tool_loop.tool_loop_progress import OpenCall
 from dsl.values import Json
@@ -20,27 +22,25 @@ _UNASKED: Final = HookVerdict({})
 """Of an agent without hooks, which most are; nobody changes it."""
 
 
+def hooks_of(plan: Plan, persona: str | None) -> tuple[Hook, ...]:
+    """Return the hooks of an agent: the plan's, then the persona's own."""
+    own = plan.personas.get(persona or "")
+    return plan.hooks if own is None or not own.hooks else (*plan.hooks, *own.hooks)
+
+
+@dataclass(eq=False)
 class TurnHooks:
     """Asks the hooks of one agent about its turns."""
 
-    def __init__(
-        self,
-        hooks: Sequence[Hook],
-        persona: str,
-        task: str,
-        place: Location,
-        scope: Scope,
-        retries: dict[str, int],
-        schema: Json | None = None,
-    ) -> None:
-        self.hooks = hooks
-        self._persona = persona
-        self._task = task
-        self._place = place
-        self._scope = scope
-        self._retries = retries
-        self._schema = schema
-        """Of the agent's answers."""
+    hooks: Sequence[Hook]
+    _persona: str
+    _task: str
+    _place: Location
+    _scope: Scope
+    _retries: dict[str, int]
+    """`{hook: retries so far}` of the agent."""
+    _schema: Json | None = None
+    """Of the agent's answers."""
 
     def of_agent(self, turn: int) -> Json:
         """Return the facts about whose turn it is."""

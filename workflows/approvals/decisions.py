@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from pydantic import JsonValue
 
-from dsl.person_names import as_listed, is_among
+from dsl.person_names import listed_name
 from dsl.sizes import MAX_SHOWN, too_large
 from workflows.approvals import decision_wording as wording
 from workflows.approvals.payload_edits import MAX_CHANGES, changes, fault
@@ -49,7 +49,7 @@ def refusal(state: RunState, asked: DecideInput) -> Refusal | None:
 
 def _not_by(request: Pending, asked: DecideInput) -> Refusal | None:
     """Return why this person, or this kind of decision, is not allowed."""
-    if request.approvers and not is_among(asked.by, request.approvers):
+    if request.approvers and listed_name(asked.by, request.approvers) is None:
         return Refusal(
             code="NotAllowed",
             message=wording.not_allowed(request, asked.by),
@@ -71,7 +71,9 @@ def _not_of_this(request: Pending, asked: DecideInput) -> Refusal | None:
             request=request.id,
             digest=request.digest,
         )
-    approved = asked.decision == "approve" and is_among(asked.by, request.approved_by)
+    approved = asked.decision == "approve" and (
+        listed_name(asked.by, request.approved_by) is not None
+    )
     if approved and not _edits(request, asked):
         return Refusal(
             code="AlreadyApproved",
@@ -136,7 +138,7 @@ def refused_as(request: Pending) -> Verdict:
 def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decision:
     """Take an allowed decision; close the request, unless more people must approve."""
     request = state.pending[asked.id]
-    by = as_listed(asked.by, request.approvers)
+    by = listed_name(asked.by, request.approvers) or asked.by
     if _edits(request, asked):  # who approved before had not seen this
         show = asked.payload
         made = tuple(f"{one} ({by})" for one in changes(request.show, show))

@@ -27,18 +27,6 @@ from workflows.core.views import CollectedFiles, TrailEntry, TrailKind
 _STARTED = Started("started")
 
 
-def _outcomes() -> dict[str, Outcome]:
-    return {}  # not `dict[str, Outcome]`, which is four times as slow as a factory
-
-
-def _values() -> dict[str, JsonValue]:
-    return {}
-
-
-def _nothing() -> dict[str, None]:
-    return {}
-
-
 @dataclass(slots=True)
 class TrailRecord:
     """One event of a run, as the state keeps it; people get its TrailEntry."""
@@ -141,11 +129,11 @@ class Session:
 class Frame:
     """The memory of one team visit, or of one plan in progress."""
 
-    tasks: dict[str, Outcome] = field(default_factory=_outcomes)
+    tasks: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     """Outcomes so far, in the order in which the steps ended."""
-    variables: dict[str, JsonValue] = field(default_factory=_values)
+    variables: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     input: JsonValue = None
-    earlier: dict[str, None] = field(default_factory=_nothing)
+    earlier: dict[str, None] = field(default_factory=dict[str, None])
     """Steps whose outcome is of an earlier round, in a round that has not come to them yet."""
 
     def end(self, name: str, outcome: Outcome) -> None:
@@ -281,7 +269,7 @@ class Fork:
 class Track:
     """One path through the teams: the run's own, a fan-out branch, or a team called as a step."""
 
-    context: Json = field(default_factory=_values)
+    context: Json = field(default_factory=dict[str, JsonValue])
     team: str | None = None
     """The current team; None before the plan is known, and after the end."""
     visit: int = 0

@@ -21,8 +21,7 @@ Used = TypeVar("Used", AgentResponse, SkillResult, Spent)
 
 def began(state: RunState, place: Location, persona: str, model: str = "", tool: str = "") -> Tally:
     """Count a call that begins; its usage is added to the returned tally."""
-    task = _task(place)
-    key = _key(task, model, tool)
+    task, key = _tallied(place, model, tool)
     tally = state.tallies.get(key)
     if tally is None:
         owner = persona.partition("@")[0]
@@ -33,18 +32,15 @@ def began(state: RunState, place: Location, persona: str, model: str = "", tool:
 
 def tally_of(state: RunState, place: Location, model: str = "", tool: str = "") -> Tally | None:
     """Return what the calls of a task have used so far; None before the first."""
-    return state.tallies.get(_key(_task(place), model, tool))
+    return state.tallies.get(_tallied(place, model, tool)[1])
 
 
-def _task(place: Location) -> StepKey:
+def _tallied(place: Location, model: str, tool: str) -> tuple[StepKey, str]:
+    """Return the task that a call belongs to, and the key of its tally."""
     task = place.step.without_model_calls()
     if place.frame_key.is_of_branch:  # a concurrent round has a number, which is not a task's name
         task = task.without_rounds()
-    return task
-
-
-def _key(task: StepKey, model: str, tool: str) -> str:
-    return f"{task} {model}{tool}"
+    return task, f"{task} {model}{tool}"
 
 
 def used(state: RunState, place: Location, tally: Tally, what: AgentResponse | Spent) -> None:

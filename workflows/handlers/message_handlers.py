@@ -4,7 +4,7 @@ A validator refuses an update at once; a signal has no answer, so the trail keep
 a message means is declared in `workflows.handlers.message_kinds`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from temporalio import workflow
@@ -72,6 +72,11 @@ class MessageJudge(SteeredRun):
 
     async def listening(self) -> None:
         """Wait until the run can judge messages: it has begun and has reached its next wait."""
+        if not self.listens:
+            await self.until(lambda: self.listens)
+
+    async def until(self, ready: Callable[[], bool]) -> None:
+        """Wait until the condition holds."""
         raise NotImplementedError
 
     def refuse_too_early(self) -> None:

@@ -8,7 +8,7 @@ one meanwhile. An idle run takes one more: a workflow task that only a refused u
 cannot continue the run as new.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from pydantic import JsonValue
 from temporalio import workflow
@@ -47,10 +47,6 @@ class SessionMessages(MessageJudge):
 
     def admission_closed(self) -> bool:
         """Whether the run has to continue as new, and takes no new message before."""
-        raise NotImplementedError
-
-    async def until(self, ready: Callable[[], bool]) -> None:
-        """Wait until the condition holds."""
         raise NotImplementedError
 
     @workflow.update(

@@ -27,29 +27,19 @@ def begin(plan: Plan, state: RunState) -> None:
         InvalidPlan: the plan names something that is not in it, or would never end.
         RunRefused: the context lacks what the plan needs, or does not fit what it declares.
     """
-    _start_context(plan, state)
     for team_id in (plan.entry_team, *_next_teams(plan)):
         if team_id not in plan.teams:
             raise InvalidPlan(f"the plan has no team {team_id!r}")
     for team in plan.teams.values():
+        if not plan.context.keys() >= set(team.resets):
+            raise InvalidPlan(f"the team {team.id!r} resets paths that the plan does not declare")
         if team.max_visits is not None and isinstance(team.max_visits.limit, str):
             raise InvalidPlan(f"`max_visits` of the team {team.id!r} has no maximum")
-    for steps in lists_of_plan(plan):
-        if _depth(steps) > _MAX_DEPTH:
-            raise InvalidPlan(f"the plan has blocks nested more than {_MAX_DEPTH} deep")
-        for step, _ in walk(steps, ()):
-            _check(step, plan)
     ending: set[str] = set()
     for key in plan.personas:
         _refuse_cycle(key, plan, (), ending)
-    state.main.team = plan.entry_team
-
-
-def _start_context(plan: Plan, state: RunState) -> None:
-    """Check what the start gives, and add the defaults of the rest."""
-    for team in plan.teams.values():
-        if not plan.context.keys() >= set(team.resets):
-            raise InvalidPlan(f"the team {team.id!r} resets paths that the plan does not declare")
+    for steps in lists_of_plan(plan):
+        _check_steps(steps, plan, 1)
     try:
         state.main.context = started(state.main.context, plan.context)
     except InvalidContext as error:
@@ -57,6 +47,16 @@ def _start_context(plan: Plan, state: RunState) -> None:
     lacking = lacking_context(plan.needs, state.main.context)
     if lacking is not None:
         raise RunRefused(lacking)
+    state.main.team = plan.entry_team
+
+
+def _check_steps(steps: Sequence[Step], plan: Plan, depth: int) -> None:
+    if depth > _MAX_DEPTH:
+        raise InvalidPlan(f"the plan has blocks nested more than {_MAX_DEPTH} deep")
+    for step in steps:
+        _check(step, plan)
+        for inner in step_lists(step):
+            _check_steps(inner.steps, plan, depth + 1)
 
 
 def _check(step: Step, plan: Plan) -> None:
@@ -87,13 +87,9 @@ def _refuse_cycle(key: str, plan: Plan, above: tuple[str, ...], ending: set[str]
         raise InvalidPlan(f"the execution plan of {key!r} contains itself, or is without end")
     for step, _ in walk(plan.personas[key].execution_plan or (), ()):
         for one in step.choices if isinstance(step, AgentStep) else ():
-            if one.persona_key not in (None, *ending):
+            if one.persona_key in plan.personas and one.persona_key not in ending:
                 _refuse_cycle(one.persona_key, plan, (*above, key), ending)
     ending.add(key)
-
-
-def _depth(steps: Sequence[Step]) -> int:
-    return 1 + max((_depth(one.steps) for step in steps for one in step_lists(step)), default=0)
 
 
 def _next_teams(plan: Plan) -> list[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -57,17 +58,19 @@ class CancelledEarly(asyncio.CancelledError, NeverCalled):
     """A call was cancelled before it began."""
 
 
+@dataclass(eq=False)
 class Calls:
     """The calls of one run: one activity each, and not one event more."""
 
-    def __init__(self, state: RunState, run_id: str, pacer: Pacer) -> None:
-        self._state = state
-        self._run_id = run_id
-        self._pacer = pacer
-        self._waiting: dict[str, workflow.ActivityHandle[Any]] = {}
-        """`{team/path: the call that it waits for}`."""
-        self._local = 0
-        """Local activities since the last workflow task that an activity has ended."""
+    _state: RunState
+    _run_id: str
+    _pacer: Pacer
+    _waiting: dict[str, workflow.ActivityHandle[Any]] = field(
+        default_factory=dict[str, workflow.ActivityHandle[Any]], init=False
+    )
+    """`{team/path: the call that it waits for}`."""
+    _local: int = field(default=0, init=False)
+    """Local activities since the last workflow task that an activity has ended."""
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
         """Run one activity `run_agent`, on the workflow's own task queue (eager start).

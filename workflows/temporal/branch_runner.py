@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import Any
 
 from temporalio import workflow
@@ -12,15 +13,15 @@ from workflows.temporal.branches import BranchGroup, failures, gives_way, interr
 from workflows.temporal.pacer import Pacer
 
 
+@dataclass(eq=False)
 class BranchRunner:
     """Runs the concurrent branches of one run."""
 
-    def __init__(self, branches: Branches, pacer: Pacer, time_to_stop: Callable[[], float]) -> None:
-        self._branches = branches
-        self._pacer = pacer
-        self._time_to_stop = time_to_stop
-        """Seconds that a cancelled run has left."""
-        self._stopping = 0
+    _branches: Branches
+    _pacer: Pacer
+    _time_to_stop: Callable[[], float]
+    """Returns the seconds that a cancelled run has left."""
+    _stopping: int = field(default=0, init=False)
 
     @property
     def is_stopping(self) -> bool:

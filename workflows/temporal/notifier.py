@@ -4,6 +4,7 @@ A notification never delays a decision and never fails a run. Failed deliveries 
 """
 
 import asyncio
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from temporalio import workflow
@@ -22,15 +23,15 @@ _WITHIN = timedelta(minutes=3)
 """Maximum time for a notification with all its attempts; then the run gives up."""
 
 
+@dataclass(eq=False)
 class Notifier:
     """The notifications of one run."""
 
-    def __init__(self, state: RunState, pacer: Pacer) -> None:
-        self._state = state
-        self._pacer = pacer
-        self._tasks: set[asyncio.Task[None]] = set()
-        """Kept, so that Python does not collect them."""
-        self._closing = False
+    _state: RunState
+    _pacer: Pacer
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]], init=False)
+    """Kept, so that Python does not collect them."""
+    _closing: bool = field(default=False, init=False)
 
     def notify(self, notification: PendingNotification) -> None:
         """Send a notification without waiting for it."""

@@ -1,6 +1,7 @@
 """Pacer: a run yields to Temporal before one workflow task gets too long or too large."""
 
 import asyncio
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from temporalio import workflow
@@ -10,6 +11,7 @@ from workflows.core.pace import MAX_STEPS, Pace
 _MIN_PAUSE = timedelta(milliseconds=1)
 
 
+@dataclass(eq=False)
 class Pacer:
     """Waits for the next workflow task when the current one has done enough.
 
@@ -17,9 +19,8 @@ class Pacer:
     event starts the next task; if none is due, one timer serves all branches.
     """
 
-    def __init__(self) -> None:
-        self.pace = Pace()
-        self._timer: asyncio.Task[None] | None = None
+    pace: Pace = field(default_factory=Pace)
+    _timer: asyncio.Task[None] | None = field(default=None, init=False)
 
     def begin(self) -> None:
         """Restart the counters when another workflow task has begun."""

@@ -8,7 +8,8 @@ from hypothesis import given
 from pydantic import JsonValue
 
 from dsl.errors import TemplateFailed
-from dsl.evaluate.slices import slice_for, snapshot
+from dsl.evaluate.prompt_choice import snapshot
+from dsl.evaluate.slices import slice_for
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from tests.support.places import ROOT
 
-_BLOCK = re.compile(r"^```(yaml|console)(?: exit=(\d+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(
+    r"^```(yaml|text|console)(?: (?:exit|file)=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
 _FILE = re.compile(r"# file: (\S+)\n")
 _COMMAND = re.compile(r"^\$ (.*)\n", re.MULTILINE)
 _VARIES = (
@@ -46,25 +48,31 @@ class PageCommand:
 def page_steps(page: str) -> Iterator[PageFile | PageCommand]:
     """What a page below docs/ has its reader do, in order.
 
-    A block of YAML that begins with `# file: NAME` is a file. A block of `console` holds commands
+    A block of YAML that begins with `# file: NAME` is a file, and so is one of text after
+    `file=NAME`. A block of `console` holds commands
     after `$ `; `exit=2` after `console` is the exit code of the last one.
     """
-    for kind, code, body in _BLOCK.findall((ROOT / "docs" / page).read_text()):
+    for kind, value, body in _BLOCK.findall((ROOT / "docs" / page).read_text()):
         if kind == "yaml":
             named = _FILE.match(body)
             if named:
                 yield PageFile(named[1], body[named.end() :])
             continue
+        if kind == "text":
+            if value:
+                yield PageFile(value, body)
+            continue
         _, *parts = _COMMAND.split(body)
         calls = list(zip(parts[::2], parts[1::2], strict=True))
         for number, (line, printed) in enumerate(calls, 1):
-            yield PageCommand(line, printed, int(code or 0) if number == len(calls) else 0)
+            yield PageCommand(line, printed, int(value or 0) if number == len(calls) else 0)
 
 
 def write_files(page: str, folder: Path) -> list[Path]:
     """Write the files of a page; where they are."""
     found = [step for step in page_steps(page) if isinstance(step, PageFile)]
     for file in found:
+        (folder / file.name).parent.mkdir(exist_ok=True)
         (folder / file.name).write_text(file.text)
     return [folder / file.name for file in found]
 

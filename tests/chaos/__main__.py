@@ -5,11 +5,12 @@
     python -m tests.chaos --only graph --tasks 2000 --kills 10
     python -m tests.chaos --only session --messages 2500 --kills 20
     python -m tests.chaos --only router --kills 18 --seed 7
+    python -m tests.chaos --only debug --kills 7 --seed 7
 
 Without --only it plays all of them, one after another: runs of a team with steps of all kinds, runs
-with 30 calls of tools each, one large task graph, one long session, and the sessions of a tool
-router. It makes a project in a temporary folder, with the real `coterie worker` and a real server,
-and needs no key. The exit code is 1 when a promise was broken; the folder is kept then.
+with 30 calls of tools each, one large task graph, one long session, the sessions of a tool router,
+and an agent that debugs. It makes projects in a temporary folder, with real workers and a real
+server, and needs no key. The exit code is 1 when a promise was broken; the folder is kept then.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from typing import Any
 from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 
 from bench.session import play as play_session
+from tests.chaos.debug_runs.debug_play import play_debug
 from tests.chaos.graphs import GraphTerms, play_graph
 from tests.chaos.play import play
 from tests.chaos.router_runs.router_plan import RouterPlan
@@ -39,6 +41,7 @@ _TOOL_KILLS = 50
 _GRAPH_KILLS = 10
 _SESSION_KILLS = 20
 _ROUTER_KILLS = 18
+_DEBUG_KILLS = 7
 
 
 def tell(line: str) -> None:
@@ -107,6 +110,11 @@ async def _router(asked: Asked, folder: Path) -> list[str]:
     return _told(report.lines(), report.wrong)
 
 
+async def _debug(asked: Asked, folder: Path) -> list[str]:
+    report = await play_debug(folder, asked.seed, asked.kills_or(_DEBUG_KILLS), tell)
+    return _told(report.lines(), report.wrong)
+
+
 def _told(lines: list[str], wrong: list[str]) -> list[str]:
     for line in [*lines, *(f"WRONG {one}" for one in wrong)]:
         tell(line)
@@ -119,6 +127,7 @@ _PARTS: dict[str, Callable[[Asked, Path], Coroutine[Any, Any, list[str]]]] = {
     "graph": _graph,
     "session": _session,
     "router": _router,
+    "debug": _debug,
 }
 
 
@@ -135,7 +144,7 @@ def _asked() -> Asked:
         type=int,
         help="how many kills at most (runs: one for 5 runs; "
         f"tools: {_TOOL_KILLS}, 5 a run; graph: {_GRAPH_KILLS}; session: {_SESSION_KILLS}; "
-        f"router: {_ROUTER_KILLS}, 6 a session)",
+        f"router: {_ROUTER_KILLS}, 6 a session; debug: {_DEBUG_KILLS}, 7 a run)",
     )
     parser.add_argument("--seed", type=int, help="of plays, kills and people")
     parser.add_argument("--open", type=int, help="runs at the same time (runs: 40; tools: 5)")

@@ -177,6 +177,14 @@ async def confirm_attempt() -> None:
         await attempt.confirm()
 
 
+def is_unwanted() -> bool:
+    """Return whether nobody wants a cancelled call: its worker does not just stop."""
+    if not activity.in_activity():
+        return True
+    details = activity.cancellation_details()
+    return details is not None and details.cancel_requested and not details.worker_shutdown
+
+
 def attempt_of_activity(details: Details) -> Attempt | None:
     """Return the attempt of the current activity; None without a heartbeat timeout.
 

@@ -107,6 +107,10 @@ Seconds = Annotated[
 ]
 """A duration in seconds; in YAML also `90s`, `5m`, `1h30m`, `2d`."""
 
+MAX_CALL_SECONDS = 600.0
+"""Maximum seconds of a call that is one activity. Commands and Python tools that may take longer
+continue in a process of their own; an MCP server continues a long call as a task."""
+
 MAX_COMMAND_TIMEOUT = 3600.0
 """Maximum seconds of a worker's named command."""
 

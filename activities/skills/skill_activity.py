@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 
 from pydantic import JsonValue
 from pydantic_core import to_json
@@ -21,6 +22,7 @@ from activities.skills.local_activity import (
     require_local,
     shortened,
 )
+from activities.skills.long_calls.long_call import LongCalls, task_of
 from activities.skills.skill_registry import SKILLS, AnySkill, find_skill
 from activities.storage.blobs import Blobs, BlobsUnusable
 from activities.workspace.skill_base import (
@@ -57,6 +59,7 @@ class SkillActivities:
         skills: Mapping[str, AnySkill] = SKILLS,
         blobs: Blobs | None = None,
         servers: McpServers | None = None,
+        long_calls: LongCalls | None = None,
     ) -> None:
         """Take the worker's own settings.
 
@@ -65,11 +68,13 @@ class SkillActivities:
             skills: By name.
             blobs: Stores results that a request wants kept; without it, they are returned.
             servers: The MCP servers of the worker.
+            long_calls: Takes calls that must not be one activity; without it, each call is one.
         """
         self._workspace = workspace
         self._skills = skills
         self._blobs = blobs
         self._servers = servers
+        self._long_calls = long_calls
 
     @activity.defn(name=CALL_SKILL)
     async def call_skill(self, request: SkillRequest) -> SkillResult:
@@ -194,12 +199,13 @@ class SkillActivities:
             beat=meter.report,
             store=self._store(request),
         )
+        call = self._call_of(skill, request, context)
         if skill.effect != "once":
-            return await skill.call(request.input, context)
+            return await call()
         if not _polls(request):
             await confirm_attempt()
         try:
-            return await skill.call(request.input, context)
+            return await call()
         except (SkillRefusal, SkillFailure):
             raise
         except asyncio.CancelledError:
@@ -212,6 +218,17 @@ class SkillActivities:
         except OSError as error:
             why = f"it hit a system error: {self._explain(error)}"
             raise _unknown(skill, why, meter) from None
+
+    def _call_of(
+        self, skill: AnySkill | McpSkill, request: SkillRequest, context: SkillContext
+    ) -> Callable[[], Awaitable[JsonValue]]:
+        """Return what makes the call: the skill itself, or a process that outlives the worker."""
+        long = self._long_calls
+        if long is None or isinstance(skill, McpSkill):
+            return partial(skill.call, request.input, context)
+        if _polls(request) or long.takes(skill, request.input, context):
+            return partial(long.call, skill, request, context)
+        return partial(skill.call, request.input, context)
 
     def _store(self, request: SkillRequest) -> Callable[[bytes], Awaitable[str]] | None:
         """Return what stores bytes for the run."""
@@ -230,7 +247,7 @@ class SkillActivities:
 
 def _polls(request: SkillRequest) -> bool:
     """Return whether a call only asks for the task of an earlier one, which may be repeated."""
-    return request.given_input is not None and request.given_input.asked.task is not None
+    return task_of(request) is not None
 
 
 def refusal_details(spent: Sequence[Json], asked: AskedInput | None) -> tuple[Json, ...]:

@@ -134,9 +134,9 @@ class UserCode:
             max_children: How many calls may run at once.
             start_seconds: How long a call may wait for its process.
         """
-        self._folder = folder or Path.cwd()
+        self.folder = folder or Path.cwd()
         self.environment: Mapping[str, str] = dict(environment or {})
-        self._import_path = (*(part for part in sys.path if part), *import_path)
+        self.import_path = (*(part for part in sys.path if part), *import_path)
         self._idle: dict[tuple[str, str], list[ChildProcess]] = {}
         self._max_children = max_children
         self._start_seconds = start_seconds
@@ -292,7 +292,7 @@ class UserCode:
             await _killed(child)
         try:
             return await ChildProcess.start(
-                line.entry, self._import_path, self.environment, self._folder
+                line.entry, self.import_path, self.environment, self.folder
             )
         except OSError as error:
             raise UserCodeFailed(

@@ -15,6 +15,7 @@ from activities.agent_activity import AgentActivities
 from activities.contracts import MAX_HEARTBEAT_DELAY
 from activities.failure_redaction import SecretsInterceptor
 from activities.notifications import NotificationActivities
+from activities.skills.long_calls.long_call import LongCalls
 from activities.skills.skill_activity import SkillActivities
 from activities.skills.skill_registry import SKILLS, AnySkill
 from coterie.documents.worker_trust import TrustedConfig
@@ -154,7 +155,9 @@ def _workers(
     workspace = workspace_of(trusted, settings, parts.commands_in)
     offered: dict[str, AnySkill] = {**SKILLS, **function_skills(trusted, settings, parts.tools)}
     blobs = storage_of(settings).blobs
-    skills = SkillActivities(workspace, offered, blobs=blobs, servers=parts.servers)
+    skills = SkillActivities(
+        workspace, offered, blobs=blobs, servers=parts.servers, long_calls=LongCalls()
+    )
     hide(parts.known)  # in logs
     agents = _agents(settings, trusted, parts, skills, tuple(offered))
     compiler = CompileActivities(settings, trusted, parts.queues, parts.visibility)

@@ -68,6 +68,16 @@ def unfit_for_local(name: str, reasons: Sequence[str]) -> ProblemText:
 
 
 @statement
+def call_too_long(name: str, seconds: float, most: float) -> ProblemText:
+    return ProblemText(
+        f"a call of {name!r} may take {seconds:g} s, and this kind of tool at most {most:g} s: "
+        "only commands and Python tools continue longer, in a process of their own",
+        fix="shorten `timeout`; an MCP server continues a long call as a task, which takes as long "
+        "as it needs",
+    )
+
+
+@statement
 def grant_of_nothing(name: str) -> ProblemText:
     return ProblemText(
         f"`grants` of {name!r} has no effect: its calls send nothing out",

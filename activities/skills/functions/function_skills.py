@@ -94,7 +94,7 @@ class FunctionSkill:
         try:
             outcome = await self.user_code.call_tool(
                 message,
-                self._seconds(context),
+                self.seconds(context),
                 is_warned=self.found.takes_context,
                 beat=context.beat,
             )
@@ -104,7 +104,7 @@ class FunctionSkill:
             raise self._stopped(f"{self.name}: {failure}", began=failure.began) from None
         return self._data(outcome)
 
-    def _seconds(self, context: SkillContext) -> float:
+    def seconds(self, context: SkillContext) -> float:
         """Return how long the function itself may take, which a plan may have changed."""
         if context.timeout is None or context.timeout <= START_SECONDS:
             return self.found.timeout

@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
-from temporalio import activity
 
+from activities.attempts import is_unwanted
 from activities.contracts import FailureType
 from activities.mcp_client.call_outcomes import (
     CallLost,
@@ -27,7 +27,7 @@ from activities.workspace.skill_base import (
 from dsl.errors import listed, nearest
 from dsl.json_values import describe_kind
 from dsl.model.capabilities import Effect
-from dsl.values import Json
+from dsl.values import MAX_CALL_SECONDS, Json
 
 _POLLED_SHARE = 0.8
 """Of the time limit of an activity that asks for a task: it returns before it is cut off."""
@@ -75,7 +75,7 @@ class McpSkill:
             with needing("mcp", self.name):
                 answer = await self.servers.call(call)
         except asyncio.CancelledError:
-            if call.task is not None and _is_unwanted():
+            if call.task is not None and is_unwanted():
                 await asyncio.shield(self.servers.cancel_task(self.server, call.task))
             raise
         except InputAsked as asked:
@@ -89,7 +89,7 @@ class McpSkill:
     def _pinned(self, arguments: Json, context: SkillContext) -> PinnedCall:
         section = self.servers.servers[self.server].section
         terms, given = section.terms_of(self.tool), context.given_input
-        seconds = context.timeout or terms.timeout or section.timeout
+        seconds = min(context.timeout or terms.timeout or section.timeout, MAX_CALL_SECONDS)
         if given is not None and given.asked.task is not None:
             seconds = min(seconds * _POLLED_SHARE, _MAX_POLLED_SECONDS)
         return PinnedCall(
@@ -132,14 +132,6 @@ class McpSkill:
             FailureType.INPUT_REQUIRED,
             asked.asked,
         )
-
-
-def _is_unwanted() -> bool:
-    """Return whether nobody wants a cancelled call: its worker does not just stop."""
-    if not activity.in_activity():
-        return True
-    details = activity.cancellation_details()
-    return details is not None and details.cancel_requested and not details.worker_shutdown
 
 
 def mcp_skill(name: str, listing: str | None, servers: McpServers | None) -> McpSkill:

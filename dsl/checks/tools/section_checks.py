@@ -11,9 +11,10 @@ from dsl.model.tools.tool_contract import ToolKind, ToolOrigin
 from dsl.model.tools.tool_section import ToolSection
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
-from dsl.values import Json, NodePath
+from dsl.values import MAX_CALL_SECONDS, Json, NodePath
 from dsl.wording.tool_wording import (
     cached_effect,
+    call_too_long,
     grant_of_nothing,
     key_of_other_tool,
     memory_of_no_agent,
@@ -93,6 +94,10 @@ def check_skill_tool(
     problems: Problems,
 ) -> None:
     """Note what a skill's effect rules out: a cache, and further attempts."""
+    is_long = contract.startup > 0 or contract.timeout > MAX_CALL_SECONDS
+    if section.timeout is not None and section.timeout > MAX_CALL_SECONDS and not is_long:
+        details = call_too_long(name, section.timeout, MAX_CALL_SECONDS)
+        problems.note("E106", tree.find((*path, "timeout")).at, (*path, "timeout"), details)
     if section.cache is not None and contract.effect != "read":
         _note(name, "cache", path, tree, problems, cached_effect(name, contract.effect))
     if section.retries and contract.effect == "once":

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from dsl.model.capabilities import Effect, Label
 from dsl.model.sections.variable_names import VariableName
 from dsl.model.tools.offer_names import kind_of_offer, matches_offer
-from dsl.values import MAX_COMMAND_TIMEOUT, Frozen, Timeout, misfit
+from dsl.values import MAX_CALL_SECONDS, Frozen, Timeout, misfit
 
 ServerName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,40}$")]
 _HEADER = r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"
@@ -23,7 +23,7 @@ class McpToolTerms(Frozen):
     labels: tuple[Label, ...] | None = None
     """Default: `untrusted` and `egress`; without `egress` for resources and prompts that take no
     arguments."""
-    timeout: Timeout | None = Field(default=None, le=MAX_COMMAND_TIMEOUT)
+    timeout: Timeout | None = Field(default=None, le=MAX_CALL_SECONDS)
     """Time limit of one attempt. Default: that of the server."""
     retries: int | None = Field(default=None, ge=0, le=100)
     """Additional attempts of a call whose effect is not `once`. Default: 2."""
@@ -52,7 +52,7 @@ class McpServerSection(Frozen):
     """`{header: the NAME of the environment variable with its value}`."""
     token_env: VariableName | None = None
     """The NAME of the environment variable with the token of `Authorization: Bearer`."""
-    timeout: Timeout = Field(default=60.0, le=MAX_COMMAND_TIMEOUT)
+    timeout: Timeout = Field(default=60.0, le=MAX_CALL_SECONDS)
     """Time limit of one attempt of a call."""
     start_timeout: Timeout = Field(default=15.0, le=300)
     """Time limit for starting the server, or connecting to it."""

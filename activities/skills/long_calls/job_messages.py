@@ -1,0 +1,57 @@
+"""What a worker and the process of a long call tell each other: the order, and how it ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pydantic import JsonValue, TypeAdapter
+
+from activities.user_code.child_messages import FoundTool
+from activities.workspace.skill_base import Workspace
+from dsl.values import Frozen
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionPlace:
+    """A user's function, and where its process runs."""
+
+    found: FoundTool
+    folder: Path
+    import_path: tuple[str, ...]
+    environment: Mapping[str, str] = field(repr=False)
+    secrets: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class JobOrder:
+    """One long call. It travels through a pipe and is never stored, since it contains secrets."""
+
+    skill: str
+    input: JsonValue
+    key: str
+    """Identifies the call permanently."""
+    run: str
+    seconds: float
+    """Time limit of the whole call."""
+    workspace: Workspace
+    progress: JsonValue = None
+    """What the call reported last before it was begun again."""
+    function: FunctionPlace | None = None
+    """The function that the skill is; None for a skill of Coterie."""
+
+
+class JobEnd(Frozen):
+    """How a long call ended."""
+
+    data: JsonValue = None
+    failure: Literal["refused", "failed", "lost"] | None = None
+    """None if it succeeded."""
+    type: str = ""
+    """The failure type of a refusal."""
+    message: str = ""
+    may_pass: bool = False
+    """Whether the same call may succeed later."""
+
+
+ORDER = TypeAdapter(JobOrder)

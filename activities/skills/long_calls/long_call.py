@@ -1,0 +1,253 @@
+"""Calls of more than ten minutes: started by one activity, asked for by the next ones.
+
+The call runs in a process of its own, which outlives the worker. So an activity is never long: a
+run continues as new between two of them, and a worker that stops or dies interrupts nothing.
+"""
+
+import asyncio
+import json
+import sys
+from hashlib import sha256
+from time import monotonic
+from typing import assert_never
+
+from pydantic import JsonValue
+from temporalio import activity
+
+from activities.attempts import is_unwanted
+from activities.contracts import FailureType, SkillRequest
+from activities.os_errors import may_pass, reason_of
+from activities.skills.command_runner import RUN, RUN_ONCE
+from activities.skills.functions.function_skills import FunctionSkill
+from activities.skills.long_calls.job_folder import JobFolder
+from activities.skills.long_calls.job_messages import ORDER, FunctionPlace, JobEnd, JobOrder
+from activities.skills.skill_registry import AnySkill
+from activities.workspace.command_start import SAFE_IMPORTS, environment_of
+from activities.workspace.skill_base import (
+    OutcomeLost,
+    SkillContext,
+    SkillFailure,
+    SkillRefusal,
+)
+from dsl.model.tools.asked_input import AskedInput, ServerTask
+from dsl.values import MAX_CALL_SECONDS
+
+_POLLED_SHARE = 0.8
+"""Of the time limit of an activity that asks for a call: it returns before it is cut off."""
+_MAX_POLLED_SECONDS = 240.0
+_ABSENT_SECONDS = 5.0
+"""How long a worker looks for a call that it does not know, before another worker may."""
+_MAX_SILENT = 60
+_FIRST_LOOK, _MAX_LOOK = 0.1, 2.0
+"""Seconds between two looks, which double."""
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from activities.skills.long_calls.job_host import main; main()"
+)
+
+
+class LongCalls:
+    """Starts and follows the long calls of one worker.
+
+    Another worker knows them too if it has the same workspace on the same machine.
+    """
+
+    def __init__(self, long_seconds: float = MAX_CALL_SECONDS) -> None:
+        """Take how long the longest call is that an activity makes by itself."""
+        self._long_seconds = long_seconds
+
+    def takes(self, skill: AnySkill, value: JsonValue, context: SkillContext) -> bool:
+        """Return whether a call may take so long that it must not be one activity."""
+        limit = context.timeout
+        if limit is None or limit <= self._long_seconds:
+            return False
+        match skill:
+            case FunctionSkill():
+                return skill.seconds(context) > self._long_seconds
+            case _ if skill in (RUN, RUN_ONCE) and isinstance(value, dict):
+                command = context.workspace.commands.get(str(value.get("command")))
+                return command is not None and command.timeout > self._long_seconds
+            case _:
+                return False
+
+    async def call(
+        self, skill: AnySkill, request: SkillRequest, context: SkillContext
+    ) -> JsonValue:
+        """Start the call, or ask how one stands that was started.
+
+        Raises:
+            SkillRefusal: It continues, and must be asked for again; or it was refused.
+            SkillFailure: It failed.
+            OutcomeLost: It may happen only once, and nobody knows how it ended.
+        """
+        task = task_of(request)
+        try:
+            id = _id_of(request) if task is None else task.id
+            folder = JobFolder(context.workspace.state_dir, id)
+        except ValueError as error:
+            raise SkillRefusal(str(error)) from None
+        try:
+            if task is None:
+                await _start(
+                    folder, _order(folder, skill, request, context, context.timeout or 0.0)
+                )
+                raise _continues(skill, ServerTask(id=id))
+            return await _followed(folder, task, skill, request, context)
+        except asyncio.CancelledError:
+            if is_unwanted():
+                folder.cancel()
+            raise
+
+
+def task_of(request: SkillRequest) -> ServerTask | None:
+    """Return the task that a call asks for; None for a call that begins."""
+    return None if request.given_input is None else request.given_input.asked.task
+
+
+async def _followed(
+    folder: JobFolder,
+    task: ServerTask,
+    skill: AnySkill,
+    request: SkillRequest,
+    context: SkillContext,
+) -> JsonValue:
+    """Look until the call has ended, or the time of this activity is over."""
+    until = min((context.timeout or _MAX_POLLED_SECONDS) * _POLLED_SHARE, _MAX_POLLED_SECONDS)
+    began, look = monotonic(), _FIRST_LOOK
+    while True:
+        is_late = monotonic() - began + look > until
+        match folder.state():
+            case "ended":
+                end = folder.end()
+                if not _may_repeat(folder, skill, certain=end.may_pass):
+                    return _data(end, skill)
+                await _start_again(folder, skill, request, context)
+            case "lost":
+                if not _may_repeat(folder, skill, certain=True):
+                    raise _lost(skill, "its process was killed")
+                await _start_again(folder, skill, request, context)
+            case "absent" if is_late or monotonic() - began > _ABSENT_SECONDS:
+                if task.silent >= _MAX_SILENT:
+                    raise _lost(skill, "no worker knows its process")
+                raise _continues(skill, task.model_copy(update={"silent": task.silent + 1}))
+            case "running" if is_late:
+                raise _continues(skill, ServerTask(id=task.id))
+            case "running" | "absent":
+                await asyncio.sleep(look)
+                look = min(2 * look, _MAX_LOOK)
+
+
+def _may_repeat(folder: JobFolder, skill: AnySkill, *, certain: bool) -> bool:
+    """Return whether a call that came to nothing is made again, by the terms of its contract."""
+    return certain and skill.effect != "once" and folder.repeats < skill.contract().retries
+
+
+async def _start_again(
+    folder: JobFolder, skill: AnySkill, request: SkillRequest, context: SkillContext
+) -> None:
+    seconds = folder.seconds
+    folder.forget()
+    await _start(folder, _order(folder, skill, request, context, seconds))
+
+
+def _id_of(request: SkillRequest) -> str:
+    """Return the id of a call: the same in every attempt, and never that of another run."""
+    parts = [request.key]
+    if activity.in_activity():
+        info = activity.info()
+        parts += [info.workflow_run_id or "", info.activity_id]
+    return sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _order(
+    folder: JobFolder,
+    skill: AnySkill,
+    request: SkillRequest,
+    context: SkillContext,
+    seconds: float,
+) -> JobOrder:
+    function = None
+    if isinstance(skill, FunctionSkill):
+        code, found = skill.user_code, skill.found
+        secrets = {name: skill.secrets[name] for name in found.secrets if name in skill.secrets}
+        function = FunctionPlace(
+            found=found,
+            folder=code.folder,
+            import_path=tuple(code.import_path),
+            environment=code.environment,
+            secrets=secrets,
+        )
+    return JobOrder(
+        skill=skill.name,
+        input=request.input,
+        key=request.key,
+        run=context.run,
+        seconds=seconds,
+        workspace=context.workspace,
+        progress=folder.progress(),
+        function=function,
+    )
+
+
+async def _start(folder: JobFolder, order: JobOrder) -> None:
+    """Start the process of a call, even if this activity is cancelled meanwhile."""
+    starting = asyncio.create_task(_started(folder, order))
+    try:
+        await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await asyncio.wait({starting})
+        raise
+
+
+async def _started(folder: JobFolder, order: JobOrder) -> None:
+    """Return when the process of a call has begun; it ends by itself if there is one already.
+
+    Raises:
+        SkillFailure: It cannot start.
+    """
+    workspace = order.workspace
+    environment = {**environment_of((), workspace.environment), **SAFE_IMPORTS}
+    import_path = json.dumps([part for part in sys.path if part])
+    try:
+        await asyncio.to_thread(folder.prepare)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-c", _BOOT, import_path, workspace.state_dir, folder.id),
+            cwd=workspace.root,
+            env=environment,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        why = f"could not start the process of a long call: {reason_of(error)}"
+        raise SkillFailure(why, may_pass=may_pass(error)) from None
+    _, said = await process.communicate(ORDER.dump_json(order))
+    if folder.state() == "absent":
+        last = said.decode(errors="replace").strip().rpartition("\n")[2][:300]
+        raise SkillFailure(f"the process of a long call could not start: {last}", may_pass=True)
+
+
+def _continues(skill: AnySkill, task: ServerTask) -> SkillRefusal:
+    message = f"{skill.name} continues in a process of its own"
+    return SkillRefusal(message, FailureType.INPUT_REQUIRED, AskedInput(task=task))
+
+
+def _data(end: JobEnd, skill: AnySkill) -> JsonValue:
+    """Return the result of a call, or raise its failure."""
+    match end.failure:
+        case None:
+            return end.data
+        case "refused":
+            raise SkillRefusal(end.message, end.type)
+        case "failed":
+            raise SkillFailure(end.message)
+        case "lost":
+            raise _lost(skill, end.message)
+        case _:
+            assert_never(end.failure)
+
+
+def _lost(skill: AnySkill, why: str) -> Exception:
+    """Return the failure of a call of which no answer comes."""
+    return OutcomeLost(why) if skill.effect == "once" else SkillFailure(f"{skill.name}: {why}")

@@ -1,0 +1,236 @@
+"""Calls of more than ten minutes run in processes that outlive the worker's activities."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+
+from activities.contracts import SkillRequest
+from activities.skills.functions.function_skills import FunctionSkill, find_tools
+from activities.skills.long_calls.long_call import LongCalls
+from activities.skills.skill_activity import SkillActivities
+from activities.skills.skill_registry import SKILLS, AnySkill
+from activities.user_code.child_pool import UserCode
+from activities.workspace.skill_base import Command, Workspace
+from dsl.model.tools.asked_input import AskedInput, GivenInput
+from tests.activity.skills.test_skills_commands import FAMILY, all_dead, python
+from tests.support.project import until
+from tests.support.skills import MAX_WAIT, environment
+
+WAITS = """
+import os, time
+with open("ledger", "a") as file:
+    print("begun", file=file)
+while not os.path.exists("free"):
+    time.sleep(0.01)
+print("built")
+"""
+TOOLS = '''
+import os, time
+from pathlib import Path
+
+from coterie import ToolContext, tool
+
+
+@tool(effect="read", timeout=700, secrets=["KEY"])
+def digs(depth: int, context: ToolContext) -> str:
+    """Dig."""
+    with open("ledger", "a") as file:
+        print("begun", context.progress, file=file)
+    context.heartbeat(depth)
+    while not os.path.exists("free"):
+        time.sleep(0.01)
+    return f"{depth} {context.secret('KEY')}"
+'''
+
+
+async def when(ready: Callable[[], bool]) -> None:
+    """Wait for what another process does."""
+    await asyncio.to_thread(until, ready, "it", MAX_WAIT)
+
+
+def stored(folder: Path) -> dict[str, str]:
+    """The files of all long calls."""
+    return {file.name: file.read_text() for file in folder.rglob("jobs/*/*")}
+
+
+class Caller:
+    """Makes the activities of one call, like a run."""
+
+    def __init__(self, folder: Path, code: str = WAITS, skills: Mapping[str, AnySkill] = SKILLS):
+        command = python(code, timeout=700)
+        once = Command("once", command.run, timeout=700, once=True)
+        names = {"it": command, "once": once}
+        workspace = Workspace(folder, names, environment=dict(os.environ))
+        self.folder = folder
+        self.activities = SkillActivities(workspace, skills, long_calls=LongCalls())
+        self.asked: AskedInput | None = None
+
+    async def make(
+        self,
+        skill: str = "CommandRunner.run",
+        given: JsonValue = None,
+        *,
+        at: ActivityEnvironment | None = None,
+    ) -> JsonValue:
+        """One activity: the result, or None if the call goes on."""
+        request = SkillRequest(
+            skill=skill,
+            input=given or {"command": "it"},
+            key="run-1/coder#1/build",
+            given_input=None if self.asked is None else GivenInput(asked=self.asked),
+        )
+        at = at or environment(timeout=3660 if self.asked is None else 300)
+        try:
+            return (await at.run(self.activities.call_skill, request)).data
+        except ApplicationError as error:
+            if error.type != "InputRequired":
+                raise
+            self.asked = AskedInput.model_validate(error.details[1])
+            return None
+
+    async def ends(self, skill: str, given: JsonValue = None) -> str:
+        """The type of the failure that the next activity ends in."""
+        with pytest.raises(ApplicationError) as caught:
+            await self.make(skill, given)
+        return caught.value.type or ""
+
+    def free(self) -> None:
+        """Let the work come to its end."""
+        (self.folder / "free").touch()
+
+    async def ledger(self, lines: int = 1) -> list[str]:
+        """What the work has written, once it has so many lines."""
+        file = self.folder / "ledger"
+        await when(lambda: file.exists() and len(file.read_text().splitlines()) >= lines)
+        return await asyncio.to_thread(lambda: file.read_text().splitlines())
+
+    def process(self) -> int:
+        """The process of the call."""
+        [folder] = (self.folder / ".coterie" / "jobs").iterdir()
+        return int((folder / "lock").read_text())
+
+    async def kill(self, begun: int = 1) -> None:
+        """`kill -9` of the process of the call, once its work has begun so many times."""
+        await self.ledger(begun)
+        pid = self.process()
+        os.kill(pid, signal.SIGKILL)
+        await when(lambda: not Path(f"/proc/{pid}").exists())  # its lock is free then
+
+
+async def test_a_long_command_is_started_by_one_activity_and_collected_by_another(
+    tmp_path: Path,
+) -> None:
+    caller = Caller(tmp_path)
+    assert await caller.make() is None
+    assert caller.asked is not None
+    assert caller.asked.continues
+    await caller.ledger()
+    assert await caller.make(at=environment(timeout=0.5)) is None, "it returns before it is cut off"
+    caller.free()
+    result = await caller.make()
+    assert isinstance(result, dict)
+    assert (result["output"], result["passed"]) == ("built\n", True)
+    assert await caller.make() == result, "an attempt whose result was lost finds it again"
+    assert await caller.ledger() == ["begun"]
+
+
+async def test_another_attempt_to_start_it_finds_its_process(tmp_path: Path) -> None:
+    caller = Caller(tmp_path)
+    at = environment(timeout=3660)
+    assert await caller.make(at=at) is None
+    first, caller.asked = caller.asked, None
+    assert await caller.make(at=environment(attempt=2, timeout=3660)) is None
+    assert caller.asked == first
+    caller.free()
+    assert await caller.make()
+    assert await caller.ledger() == ["begun"]
+
+
+async def test_a_short_limit_keeps_the_call_in_its_activity(tmp_path: Path) -> None:
+    caller = Caller(tmp_path)
+    caller.free()
+    assert await caller.make(at=environment(timeout=600))
+    assert not (tmp_path / ".coterie" / "jobs").exists()
+
+
+async def test_a_killed_process_is_begun_again_if_that_does_no_harm(tmp_path: Path) -> None:
+    caller = Caller(tmp_path)
+    await caller.make()
+    await caller.kill()
+    again = asyncio.create_task(caller.make())
+    assert await caller.ledger(2) == ["begun", "begun"]
+    caller.free()
+    result = await again
+    assert isinstance(result, dict)
+    assert result["passed"]
+
+
+async def test_a_process_that_is_killed_again_and_again_is_a_failure(tmp_path: Path) -> None:
+    caller = Caller(tmp_path)
+    await caller.make()
+    for times in (1, 2):  # the retries of its contract
+        await caller.kill(times)
+        assert await caller.make(at=environment(timeout=1)) is None
+    await caller.kill(3)
+    assert await caller.ends("CommandRunner.run") == "SkillFailed"
+
+
+async def test_a_killed_process_of_a_call_that_may_happen_once_has_an_unknown_outcome(
+    tmp_path: Path,
+) -> None:
+    caller = Caller(tmp_path)
+    given: JsonValue = {"command": "once"}
+    await caller.make("CommandRunner.run_once", given)
+    await caller.kill()
+    assert await caller.ends("CommandRunner.run_once", given) == "OutcomeUnknown"
+    assert await caller.ledger() == ["begun"]
+
+
+async def test_cancelling_a_call_ends_everything_that_it_started(tmp_path: Path) -> None:
+    caller = Caller(tmp_path, FAMILY)
+    await caller.make()
+    at = environment(timeout=300)
+    asking = asyncio.create_task(caller.make(at=at))
+    await when((tmp_path / "started").exists)
+    at.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    await all_dead(tmp_path)
+
+
+async def test_a_worker_that_does_not_know_the_process_lets_others_look(tmp_path: Path) -> None:
+    caller, other = Caller(tmp_path / "one"), Caller(tmp_path / "two")
+    await caller.make()
+    other.asked = caller.asked
+    assert await other.make(at=environment(timeout=1)) is None
+    assert other.asked is not None
+    assert other.asked.task is not None
+    assert other.asked.task.silent == 1
+    caller.free()
+    assert await caller.make()
+
+
+async def test_a_long_function_keeps_its_progress_and_its_secrets_off_the_disk(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "deep_tools.py").write_text(TOOLS)
+    user_code = UserCode(tmp_path, {}, (str(tmp_path),))
+    [found] = await find_tools(user_code, ["deep_tools"])
+    skill = FunctionSkill(found, user_code, {"KEY": "s3cret-value"})
+    caller = Caller(tmp_path, skills={skill.name: skill})
+    await caller.make(skill.name, {"depth": 3}, at=environment(timeout=730))
+    await when(lambda: "progress.json" in stored(tmp_path))
+    await caller.kill()
+    again = asyncio.create_task(caller.make(skill.name, {"depth": 3}))
+    assert await caller.ledger(2) == ["begun None", "begun 3"]
+    assert "s3cret" not in str(stored(tmp_path))
+    caller.free()
+    assert await again == "3 s3cret-value"
+    await user_code.close()

@@ -1,0 +1,56 @@
+"""Which tools may take more than ten minutes: those that outlive their worker."""
+
+import pytest
+from pydantic import ValidationError
+
+from dsl.compile.compiler import compile_sources
+from dsl.compile.merged_sources import SourceText
+from dsl.errors import InvalidDocument
+from dsl.model.capabilities import SkillContract
+from dsl.model.sections.mcp_document import McpServerSection
+from tests.support.compiling import CAPABILITIES
+
+FUNCTION = SkillContract(
+    name="shop:dig",
+    description="Digs.",
+    effect="read",
+    input_schema={"type": "object"},
+    output_schema={},
+    timeout=60,
+    retries=2,
+    startup=30,
+)
+KNOWN = CAPABILITIES.model_copy(update={"skills": {**CAPABILITIES.skills, FUNCTION.name: FUNCTION}})
+
+
+def problems(skill: str, timeout: str) -> list[tuple[str, str, str]]:
+    text = f"""
+tools: {{ it: {{ skill: "{skill}", timeout: {timeout} }} }}
+orchestration:
+  entry_team: only
+  teams: {{ only: {{ tasks: [{{ name: note, type: set, values: {{ a: 1 }} }}] }} }}
+"""
+    try:
+        compile_sources([SourceText("t.yml", text)], KNOWN, name="t")
+    except InvalidDocument as error:
+        return [(one.code, one.message, one.fix) for one in error.problems]
+    return []
+
+
+@pytest.mark.parametrize("skill", ["CommandRunner.run", "CommandRunner.run_once", "shop:dig"])
+def test_commands_and_functions_may_take_more_than_ten_minutes(skill: str) -> None:
+    assert problems(skill, "1h") == []
+
+
+def test_another_skill_is_refused_by_name_with_what_to_do_instead() -> None:
+    assert problems("Web.fetch", "10m") == []
+    [(code, message, fix)] = problems("Web.fetch", "11m")
+    assert code == "E106"
+    assert "a call of 'it' may take 660 s, and this kind of tool at most 600 s" in message
+    assert "continues a long call as a task" in fix
+
+
+@pytest.mark.parametrize("given", [{"timeout": "11m"}, {"tools": {"*": {"timeout": "11m"}}}])
+def test_a_call_of_an_mcp_server_has_at_most_ten_minutes(given: dict[str, object]) -> None:
+    with pytest.raises(ValidationError, match="less than or equal to 600"):
+        McpServerSection.model_validate({"command": ["x"], **given})

@@ -145,8 +145,11 @@ async def _post(webhook: Webhook, notice: Notification, body: bytes) -> None:
     headers = {"content-type": "application/json", "user-agent": "coterie"}
     headers |= signed(notice.id, body, webhook.secret, int(time.time()))
     try:
-        async with httpx2.AsyncClient(timeout=webhook.timeout, follow_redirects=False) as client:
-            answer = await client.post(webhook.url, content=body, headers=headers)
+        async with (
+            httpx2.AsyncClient(timeout=webhook.timeout, follow_redirects=False) as client,
+            client.stream("POST", webhook.url, content=body, headers=headers) as answer,
+        ):
+            pass  # its body is not read, and may have no end
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         # the error text may contain the address, and the address may contain a secret
         raise NotificationFailed(

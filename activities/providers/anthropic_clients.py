@@ -6,12 +6,13 @@ the machine, in the order of the clouds' own tools: environment, profile, role.
 
 from importlib.util import find_spec
 
-from anthropic import AsyncAnthropic
+from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 from anthropic.lib.bedrock import AsyncAnthropicBedrockMantle
 from anthropic.lib.foundry import AsyncAnthropicFoundry
 from anthropic.lib.vertex import AsyncAnthropicVertex
 
 from activities.contracts import FailureType
+from activities.providers.bounded_answers import bounded
 from activities.providers.provider import ProviderSettings
 from activities.providers.provider_failures import Endpoint, ProviderFailure
 
@@ -36,16 +37,26 @@ def open_client(settings: ProviderSettings) -> tuple[Endpoint, Client]:
         default_env="ANTHROPIC_API_KEY",
     )
     url, key = endpoint.base_url, endpoint.key
+    http = bounded(DefaultAsyncHttpxClient)
     match settings.cloud:
         case None:
             client = AsyncAnthropic(
-                api_key=key or "none", base_url=url, max_retries=0, open_telemetry=False
+                api_key=key or "none",
+                base_url=url,
+                max_retries=0,
+                open_telemetry=False,
+                http_client=http,
             )
         case "bedrock":
             if key is None:
                 _needs("boto3", settings)
             client = AsyncAnthropicBedrockMantle(
-                api_key=key, aws_region=region, base_url=url, max_retries=0, open_telemetry=False
+                api_key=key,
+                aws_region=region,
+                base_url=url,
+                max_retries=0,
+                open_telemetry=False,
+                http_client=http,
             )
         case "vertex":
             if key is None:
@@ -57,10 +68,11 @@ def open_client(settings: ProviderSettings) -> tuple[Endpoint, Client]:
                 base_url=url,
                 max_retries=0,
                 open_telemetry=False,
+                http_client=http,
             )
         case "foundry":
             client = AsyncAnthropicFoundry(
-                api_key=key, base_url=url, max_retries=0, open_telemetry=False
+                api_key=key, base_url=url, max_retries=0, open_telemetry=False, http_client=http
             )
     return endpoint, client
 

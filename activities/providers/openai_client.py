@@ -2,9 +2,17 @@
 
 from urllib.parse import urlsplit
 
-from openai import APIError, APIStatusError, AsyncOpenAI, OpenAIError, Timeout
+from openai import (
+    APIError,
+    APIStatusError,
+    AsyncOpenAI,
+    DefaultAsyncHttpxClient,
+    OpenAIError,
+    Timeout,
+)
 
 from activities.contracts import FailureType
+from activities.providers.bounded_answers import bounded
 from activities.providers.http_statuses import from_status
 from activities.providers.provider import ModelRequest, ProviderSettings
 from activities.providers.provider_failures import Endpoint, ProviderFailure
@@ -31,6 +39,7 @@ class OpenAIAccess:
             api_key=self.endpoint.key or "none",
             base_url=self.endpoint.base_url,
             max_retries=0,
+            http_client=bounded(DefaultAsyncHttpxClient),
         )
 
     def check_options(self, request: ModelRequest) -> None:

@@ -7,6 +7,7 @@ module examines the cause and not the wrapper.
 import httpx2
 from pydantic import ValidationError
 
+from activities.providers.bounded_answers import UnboundedAnswer
 from activities.providers.provider import ModelRequest
 from activities.providers.provider_failures import (
     Endpoint,
@@ -25,6 +26,10 @@ text, or missing fields."""
 def from_transport(endpoint: Endpoint, request: ModelRequest, error: Exception) -> ProviderFailure:
     """Build the failure for a connection error, whether or not an SDK wrapped it."""
     match _cause(error):
+        case UnboundedAnswer() as cause:
+            failure = malformed(endpoint, str(cause))
+            failure.retryable = False  # nor would the next one be read
+            return failure
         case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.ProxyError() as cause:
             return unreachable(endpoint, str(cause) or type(cause).__name__)
         case httpx2.TimeoutException() | TimeoutError():

@@ -5,11 +5,15 @@ this process or its children print to standard error.
 """
 
 import os
+from typing import Final
 
 import anyio
 import anyio.to_thread
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
+
+MAX_MESSAGE: Final = 4 * 1024 * 1024
+"""Characters of one message; the SDK takes as many bytes over HTTP."""
 
 
 async def speak_stdio(server: Server) -> None:
@@ -18,21 +22,28 @@ async def speak_stdio(server: Server) -> None:
         await server.run(read, write, server.create_initialization_options())
 
 
-class _Input(anyio.AsyncFile[str]):
-    """Lines of the client; unlike the SDK's reader, a wait for the next one can be cancelled."""
+class ClientInput(anyio.AsyncFile[str]):
+    """Lines of the client, each of which is a message.
 
-    async def __anext__(self) -> str:
+    Unlike with the SDK's reader, a wait for the next one can be cancelled, and none is endless.
+    """
+
+    async def readline(self) -> str:
         """Return the next line; the thread that waits for it is left behind on cancellation."""
-        line = await anyio.to_thread.run_sync(self.wrapped.readline, abandon_on_cancel=True)
-        if not line:
-            raise StopAsyncIteration
+        return await anyio.to_thread.run_sync(self._line, abandon_on_cancel=True)
+
+    def _line(self) -> str:
+        """Read a line; of a longer one only the beginning, which no session understands."""
+        line = part = self.wrapped.readline(MAX_MESSAGE)
+        while part and not part.endswith("\n"):
+            part = self.wrapped.readline(MAX_MESSAGE)
         return line
 
 
-def _claimed_input() -> _Input:
+def _claimed_input() -> ClientInput:
     """Take standard input for the protocol: child processes find it empty."""
     wire = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    return _Input(open(wire, encoding="utf-8", errors="replace"))
+    return ClientInput(open(wire, encoding="utf-8", errors="replace"))

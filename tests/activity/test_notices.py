@@ -1,5 +1,6 @@
 """Notices reach people signed, once, or say why not, and give no secret away."""
 
+import asyncio
 import json
 import re
 import sys
@@ -21,6 +22,7 @@ from activities.notifications import (
     signed,
 )
 from tests.law.sources import ROOT
+from tests.support.servers.raw_server import raw_server
 from tests.support.servers.receiver import receiver
 
 SECRET = "whsec_c2VjcmV0LW9mLXRoZS1yZWNlaXZlcg=="
@@ -114,6 +116,13 @@ async def test_webhook_status_decides_whether_the_notification_repeats(
     assert error.next_retry_delay is not None
     assert error.next_retry_delay.total_seconds() == 7
     assert len(there.deliveries) == 1, "no redirect is followed"
+
+
+async def test_a_webhook_may_answer_without_an_end(tmp_path: Path) -> None:
+    endless = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n"
+    async with raw_server(endless, drip=b"thanks ") as there, asyncio.timeout(60):
+        await notify(Webhook(there.url), tmp_path)
+    assert len(there.requests) == 1
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ class OpenAIBatches:
             if file is None:
                 continue
             content = await self._access.client.files.content(file)
-            for text in content.text.splitlines():
+            for text in content.content.splitlines():  # of bytes: texts may hold other line ends
                 line = _Line.model_validate_json(text)
                 if line.custom_id == custom_id:
                     return line

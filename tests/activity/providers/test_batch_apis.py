@@ -1,5 +1,6 @@
 """The batch API of OpenAI, by the real client: submit once, collect, cancel, and what can fail."""
 
+import json
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
 from typing import Any
@@ -75,6 +76,17 @@ async def test_a_call_is_submitted_and_its_answer_collected(
     assert (line["url"], line["custom_id"], line["body"]["model"]) == (URLS[api], CALL, "m-1")
     assert "stream" not in line["body"]
     assert server.batches[0]["endpoint"] == URLS[api]
+
+
+async def test_an_answer_may_contain_what_ends_a_line_elsewhere(
+    api: str, provider: BatchProvider, server: BatchServer
+) -> None:
+    batch = await submitted(provider)
+    body = json.loads(json.dumps(BODIES[api]).replace("rain", r"r\u2028a\u0085in"))
+    server.end("completed", {"status_code": 200, "body": body})
+    completion = await provider.collect(request(), batch)
+    assert completion is not None
+    assert completion.text == "r\u2028a\u0085in"
 
 
 async def test_a_later_attempt_finds_the_batch_of_the_call(

@@ -76,7 +76,7 @@ async def batch_server() -> AsyncGenerator[BatchServer]:
         }
         body = await reader.readexactly(int(fields.get("content-length", "0")))
         method, path, _ = head.split(" ", 2)
-        answer = http(json.dumps(server.answer(method, path, body)))
+        answer = http(json.dumps(server.answer(method, path, body), ensure_ascii=False))
         asked = f"{method} {path.partition('?')[0].rpartition('/')[2]}"
         server.asked.append(asked)
         if asked in server.held:

@@ -10,7 +10,7 @@ from tests.support.places import ROOT
 from tests.support.project import project
 
 
-@pytest.mark.parametrize("suite", ["agent_loop_packages"])
+@pytest.mark.parametrize("suite", ["agent_loop_packages", "development_packages"])
 def test_the_script_mends_each_planted_defect(suite: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "evals", tmp_path / "evals")
     with project(tmp_path / "project") as made:

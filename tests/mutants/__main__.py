@@ -71,7 +71,10 @@ def choose(args: argparse.Namespace, executed: ExecutionMap) -> Mapping[str, Seq
     whole = sum(SHARES[room] for room in args.rooms)
     return {
         room: draw(
-            candidates(ROOT, room, executed), round(args.number * SHARES[room] / whole), chance
+            candidates(ROOT, room, executed),
+            round(args.number * SHARES[room] / whole),
+            chance,
+            ROOT,
         )
         for room in args.rooms
     }

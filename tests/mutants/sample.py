@@ -39,14 +39,16 @@ SHARES = {"dsl": 0.28, "workflows": 0.36, "activities": 0.24, "coterie": 0.12}
 
 
 def candidates(root: Path, room: str, executed: ExecutionMap) -> list[Mutant]:
-    """Every mutant of a room's deciding modules on a line that a test executes."""
+    """Every mutant of a room's deciding modules on a line that a test executes.
+
+    Some are no Python: `draw` leaves those out, since to compile all of them takes a minute.
+    """
     found: list[Mutant] = []
     for path in sorted({path for pattern in DECIDING[room] for path in root.glob(pattern)}):
-        source = path.read_text()
         found += [
             relative(mutant, root)
-            for mutant in mutants_of(path, source)
-            if executed.tests_of(path, mutant.line) and compiles(mutant, source)
+            for mutant in mutants_of(path, path.read_text())
+            if executed.tests_of(path, mutant.line)
         ]
     return found
 
@@ -77,14 +79,17 @@ def at_lines(root: Path, lines: Sequence[str]) -> list[Mutant]:
     return found
 
 
-def draw(candidates: Sequence[Mutant], number: int, chance: random.Random) -> list[Mutant]:
-    """A sample with at most one mutant of a line."""
+def draw(
+    candidates: Sequence[Mutant], number: int, chance: random.Random, root: Path
+) -> list[Mutant]:
+    """A sample of those that are Python, with at most one mutant of a line."""
     lines: set[tuple[Path, int]] = set()
     drawn: list[Mutant] = []
     for mutant in chance.sample(candidates, len(candidates)):
         if len(drawn) == number:
             break
-        if (mutant.path, mutant.line) not in lines:
+        is_new = (mutant.path, mutant.line) not in lines
+        if is_new and compiles(mutant, (root / mutant.path).read_text()):
             lines.add((mutant.path, mutant.line))
             drawn.append(mutant)
     return drawn

@@ -52,7 +52,7 @@ def test_a_sample_takes_executed_lines_only_and_one_mutant_a_line(tmp_path: Path
     executed = ExecutionMap({module: {2: ("t::one",), 4: ()}})
     found = candidates(tmp_path, "dsl", executed)
     assert {mutant.line for mutant in found} == {2}
-    assert len(draw(found, 5, random.Random(1))) == 1
+    assert len(draw(found, 5, random.Random(1), tmp_path)) == 1
 
 
 def test_tests_of_a_line_come_from_different_files_first() -> None:

@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from activities.processes.process_privacy import keep_to_itself
 from coterie.runtime.task_board import BoardReader, WorkflowTask
-from coterie.worker.process_privacy import keep_to_itself
 
 MAX_TASK_CPU = 10.0
 """Seconds; the SDK interrupts a workflow task after two, if it can."""

@@ -15,6 +15,7 @@ from activities.agent_activity import AgentActivities
 from activities.contracts import MAX_HEARTBEAT_DELAY
 from activities.failure_redaction import SecretsInterceptor
 from activities.notifications import NotificationActivities
+from activities.processes.process_privacy import keep_to_itself
 from activities.skills.long_calls.long_call import LongCalls
 from activities.skills.skill_activity import SkillActivities
 from activities.skills.skill_registry import SKILLS, AnySkill
@@ -29,7 +30,6 @@ from coterie.version import own_version
 from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy
-from coterie.worker.process_privacy import keep_to_itself
 from coterie.worker.provider_queues import ProviderQueue, hold, queue_worker
 from coterie.worker.surroundings import (
     agent_types,

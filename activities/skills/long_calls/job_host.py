@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from activities.os_errors import reason_of
+from activities.processes.process_privacy import keep_to_itself
 from activities.skills.functions.function_skills import FunctionSkill
 from activities.skills.long_calls.job_folder import JobFolder
 from activities.skills.long_calls.job_messages import ORDER, JobEnd, JobOrder
@@ -23,6 +24,7 @@ from activities.workspace.skill_base import OutcomeLost, SkillContext, SkillFail
 
 def main() -> None:
     """Begin the call, unless it has begun, and let the caller continue."""
+    keep_to_itself()  # the order brings the worker's secrets
     folder = JobFolder(Path(sys.argv[2]), sys.argv[3])
     order = ORDER.validate_json(sys.stdin.buffer.read())
     reader, writer = os.pipe()

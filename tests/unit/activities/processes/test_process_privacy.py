@@ -6,20 +6,24 @@ import sys
 
 import pytest
 
+from tests.support.project import until
+
 USER = """
 import ctypes, os, sys
-from coterie.worker.process_privacy import keep_to_itself
 if os.getuid() == 0:  # to root nothing is closed: both are somebody else, as on a user's machine
     os.setgroups([])
     os.setresgid(65534, 65534, 65534)
     os.setresuid(65534, 65534, 65534)
     ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # a change of user made it non-dumpable
 """
+WORKER_IMPORTS = "from activities.processes.process_privacy import keep_to_itself"
 WORKER = """
 assert sys.argv[1] == "open" or keep_to_itself()
 print("ready", flush=True)
 sys.stdin.read()
 """
+JOB_HOST_IMPORTS = "from activities.skills.long_calls.job_host import main"
+JOB_HOST = "main()"
 READER = """
 try:
     print("sk-of-the-worker" in open(f"/proc/{sys.argv[1]}/environ").read())
@@ -28,9 +32,9 @@ except PermissionError:
 """
 
 
-def begun(code: str, *arguments: str) -> "subprocess.Popen[str]":
+def begun(code: str, *arguments: str, imports: str = "") -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-c", USER + code, *arguments],
+        [sys.executable, "-c", imports + USER + code, *arguments],
         env={**os.environ, "API_KEY": "sk-of-the-worker"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -41,9 +45,21 @@ def begun(code: str, *arguments: str) -> "subprocess.Popen[str]":
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc to read")
 @pytest.mark.parametrize(("worker", "found"), [("open", "True"), ("closed", "refused")])
 def test_another_process_of_the_user_cannot_read_the_environment(worker: str, found: str) -> None:
-    process = begun(WORKER, worker)
+    process = begun(WORKER, worker, imports=WORKER_IMPORTS)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     shown, _ = begun(READER, str(process.pid)).communicate()
     process.communicate()
     assert shown == f"{found}\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc to read")
+def test_nor_that_of_a_process_that_waits_for_the_order_of_a_long_call() -> None:
+    process = begun(JOB_HOST, "[]", "unused", "0" * 32, imports=JOB_HOST_IMPORTS)
+
+    def refused() -> bool:
+        return begun(READER, str(process.pid)).communicate()[0] == "refused\n"
+
+    until(refused, "a process that keeps to itself")
+    process.kill()
+    process.communicate()

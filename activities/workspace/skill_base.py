@@ -23,9 +23,10 @@ from activities.workspace.protected_files import protected_place, why_protected
 from activities.workspace.web_access import WebAccess
 from dsl.model.capabilities import Effect, Label, SkillContract
 from dsl.model.tools.asked_input import AskedInput, GivenInput
-from dsl.safety.field_safety import blocked_fields, describe_blocked
+from dsl.safety.field_safety import blocked_fields, describe_blocked, judge
 from dsl.schema_keys import ALSO
 from dsl.values import MAX_COMMAND_TIMEOUT, Json
+from dsl.wording.blocked_wording import blocked_text
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 
@@ -183,6 +184,9 @@ class Workspace:
             raise SkillRefusal(f"the path {relative!r} has a backslash; use '/'")
         if ".." in PurePosixPath(relative).parts:
             raise SkillRefusal(f"the path {relative!r} has '..', which could lead outside the root")
+        blocked = judge("path", relative)
+        if blocked is not None:
+            raise SkillRefusal(f"the path {relative!r} is blocked: {blocked_text(*blocked)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 Pictures and texts of plans share these descriptions; they only word conditions differently.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -11,10 +11,11 @@ from coterie.text.bound_words import counted_bound, duration_bound, number_bound
 from coterie.text.durations import duration
 from coterie.text.problems import counted
 from dsl.model.conditions import Condition
-from dsl.model.plan import Plan
+from dsl.model.plan import Persona, Plan
 from dsl.model.steps import (
     ORCHESTRATING,
     SINGLE_SHOT,
+    TOOL_CALLING,
     AgentStep,
     ApprovalStep,
     BlockStep,
@@ -52,6 +53,9 @@ from dsl.model.traversal.step_lists import (
 )
 from dsl.model.traversal.step_walk import walk
 from dsl.templates.template import is_template
+
+_MAX_TOOLS = 8
+"""Names of tools that an agent's line shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +187,24 @@ def _personas(step: AgentStep, plan: Plan) -> Iterator[str]:
         ]
         yield f"plan of {' or '.join(sizes)}"
         return
-    personas = (plan.personas[one.persona_key or ""] for one in step.choices)
+    personas = [plan.personas[one.persona_key or ""] for one in step.choices]
     yield " or ".join(dict.fromkeys(f"{one.provider}/{one.model}" for one in personas))
     if step.agent_type not in (None, SINGLE_SHOT):
         yield step.agent_type
+    if step.agent_type == TOOL_CALLING:
+        yield from _tools(personas)
+
+
+def _tools(personas: Sequence[Persona]) -> Iterator[str]:
+    """Yield the tools that agents may call, and the teams to which they may hand over."""
+    tools = tuple(dict.fromkeys(name for persona in personas for name in persona.tools))
+    if tools:
+        more = len(tools) - _MAX_TOOLS
+        named = ", ".join(tools[:_MAX_TOOLS]) + (f" and {more} more" if more > 0 else "")
+        yield f"may call {named}"
+    teams = dict.fromkeys(name for persona in personas for name in persona.handoffs)
+    if teams:
+        yield f"may hand over to {', '.join(teams)}"
 
 
 def _loop(step: LoopStep, words: StepWording) -> Iterator[str]:

@@ -5,6 +5,7 @@ A program does the same by `Agent`, on the same server.
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -27,9 +28,9 @@ def test_an_agent_debugs_a_project_until_its_tests_are_green(tmp_path: Path) -> 
         assert verdict(made).startswith("2 failed")
         allowed = made.folder / "allowed.yml"
         allowed.write_text("- { approval: 'agent/work/*', decision: approve, by: ada }")
-        issue = "The failing tests: ten pieces get no discount"
-        options = ("--files", "invoicing/discounts.py", "--decisions", allowed.name)
-        done = made.coterie("agent", "debug", issue, *options)
+        command = re.search(r"^coterie (agent debug .+?) +# no key$", text("systems.md"), re.M)
+        assert command is not None
+        done = made.coterie(*shlex.split(command[1]), "--decisions", allowed.name)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "success: true" in done.stdout
         assert verdict(made).startswith("9 passed")

@@ -13,7 +13,7 @@ TALK = re.search(
     r"Without a key, after `coterie (.+?)`.+?the script knows (.+?)\n\n", PAGE, re.DOTALL
 )
 MENDS = 'agent run "Make'
-"""What changes the project; tests/e2e/commands/test_agent.py has the command that debugs."""
+"""What changes the project; tests/e2e/systems/test_agent.py has the command that debugs."""
 
 
 def run(made: Project, command: str) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # late: they load the pricing library, which a lookup of own 
     from activities.providers.provider import ProviderSettings
 
 PACKAGE = "genai_prices"
-_VENDORS = ("anthropic", "openai")
+VENDORS = ("anthropic", "openai")
 """The kinds of providers whose models the public data knows."""
 
 
@@ -53,7 +53,7 @@ class Pricing:
         settings = self._providers.get(provider)
         if settings is None:
             return None
-        if settings.context_window is not None or settings.kind not in _VENDORS:
+        if settings.context_window is not None or settings.kind not in VENDORS:
             return settings.context_window
         return context_window(settings.kind, settings.api_base, model)
 

@@ -5,7 +5,7 @@ a condition, a route or a loop over a possibly empty list, never makes a start f
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from dsl.analysis.bodies import TEAMS, Bodies
 from dsl.analysis.dataflow import Flow
@@ -15,15 +15,22 @@ from dsl.analysis.teams import Teams
 from dsl.model.plan import Team
 from dsl.model.steps import (
     AgentStep,
+    ApprovalStep,
     BlockStep,
     BranchStep,
     FailStep,
     LoopStep,
     ParallelStep,
+    ReplyStep,
     ReturnStep,
+    SetStep,
+    SkillStep,
     Step,
+    TaskGraphStep,
     TeamStep,
+    ToolStep,
     TryStep,
+    WaitStep,
 )
 from dsl.model.traversal.step_lists import step_lists
 from dsl.model.traversal.step_walk import walk
@@ -159,8 +166,23 @@ class Needs:
                 if clauses:
                     return last._replace(goes_on=not _ends(step))
                 return self._steps(tried.steps, tried.path, depth).then(last)
-            case _:
+            case (
+                LoopStep()  # nothing within these is certain
+                | BranchStep()
+                | ParallelStep()
+                | TaskGraphStep()
+                | SkillStep()
+                | ToolStep()
+                | SetStep()
+                | ApprovalStep()
+                | WaitStep()
+                | ReplyStep()
+                | ReturnStep()
+                | FailStep()
+            ):
                 return Certain(goes_on=not _ends(step))
+            case _:
+                assert_never(step)
 
 
 _MAX_PLANS = 5

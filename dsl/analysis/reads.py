@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 
 from jinja2 import nodes
 
-from dsl.evaluate.operators import TESTS
+from dsl.evaluate.operators import TESTS, WITHOUT_VALUE
 from dsl.logic.expressions import path_of
 from dsl.model.conditions import (
     AllOf,
@@ -105,7 +105,7 @@ def _condition(condition: Condition, place: NodePath, holds: bool) -> Iterator[R
 
 def _needs(condition: ContextField | TaskField, holds: bool) -> bool:
     """Return whether absence fails the condition and the condition does not test for presence."""
-    if condition.operator in ("exists", "is_empty", "is_null"):
+    if condition.operator in WITHOUT_VALUE:
         return False
     return TESTS[condition.operator](MISSING, condition.value) is not holds
 

@@ -2,20 +2,30 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
+from typing import assert_never
 
 from dsl.analysis.bodies import TEAMS, Bodies, Body
 from dsl.analysis.reader import Reader, guarded
 from dsl.analysis.reads import Read
 from dsl.model.facts import GRAPH_VARIABLE, ROOTS
 from dsl.model.steps import (
+    AgentStep,
+    ApprovalStep,
     BlockStep,
     BranchStep,
+    FailStep,
     LoopStep,
     ParallelStep,
+    ReplyStep,
+    ReturnStep,
     SetStep,
+    SkillStep,
     Step,
     TaskGraphStep,
+    TeamStep,
+    ToolStep,
     TryStep,
+    WaitStep,
 )
 from dsl.model.template_bound import most_of
 from dsl.model.traversal.step_lists import step_lists
@@ -108,8 +118,21 @@ class _Check:
                 return self.steps(steps, (*path, "steps"), known, guards)
             case TryStep():
                 return self._try(step, path, known, guards)
-            case _:
+            case (
+                AgentStep()
+                | SkillStep()
+                | ToolStep()
+                | SetStep()
+                | ApprovalStep()
+                | WaitStep()
+                | ReplyStep()
+                | TeamStep()
+                | ReturnStep()
+                | FailStep()
+            ):
                 return known
+            case _:
+                assert_never(step)
 
     def _loop(self, step: LoopStep, path: NodePath, known: Names, guards: Sequence[Read]) -> Names:
         gains = _gains(step.body)

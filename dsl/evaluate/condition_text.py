@@ -7,6 +7,7 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
+from dsl.evaluate.operators import WITHOUT_VALUE
 from dsl.model.conditions import (
     AllOf,
     AnyOf,
@@ -76,7 +77,7 @@ def value_text(value: object) -> str:
 
 
 def _test(name: str, operator: Operator, value: JsonValue) -> str:
-    if operator in ("exists", "is_empty", "is_null") and value is None:
+    if operator in WITHOUT_VALUE and value is None:
         return f"{name} {operator}"
     return f"{name} {operator} {value_text(value)}"
 

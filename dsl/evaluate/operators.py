@@ -6,7 +6,7 @@ satisfies only `not_equals`, `is_empty` and `is_null` (and `exists` with `value:
 
 import operator
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple, assert_never
 
 from pydantic import JsonValue
 
@@ -179,8 +179,25 @@ def charge(operator: Operator, meter: EvaluationMeter, found: Found, value: Json
             _charge_contains(meter, value, None if found is MISSING else found)
         case "starts_with" | "ends_with":
             pass  # at most as long as the text of the plan
-        case _:
+        case (
+            "equals"
+            | "not_equals"
+            | "greater_than"
+            | "less_than"
+            | "greater_or_equal"
+            | "less_or_equal"
+            | "exists"
+            | "is_empty"
+            | "is_null"
+            | "in_range"
+            | "is_type"
+            | "has_length"
+            | "min_length"
+            | "max_length"
+        ):
             charge_comparison(meter, value, found)
+        case _:
+            assert_never(operator)
 
 
 WITHOUT_VALUE = ("exists", "is_empty", "is_null")
@@ -274,3 +291,21 @@ def wrong_value(operator: Operator, value: JsonValue) -> str | None:
     """Return why the operator never holds with this value, or None; the compiler refuses it."""
     fits, wanted = _WANTED.get(operator, (lambda _: True, ""))
     return None if fits(value) else wanted
+
+
+class UnusablePattern(NamedTuple):
+    """A regular expression that cannot be compiled, and why."""
+
+    text: str
+    reason: str
+
+
+def unusable_pattern(operator: Operator, value: JsonValue) -> UnusablePattern | None:
+    """Return the first expression of an operator's value that cannot be used, or None."""
+    if operator != "matches" or not isinstance(value, str):
+        return None
+    try:
+        pattern(value)
+    except ValueError as error:
+        return UnusablePattern(value, str(error))
+    return None

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from dsl.errors import closest
-from dsl.evaluate.operators import SHORT_NAMES, TESTS
+from dsl.evaluate.operators import SHORT_NAMES, TESTS, WITHOUT_VALUE
 from dsl.model.conditions import CONDITION_KEYS
 from dsl.normalise.dialects import Here
 from dsl.paths import get, parse
@@ -94,7 +94,7 @@ def _of_variable(node: Node, field: Node, rest: Mapping[str, Node]) -> Node:
     value = rest["value"].plain() if "value" in rest else None
     kind = "string" if isinstance(value, str) else "number"
     asked = asked.format(path=_path(str(field.value)), value=_literal(value), kind=kind)
-    if name in ("exists", "is_empty", "is_null") and value is False:
+    if name in WITHOUT_VALUE and value is False:
         asked = f"not ({asked})"
     text = f"{{{{ {asked} }}}}"
     return node.with_value({"expression": Node(text, field.mark), **more})

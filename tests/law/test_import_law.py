@@ -10,7 +10,9 @@ import pytest
 
 from tests.law.sources import ROOMS, ROOT, imports, modules, tops
 
-SDKS = {"anthropic", "openai"}
+SDK_OF = {"anthropic": "anthropic", "openai": "openai"}
+"""`{kind of provider: the package of its SDK}`."""
+SDKS = frozenset(SDK_OF.values())
 PURE = {"pydantic", "pydantic_core", "typing_extensions", "jinja2", "re2", "yaml"}
 
 
@@ -76,11 +78,11 @@ def test_contracts_are_plain() -> None:
     assert all(name.startswith("temporalio.common") for name in temporal)
 
 
-@pytest.mark.parametrize("sdk", sorted(SDKS))
-def test_an_sdk_is_imported_by_its_own_provider_only(sdk: str) -> None:
+@pytest.mark.parametrize(("kind", "sdk"), sorted(SDK_OF.items()))
+def test_an_sdk_is_imported_by_its_own_provider_only(kind: str, sdk: str) -> None:
     found = [name for room in ROOMS for name in importers(sdk, room)]
     assert found
-    assert all(name.startswith(f"activities.providers.{sdk}") for name in found), found
+    assert all(name.startswith(f"activities.providers.{kind}") for name in found), found
 
 
 def test_importing_the_workflow_loads_no_world() -> None:

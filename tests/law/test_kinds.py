@@ -3,6 +3,7 @@
 import re
 from typing import get_args
 
+from activities.call_prices import VENDORS
 from activities.providers.provider_registry import KINDS
 from coterie.commands.table import VERBS
 from coterie.documents.product_capabilities import KEY_NAMES, PROVIDER_KINDS
@@ -13,8 +14,10 @@ from dsl.model.conditions import ContextField, Operator
 from dsl.model.sections.provider_document import BuiltInKind
 from dsl.model.step_kinds.step_base import STEP_KINDS
 from dsl.model.steps import STEP_MODELS
+from dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
+from dsl.model.traversal.step_walk import FILLED_OF_STEPS
 from tests.law.sources import ROOT
-from tests.law.test_import_law import SDKS
+from tests.law.test_import_law import SDK_OF
 from tests.support.servers.asking import KINDS as TESTED_KINDS
 
 FILES = {"set": "set_values", "team": "team_call", "try": "try_steps", "return": "return_value"}
@@ -48,6 +51,11 @@ def test_no_field_is_called_like_a_kind_unless_it_tells_the_kind() -> None:
         assert named <= {*get_args(model.model_fields["kind"].annotation)}
 
 
+def test_every_kind_names_its_templates_and_bounds() -> None:
+    assert sorted(FILLED_OF_STEPS) == sorted(STEP_KINDS)
+    assert sorted(BOUNDS_OF_STEPS) == sorted(STEP_KINDS)
+
+
 def test_every_kind_has_a_sign_in_pictures() -> None:
     assert sorted(SIGNS) == sorted(STEP_KINDS)
 
@@ -63,11 +71,12 @@ def test_every_provider_kind_has_a_loader() -> None:
     assert sorted(PROVIDER_KINDS) == sorted(KINDS)
 
 
-def test_every_provider_with_an_sdk_has_a_key_a_ban_and_a_test() -> None:
-    with_sdk = KINDS.keys() - {"scripted"}
-    assert with_sdk == KEY_NAMES.keys(), "the variable of its key"
-    assert with_sdk == SDKS, "its SDK is loaded by its own file alone"
-    assert with_sdk == set(TESTED_KINDS), "the tests ask it over HTTP"
+def test_every_provider_with_an_api_has_a_key_a_vendor_and_a_test() -> None:
+    with_api = KINDS.keys() - {"scripted"}
+    assert with_api == KEY_NAMES.keys(), "the variable of its key"
+    assert with_api == set(VENDORS), "its models have public prices and context windows"
+    assert SDK_OF.keys() <= with_api, "its SDK is loaded by its own file alone"
+    assert with_api == set(TESTED_KINDS), "the tests ask it over HTTP"
 
 
 def test_every_command_is_in_the_readme() -> None:

@@ -7,10 +7,9 @@ from typing import cast, get_args
 from pydantic import JsonValue
 
 from dsl.errors import Code, listed, nearest
-from dsl.evaluate.operators import SHORT_NAMES, TESTS, Found, wrong_value
+from dsl.evaluate.operators import SHORT_NAMES, TESTS, Found, unusable_pattern, wrong_value
 from dsl.model.conditions import Operator
 from dsl.paths import MISSING
-from dsl.regular_expressions import pattern
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import NodePath, seconds
 
@@ -98,11 +97,10 @@ def _value_problems(operator: Operator, value: JsonValue) -> Iterator[tuple[Code
     wrong = wrong_value(operator, value)
     if wrong is not None:
         yield "E402", f"{operator!r} {wrong}, and this is {shown(value, 60)}"
-    elif operator == "matches" and isinstance(value, str):
-        try:
-            pattern(value)
-        except ValueError as error:
-            yield "E403", f"{value!r} is not a regular expression: {error}"
+        return
+    broken = unusable_pattern(operator, value)
+    if broken is not None:
+        yield "E403", f"{broken.text!r} is not a regular expression: {broken.reason}"
 
 
 def _full(name: str) -> Operator:

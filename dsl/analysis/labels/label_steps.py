@@ -1,6 +1,7 @@
 """The flow of labels through steps: how each kind of step passes on what a run has met."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import assert_never
 
 from dsl.analysis.bodies import Bodies, Body
 from dsl.analysis.labels.label_calls import CallFlow, FollowTeam, Leak, Place
@@ -21,15 +22,19 @@ from dsl.model.steps import (
     ApprovalStep,
     BlockStep,
     BranchStep,
+    FailStep,
     LoopStep,
     ParallelStep,
+    ReplyStep,
     ReturnStep,
+    SetStep,
     SkillStep,
     Step,
     TaskGraphStep,
     TeamStep,
     ToolStep,
     TryStep,
+    WaitStep,
 )
 from dsl.model.traversal.callable_tools import tools_of
 from dsl.model.traversal.step_lists import step_lists
@@ -140,8 +145,10 @@ class StepFlow:
             case BlockStep():
                 ways = self.steps(inside[0].steps, inside[0].path, points, place)
                 return Ways(ways.done, union(points, ways.failed), ways.returned)
-            case _:
+            case SetStep() | WaitStep() | ReplyStep() | FailStep():
                 return Ways(points, points)
+            case _:
+                assert_never(step)
 
     def _rounds(
         self, step: LoopStep | TaskGraphStep, path: NodePath, points: Points, place: Place

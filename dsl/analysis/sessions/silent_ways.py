@@ -6,21 +6,28 @@ list are all of them, or None if there are too many to list.
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from dsl.logic.formulas import Formula
 from dsl.logic.translation import formula
 from dsl.model.conditions import Condition
 from dsl.model.plan import Plan
 from dsl.model.steps import (
+    AgentStep,
+    ApprovalStep,
     BlockStep,
     BranchStep,
     FailStep,
     LoopStep,
+    ParallelStep,
     ReplyStep,
     ReturnStep,
+    SetStep,
+    SkillStep,
     Step,
+    TaskGraphStep,
     TeamStep,
+    ToolStep,
     TryStep,
     WaitStep,
 )
@@ -96,8 +103,12 @@ class SilentWays:
                 return self._branches(step)
             case LoopStep(body=body):
                 return self.through(body) if _has_a_round(step) else self._maybe(step)
-            case _:
+            case ParallelStep() | TaskGraphStep():  # one of several may reply
                 return (STRAIGHT,)
+            case AgentStep() | SkillStep() | ToolStep() | SetStep() | ApprovalStep() | WaitStep():
+                return (STRAIGHT,)
+            case _:
+                assert_never(step)
 
     def _branches(self, step: BranchStep) -> Ways:
         found: list[Way] = []

@@ -11,7 +11,7 @@ from dsl.checks.steps.context_paths import check_read
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.template_checks import OwnResult, check_field, check_value
 from dsl.errors import closest
-from dsl.evaluate.operators import WITHOUT_VALUE, wrong_value
+from dsl.evaluate.operators import WITHOUT_VALUE, unusable_pattern, wrong_value
 from dsl.logic.ranges_of_values import Claim, possible
 from dsl.model.conditions import (
     Condition,
@@ -24,7 +24,6 @@ from dsl.model.conditions import (
 from dsl.model.traversal.step_walk import leaves
 from dsl.paths import MISSING
 from dsl.paths import parse as parse_path
-from dsl.regular_expressions import pattern
 from dsl.templates.jsonable import brief
 from dsl.templates.template import is_template, parse
 from dsl.templates.template_rules import BadTemplate
@@ -118,11 +117,10 @@ def _check_operator_value(scope: StepScope, leaf: TaskField | ContextField, path
     wrong = wrong_value(leaf.operator, leaf.value)
     if wrong is not None:
         scope.note_value("E402", place, value_of_operator(leaf.operator, wrong, leaf.value))
-    elif leaf.operator == "matches" and isinstance(leaf.value, str):
-        try:
-            pattern(leaf.value)
-        except ValueError as error:
-            scope.note_value("E403", place, broken_pattern(leaf.value, str(error)))
+        return
+    broken = unusable_pattern(leaf.operator, leaf.value)
+    if broken is not None:
+        scope.note_value("E403", place, broken_pattern(*broken))
 
 
 _TYPES = {

@@ -1,6 +1,7 @@
 """The lists of steps that a step or a plan holds: what each is, and where it is written.
 
-The only place that knows which kinds of steps hold others.
+Walks ask only this module which steps hold others. Analyses that follow the order of steps also
+match on the kinds.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,6 +1,7 @@
 """Documents point at what is there."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -37,9 +38,28 @@ def test_links_to_headings_lead_to_one(page: Path) -> None:
 def test_files_that_the_guides_name_exist(page: str) -> None:
     named = set(PATH.findall((ROOT / page).read_text()))
     assert named
-    placeholder = re.compile(r"\b(NAME|KIND|VERB)\b")  # what the reader is about to add
+    placeholder = re.compile(r"\b(NAME|KIND|SHELF|VERB)\b")  # what the reader is about to add
     missing = [name for name in sorted(named) if not (ROOT / name).exists()]
     assert not [name for name in missing if not placeholder.search(name)]
+
+
+@pytest.mark.parametrize("room", ["dsl", "activities", "workflows", "coterie"])
+def test_the_table_of_shelves_has_those_of_the_room_in_the_order_of_the_law(room: str) -> None:
+    page = (ROOT / "docs/architecture.md").read_text().partition("## The shelves of a room")[2]
+    row = re.search(rf"^\| `{room}` \| (`.*) \|$", page, re.MULTILINE)
+    assert row
+    named = [word for part in row[1].split(" · ") for word in re.findall(r"^`(\w+)`", part)]
+    folders = {one.parent.name for one in (ROOT / room).glob("*/__init__.py")}
+    assert set(named) == folders
+    ranks = {word: rank for rank, layer in enumerate(_layers(room)) for word in layer}
+    assert [ranks[word] for word in named] == sorted(ranks[word] for word in named)
+
+
+def _layers(room: str) -> list[list[str]]:
+    """The shelves of a room from the top down; those of one list stand beside each other."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (layers,) = (one["layers"] for one in contracts["contracts"] if one.get("containers") == [room])
+    return [re.findall(r"\w+", layer) for layer in layers]
 
 
 def test_decisions_are_numbered_without_gaps_and_argue() -> None:

@@ -22,7 +22,7 @@ _SERVER_NEEDS: Final = 64 * 1024
 def full_disk(state: Path) -> str | None:
     """Return one sentence if the disk of the embedded server's database is full.
 
-    The server answers then with whatever it could not do, and never says why.
+    In that case, the server reports the operation that failed, but not the cause.
     """
     with suppress(OSError):
         disk = os.statvfs(state)

@@ -1,4 +1,4 @@
-"""Text of others inside Markdown that we write: it stays plain text on one line."""
+"""Escape foreign text for Markdown, so that it stays plain text on one line."""
 
 import re
 from functools import lru_cache

@@ -34,7 +34,7 @@ _MAX_BLOCKED_NOTED = 20
 
 
 class GraphLedger:
-    """The book-keeping of one graph in progress: its state, its schedule and its trail."""
+    """Keep the state, the schedule and the trail of one graph in progress."""
 
     def __init__(
         self, step: TaskGraphStep, place: Location, scope: Scope, progress: TaskGraphProgress

@@ -103,7 +103,7 @@ class TeamInterpreter:
         return made
 
     async def run_agent(self, step: AgentStep, place: Location, given: JsonValue) -> Outcome:
-        """Run an agent with an input that nobody renders again."""
+        """Run an agent with an input that is already rendered."""
         return await run_agent(step, place, self.scope, self, given)
 
     async def follow(self, track: StateKey) -> None:

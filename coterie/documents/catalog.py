@@ -175,7 +175,7 @@ class Catalog:
         return self._source(file, persona=file.stem)
 
     def shown(self, file: Path) -> str:
-        """Return a path as problems show it."""
+        """Format a path for problem reports."""
         return shown(file, self.settings)
 
     def _with_includes(self, file: Path) -> list[SourceText]:

@@ -56,7 +56,7 @@ def allowed_paths(
         own: The names that Coterie uses itself.
 
     Raises:
-        CommandError: Two of these packages use one name, or one uses a name of Coterie's.
+        CommandError: Two packages use the same name, or one uses a name that Coterie reserves.
     """
     found: dict[str, str] = {}
     for point in installed_points(group) if packages else ():

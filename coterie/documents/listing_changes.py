@@ -1,4 +1,4 @@
-"""What a new listing of an MCP server changed."""
+"""Compare a new tool listing of an MCP server with the recorded one."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -17,7 +17,7 @@ Target = Literal["met", "missed", "open"]
 
 
 class RateRow(Frozen):
-    """Trials of one case, or all of one variant, added up."""
+    """Totals over the trials of one case, or of one variant."""
 
     name: str
     passed: int

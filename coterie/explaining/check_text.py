@@ -113,7 +113,7 @@ def _basis(worst: WorstCase, priced: Priced) -> Iterator[str]:
         )
         yield (
             "counted: every re-ask and every retry of a step, each answer as long as its "
-            "max_tokens; not what a provider refuses, or people have repeated"
+            "max_tokens; not: requests that a provider refuses, or that people repeat"
         )
     for loop in worst.unbounded:
         yield (

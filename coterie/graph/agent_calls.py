@@ -43,9 +43,9 @@ def note_calls(known: dict[AgentKey, AgentCalls], entry: TrailEntry, path: str) 
     """Count a turn, or a call that failed.
 
     Args:
-        known: What is counted so far.
-        entry: Of the trail, about a step.
-        path: Of the step, as the picture names it.
+        known: The counts so far.
+        entry: A trail entry about a step.
+        path: The path of the step, as in the picture.
     """
     if isinstance(entry.cause, ModelTurned):
         agent = known.setdefault((entry.team, path), AgentCalls())

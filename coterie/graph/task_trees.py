@@ -46,7 +46,7 @@ class TreeRow(NamedTuple):
 
     @property
     def also_after(self) -> tuple[str, ...]:
-        """What else it depends on."""
+        """Its other dependencies."""
         return tuple(name for name in self.node.dependencies if name != self.parent)
 
 

@@ -86,7 +86,7 @@ def visits_text(visits: Iterable[Visit], retried: Iterable[RecordedCall] = ()) -
 def _visit(visit: Visit, retried: tuple[RecordedCall, ...]) -> Iterator[str]:
     yield f"{_head(visit)}"
     if visit.came_because:
-        yield f"  came here at {clock(visit.began or '')} because {visit.came_because}"
+        yield f"  started at {clock(visit.began or '')} because {visit.came_because}"
     if visit.happened:
         yield "  happened"
         for one in visit.happened:

@@ -1,6 +1,6 @@
 """The MCP server of the SDK over the tools, for every transport.
 
-With `stdio_protocol.py` and `http_protocol.py` the only files that know the SDK.
+Only this file, `stdio_protocol.py` and `http_protocol.py` import the SDK.
 """
 
 import asyncio

@@ -161,7 +161,7 @@ class _QueueWorker:
         return self._task.done()
 
     async def started(self) -> None:
-        """Wait until it serves; raises what kept it from that."""
+        """Wait until the host serves the run; raise the error that prevented it."""
         await asyncio.shield(self._started)
 
     async def stop(self) -> None:

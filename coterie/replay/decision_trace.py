@@ -27,7 +27,7 @@ from workflows.core.views import TrailEntry
 
 @dataclass(frozen=True, slots=True)
 class TraceEvent:
-    """Something that happened in a visit, with what was evaluated for it."""
+    """One event in a visit, with the conditions and values behind it."""
 
     entry: TrailEntry
     ways: tuple[TriedAlternatives, ...] = ()

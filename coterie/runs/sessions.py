@@ -1,7 +1,7 @@
 """Talk to a session as a client: start it with its first message, send further ones.
 
-The update's id identifies a message: sent again with the same id, it is answered, and not worked
-on, once. A run that is about to continue as new asks for that.
+The update's id identifies a message: if it is sent again with the same id, the run processes it
+once and answers both. A run that is about to continue as new asks the client to send it again.
 """
 
 import asyncio

@@ -207,7 +207,7 @@ class RunApp(App[None]):
         return possible.get(action, True)
 
     def action_leave(self) -> None:
-        """Leave the screen; what becomes of the run is up to the command."""
+        """Close the screen; the command decides what happens to the run."""
         self.exit()
 
     def action_next(self) -> None:

@@ -26,8 +26,8 @@ def refresh_listings(
 
     Args:
         trusted: The worker's configuration.
-        settings: Of the command.
-        names: The servers; none for all that are configured. Then others are dropped from the file.
+        settings: The command's settings.
+        names: The servers; empty for all configured ones, which drops others from the file.
 
     Raises:
         CommandError: A server is unknown or cannot be reached, or the file cannot be written.

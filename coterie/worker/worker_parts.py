@@ -1,4 +1,4 @@
-"""What the activities of a worker share: opened together and closed together."""
+"""Open and close the resources that the activities of a worker share."""
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager

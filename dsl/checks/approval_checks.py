@@ -67,7 +67,7 @@ def check_approvals(
     problems: Problems,
     known_channels: Collection[str] | None,
 ) -> None:
-    """Note every question that names something unknown, or that nobody can answer."""
+    """Report every request that names something unknown, or that nobody can answer."""
     checks = _Checks(orchestration, tree, problems, known_channels)
     checks.channels(orchestration.notify, ("orchestration",))
     for team_id in TIMEOUT_OUTCOMES:

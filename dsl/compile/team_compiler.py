@@ -96,7 +96,7 @@ class TeamCompiler:
         )
 
     def check_run_output(self) -> None:
-        """Note what the output of the run names and cannot have."""
+        """Report names in the output of the run that cannot have a value."""
         path: NodePath = ("orchestration", "output")
         check_value(self._outside_of_visits(path), self.orchestration.output, path)
 

@@ -1,4 +1,4 @@
-"""Because: causes in words. The one place of this room that words them."""
+"""Put causes into words: the only module of `dsl` that does."""
 
 from typing import assert_never
 

@@ -28,7 +28,7 @@ _FORMATS = {
 
 
 class NoMinimalValue(Exception):
-    """No value was found; the message says what is in the way."""
+    """No value was found; the message says why."""
 
 
 def minimal_value(schema: Json, name: str = "text") -> JsonValue:

@@ -42,7 +42,7 @@ TOOL_CALLING = "generic_tool_calling"
 
 
 class AgentStep(StepBase):
-    """Runs one agent: built from a persona by the factory, or a legacy class."""
+    """Runs one agent, built from a persona or from a legacy class."""
 
     kind: Literal["agent"] = "agent"
     """The default kind does not travel, so no plan contains it."""

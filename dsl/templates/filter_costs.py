@@ -87,7 +87,7 @@ def _indent(
 
 
 def dots(attribute: object) -> int:
-    """Return the steps of looking up an attribute: one per segment."""
+    """Return the cost of looking up an attribute: one step per segment."""
     return 2 + attribute.count(".") + attribute.count(",") if isinstance(attribute, str) else 2
 
 

@@ -18,7 +18,7 @@ def paths(tree: nodes.Template) -> dict[Path, int]:
 
 
 def single_expression(tree: nodes.Template) -> nodes.Expr | None:
-    """Return the expression, if the text is one and nothing else."""
+    """Return the expression if the text is exactly one expression; otherwise None."""
     match tree.body:
         case [nodes.Output(nodes=[only])] if not isinstance(only, nodes.TemplateData):
             return only

@@ -34,7 +34,7 @@ _NO_WORD = frozenset({"data", "whitespace", "comment"})
 
 
 def refuse_large(text: str) -> None:
-    """Refuse more code than can be parsed with little time and stack.
+    """Refuse a template that is too large to parse in bounded time and stack.
 
     Raises:
         BadTemplate: with the line where it becomes too much.

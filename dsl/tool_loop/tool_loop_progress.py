@@ -65,14 +65,14 @@ class AnswerFailed:
 
 @dataclass(frozen=True, slots=True)
 class CallsHandedBack:
-    """The calls of the latest turn are the data."""
+    """The calls of the latest turn are the step's data."""
 
     code: Literal["calls_returned"]
 
 
 @dataclass(frozen=True, slots=True)
 class ExitedOnSuccess:
-    """A call succeeded whose success ends the loop."""
+    """A call with `exit_on_success` succeeded."""
 
     code: Literal["exited_on_success"]
     call: int
@@ -82,7 +82,7 @@ class ExitedOnSuccess:
 
 @dataclass(frozen=True, slots=True)
 class HandoffMade:
-    """The model hands over to a team."""
+    """The model hands off to a team."""
 
     code: Literal["handed_off"]
     call: int

@@ -39,7 +39,7 @@ HOOK_REJECTED = "HookRejected"
 
 @dataclass(slots=True)
 class HookVerdict:
-    """What the hooks of a point came to."""
+    """The combined result of the hooks at one point."""
 
     facts: Json
     """Of the point, with what hooks changed."""

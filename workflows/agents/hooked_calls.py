@@ -47,7 +47,7 @@ class CallHooks:
     async def before(self, given: Json) -> HookedCall | HookedResult:
         """Return the arguments as hooks change them, or the failure of a call that they stop.
 
-        What they decided stays decided when the run continues as new.
+        Their decisions survive continue-as-new.
         """
         if not self._hooks:
             return HookedCall(given)

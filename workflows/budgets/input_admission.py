@@ -25,7 +25,7 @@ _MAX_REMEMBERED = 1_000
 
 
 def remember_tokens(state: RunState, request: AgentRequest, response: AgentResponse) -> None:
-    """Remember what the conversation has after a turn: the next one sends all of it again."""
+    """Record the tokens of the conversation after a turn: the next turn sends all of them."""
     head, usage, asked = response.conversation, response.usage, request.conversation
     if head is None or asked is None:
         return

@@ -58,7 +58,7 @@ class _Share:
 
 
 class reserving:  # lower case, since it reads `async with reserving(...):`
-    """Reserves what the model turn of its block will probably use; waits where that does not fit.
+    """Reserve the estimated usage of a model turn; wait while it exceeds the budget.
 
     Entering raises what `admit_call` raises, where a budget is used up after the wait, and Skipped
     where a person skips the step meanwhile.

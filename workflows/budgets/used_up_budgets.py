@@ -41,9 +41,9 @@ async def decide(
 
     Args:
         scope: the run.
-        place: of the call.
-        budget: that is used up, or has too little left.
-        balance: of the budget.
+        place: the location of the call.
+        budget: the budget that is used up, or has too little left.
+        balance: what is left of the budget.
         needed: what the call needs for certain, where something is left.
         boundary: whether the run may continue as new here while it asks a person.
 

@@ -19,7 +19,7 @@ from workflows.core.trail import note_control
 def fork_off(
     state: RunState, asked: ForkInput, at: str, now: datetime, declared: Declarations
 ) -> None:
-    """Make the other run's state this one's own, with the requested changes to the context.
+    """Adopt the other run's state, with the requested changes to the context.
 
     Raises:
         RunRefused: the context cannot take these changes.

@@ -183,12 +183,12 @@ class StepKey(str):
 
     @property
     def input(self) -> "StepKey":
-        """The key of the request for what the tool asks that this step calls."""
+        """The key of the request for input of the tool that this step calls."""
         return StepKey(f"{self}/{INPUT}")
 
     @property
     def asks_for_input(self) -> bool:
-        """Whether this is the key of a request for what a tool asks."""
+        """Whether this is the key of a tool's request for input."""
         return self.endswith(f"/{INPUT}")
 
     @property

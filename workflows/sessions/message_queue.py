@@ -106,7 +106,7 @@ def next_number(session: Session) -> int:
 
 
 def take(state: RunState, message: SessionMessage) -> None:
-    """Begin to work on a message: what bounds the work counts from here."""
+    """Start to work on a message; limits count from here."""
     session = state.session
     session.open = message
     session.teams_before = state.teams_run
@@ -142,7 +142,7 @@ def pass_over(session: Session, routed: Routed) -> None:
 
 
 def counted_visits(state: RunState) -> tuple[int, Mapping[str, int]]:
-    """Team visits, and those of each team, since the latest message; without one, all."""
+    """Count team visits, in total and per team, since the latest message or the start."""
     session = state.session
     if not session.teams_before:
         return state.teams_run, state.visits

@@ -101,7 +101,7 @@ class _Graph(Mapping[str, Job]):
         return self._ledger.has_stopped
 
     def close(self) -> Outcome:
-        """Return what the graph comes to."""
+        """Return the outcome of the graph."""
         return self._ledger.close()
 
     def take(self) -> str | None:

@@ -60,7 +60,7 @@ class CancelledEarly(asyncio.CancelledError, NeverCalled):
 
 @dataclass(eq=False)
 class Calls:
-    """The calls of one run: one activity each, and not one event more."""
+    """Make the calls of one run: one activity each, without additional events."""
 
     _state: RunState
     _run_id: str

@@ -212,7 +212,7 @@ class DurableScope:
         seconds: float | None = None,
         wake: Callable[[], bool] | None = None,
     ) -> Set[str]:
-        """Run coroutines of this one workflow; they add no event of their own."""
+        """Run coroutines concurrently in this workflow; they add no events of their own."""
         if seconds is None:
             return await self._runner.run(jobs, enough, at_once, None, wake)
         what = f"time limit of {', '.join(islice(jobs, _MAX_NAMED))}"[:_MAX_SUMMARY_LENGTH]

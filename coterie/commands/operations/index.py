@@ -1,4 +1,4 @@
-"""`coterie index PATH`: index texts for `Retriever.search`, again only what changed."""
+"""`coterie index PATH`: index texts for `Retriever.search`; reindex only what changed."""
 
 import time
 from argparse import ArgumentParser, Namespace

@@ -1,4 +1,4 @@
-"""`coterie replay`: check that this code decides a recorded run as it was decided."""
+"""`coterie replay`: check that this code makes the same decisions as a recorded run."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 

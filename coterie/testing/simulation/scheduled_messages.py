@@ -38,7 +38,7 @@ class Messages(ScheduledEvent):
         return since + timedelta(seconds=entry.after) + (ROUNDED if entry.after else timedelta())
 
     async def happen(self, run: Run, scene: Scene) -> None:
-        """Send the message; its reply comes later."""
+        """Send the message without waiting for its reply."""
         entry = self.entries[len(self.sent)]
         taken = asyncio.Event()
         task = asyncio.create_task(_problem(run, entry, taken))

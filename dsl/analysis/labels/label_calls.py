@@ -65,7 +65,7 @@ class CallFlow:
     )
 
     def agent(self, step: AgentStep, points: Points, place: Place) -> Points:
-        """Return what may have been met when an agent ends: of a plan, or by calls of its model."""
+        """Return the labels that an agent may have met when it ends: in its plan or its calls."""
         plans = list(self.bodies.plans_of(step))
         if plans:
             several = [self.follow(one.steps, one.path, points, place) for one in plans]

@@ -1,4 +1,4 @@
-"""Which calls of steps bring labels, wherever in the steps they stand."""
+"""Find the calls that add labels, at any depth of nested steps."""
 
 from collections.abc import Iterator, Sequence
 

@@ -36,7 +36,7 @@ class Ways(NamedTuple):
 
 
 def union(*several: Points) -> Points:
-    """Return all points; the first trace of equal ones stays."""
+    """Merge points; of equal ones, keep the first trace."""
     found: dict[Met, Trace] = {}
     for points in several:
         for met, trace in points.items():

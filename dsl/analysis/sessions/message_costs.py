@@ -80,7 +80,7 @@ class _Parts:
         return replace(found, visits=found.visits - 1)  # this visit began before the message
 
     def at_start(self) -> Segment:
-        """Return what precedes the first message."""
+        """Return the segment before the first message."""
         entry = self.graph.plan.entry_team
         return self._segment(_WAITING + entry if entry in self.takers else entry, {}, {})
 

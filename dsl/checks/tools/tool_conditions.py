@@ -1,4 +1,4 @@
-"""Checks of the condition of a tool's approval: it sees the call, and nothing of the caller."""
+"""Check the condition of a tool's approval, which reads the call but not the caller."""
 
 from dsl.checks.contracts.outputs import NO_OUTPUTS
 from dsl.checks.steps.condition_checks import check_condition

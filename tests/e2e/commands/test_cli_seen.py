@@ -13,7 +13,7 @@ def test_a_run_that_ended_tells_why_when_no_worker_is_left(desk: Project) -> Non
     assert "only#1 -> the end, because the team has no routing" in short.stdout
     assert "coterie why explained only#1" in short.stdout
     whole = desk.coterie("why", "explained", "only#1")
-    assert "came here at" in whole.stdout
+    assert "started at" in whole.stdout
     assert "only#1/mark: success" in whole.stdout
     report = json.loads(desk.coterie("why", "explained", "only", "--json").stdout)
     assert [visit["team"] for visit in report["visits"]] == ["only"]

@@ -1,11 +1,12 @@
 """The door to the terminal UI, which this shelf does not know: it needs the extra `ui`."""
 
 from collections.abc import Awaitable, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from coterie.display.follower import RequestHandling
-from coterie.display.plain_view import ProgressView
+from coterie.display.plain_view import ProgressView, RunNews
 from coterie.display.written_decisions import WrittenDecision, decisions_for
 from coterie.runs.run_client import Run, RunEnd
 from workflows.core.requests import Pending
@@ -15,12 +16,27 @@ class ScreenLeft(Exception):
     """The person left the screen before the run ended."""
 
 
+class PastRun(NamedTuple):
+    """A run that had ended before anybody opened its screen, read from its history."""
+
+    news: RunNews
+    """Its last state, and all that happened."""
+    goal: str
+    """Empty if it has none."""
+    began: datetime
+    ended: datetime
+
+
 class Screen(ProgressView, Protocol):
     """A view that fills the terminal, and from which a person decides."""
 
     @property
     def requests(self) -> RequestHandling:
         """What handles the requests that the watcher finds."""
+        ...
+
+    def take_past(self, past: PastRun) -> None:
+        """Take a run that has ended already; its end follows with `until_left`."""
         ...
 
     async def until_left(self, end: Awaitable[RunEnd]) -> RunEnd:

@@ -12,12 +12,13 @@ from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionSta
 from coterie.display.events_view import EventsView, event_lines
 from coterie.display.follower import Watch
 from coterie.display.live import LiveView
-from coterie.display.plain_view import PlainView, ProgressView
-from coterie.display.screens import OpenScreen, ScreenLeft
+from coterie.display.plain_view import PlainView, ProgressView, RunNews
+from coterie.display.screens import OpenScreen, PastRun, ScreenLeft
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.trace import traced
 from coterie.logs import quietly
 from coterie.rendering.run_summary import summary_text, summary_width
+from coterie.replay.rebuilt_run import NotFollowed, rebuilt
 from coterie.runs.progress import Progress
 from coterie.runs.run_client import Run, RunEnd
 from coterie.server.connection import open_connection
@@ -71,9 +72,9 @@ async def watch_screen(settings: Settings, id: str, opened: OpenScreen) -> ExitC
     quietly(settings)
     connection = await open_connection(settings)
     run = Run(connection.client, id)
-    if (await _team_run(run)).status != WorkflowExecutionStatus.RUNNING:
-        note(f"run {id} has ended, so there is nothing to steer")
-        return await _print_summary(settings, run, await run.end(), None)
+    description = await _team_run(run)
+    if description.status != WorkflowExecutionStatus.RUNNING:
+        return await _past_screen(settings, run, description, opened)
     screen = opened(run, None)
     watch = Watch(run, screen, screen.requests)
     try:
@@ -82,6 +83,38 @@ async def watch_screen(settings: Settings, id: str, opened: OpenScreen) -> ExitC
         note(f"the run continues; watch it again: coterie watch {id} --ui")
         return ExitCode.INTERRUPTED
     return await _print_summary(settings, run, end, None)
+
+
+async def _past_screen(
+    settings: Settings, run: Run, description: WorkflowExecutionDescription, opened: OpenScreen
+) -> ExitCode:
+    """Show a run that has ended, as its history tells it: no worker may be left to ask."""
+    end, past = await run.end(), await _past(run, description)
+    if isinstance(past, NotFollowed):
+        note(f"run {run.id} has ended, and its screen cannot be shown: {past.cause}")
+    else:
+        screen = opened(run, None)
+        screen.take_past(past)
+        await screen.until_left(_known(end))
+    return await _print_summary(settings, run, end, None)
+
+
+async def _past(run: Run, description: WorkflowExecutionDescription) -> PastRun | NotFollowed:
+    seen = await rebuilt(await run.history())
+    if isinstance(seen, NotFollowed):
+        return seen
+    goal = seen.context.get("goal")
+    began = await run.began(description)
+    return PastRun(
+        RunNews(seen.status, seen.trail, cost=seen.cost),
+        goal if isinstance(goal, str) else "",
+        began,
+        description.close_time or began,
+    )
+
+
+async def _known(end: RunEnd) -> RunEnd:
+    return end
 
 
 async def _team_run(run: Run) -> WorkflowExecutionDescription:

@@ -80,7 +80,7 @@ def action_lines(seen: ObservedRun, width: int, now: datetime) -> list[ProgressL
     for one in innermost(doing):
         text, style = _action(one, asked, now)
         lines += [ProgressLine(line, style) for line in wrapped(text, width, "", "  ")]
-        lines += _arguments(seen, StepKey(one.step), width)
+        lines += _arguments(seen, one, width)
     for retry in seen.retries:
         said = wrapped(retry.describe(now), width, "↻ ", "  ")[:_MAX_RETRY_LINES]
         lines += [ProgressLine(line, "yellow") for line in said]
@@ -142,9 +142,10 @@ def _action(one: Activity, asked: Set[StepKey], now: datetime) -> tuple[str, str
     return f"• {one_line(key)}{turn}  {since}", "cyan"
 
 
-def _arguments(seen: ObservedRun, key: StepKey, width: int) -> Iterator[ProgressLine]:
-    """Yield the arguments of a call, if it asked a person."""
-    shown = seen.asked.get(key) if key.is_model_call else None
+def _arguments(seen: ObservedRun, one: Activity, width: int) -> Iterator[ProgressLine]:
+    """Yield the arguments of a call: those that a person saw, else those that the run tells."""
+    key = StepKey(one.step)
+    shown = seen.asked.get(key, one.arguments) if key.is_model_call else None
     if shown is not None:
         text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
         lines = wrapped(one_line(text[:_MAX_ARGUMENTS_LENGTH]), width, "  ")

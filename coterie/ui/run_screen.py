@@ -8,7 +8,7 @@ from pathlib import Path
 
 from coterie.arguments import login_name
 from coterie.display.plain_view import RunNews
-from coterie.display.screens import ScreenLeft
+from coterie.display.screens import PastRun, ScreenLeft
 from coterie.failures import CommandError
 from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import Progress
@@ -30,6 +30,7 @@ class RunScreen:
             workspace: Folder of the files that the run changes; None if it is elsewhere.
         """
         self._seen = ObservedRun(run.id, datetime.now(UTC))
+        self._ended: datetime | None = None
         steering = Steering(run, login_name(), self.say)
         self.requests = ScreenRequests(run, self._seen, steering)
         """Handles the requests that the watcher finds."""
@@ -44,6 +45,11 @@ class RunScreen:
         """Take the run's state and the new events."""
         self._seen.take(news)
         self.app.changed()
+
+    def take_past(self, past: PastRun) -> None:
+        """Take a run that has ended already; its end follows with `until_left`."""
+        self._seen.goal, self._seen.began, self._ended = past.goal, past.began, past.ended
+        self.progress(past.news)
 
     def writing(self, answers: Sequence[LiveAnswer]) -> None:
         """Take the answers that models are writing now."""
@@ -77,7 +83,7 @@ class RunScreen:
             await asyncio.wait({watching, showing}, return_when=asyncio.FIRST_COMPLETED)
             if watching.done() and not showing.done():
                 if watching.exception() is None:
-                    self._seen.take_end(watching.result(), datetime.now(UTC))
+                    self._seen.take_end(watching.result(), self._ended or datetime.now(UTC))
                     self.say("the run has ended; q closes the screen")
                 else:
                     self.app.exit()

@@ -4,7 +4,7 @@
 
 A real run of `coterie agent run ... --ui` in a copy of the example project, without a key. Its
 calls wait for a person, who approves one, pauses, resumes, and turns on auto. Fails if the screen
-does not show what it should. Needs tmux.
+does not show what it should. Later, `coterie watch --ui` shows how the run ended. Needs tmux.
 """
 
 import shutil
@@ -81,6 +81,12 @@ def main() -> None:
         window = Tmux(Path(base) / "tmux", folder, command, 110, 36)
         try:
             play(window)
+        finally:
+            window.close()
+        again = f"env -u COTERIE_ADDRESS TERM=xterm-256color {coterie} watch mend --ui"
+        window = Tmux(Path(base) / "tmux-again", folder, again, 110, 36)
+        try:
+            keep("ui-watched-later", window.wait_for("completed", "the run has ended"))
         finally:
             window.close()
             stop = [coterie, "server", "--stop"]

@@ -81,6 +81,8 @@ class Activity(Frozen):
     since: str
     turn: int | None = None
     """Of an agent that uses tools: its model turns so far."""
+    arguments: str | None = None
+    """Of a call of a model: the beginning of its arguments, as JSON."""
 
 
 class BudgetUse(Frozen):

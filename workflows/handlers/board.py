@@ -6,6 +6,8 @@ from itertools import islice
 from dsl.markdown import code, plain
 from dsl.model.budgets import share
 from dsl.model.plan import Plan
+from dsl.templates.jsonable import brief
+from dsl.tool_loop.call_names import call_name
 from workflows.budgets.balances import limit_of
 from workflows.budgets.costs import uses
 from workflows.core.memory import Track
@@ -22,12 +24,18 @@ _MAX_LINES = 10
 _MAX_REASON_LENGTH = 2_000
 """Characters of a reason; the trail has the whole reason."""
 
+_MAX_ARGUMENTS_LENGTH = 300
+"""Characters of the arguments of a call; a history has all of them."""
+
+_MAX_CALLS = 20
+"""Calls whose arguments a status has: it stays small, however many there are."""
+
 
 def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
     """Answer the query `status`."""
     cost, unpriced = total_cost(state)
     paused = state.paused
-    turns = _turns(state)
+    turns, arguments = _turns(state), _arguments(state)
     return RunStatus(
         plan=plan.name if plan else "",
         digest=plan.digest if plan else "",
@@ -36,7 +44,12 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
         team=state.main.team,
         visit=state.main.visit or None,
         doing=tuple(
-            Activity(step=step, since=_clock(at, "milliseconds"), turn=turns.get(step))
+            Activity(
+                step=step,
+                since=_clock(at, "milliseconds"),
+                turn=turns.get(step),
+                arguments=arguments.get(step),
+            )
             for step, at in state.doing.items()
         ),
         graphs=graph_views(state),
@@ -117,6 +130,20 @@ def _turns(state: RunState) -> dict[str, int]:
         StateKey(key).step: progress.loop.turns + progress.loop.reasks
         for key, progress in state.progress.tool_loops.items()
     }
+
+
+def _arguments(state: RunState) -> dict[str, str]:
+    """Return `{step: the beginning of its arguments}` of the calls of models in progress."""
+    found: dict[str, str] = {}
+    for key, progress in state.progress.tool_loops.items():
+        step, turn = StateKey(key).step, progress.loop.turns + progress.loop.reasks
+        for number, call in enumerate(progress.loop.calls, 1):
+            name = f"{step}/{call_name(call.tool, turn, number)}"
+            if call.result is None and name in state.doing:
+                if len(found) == _MAX_CALLS:
+                    return found
+                found[name] = brief(call.arguments, _MAX_ARGUMENTS_LENGTH)
+    return found
 
 
 def _cut(text: str) -> str:

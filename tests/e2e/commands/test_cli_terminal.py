@@ -18,6 +18,12 @@ def test_a_person_at_the_terminal_is_asked_and_their_word_is_recorded(desk: Proj
         assert screen.ended() == 0, screen.shown[-2000:]
     assert "asked: completed" in screen.shown
     assert "(update): Well said." in screen.shown
+    with terminal(desk, "watch", "asked", "--ui") as screen:
+        screen.wait_for("the run has ended")
+        assert "completed" in screen.shown
+        screen.type("q")
+        assert screen.ended() == 0, screen.shown[-2000:]
+    assert "asked: completed" in screen.shown
 
 
 def test_a_question_is_withdrawn_when_somebody_else_answers(desk: Project) -> None:

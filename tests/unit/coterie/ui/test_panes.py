@@ -160,6 +160,17 @@ def test_the_arguments_of_a_call_that_asked_stay_while_it_works() -> None:
     ]
 
 
+def test_the_arguments_of_a_call_that_asked_nobody_are_those_that_the_run_tells() -> None:
+    doing = [{**one, "arguments": '{"path": "a\\u001b.py"}'} for one in DOING]
+    assert texts(action_lines(working(doing=doing), 100, NOW)) == [
+        f"• calls shell  12 s  ({CALL})",
+        '  {"path": "a\\u001b.py"}',
+    ]
+    before = working(asked({"command": "edited"}))
+    before.take(RunNews(status_of(doing=doing), []))
+    assert texts(action_lines(before, 100, NOW))[1] == '  {"command": "edited"}'
+
+
 def test_budgets_have_bars_that_fill() -> None:
     budgets = [
         {"id": "run.tokens", "used": 767, "limit": 1000, "on_exceeded": "stop", "state": "warned"},

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 
@@ -12,11 +13,12 @@ import pytest
 from coterie.commands import screen_option
 from coterie.commands.screen_option import chosen_screen
 from coterie.display.plain_view import RunNews
-from coterie.display.screens import ScreenHandling, ScreenLeft
+from coterie.display.screens import PastRun, ScreenHandling, ScreenLeft
 from coterie.display.written_decisions import WrittenDecision
 from coterie.failures import CommandError
 from coterie.runs.run_client import RunEnd
 from coterie.settings import load
+from coterie.ui.panes import head_lines
 from coterie.ui.run_app import RunApp
 from coterie.ui.run_screen import RunScreen
 from tests.support.watching.steered_run import SteeredRun
@@ -58,6 +60,22 @@ async def test_the_screen_stays_after_the_end_until_the_person_leaves(
     await said.wait()
     assert screen.app.seen.end == END
     assert not shown.done()
+    screen.app.action_leave()
+    assert await shown == END
+
+
+async def test_a_run_that_has_ended_already_is_shown_as_it_ended(opened: asyncio.Event) -> None:
+    screen = RunScreen(SteeredRun(), None)
+    began = datetime(2030, 1, 1, tzinfo=UTC)
+    past = PastRun(RunNews(status_of(), []), "Mend it", began, began + timedelta(seconds=42))
+    screen.take_past(past)
+    end = asyncio.get_running_loop().create_future()
+    end.set_result(END)
+    shown = asyncio.create_task(screen.until_left(end))
+    await opened.wait()
+    head = [line.text for line in head_lines(screen.app.seen, 100, datetime.now(UTC))]
+    assert head[0] == "Goal: Mend it"
+    assert "completed  42 s" in head[1]
     screen.app.action_leave()
     assert await shown == END
 

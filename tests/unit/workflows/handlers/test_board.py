@@ -9,11 +9,12 @@ from dsl.task_graph.graph_tasks import TaskNotes
 from dsl.task_graph.task_causes import GraphTaskEnded, GraphTaskStarted
 from dsl.task_graph.task_reading import read_tasks
 from dsl.task_graph.task_schedule import TaskSchedule
+from dsl.tool_loop.tool_loop_progress import OpenCall, ToolLoopProgress, ToolResult
 from tests.support.engine import plan_of
 from workflows.core.memory import Fork, Track
 from workflows.core.requests import Pending
 from workflows.core.state import RunState
-from workflows.core.step_progress import TaskAttempts, TaskGraphProgress
+from workflows.core.step_progress import AgentLoopProgress, TaskAttempts, TaskGraphProgress
 from workflows.handlers.board import board, status
 
 PLAN: Plan = plan_of("""
@@ -47,6 +48,34 @@ def test_board_shows_a_few_of_very_many_steps_and_requests() -> None:
     assert "- and 990 more steps\n" in shown
     assert "- and for 990 more decisions\n" in shown
     assert shown.count("\n") < 30
+
+
+def _calling(*calls: OpenCall) -> RunState:
+    """A run whose agent makes the calls of its second turn."""
+    state = RunState()
+    loop = ToolLoopProgress(turns=2, calls=[*calls])
+    state.progress.tool_loops["main:draft#1/act"] = AgentLoopProgress(1, loop=loop)
+    for number, call in enumerate(calls, 1):
+        state.doing[f"draft/act/{call.tool}@2.{number}"] = 0.0
+    return state
+
+
+def test_the_status_has_the_arguments_of_the_calls_in_progress_and_cuts_them() -> None:
+    state = _calling(
+        OpenCall("look", {"path": "a.py"}, result=ToolResult(text="done")),
+        OpenCall("look", {"path": "b.py"}),
+        OpenCall("write", {"content": "x" * 2_000_000}),
+    )
+    done, look, write = status(PLAN, state, done=False).doing
+    assert (done.arguments, look.arguments) == (None, '{"path": "b.py"}')
+    assert write.arguments is not None
+    assert (len(write.arguments), write.arguments[-3:]) == (300, "...")
+
+
+def test_a_status_of_very_many_calls_stays_small() -> None:
+    state = _calling(*(OpenCall("look", {"path": f"{number}.py"}) for number in range(100)))
+    doing = status(PLAN, state, done=False).doing
+    assert sum(one.arguments is not None for one in doing) == 20
 
 
 def _graph(size: int) -> RunState:

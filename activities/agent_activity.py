@@ -33,7 +33,7 @@ from activities.heartbeats import heartbeating
 from activities.live_text import LiveText
 from activities.metering import Meter, MeteredProviders
 from activities.providers.provider_failures import ProviderFailure, to_application_error
-from activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable
+from activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable, InheritedBlobs
 from activities.storage.conversations import Conversations, OpenConversation
 from activities.storage.media import StoredMedia
 from activities.user_code.child_pool import UserCode, UserCodeTimeout
@@ -228,7 +228,7 @@ class AgentActivities:
             label=label,
             key=key,
             conversation=self._conversation(request),
-            media=self._media(),
+            media=self._media(request),
             reask=request.reask,
             tool_turn=request.tool_turn,
             on_text=None if meter.live is None else meter.live.write,
@@ -245,8 +245,10 @@ class AgentActivities:
             return BatchedProviders(self._providers, meter, windows, request.started)
         return MeteredProviders(self._providers, meter, windows)
 
-    def _media(self) -> StoredMedia | None:
-        return None if self._blobs is None else StoredMedia(self._blobs, _within())
+    def _media(self, request: AgentRequest) -> StoredMedia | None:
+        if self._blobs is None:
+            return None
+        return StoredMedia(InheritedBlobs(self._blobs, request.origins), _within())
 
     def _conversation(self, request: AgentRequest) -> OpenConversation | None:
         if request.conversation is None:
@@ -257,7 +259,7 @@ class AgentActivities:
                 "it: set COTERIE_STORAGE on all workers to the same shared folder or to "
                 "s3://bucket"
             )
-        return self._conversations.open(request.conversation, _within())
+        return self._conversations.open(request.conversation, _within(), request.origins)
 
 
 def _within() -> str:

@@ -179,6 +179,8 @@ class AgentRequest(Frozen):
     """Set for a turn that compacts the conversation."""
     started: StartedBatch | None = None
     """Set for a turn that was submitted as a batch before: look whether it has an answer."""
+    origins: tuple[str, ...] = ()
+    """The runs that this one was forked from, latest first: it reads what they have stored."""
 
     @property
     def provider_name(self) -> str:

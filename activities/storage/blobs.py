@@ -9,6 +9,7 @@ import errno
 import logging
 import os
 import tempfile
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
@@ -81,6 +82,39 @@ class MemoryBlobs:
 
     async def close(self) -> None:
         """Do nothing."""
+
+
+class InheritedBlobs:
+    """The blobs of a fork. What it reads of the runs that it was forked from becomes its own.
+
+    So the values of a fork do not end with those of an older run, where each run has a place.
+    """
+
+    def __init__(self, blobs: Blobs, origins: Sequence[str]) -> None:
+        """Take the storage, and the runs, latest first."""
+        self._blobs = blobs
+        self._origins = tuple(origins)
+
+    async def put(self, data: bytes, within: str) -> str:
+        """Store bytes, and return their name."""
+        return await self._blobs.put(data, within)
+
+    async def get(self, name: str, within: str) -> bytes:
+        """Return the bytes stored under a name, for the run or for one of the others."""
+        try:
+            return await self._blobs.get(name, within)
+        except BlobMissing as missing:
+            for origin in self._origins:
+                try:
+                    data = await self._blobs.get(name, origin)
+                except BlobMissing:
+                    continue
+                await self._blobs.put(data, within)
+                return data
+            raise missing from None
+
+    async def close(self) -> None:
+        """Do nothing: the storage is another one's."""
 
 
 class DirectoryBlobs:

@@ -23,7 +23,7 @@ from activities.providers.message_model import (
     TextPart,
     ToolResultPart,
 )
-from activities.storage.blobs import BlobMissing, Blobs
+from activities.storage.blobs import BlobMissing, Blobs, InheritedBlobs
 from activities.storage.result_parts import result_parts
 from activities.storage.turn_records import Opening, Turn, messages_of
 from dsl.tool_loop.exchange import ToolResult
@@ -31,6 +31,8 @@ from dsl.values import Frozen
 
 _KEPT = 32_000_000
 """Characters of turns that a process caches, for all its runs."""
+
+_KEPT_FORKS = 4
 
 Record = TypeVar("Record", bound=Frozen)
 
@@ -40,17 +42,31 @@ class Conversations:
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
+        self._forks: OrderedDict[str, Conversations] = OrderedDict()
         self._read: OrderedDict[str, tuple[Frozen, int]] = OrderedDict()
         self._characters = 0
 
-    def open(self, asked: Conversation, within: str) -> "OpenConversation":
+    def open(
+        self, asked: Conversation, within: str, origins: Sequence[str] = ()
+    ) -> "OpenConversation":
         """Open a conversation for one turn of an agent.
 
         Args:
             asked: Where it continues.
             within: The run that it belongs to.
+            origins: The runs that this one was forked from, latest first.
         """
-        return OpenConversation(self, asked, within)
+        return OpenConversation(self._of_fork(within, origins), asked, within)
+
+    def _of_fork(self, within: str, origins: Sequence[str]) -> "Conversations":
+        """Return the conversations of a fork, which has a cache of its own: of what it has read."""
+        if not origins:
+            return self
+        made = self._forks.pop(within, None) or Conversations(InheritedBlobs(self._blobs, origins))
+        self._forks[within] = made
+        if len(self._forks) > _KEPT_FORKS:
+            self._forks.popitem(last=False)
+        return made
 
     async def turn(self, name: str, within: str) -> Turn:
         """Return the turn of that name.

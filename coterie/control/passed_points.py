@@ -66,6 +66,8 @@ class PassedPoints:
     message_place: str = ""
     """`listen#2/next`: where it waited for the wanted one."""
     failures: deque[PassedFailure] = field(default_factory=lambda: deque(maxlen=_MAX_FAILURES))
+    run: str = ""
+    """The run whose history it is."""
 
     def pass_by(self, state: RunState, entry: TrailRecord) -> None:
         """Inspect an entry that is about to be recorded, before the state includes it."""
@@ -121,7 +123,9 @@ class PassedPoints:
         """Build the fork point with the plan."""
         if self.plan is None:
             raise CommandError("the run has no plan: it was refused at its start")
-        return ForkPoint(self.plan, carried, at)
+        earlier = carried.get("origins")
+        origins = [self.run, *(earlier if isinstance(earlier, list) else ())]
+        return ForkPoint(self.plan, {**carried, "origins": origins}, at)
 
 
 def _came_from(inner: PassedFailure, outer: PassedFailure, plan: Plan) -> bool:
@@ -189,7 +193,7 @@ async def passed_points(
     Raises:
         CommandError: This code cannot replay the history.
     """
-    points = PassedPoints(wanted, message)
+    points = PassedPoints(wanted, message, run=history.workflow_id)
     observer = _Passing(points)
     failure = await observed(history, observer)
     points.plan = observer.run.plan if observer.run is not None else None

@@ -119,6 +119,8 @@ class RunState:
     signals: dict[str, list[JsonValue]] = field(default_factory=dict[str, list[JsonValue]])
     """Payloads of named signals for which no step has waited yet."""
     session: Session = field(default_factory=Session)
+    origins: list[str] = field(default_factory=list[str])
+    """The runs that this one was forked from, latest first."""
     doing: dict[str, float] = field(default_factory=dict[str, float])
     """`{step: Unix time of its start}` of the steps in progress, outermost first."""
     trail: list[TrailRecord] = field(default_factory=list[TrailRecord])

@@ -77,6 +77,8 @@ class Calls:
 
         Or on the queue of its provider, as soon as a worker has reported that queue.
         """
+        if self._state.origins:
+            request = request.model_copy(update={"origins": tuple(self._state.origins)})
         queues, sent, detours = self._state.queues, call, 0
         provider = request.provider_name
         while True:

@@ -63,16 +63,17 @@ async def _begun(
     """Start it where the other run was served, and wait until a worker has found the point."""
     described = await Run(connection.client, asked.run).describe()
     queue = described.task_queue
+    team = await described.static_summary() or asked.run
     id = new or new_id(asked.run)
     given = TeamInput(fork=asked.model_copy(update={"run_id": described.run_id}))
     try:
         record = find(settings, asked.run).model_copy(update={"id": id})
     except CommandError:
-        run = await start_run(connection.client, id, given, task_queue=queue, summary=id)
+        run = await start_run(connection.client, id, given, task_queue=queue, summary=team)
         serve = "coterie worker"
     else:
         with kept(settings, record):
-            run = await start_run(connection.client, id, given, task_queue=queue, summary=id)
+            run = await start_run(connection.client, id, given, task_queue=queue, summary=team)
         serve = f"coterie run --resume {id}"
         if asked.message is not None:
             serve = f"coterie chat --session {id}"

@@ -78,6 +78,8 @@ async def test_a_failed_run_goes_on_where_it_failed_and_any_run_from_any_visit(
         output = shop.coterie("status", "good", "--trail").stdout
         assert "forked from bad at second#1/make/two by ben" in output
         assert "amended word by ben" in output
+        rows = [line.split()[:3] for line in shop.coterie("runs").stdout.splitlines()]
+        assert ["good", "team", "completed"] in rows
 
         nowhere = shop.coterie("fork", "good", "--at", "third#1")
         assert nowhere.returncode == 1

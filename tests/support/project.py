@@ -19,6 +19,7 @@ from temporalio.client import Client, WorkflowHistory
 from coterie.storage.wire import data_converter
 from dsl.values import Json
 from tests.support.places import ROOT
+from tests.support.programs.command_server import CommandServer, command_server
 
 SAMPLE = ROOT / "examples" / "invoicing"
 BIN = Path(sys.executable).parent
@@ -52,6 +53,8 @@ class Project:
 
     def coterie(self, *arguments: str, seconds: float = 120) -> "subprocess.CompletedProcess[str]":
         """Run a command to its end, without a terminal."""
+        if CommandServer.takes(self.environment):
+            return command_server().run(arguments, self.folder, self.environment, seconds)
         return subprocess.run(
             [BIN / "coterie", *arguments],
             cwd=self.folder,

@@ -81,6 +81,8 @@ class _Reader:
                 return
             case ast.Expr(value=ast.Constant()):
                 return
+            case ast.Call(func=ast.Name(id="zip"), args=args):
+                children = list[ast.AST](args)  # `strict` is an assertion
             case ast.AnnAssign(value=value):
                 children = [value] if value else []
             case _:

@@ -30,6 +30,7 @@ def wrong_versions(body: str) -> set[str]:
         ("return a + 1", {"return a - 1", "return a + 2", "return None"}),
         ("return True", {"return False", "return None"}),
         ("keep(a)", {"pass"}),
+        ("keep(zip(a, b, strict=True))", {"pass"}),
         ("if a: b()", {"if (not (a)): b()", "if a: pass"}),
         ("name = 'ä' if a else b", {"name = 'ä' if (not (a)) else b"}),
     ],

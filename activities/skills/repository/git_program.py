@@ -15,12 +15,15 @@ from activities.os_errors import reason_of
 from activities.processes.process_group import NotStarted
 from activities.processes.short_program import ProgramOutput, ProgramTimeout, run_program
 from activities.workspace.command_start import environment_of
+from activities.workspace.project_files import read_file
 from activities.workspace.skill_base import SkillFailure, SkillRefusal, Workspace
 
 MAX_OUTPUT = 2_000_000
 """Bytes of git's output that are read."""
 
 _TIMEOUT = 30.0
+_MAX_LINE = 10_000
+"""Bytes of a path that a file of git holds."""
 
 _OVERRIDES = {
     "core.fsmonitor": "false",
@@ -233,19 +236,24 @@ def _refuse_links(place: Path) -> None:
 
 def _linked_worktree(root: Path, place: Path) -> Path:
     """Return the folder of a worktree that `git worktree add` made, if its repository knows it."""
-    named = re.fullmatch(r"gitdir: (.+)\n?", place.read_text(encoding="utf-8", errors="replace"))
+    named = re.fullmatch(r"gitdir: ([^\0\n]+)\n?", _line_of(place))
     if named is None:
         raise SkillFailure("the workspace's .git file is not valid")
     elsewhere = Path(os.path.normpath(root / named[1]))
-    back, common = elsewhere / "gitdir", elsewhere / "commondir"
     if (
         elsewhere.parent.name != "worktrees"
-        or not back.is_file()
-        or not common.is_file()
-        or Path(back.read_text(encoding="utf-8").strip()) != place
-        or common.read_text(encoding="utf-8").strip() != "../.."
+        or Path(_line_of(elsewhere / "gitdir").strip()) != place
+        or _line_of(elsewhere / "commondir").strip() != "../.."
     ):
         raise SkillRefusal(
             "the workspace's .git file leads to a repository that does not know this working tree"
         )
     return elsewhere
+
+
+def _line_of(file: Path) -> str:
+    """Return the line of a small file, and never more of a large one; empty if it has none."""
+    try:
+        return read_file(file.parent, file.name, _MAX_LINE).decode(errors="replace")
+    except OSError:
+        return ""

@@ -1,5 +1,6 @@
 """A repository from anywhere runs no program, and shows no other repository."""
 
+import os
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
@@ -196,3 +197,14 @@ async def test_a_working_tree_elsewhere_is_not_read(tmp_path: Path, secret: Path
     found = await call(Workspace(root), "Git.status")
     assert "plan.txt" not in str(found)
     assert "mine.txt" in str(found)
+
+
+@pytest.mark.parametrize("content", [b"gitdir: ", b"no git at all"])
+async def test_a_file_in_place_of_the_repository_is_not_read_to_its_end(
+    content: bytes, tmp_path: Path
+) -> None:
+    file = tmp_path / ".git"
+    file.write_bytes(content)
+    os.truncate(file, 2**40)  # a terabyte, of which the disk holds nothing
+    error = await refusal(Workspace(tmp_path), "Git.status")
+    assert "the workspace's .git file is not valid" in error.message

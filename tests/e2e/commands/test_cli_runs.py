@@ -235,6 +235,7 @@ async def test_without_a_worker_the_list_and_a_request_are_reported_from_the_his
         ("show", "unattended"),
         ("runs", "--state", "no_worker", "--team", "article", "--json"),
     )
+    assert [one.stderr for one in (listed, pending, shown, runs) if one.returncode] == []
     [request] = json.loads(listed.stdout)
     assert (request["id"], request["served"]) == ("review/sign_off#1", False)
     for result in (pending.stdout, shown.stdout):

@@ -1,5 +1,6 @@
 """A run is held, amended and let go on from the command line, while another process serves it."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 
@@ -137,7 +138,10 @@ async def test_a_run_that_begins_with_a_request_is_decided_at_once_after_its_wor
     await asks(shop, "awaited", "first/sign#1")
     worker.terminate()
     worker.wait()
+    ready = "serving the task queue 'returning'"
+    before = shop.log("worker").count(ready)
     shop.begin("worker")
+    await asyncio.to_thread(until, lambda: shop.log("worker").count(ready) > before, "the worker")
     approved = shop.coterie("approve", "awaited", "first/sign#1", "--by", "ann")
     assert approved.returncode == 0, approved.stderr
     assert "said: hi" in shop.coterie("result", "awaited").stdout

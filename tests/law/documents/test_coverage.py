@@ -9,7 +9,7 @@ import pytest
 from tests.law.sources import ROOT
 
 TABLE = re.findall(
-    r"^\| (S\d|C)-(\d{2,3}) \| [^|]+ \| ([^|]+) \|$",
+    r"^\| (S\d|C|T)-(\d{2,3}) \| [^|]+ \| ([^|]+) \|$",
     (ROOT / "docs/coverage.md").read_text(),
     re.MULTILINE,
 )

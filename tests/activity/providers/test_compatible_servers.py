@@ -143,3 +143,12 @@ async def test_signatures_and_thoughts_return_to_the_server_that_sent_them() -> 
         "role": "assistant",
         **{key: value for key, value in message.items() if key != "reasoning_content"},
     }
+
+
+async def test_a_server_that_is_not_openais_gets_no_option_of_openais_alone() -> None:
+    said = {"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}
+    async with raw_server(http(json.dumps(said))) as server:
+        await ask("openai", server.url, request(max_tokens=7))
+    sent = server.requests[0].body
+    assert sent["max_tokens"] == 7
+    assert not {"max_completion_tokens", "prompt_cache_key"} & set(sent)

@@ -94,6 +94,12 @@ def test_reads_name_the_agents_whose_work_a_call_sees() -> None:
             "E204",
             "tools.it.reads[0].from",
         ),
+        (
+            "tools: [it, so]",
+            "it: { agent: helper, reads: [{ from: so }] }\nso: { team: review, description: x }",
+            "E107",
+            "tools.it.reads[0].from",
+        ),
         ("subagents: [helper]", "helper: { skill: Discovery.collect }", "E208", "llm_config"),
         ("tools: [it]", "it: { agent: planner, description: x }", "E508", "tools.it"),
         ("tools: [it]", "it: { team: main, description: x }", "E508", "tools.it"),

@@ -148,3 +148,21 @@ def test_a_step_whose_tool_asks_is_skipped_at_once() -> None:
     decision = skip(PLAN, state, asked, datetime(2026, 1, 1, tzinfo=UTC), "update", lambda _: None)
     assert (decision.id, decision.verdict) == (id, "skipped")
     assert (state.pending, state.skips) == ({}, {})
+
+
+def test_another_task_than_the_failed_one_is_skipped_when_it_is_named() -> None:
+    state = failed("work/broken")
+    asked = SkipInput(task="rest/draft", by="eve")
+    assert skip_refusal(PLAN, state, asked) is None
+    decision = skip(PLAN, state, asked, datetime(2026, 1, 1, tzinfo=UTC), "update", lambda _: None)
+    assert decision.id.startswith("rest/draft/")
+    assert list(state.pending) == ["work/broken/failed#1"]
+    assert len(state.skips) == 1
+
+
+def test_a_failed_task_is_named_by_its_request_too() -> None:
+    state = failed("work/a", "work/b")
+    asked = SkipInput(task="work/b/failed#1", by="ada")
+    decision = skip(PLAN, state, asked, datetime(2026, 1, 1, tzinfo=UTC), "update", lambda _: None)
+    assert decision.id == "work/b/failed#1"
+    assert list(state.pending) == ["work/a/failed#1"]

@@ -14,6 +14,7 @@ READ: tuple[str, Json] = ("files", {"path": "salaries.txt"})
 PAGE: tuple[str, Json] = ("page", {"url": "https://a.example"})
 SEND: tuple[str, Json] = ("send", {"text": "salaries"})
 HELP: tuple[str, Json] = ("helper", {"query": "do it"})
+AGENT = "generic_tool_calling"
 SINGLE: Json = {**MODEL, "prompts": {"user": "{{ input.query }}"}}
 
 
@@ -235,3 +236,22 @@ def test_what_earlier_runs_stored_brings_both_labels() -> None:
     known = contracts()
     assert known["Memory.search"].labels == ("private", "untrusted")
     assert "private" in known["Retriever.search"].labels
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+async def test_a_skill_of_a_plan_brings_its_labels_to_the_agents_after_it(everywhere: bool) -> None:
+    terms: Json = {"effect": "read", "timeout": 60, "retries": 0, "labels": ["private"]}
+    read: Json = {"name": "read", "kind": "skill", "skill": "Files.read", "terms": terms}
+    act: Json = {"name": "act", "agent_type": AGENT, "persona_key": "actor", "input": "it"}
+    of = tool_plan(
+        LABELLED,
+        {"actor": persona(*LABELLED)},
+        egress_approval={},
+        teams={"work": {"id": "work", "steps": [read, act]}},
+    )
+    one = await ran(of, agents(act=[[PAGE], [SEND]]), everywhere=everywhere)
+    assert asked(one) == ["work/act/send@2.1#1"]
+    assert [(met.label, met.step) for met in one.asked[0].met] == [
+        ("private", "work/read"),
+        ("untrusted", "work/act/page@1.1"),
+    ]

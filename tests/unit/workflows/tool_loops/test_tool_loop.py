@@ -231,6 +231,18 @@ async def test_returned_calls_are_data_and_nothing_runs() -> None:
     assert world.made == []
 
 
+@pytest.mark.parametrize(
+    ("schema", "data"),
+    [(None, {"text": "hi", "tool_calls": []}), ({"type": "object"}, {"text": "hi"})],
+)
+async def test_an_answer_without_a_call_to_return_keeps_to_its_schema(
+    schema: JsonValue, data: Json
+) -> None:
+    agent = plan(tool_calls="return", output_schema=schema)
+    result, _, _ = await ran(agent, lambda _, __: answer("hi"))
+    assert result.output == {"act": data}
+
+
 async def test_an_unusable_answer_is_asked_for_again_in_the_same_conversation() -> None:
     def model(request: AgentRequest, number: int) -> AgentResponse:
         if number == 1:

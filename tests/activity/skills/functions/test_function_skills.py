@@ -272,7 +272,7 @@ async def test_the_start_of_a_process_does_not_count_against_the_timeout(
 async def test_the_wait_for_a_free_process_does_not_count_against_the_timeout(
     found: Found, tmp_path: Path
 ) -> None:
-    quick = "\n@tool(effect='read', timeout=0.5)\ndef quick() -> int: return 1\n"
+    quick = "\n@tool(effect='read', timeout=3)\ndef quick() -> int: return 1\n"
     few = UserCode(tmp_path, {}, (str(tmp_path),), max_children=1)
     skills = {
         name: replace(one, user_code=few) for name, one in (await found(TOOLS + quick)).items()
@@ -288,7 +288,7 @@ async def test_the_wait_for_a_free_process_does_not_count_against_the_timeout(
         calling = asyncio.create_task(
             call(Workspace(tmp_path), "demo_tools:quick", {}, skills=skills)
         )
-        waited, _ = await asyncio.wait({calling}, timeout=1)  # twice its own time
+        waited, _ = await asyncio.wait({calling}, timeout=4)  # longer than its own time
         assert not waited
         holding.cancel()
         assert await calling == 1

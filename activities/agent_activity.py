@@ -22,7 +22,6 @@ from activities.call_prices import Pricing
 from activities.context_windows import ContextWindows
 from activities.contracts import (
     RUN_AGENT,
-    AgentError,
     AgentRequest,
     AgentResponse,
     FailureType,
@@ -34,15 +33,15 @@ from activities.live_text import LiveText
 from activities.metering import Meter, MeteredProviders
 from activities.providers.provider_failures import ProviderFailure, to_application_error
 from activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable, InheritedBlobs
-from activities.storage.conversations import Conversations, OpenConversation
+from activities.storage.conversations import Conversations
 from activities.storage.media import StoredMedia
-from activities.user_code.child_pool import UserCode, UserCodeTimeout
+from activities.storage.open_conversation import OpenConversation
+from activities.turn_results import sendable, unusable
+from activities.user_code.child_failures import UserCodeTimeout
+from activities.user_code.child_pool import UserCode
 from dsl.known_secrets import KnownSecrets
 from dsl.model.plan import Persona
 from dsl.values import Json
-
-MAX_RESPONSE_SIZE = 1_500_000
-"""Bytes of JSON. Temporal takes 2 MiB; a larger result would fail after the work is paid for."""
 
 
 class AgentActivities:
@@ -115,7 +114,7 @@ class AgentActivities:
             ) from None
         except (BlobMissing, BlobsUnusable) as error:
             # before any model call, so nothing is paid twice
-            raise _unusable(request, error, non_retryable=isinstance(error, BlobMissing)) from None
+            raise unusable(request, error, non_retryable=isinstance(error, BlobMissing)) from None
         except AgentRefused as refusal:
             raise ApplicationError(
                 str(refusal), *meter.details(), type=FailureType.AGENT_REFUSED, non_retryable=True
@@ -128,7 +127,7 @@ class AgentActivities:
         except Exception:
             meter.hand_on()
             raise
-        return _sendable(response, request, meter)
+        return sendable(response, request, meter)
 
     async def _turn(self, request: AgentRequest, meter: Meter) -> object:
         """Return the agent's response, or that its batch is in progress."""
@@ -259,21 +258,15 @@ class AgentActivities:
                 "it: set COTERIE_STORAGE on all workers to the same shared folder or to "
                 "s3://bucket"
             )
-        return self._conversations.open(request.conversation, _within(), request.origins)
+        within = _within()
+        conversations = self._conversations.of_run(within, request.origins)
+        return OpenConversation(conversations, request.conversation, within)
 
 
 def _within() -> str:
     """Return the run that stored values belong to."""
     within = activity.info().workflow_id if activity.in_activity() else None
     return within or "local"
-
-
-def _unusable(request: AgentRequest, error: Exception, *, non_retryable: bool) -> ApplicationError:
-    return ApplicationError(
-        f"task {request.task!r} cannot continue its conversation: {error}",
-        type=FailureType.STORAGE_UNUSABLE,
-        non_retryable=non_retryable,
-    )
 
 
 def _task_config(request: AgentRequest) -> Json:
@@ -308,41 +301,3 @@ def _system_config(request: AgentRequest, checked: CheckedPersona | None) -> Jso
     if checked is not None:
         personas[_persona_key(request)] = checked.config
     return {"llm_config": {"personas": personas, "agents": request.legacy_config or {}}}
-
-
-def _sendable(response: object, request: AgentRequest, meter: Meter) -> AgentResponse:
-    """Return the response with its cost, or a failure if it cannot be sent."""
-    where = f"task {request.task!r}"
-    if not isinstance(response, AgentResponse):
-        message = f"{where}: its agent returned a {type(response).__name__}, not an AgentResponse"
-        error = AgentError(type=FailureType.AGENT_FAILED, message=message)
-        return meter.billed(AgentResponse(success=False, error=error))
-    response = meter.billed(response)
-    try:
-        size = len(response.__pydantic_serializer__.to_json(response))
-    except ValueError as error:
-        return _instead(
-            response, FailureType.AGENT_FAILED, f"{where}: its agent's answer is not JSON: {error}"
-        )
-    if size > MAX_RESPONSE_SIZE:
-        return _instead(
-            response,
-            FailureType.ANSWER_TOO_LARGE,
-            f"{where}: the answer has {size:,} bytes; at most {MAX_RESPONSE_SIZE:,} fit in a "
-            "run's history. Ask for less, or let a skill write it to a file",
-        )
-    return response
-
-
-def _instead(response: AgentResponse, type: str, message: str) -> AgentResponse:
-    error = AgentError(type=type, message=message)
-    return response.model_copy(
-        update={
-            "success": False,
-            "data": None,
-            "answer": None,
-            "error": error,
-            "conversation": None,
-            "tool_calls": (),
-        }
-    )

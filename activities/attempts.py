@@ -178,7 +178,7 @@ async def confirm_attempt() -> None:
 
 
 def is_unwanted() -> bool:
-    """Return whether nobody wants a cancelled call: its worker does not just stop."""
+    """Return whether a call was cancelled for good, and not because its worker stops."""
     if not activity.in_activity():
         return True
     details = activity.cancellation_details()

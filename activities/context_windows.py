@@ -21,7 +21,7 @@ class ContextWindows:
     """The context windows of the models that one turn calls."""
 
     def __init__(self, pricing: Pricing | None = None, own: int | None = None) -> None:
-        """Take what is known.
+        """Start from the known sizes.
 
         Args:
             pricing: The worker's providers and the public data; without it, nothing is known.

@@ -65,7 +65,7 @@ def _dotted(text: str) -> Path:
 
 
 def path_text(path: Path) -> str:
-    """Return the path as a text that `parse` reads; a segment with dots stands in `["..."]`."""
+    """Return the path as a text that `parse` reads; a segment with dots is written `["..."]`."""
     text = ""
     for segment in path:
         if not _PLAIN.match(segment):

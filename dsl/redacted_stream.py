@@ -43,7 +43,7 @@ class RedactedStream:
         return self._dropped + cut, text[cut:].encode(errors="replace").decode()
 
     def _settle(self) -> None:
-        """Redact for good what no later piece can change."""
+        """Redact the part that no later piece can change."""
         inner = range(len(self._pending) - _MARGIN, 0, -1)
         cut = next((at for at in inner if _BOUNDARY.match(self._pending[at - 1])), 0)
         begin, rest = self._pending[:cut], self._pending[cut:]

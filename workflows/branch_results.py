@@ -1,4 +1,4 @@
-"""Branch results: what the branches of a parallel step came to, which one won, what they leave."""
+"""Branch results: the outcome of each branch of a parallel step, the winner, and their writes."""
 
 from collections.abc import Container
 from typing import NamedTuple
@@ -21,8 +21,8 @@ from workflows.context_drafts import take_draft, write
 from workflows.core.causes.step_causes import BranchRanked, Failed, StepStated
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Location
+from workflows.core.progress_kinds import ParallelProgress
 from workflows.core.scope import Scope
-from workflows.core.step_progress import ParallelProgress
 from workflows.core.trail import note_step
 
 
@@ -43,7 +43,7 @@ def branch_outcome(
     scope: Scope,
     progress: ParallelProgress,
 ) -> Outcome:
-    """Return what a branch came to: skipped only if none of its steps ran; scored if that counts.
+    """Return the outcome of a branch: skipped only if none of its steps ran, and scored if needed.
 
     A score must be a number, else the branch fails.
     """

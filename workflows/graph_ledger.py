@@ -19,8 +19,8 @@ from dsl.task_graph.task_causes import EndCode, GraphTaskEnded, GraphTaskStarted
 from dsl.task_graph.task_reading import read_tasks
 from dsl.task_graph.task_schedule import TaskSchedule
 from workflows.core.location import Location
+from workflows.core.progress_kinds import TaskGraphProgress
 from workflows.core.scope import Scope
-from workflows.core.step_progress import TaskGraphProgress
 from workflows.core.trail import note_step
 
 _TASKS_A_STEP = 400
@@ -108,7 +108,7 @@ class GraphLedger:
         self._note_blocked(self.schedule.add(added))
 
     def close(self) -> Outcome:
-        """Return what the graph comes to; leave what is still in progress."""
+        """Return the outcome of the graph; abandon tasks in progress."""
         progress = self.progress
         if self.has_stopped:
             self._scope.state.forget_steps(self._place.key, set(progress.running))

@@ -66,7 +66,7 @@ async def run(scope: Scope) -> TeamResult:
 
 
 async def _hooked_result(scope: Scope, output: JsonValue) -> TeamResult:
-    """Return the result of a completed run as its hooks let it pass."""
+    """Return the result of a completed run, as its hooks change it."""
     completed = result(scope, "completed", scope.state.main.routed.because)
     shown = completed.output if scope.plan.output is None else output
     given = await after_run(scope, shown)

@@ -14,8 +14,8 @@ from workflows.core.causes.step_causes import Failed, StepStated, WhenAsked
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Interpreter, Location, Redirected, Skipped
 from workflows.core.memory import Frame
+from workflows.core.progress_kinds import SequenceProgress, StartedStep
 from workflows.core.scope import Scope, is_abort
-from workflows.core.step_progress import SequenceProgress, StartedStep
 from workflows.core.trail import note_step, note_step_end
 from workflows.skipped_steps import begin_round, skip_unrun_within
 from workflows.step_attempts import run_attempts

@@ -1,4 +1,4 @@
-"""Skipped steps: a step that did not run reads as skipped, wherever it stands.
+"""Skipped steps: a step that did not run reads as skipped, at any depth.
 
 While a list of steps runs, the steps that it has not come to yet keep what they came to in an
 earlier round. Once a step has ended, in whatever way, each step within it has either run or is
@@ -24,7 +24,7 @@ def skip_steps(steps: Sequence[Step], place: Location, scope: Scope) -> None:
 
 
 def begin_round(steps: Sequence[Step], frame: Frame) -> None:
-    """Mark what the steps came to before as of an earlier round."""
+    """Mark the outcomes of the steps as those of an earlier round."""
     for step, _ in walk(steps, ()):
         if step.name in frame.tasks:
             frame.earlier[step.name] = None

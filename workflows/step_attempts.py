@@ -33,8 +33,8 @@ from workflows.approvals.failed_steps import accepted
 from workflows.context_drafts import take_draft, with_draft, with_updates
 from workflows.core.causes.step_causes import Failed
 from workflows.core.location import Interpreter, Location
+from workflows.core.progress_kinds import RetryProgress, StartedStep
 from workflows.core.scope import Interrupted, Scope
-from workflows.core.step_progress import RetryProgress, StartedStep
 from workflows.core.trail import note_step
 from workflows.result_checks import check_result, may_repeat
 from workflows.skipped_steps import begin_round
@@ -54,7 +54,7 @@ def run_attempts(
 def _written(
     step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Awaitable[Outcome]:
-    """Run the step with the attempts of its `retry`, and write to the context what it wrote."""
+    """Run the step with the attempts of its `retry`, and apply its context updates."""
 
     def attempts(inner: Location) -> Awaitable[Outcome]:
         if step.retry is None:

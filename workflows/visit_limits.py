@@ -29,7 +29,7 @@ def turn_away(team: Team, track: Track, scope: Scope) -> bool:
 
 
 def count_bounded(team: Team, scope: Scope) -> None:
-    """Count the start of a team with `max_visits`, and start the counts per this team anew."""
+    """Count the start of a team with `max_visits`, and reset the counts that are per this team."""
     counted = scope.state.bounded_visits
     if team.max_visits is not None:
         counted[team.id] = counted.get(team.id, 0) + 1

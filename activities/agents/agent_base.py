@@ -25,8 +25,8 @@ from activities.contracts import (
 )
 from activities.providers.message_model import ModelMessage
 from activities.providers.provider import ModelProvider
-from activities.storage.conversations import OpenConversation
 from activities.storage.media import MediaUnusable, StoredMedia
+from activities.storage.open_conversation import OpenConversation
 from activities.user_code.child_pool import UserCode
 from dsl.model.merge import deep_merge
 from dsl.model.model_defaults import read_defaults

@@ -23,7 +23,7 @@ from activities.providers.message_model import (
 from activities.providers.provider import Completion, ModelRequest
 from activities.storage.blobs import BlobsUnusable
 from activities.storage.compacted_turns import compacted, step_prompt
-from activities.storage.conversations import OpenConversation
+from activities.storage.open_conversation import OpenConversation
 from activities.storage.turn_records import (
     Opening,
     Turn,

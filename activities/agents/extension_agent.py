@@ -13,8 +13,8 @@ from activities.answers import AnswerProblem, parse_answer
 from activities.contracts import AgentResponse, FailureType
 from activities.providers.message_model import ModelMessage
 from activities.providers.provider import ModelRequest
+from activities.user_code.child_failures import UserCodeFailed
 from activities.user_code.child_messages import NotImported, NotJsonAnswer, Raised
-from activities.user_code.child_pool import UserCodeFailed
 from activities.user_code.extension_messages import (
     EXTENSION_NOTE,
     Completed,

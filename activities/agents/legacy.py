@@ -18,6 +18,7 @@ from collections.abc import Collection
 from activities.agents.agent_base import BaseAgent
 from activities.agents.refusals import AgentRefused
 from activities.contracts import AgentError, AgentResponse, FailureType
+from activities.user_code.child_failures import UserCodeFailed
 from activities.user_code.child_messages import (
     AgentCall,
     Answered,
@@ -30,7 +31,6 @@ from activities.user_code.child_messages import (
     Outcome,
     Raised,
 )
-from activities.user_code.child_pool import UserCodeFailed
 from dsl.errors import listed, nearest
 from dsl.model.merge import deep_merge
 from dsl.model.sections.worker_document import RESERVED_PACKAGES
@@ -67,7 +67,7 @@ def check_agent_path(path: str, allowed_packages: Collection[str]) -> None:
 
 
 class LegacyAgent(BaseAgent):
-    """Stands in for an instance of a legacy class, which is created anew for each turn."""
+    """Wraps a legacy class, which it instantiates again for each turn."""
 
     def __init__(self, path: str, unique_name: str, full_config: Json) -> None:
         llm_config = full_config.get("llm_config")

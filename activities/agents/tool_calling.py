@@ -32,8 +32,8 @@ from activities.providers.message_model import (
 )
 from activities.providers.provider import Completion, ModelRequest
 from activities.storage.blobs import BlobsUnusable
-from activities.storage.conversations import OpenConversation
 from activities.storage.media import references
+from activities.storage.open_conversation import OpenConversation
 from activities.storage.result_parts import result_parts
 from activities.storage.turn_records import (
     LOST,
@@ -216,7 +216,7 @@ def _of_model(opening: Opening, persona: Persona) -> Opening:
 
 
 def _requested(call: ToolCallPart) -> ToolCallRequest:
-    """Return a call with its arguments, or with what is wrong with them."""
+    """Return a call with its arguments, or with the problem of its arguments."""
     tool = call.name[:_MAX_NAME_LENGTH]
     try:
         arguments = json.loads(call.arguments or "{}", parse_constant=_not_json)

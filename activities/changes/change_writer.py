@@ -20,7 +20,8 @@ from activities.workspace.project_files import (
     remove_file,
     replace_file,
 )
-from activities.workspace.skill_base import SkillFailure, Workspace
+from activities.workspace.skill_base import Workspace
+from activities.workspace.skill_failures import SkillFailure
 
 
 def write(

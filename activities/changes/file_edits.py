@@ -10,7 +10,8 @@ from activities.changes.diff import Diff, parse_diff, parse_new_file
 from activities.changes.diff_header import DiffProblem
 from activities.changes.hunk_application import Patched, patch
 from activities.workspace.project_files import read_file, status_of
-from activities.workspace.skill_base import SkillFailure, Workspace
+from activities.workspace.skill_base import Workspace
+from activities.workspace.skill_failures import SkillFailure
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ from pydantic import ValidationError
 from activities.changes.change import ChangeType
 from activities.changes.file_edits import Edit
 from activities.workspace.project_files import private_folder, private_opener, write_private
-from activities.workspace.skill_base import SkillFailure, Workspace
+from activities.workspace.skill_base import Workspace
+from activities.workspace.skill_failures import SkillFailure
 from dsl.values import Documented, Frozen
 
 LOCK_WAIT = 30.0

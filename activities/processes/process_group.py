@@ -1,4 +1,4 @@
-"""Run a command so that no process of it outlives the call: POSIX process groups.
+"""Run a command in a POSIX process group, so that none of its processes outlives the call.
 
 The command runs under `supervisor.py`, in a session of its own. When it ends, runs out of time or
 is cancelled, and when the worker itself is killed, every process of its group is killed. (A process

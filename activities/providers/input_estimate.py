@@ -1,4 +1,4 @@
-"""Estimate the input of a model call, for a call whose usage nobody will report."""
+"""Estimate the input tokens of a model call whose usage will never be reported."""
 
 import json
 from collections.abc import Iterable, Iterator

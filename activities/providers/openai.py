@@ -80,7 +80,7 @@ class OpenAIProvider:
         await self._batches.cancel(batch)
 
     def _completion(self, request: ModelRequest, answer: ChatAnswer) -> Completion:
-        """Return a whole answer, or raise what is wrong with it."""
+        """Return a complete answer, or raise the failure that it describes."""
         endpoint = self._access.endpoint
         if answer.error is not None:  # how gateways report an error of the server behind them
             raise self._access.reported(request, answer.error)

@@ -78,7 +78,7 @@ class OpenAIResponsesProvider:
         await self._batches.cancel(batch)
 
     def _completion(self, request: ModelRequest, answer: ResponsesAnswer) -> Completion:
-        """Return a whole answer, or raise what is wrong with it."""
+        """Return a complete answer, or raise the failure that it describes."""
         if answer.status not in ("completed", "incomplete"):
             failure = self._access.reported(request, answer.error)
             failure.usage = answer.counted if answer.counted != TokenUsage() else None

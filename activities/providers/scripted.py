@@ -28,38 +28,35 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from activities.contracts import FailureType, StartedBatch, TokenUsage
 from activities.os_errors import may_pass, reason_of
 from activities.providers.message_model import (
     TextPart,
     ToolCallPart,
-    ToolResultPart,
     calls_of,
     text_of,
 )
 from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.schema_answers import schema_content
-from activities.providers.script import ScriptedAnswer, ScriptedCall, read_script
-from activities.providers.script_templates import with_values
+from activities.providers.scripts.script import ScriptedAnswer, ScriptedCall, read_script
+from activities.providers.scripts.script_templates import with_values
+from activities.providers.scripts.scripted_choice import (
+    choose,
+    missing,
+    named_call,
+    refused,
+    texts_of,
+)
 from activities.providers.translation.request_checks import check_request
 
 _PIECE_SECONDS = 0.05
 _WORD = re.compile(r"\s*\S+\s*")
-
-
-class _Call(NamedTuple):
-    """The parts of a label, `team/task#visit.reask`."""
-
-    team: str
-    task: str
-    visit: int
-    reask: int
 
 
 class ScriptedProvider:
@@ -89,7 +86,7 @@ class ScriptedProvider:
     def of(cls, settings: ProviderSettings) -> "ScriptedProvider":
         """Build the provider from a worker's settings."""
         if settings.answers is None and settings.mock is None:
-            raise _refused(
+            raise refused(
                 f"provider {settings.name!r} has no script: set `answers` to its path, or "
                 "`mock: schema` to make up answers by the schemas of personas"
             )
@@ -144,7 +141,7 @@ class ScriptedProvider:
             return entry
         if self._mock is not None:  # off the event loop: a hostile schema uses up its CPU budget
             return await asyncio.to_thread(made_up, request)
-        raise _refused(f"{self._script} has no answer for {request.label!r}: {missing(request)}")
+        raise refused(f"{self._script} has no answer for {request.label!r}: {missing(request)}")
 
     def _note(self, event: Literal["asked", "answered"], request: ModelRequest) -> None:
         if self._log is None:
@@ -183,35 +180,6 @@ def _append(log: Path, line: bytes) -> None:
         os.close(file)
 
 
-def choose(answers: Sequence[ScriptedAnswer], request: ModelRequest) -> ScriptedAnswer | None:
-    """Return the best matching entry, the first of equals; None when none matches.
-
-    Raises:
-        ProviderFailure: The request has no label.
-    """
-    call = _call(request.label)
-    prompt = "\n".join([request.system or "", *_texts(request)])
-    fitting = [
-        (rank, -number, entry)
-        for number, entry in enumerate(answers)
-        if entry.compaction == (request.purpose == "compaction")
-        and (rank := _rank(entry, call, request.turn, prompt)) is not None
-    ]
-    return max(fitting, key=lambda fit: fit[:2])[2] if fitting else None
-
-
-def missing(request: ModelRequest) -> str:
-    """Say which entry to add to a script without an answer for the call."""
-    call = _call(request.label)
-    turn = f", turn: {request.turn}" if request.turn > 1 else ""
-    turn += ", compaction: true" if request.purpose == "compaction" else ""
-    entry = f"task: {call.team}/{call.task}, visit: {call.visit}{turn}, answer: ..."
-    if not request.tools or request.tool_choice == "none":
-        return f"add an entry like `- {{{entry}}}`"
-    calls = f"tool_calls: [{{tool: {request.tools[0].name}, arguments: ...}}]"
-    return f"add an entry like `- {{{entry}}}`, with `{calls}` for a call of a tool"
-
-
 def played(entry: ScriptedAnswer, request: ModelRequest) -> Completion:
     """Turn the entry into a model's answer.
 
@@ -245,7 +213,7 @@ def made_up(request: ModelRequest) -> ScriptedAnswer:
     Raises:
         ProviderFailure: No answer was found; never retried.
     """
-    call = _call(request.label)
+    call = named_call(request.label)
     content = schema_content(request)
     entry: dict[str, object] = {"task": f"{call.team}/{call.task}"}
     calls = [{"tool": one.name, "arguments": one.arguments} for one in calls_of(content)]
@@ -266,44 +234,6 @@ async def _play(entry: ScriptedAnswer, request: ModelRequest) -> None:
         await asyncio.sleep(entry.seconds / steps)
 
 
-def _call(label: str) -> _Call:
-    name, _, numbers = label.rpartition("#")
-    team, _, task = name.partition("/")
-    visit, _, reask = numbers.partition(".")
-    if not (team and task and visit.isdecimal() and reask.isdecimal()):
-        raise _refused(f"scripted answers need a label like team/task#1.0, not {label!r}")
-    return _Call(team, task, int(visit), int(reask))
-
-
-_Rank = tuple[int, ...]
-
-
-def _rank(entry: ScriptedAnswer, call: _Call, number: int, prompt: str) -> _Rank | None:
-    """Rank how well an entry matches a call, greater is better; None when it does not match.
-
-    Compare the full name first, then the number of matching texts, the turn of the conversation,
-    the visit, and the re-ask. The first of equal entries wins.
-    """
-    names = (call.task, f"{call.team}/{call.task}")
-    if entry.task not in names or not all(text in prompt for text in entry.texts):
-        return None
-    turn = _nearness(entry.turn, number)
-    visit = _nearness(entry.visit, call.visit)
-    reask = _nearness(entry.reask, call.reask)
-    if turn is None or visit is None or reask is None:
-        return None
-    return (names.index(entry.task), len(entry.texts), *turn, *visit, *reask)
-
-
-def _nearness(given: int | None, wanted: int) -> tuple[int, int] | None:
-    """Rank an exact number first, then an entry without one, then the highest number below."""
-    if given is None:
-        return (1, 0)
-    if given > wanted:
-        return None
-    return (2, 0) if given == wanted else (0, given)
-
-
 def _text(entry: ScriptedAnswer) -> str:
     if "answer" not in entry.model_fields_set:
         return ""
@@ -316,20 +246,8 @@ def _arguments(call: ScriptedCall) -> str:
     return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
 
 
-def _texts(request: ModelRequest) -> Iterator[str]:
-    """Yield what the model reads in the messages: texts and results of tools."""
-    for message in request.messages:
-        yield "".join(
-            part.text for part in message.content if isinstance(part, TextPart | ToolResultPart)
-        )
-
-
 def _estimated(request: ModelRequest, text: str, calls: Sequence[ToolCallPart] = ()) -> TokenUsage:
     """Estimate four characters per token: close enough, and the same each time."""
-    asked = len(request.system or "") + sum(map(len, _texts(request)))
+    asked = len(request.system or "") + sum(map(len, texts_of(request)))
     wrote = len(text) + sum(len(call.name) + len(call.arguments) for call in calls)
     return TokenUsage(input_tokens=-(-asked // 4), output_tokens=-(-wrote // 4))
-
-
-def _refused(message: str) -> ProviderFailure:
-    return ProviderFailure(FailureType.PROVIDER_REFUSED, message, retryable=False)

@@ -18,15 +18,8 @@ from activities.processes.process_group import CommandEnd, Limit, NotStarted, ru
 from activities.workspace.command_lock import alone
 from activities.workspace.command_parameters import ParameterProblem, checked_values, filled
 from activities.workspace.command_start import prepare, why_not_started
-from activities.workspace.skill_base import (
-    Command,
-    OutcomeLost,
-    Skill,
-    SkillContext,
-    SkillFailure,
-    SkillRefusal,
-    Workspace,
-)
+from activities.workspace.skill_base import Command, Skill, SkillContext, Workspace
+from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
 from dsl.errors import listed, nearest
 from dsl.values import MAX_COMMAND_TIMEOUT, Documented
 

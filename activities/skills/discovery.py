@@ -12,7 +12,8 @@ from activities.contracts import FailureType
 from activities.workspace.file_walk import Entry, walk
 from activities.workspace.globs import Globs
 from activities.workspace.project_files import read_file
-from activities.workspace.skill_base import Skill, SkillContext, SkillFailure
+from activities.workspace.skill_base import Skill, SkillContext
+from activities.workspace.skill_failures import SkillFailure
 from activities.workspace.text_files import count_lines, decoded
 from activities.workspace.threads import finished_in_thread
 from dsl.values import Documented

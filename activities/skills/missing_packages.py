@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from activities.workspace.skill_base import SkillFailure
+from activities.workspace.skill_failures import SkillFailure
 
 
 @contextmanager

@@ -25,13 +25,8 @@ from activities.skills.local_activity import (
 from activities.skills.long_calls.long_call import LongCalls, task_of
 from activities.skills.skill_registry import SKILLS, AnySkill, find_skill
 from activities.storage.blobs import Blobs, BlobsUnusable
-from activities.workspace.skill_base import (
-    OutcomeLost,
-    SkillContext,
-    SkillFailure,
-    SkillRefusal,
-    Workspace,
-)
+from activities.workspace.skill_base import SkillContext, Workspace
+from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
 from dsl.model.tools.asked_input import AskedInput
 from dsl.values import Json
 

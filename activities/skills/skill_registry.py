@@ -26,7 +26,8 @@ from activities.skills.semantic_iterator import INITIALIZE
 from activities.skills.web.arxiv_search import SEARCH_PAPERS
 from activities.skills.web.web_fetch import FETCH
 from activities.skills.web.web_search import SEARCH_WEB
-from activities.workspace.skill_base import Skill, SkillRefusal
+from activities.workspace.skill_base import Skill
+from activities.workspace.skill_failures import SkillRefusal
 from dsl.errors import listed, nearest
 from dsl.model.capabilities import SkillContract
 

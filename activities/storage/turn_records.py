@@ -73,7 +73,7 @@ class Turn(Frozen):
 
     @property
     def asked_parts(self) -> tuple[Part, ...]:
-        """What it asks, without a summary of what was before."""
+        """The parts of the question, without a summary of earlier turns."""
         return (TextPart(self.prompt),) if self.asked is None else content_from_json(self.asked)
 
     @property
@@ -84,7 +84,7 @@ class Turn(Frozen):
 
     @property
     def reply(self) -> tuple[Part, ...]:
-        """What it sent."""
+        """The text that the model sent."""
         return (
             (TextPart(self.answer),) if self.answered is None else content_from_json(self.answered)
         )

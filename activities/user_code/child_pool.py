@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from activities.user_code.call_time_limit import CallTimeLimit
+from activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
 from activities.user_code.child_messages import (
     AGENT_REPLY,
     PROGRESS,
@@ -55,30 +57,6 @@ _CANCEL_SECONDS = 2.0
 """How long a call that can notice its cancellation may continue."""
 
 
-class UserCodeFailed(Exception):
-    """The child did not complete the call; the message says what happened.
-
-    Attributes:
-        began: The code may have done something.
-    """
-
-    def __init__(self, message: str, *, began: bool = True) -> None:
-        self.began = began
-        super().__init__(message)
-
-
-class UserCodeTimeout(Exception):
-    """The code exceeded its time limit and was killed, or found no free process.
-
-    Attributes:
-        began: The code may have done something.
-    """
-
-    def __init__(self, message: str, *, began: bool = True) -> None:
-        self.began = began
-        super().__init__(message)
-
-
 class _Line(NamedTuple):
     """A message, and which children may answer it."""
 
@@ -95,22 +73,6 @@ class _Line(NamedTuple):
     def pool(self) -> tuple[str, str]:
         """Entry and package."""
         return self.entry, self.package
-
-
-class _Limit:
-    """The time limit of a call: first for its start, then for itself."""
-
-    def __init__(self, seconds: float) -> None:
-        self.timeout = asyncio.timeout(seconds)
-        self.waited = False
-        """Whether it may have a process."""
-        self.began = False
-
-    def begin(self, seconds: float | None) -> None:
-        """Count the time of the code itself from now."""
-        self.began = True
-        now = asyncio.get_running_loop().time()
-        self.timeout.reschedule(None if seconds is None else now + seconds)
 
 
 class UserCode:
@@ -226,7 +188,7 @@ class UserCode:
         seconds: float | None,
         notes: Notes | None = None,
     ) -> AnyOutcome:
-        limit = _Limit(self._start_seconds)
+        limit = CallTimeLimit(self._start_seconds)
         try:
             async with limit.timeout, self._free:
                 limit.waited = True
@@ -253,7 +215,7 @@ class UserCode:
         replies: TypeAdapter[Reply[AnyOutcome]],
         notes: Notes | None,
         seconds: float | None,
-        limit: "_Limit",
+        limit: "CallTimeLimit",
     ) -> AnyOutcome:
         child = await self._child(line)
         done = False

@@ -8,8 +8,9 @@ from activities.providers.request_json import (
     request_to_json,
     settings_to_json,
 )
+from activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
 from activities.user_code.child_messages import NotImported, NotJsonAnswer, Raised
-from activities.user_code.child_pool import UserCode, UserCodeFailed, UserCodeTimeout
+from activities.user_code.child_pool import UserCode
 from activities.user_code.extension_messages import (
     EXTENSION_NOTE,
     Completed,

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from activities.os_errors import may_pass, reason_of
-from activities.workspace.skill_base import SkillFailure
+from activities.workspace.skill_failures import SkillFailure
 
 _PAUSE = 0.05
 """Seconds between two attempts; a blocking wait in a thread could not be cancelled."""

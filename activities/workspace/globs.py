@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pathspec import GitIgnoreSpec
 
-from activities.workspace.skill_base import SkillRefusal
+from activities.workspace.skill_failures import SkillRefusal
 
 GENERATED = frozenset(
     (

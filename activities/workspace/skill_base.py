@@ -15,57 +15,20 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from activities.contracts import FailureType
 from activities.processes.bubblewrap import Bubblewrap
 from activities.processes.process_group import ProcessLimits
 from activities.workspace.command_parameters import Parameter
 from activities.workspace.protected_files import protected_place, why_protected
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from activities.workspace.web_access import WebAccess
 from dsl.model.capabilities import Effect, Label, SkillContract
-from dsl.model.tools.asked_input import AskedInput, GivenInput
+from dsl.model.tools.asked_input import GivenInput
 from dsl.safety.field_safety import blocked_fields, describe_blocked, judge
 from dsl.schema_keys import ALSO
 from dsl.values import MAX_COMMAND_TIMEOUT, Json
 from dsl.wording.blocked_wording import blocked_text
 
 _DRIVE = re.compile(r"[A-Za-z]:")
-
-
-class SkillRefusal(Exception):
-    """The call is forbidden or invalid; the same call is always refused.
-
-    The message is one sentence for people: what is wrong, what is allowed.
-
-    Attributes:
-        type: Of the failure.
-        asked: What a person must answer before the same call is not refused.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        type: str = FailureType.SKILL_REFUSED,
-        asked: AskedInput | None = None,
-    ) -> None:
-        self.type = type
-        self.asked = asked
-        super().__init__(message)
-
-
-class OutcomeLost(Exception):
-    """A `once` skill started, and whether it finished is unknown."""
-
-
-class SkillFailure(Exception):
-    """The skill ran and failed.
-
-    Attributes:
-        may_pass: The same call may succeed later, so a retry is worthwhile.
-    """
-
-    def __init__(self, message: str, *, may_pass: bool = False) -> None:
-        self.may_pass = may_pass
-        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)

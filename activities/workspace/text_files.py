@@ -7,7 +7,8 @@ from pathlib import Path
 from activities.os_errors import reason_of
 from activities.workspace.project_files import NotRegular, directory, read_file, status_of
 from activities.workspace.secret_files import holds_secrets
-from activities.workspace.skill_base import SkillFailure, SkillRefusal, Workspace
+from activities.workspace.skill_base import Workspace
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from dsl.errors import nearest
 
 

@@ -95,7 +95,7 @@ def _sources(
 
 
 def _problems(agent: AgentDefinition, error: InvalidDocument) -> str:
-    """Say what is wrong by the paths of the document, which nobody wrote and nobody can open."""
+    """Describe the problems by paths of the generated document, which has no file."""
     lines = [
         f"agent {agent.id!r}: {one.path or 'document'}: {one.message} [{one.code}]"
         + (f"; {one.fix}" if one.fix else "")

@@ -12,6 +12,7 @@ from threading import Event
 
 from activities.answer_schema import schema_errors
 from activities.skills.functions.function_skills import FunctionSkill
+from activities.user_code.child_failures import UserCodeTimeout
 from activities.user_code.child_loop import reason_for
 from activities.user_code.child_messages import (
     CallContext,
@@ -24,7 +25,7 @@ from activities.user_code.child_messages import (
     ToolOutcome,
     WrongResult,
 )
-from activities.user_code.child_pool import UserCode, UserCodeTimeout
+from activities.user_code.child_pool import UserCode
 from activities.user_code.plain_values import NotJson, as_json
 from activities.user_code.tool_functions import ToolContext, ToolError
 from activities.user_code.tool_schemas import MismatchedValue, bound_arguments, plain_result

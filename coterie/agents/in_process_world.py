@@ -26,8 +26,9 @@ from activities.contracts import (
 )
 from activities.providers.provider import Completion, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
-from activities.providers.script import ScriptedAnswer
-from activities.providers.scripted import choose, missing, played
+from activities.providers.scripted import played
+from activities.providers.scripts.script import ScriptedAnswer
+from activities.providers.scripts.scripted_choice import choose, missing
 from activities.providers.translation.request_checks import check_request
 from activities.skills.skill_activity import SkillActivities
 from activities.skills.skill_registry import AnySkill

@@ -1,4 +1,4 @@
-"""The reply at the terminal: its text while a model writes it, then what is missing of it."""
+"""The reply at the terminal: its text while a model writes it, then the rest."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class ReplyText:
         """The text of the answer in progress that stands on the terminal."""
 
     def writing(self, answers: Sequence[LiveAnswer]) -> None:
-        """Print what is new of the answers in progress."""
+        """Print the new text of the answers in progress."""
         for piece in self._follower.pieces(answers):
             if piece.begins or piece.answer.call != self._call:
                 self._end_line()
@@ -35,7 +35,7 @@ class ReplyText:
         self._end_line()
 
     def end(self, reply: JsonValue) -> None:
-        """Print what is missing of the reply; all of it if another text stands there."""
+        """Print the rest of the reply, or all of it if the terminal shows another text."""
         text = shown(reply)
         if self._written and text.startswith(self._written):
             say(text[len(self._written) :])

@@ -35,7 +35,7 @@ class _ChatView(PlainView):
         """Show nothing: a chat has messages and replies."""
 
     def writing(self, answers: Sequence[LiveAnswer]) -> None:
-        """Print what is new of the reply."""
+        """Print the new text of the reply."""
         self._reply.writing(answers)
 
     @contextmanager
@@ -48,7 +48,7 @@ class _ChatView(PlainView):
 async def awaited(
     run: Run, sending: Coroutine[Any, Any, JsonValue], *, interactive: bool
 ) -> tuple[JsonValue, ReplyText]:
-    """Return the reply, and the text that already stands on the terminal.
+    """Return the reply, and the text that the terminal already shows.
 
     Args:
         run: The session.

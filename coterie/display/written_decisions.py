@@ -22,7 +22,7 @@ from typing import Literal, get_args
 
 from pydantic import Field, JsonValue, ValidationError, model_validator
 
-from coterie.arguments import read_text
+from coterie.argument_values import read_text
 from coterie.failures import CommandError
 from dsl.errors import InvalidDocument
 from dsl.sizes import MAX_BY_LENGTH, MAX_WHY_LENGTH

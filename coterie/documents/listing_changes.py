@@ -20,7 +20,7 @@ class OverriddenEntry(NamedTuple):
 
 
 def overridden_entries(entries: Iterable[str], tools: Sequence[str]) -> Iterator[OverriddenEntry]:
-    """Yield the entries that match tools, and count for none of them."""
+    """Yield the entries that match tools but apply to none."""
     before: list[str] = []
     for entry in entries:
         matched = [tool for tool in tools if matches_offer(tool, entry)]

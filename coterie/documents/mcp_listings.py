@@ -1,6 +1,6 @@
 """The recorded tools of MCP servers: a file of the project, which compiling reads.
 
-`coterie tools refresh` writes it. It belongs into version control: a review then shows every change
+`coterie tools refresh` writes it. It belongs in version control: a review then shows every change
 of a tool that somebody else's server makes.
 """
 

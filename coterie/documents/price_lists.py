@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from activities.call_prices import public_cost
-from coterie.arguments import read_text
+from coterie.argument_values import read_text
 from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS
 from coterie.failures import CommandError
 from coterie.settings import Settings

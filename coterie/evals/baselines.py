@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from coterie.arguments import read_text
+from coterie.argument_values import read_text
 from coterie.evals.suite import case_digest
 from coterie.evals.suite_runner import SuiteRun
 from coterie.evals.trial_results import TrialResult

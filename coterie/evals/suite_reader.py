@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from coterie.arguments import model_name, read_text
+from coterie.argument_values import read_text
+from coterie.arguments import model_name
 from coterie.documents.catalog import Catalog, shown
 from coterie.documents.compilation import CompiledDocument, compile_target, startable
 from coterie.evals.grader_checks import check_graders

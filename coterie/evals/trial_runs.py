@@ -17,7 +17,7 @@ from temporalio.worker import Worker
 from activities.skills.knowledge.knowledge_index import update_index
 from activities.skills.knowledge.stores import INDEX_FILE, opened
 from activities.workspace.globs import Globs
-from activities.workspace.skill_base import SkillFailure, SkillRefusal
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from coterie.display.decider import Decider
 from coterie.display.follower import Watch
 from coterie.documents.compilation import CompiledDocument

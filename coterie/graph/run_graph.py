@@ -15,7 +15,7 @@ from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt, recorded_p
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
 from dsl.model.plan import Plan
-from workflows.core.step_progress import TaskGraphProgress
+from workflows.core.progress_kinds import TaskGraphProgress
 from workflows.core.views import RunStatus, TrailEntry
 
 OVER = {

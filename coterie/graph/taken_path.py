@@ -72,7 +72,7 @@ class Walk:
 
 
 def with_walk(picture: Picture, walk: Walk | None) -> Picture:
-    """Add what is in no plan: an arrow for each redirect, the turns and calls of agents."""
+    """Add the parts that no plan contains: redirects, and the turns and calls of agents."""
     if walk is None:
         return picture
     boxes = tuple(

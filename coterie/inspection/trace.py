@@ -8,9 +8,9 @@ from temporalio.client import WorkflowHistory
 
 from coterie.failures import CommandError
 from coterie.graph.run_graph import OVER, earlier_parts, joined
-from coterie.replay.decision_trace import Visit
 from coterie.replay.links import links
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
+from coterie.replay.trace_events import Visit
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.recorded_calls import RecordedCall, in_visits, recorded_calls
 from coterie.runs.run_client import Run

@@ -1,4 +1,4 @@
-"""Print why a run took its path: every rule with what it found, every change."""
+"""Explain why a run took its path: every rule with the values it saw, and every change."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from coterie.inspection.trace import LEFT, Trace
 from coterie.rendering.run_text import trail_line
-from coterie.replay.decision_trace import TraceEvent, Visit
+from coterie.replay.trace_events import TraceEvent, Visit
 from coterie.runs.recorded_calls import RecordedCall
 from coterie.text.lines import text_of
 from coterie.text.moments import clock

@@ -83,7 +83,7 @@ class RunList(Documented):
 
 
 def report_schema(team: ServedTeam | None = None) -> Json:
-    """Return the JSON Schema of a report, with what is known of the team's result."""
+    """Return the JSON Schema of a report, with the known part of the result's schema."""
     schema = cast("Json", TypeAdapter(RunReport).json_schema(mode="serialization"))
     if team is not None and team.result:
         known: Json = {"anyOf": [team.result, {"type": "null"}]}

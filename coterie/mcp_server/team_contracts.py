@@ -28,7 +28,7 @@ def arguments_schema(plan: Plan) -> Json:
 
 
 def result_schema(plan: Plan) -> Json:
-    """Return what is known of the result: the keys of the declared output."""
+    """Return the schema of the result, as far as it is known: the keys of the declared output."""
     return _known(plan.output)
 
 

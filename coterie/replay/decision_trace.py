@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
+from coterie.replay.trace_events import TraceEvent, Visit
 from dsl.errors import TeamError
-from dsl.evaluate.context import PathChange, differences
-from dsl.evaluate.evidence import Examined, TriedAlternatives, examine, rules, ways
+from dsl.evaluate.context import differences
+from dsl.evaluate.evidence import examine, rules, ways
 from dsl.evaluate.routing import choose
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
@@ -19,54 +20,10 @@ from dsl.model.steps import BranchStep, Step
 from dsl.model.traversal.step_walk import walk
 from dsl.values import Json
 from workflows.core.memory import Frame, Routed, Track, TrailRecord
+from workflows.core.progress_kinds import TaskGraphProgress
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN, StateKey
-from workflows.core.step_progress import TaskGraphProgress
 from workflows.core.views import TrailEntry
-
-
-@dataclass(frozen=True, slots=True)
-class TraceEvent:
-    """One event in a visit, with the conditions and values behind it."""
-
-    entry: TrailEntry
-    ways: tuple[TriedAlternatives, ...] = ()
-    """For a branch."""
-    when: Examined | None = None
-    """For a skipped step."""
-    changes: tuple[PathChange, ...] = ()
-    """What a person changed in the context."""
-
-
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """One visit of a team: why it started, what happened, how it continued and why."""
-
-    team: str
-    visit: int
-    began: str | None = None
-    """ISO 8601; None if the history starts later."""
-    came_because: str = ""
-    happened: tuple[TraceEvent, ...] = ()
-    ended: str | None = None
-    """ISO 8601; None while it is in progress."""
-    status: str | None = None
-    """`success`, `failure`; inside the visit `stopped`, by other branches, or `left`, at the run's
-    end; or the name of the error that ended the run or the branch there."""
-    because: str = ""
-    next_team: str | None = None
-    """None: the run or the branch ends."""
-    rules: tuple[TriedAlternatives, ...] | None = None
-    """None if no rule was evaluated: a person's decision, a limit, or code of another version."""
-    default: str | None = None
-    """The default team; None if there is none."""
-    changes: tuple[PathChange, ...] = ()
-    """What the end of the visit changed in the context."""
-
-    @property
-    def name(self) -> str:
-        """`review#2`."""
-        return f"{self.team}#{self.visit}"
 
 
 class _Before(NamedTuple):
@@ -110,7 +67,7 @@ class DecisionObserver:
             )
 
     def note(self, state: RunState, noted: TrailRecord) -> None:
-        """Take down an entry, with what was looked at for it."""
+        """Record an entry, with the facts that it was decided on."""
         entry = noted.to_entry()
         self.trail.append(entry)
         for key, graph in state.progress.task_graphs.items():

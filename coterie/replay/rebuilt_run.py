@@ -15,17 +15,18 @@ from temporalio.bridge.proto.workflow_activation import WorkflowActivation
 from temporalio.client import WorkflowHistory
 
 from activities.contracts import CompileResult, ForkResult
-from coterie.replay.decision_trace import DecisionObserver, ObservedState, Visit
+from coterie.replay.decision_trace import DecisionObserver, ObservedState
 from coterie.replay.observer import ReceivedMessage, ReplayObserver, is_the_last, observed
+from coterie.replay.trace_events import Visit
 from coterie.storage.wire import data_converter
 from dsl.model.plan import Plan
 from dsl.values import Json
 from dsl.visible import one_line
 from workflows.core.messages import TeamInput
+from workflows.core.progress_kinds import TaskGraphProgress
 from workflows.core.requests import RequestView
 from workflows.core.state import RunState
 from workflows.core.state_keys import StateKey
-from workflows.core.step_progress import TaskGraphProgress
 from workflows.core.views import CostReport, RunStatus, TrailEntry
 from workflows.team import TeamWorkflow
 

@@ -52,7 +52,7 @@ class TextFollower:
         """`{call: (attempt, characters seen)}`."""
 
     def pieces(self, answers: Iterable[LiveAnswer]) -> list[TextPiece]:
-        """Return what is new, call by call."""
+        """Return the new text of each call."""
         found: list[TextPiece] = []
         for answer in answers:
             tail = answer.tail

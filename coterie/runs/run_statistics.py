@@ -1,4 +1,4 @@
-"""Statistics of runs: what teams, strategies, decisions and tools came to, over many runs."""
+"""Statistics over many runs: the results of teams, strategies, decisions and tools."""
 
 from pydantic import Field
 

@@ -30,6 +30,7 @@ DATA = (
     "workflows.core.causes",
     "workflows.core.memory",
     "workflows.core.messages",
+    "workflows.core.progress_kinds",
     "workflows.core.requests",
     "workflows.core.state",
     "workflows.core.state_keys",

@@ -12,7 +12,7 @@ from textual.events import Resize
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, TextArea
 
-from coterie.arguments import json_value
+from coterie.argument_values import json_value
 from coterie.failures import CommandError
 from coterie.rendering.progress_lines import ProgressLine
 from coterie.ui.line_pane import LinePane

@@ -123,14 +123,14 @@ def request_lines(seen: ObservedRun, width: int, workspace: Path | None) -> list
 
 
 def _state(seen: ObservedRun, status: RunStatus) -> tuple[str, str]:
-    """Return how the run stands, and the style of it."""
+    """Return the state of the run, with its style."""
     if seen.end is not None:
         return ("completed", "green") if seen.end.completed else ("ended", "red")
     return status.state, "cyan" if status.state == "running" else "yellow"
 
 
 def _action(one: Activity, asked: Set[StepKey], now: datetime) -> tuple[str, str]:
-    """Return what is done, and the style of it."""
+    """Return the action, with its style."""
     key = StepKey(one.step)
     since = duration(max(0.0, (now - datetime.fromisoformat(one.since)).total_seconds()))
     if not asked.isdisjoint((key, key.failed, key.input)):

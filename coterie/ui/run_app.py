@@ -86,7 +86,7 @@ class RunApp(App[None]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Draw what is known, and let the durations pass."""
+        """Draw the run, and keep its durations current."""
         if self._is_drawable:
             self.query_one("#tree", TreePane).focus()
         self.set_interval(_SECOND, self.redraw)

@@ -111,7 +111,7 @@ class ScreenRequests:
         self._introduced = False
 
     async def consider(self, pending: Sequence[Pending]) -> None:
-        """Approve what waits, if the person said so."""
+        """Approve every pending request, if the person chose to."""
         if not self._introduced:
             self._introduced = True
             await self._introduce()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from activities.mcp_client.call_outcomes import ServerUnreachable
 from activities.mcp_client.server_pool import McpServers
 from activities.skills.missing_packages import needing
-from activities.workspace.skill_base import SkillFailure
+from activities.workspace.skill_failures import SkillFailure
 from coterie.documents.listing_changes import RefreshedListing, overridden_entries
 from coterie.documents.mcp_listings import read_listings, write_listings
 from coterie.documents.worker_trust import TrustedConfig

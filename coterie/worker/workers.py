@@ -1,4 +1,4 @@
-"""Build workers: register what runs, and pass in what it may touch."""
+"""Build workers: register workflows and activities, and inject their access to the world."""
 
 import asyncio
 import sys

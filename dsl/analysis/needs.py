@@ -39,7 +39,7 @@ from dsl.values import NodePath
 
 
 class Certain(NamedTuple):
-    """The certain effects of a list of steps when none of them fails."""
+    """The effects that a list of steps always has when none of them fails."""
 
     reads: tuple[tuple[Read, NodePath], ...] = ()
     """Each with the place of the step that reads it."""

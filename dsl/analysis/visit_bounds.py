@@ -1,4 +1,4 @@
-"""Exits that a team's `max_visits` turns to another team, and what it allows in a run."""
+"""Exits to another team by `max_visits`, and the number of visits that it allows."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, product

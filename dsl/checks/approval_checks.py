@@ -1,6 +1,7 @@
 """Checks of approvals: the names that their terms refer to, and whether a decision is possible."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from dsl.checks.budget_checks import sections
@@ -10,7 +11,7 @@ from dsl.errors import Code
 from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.budgets import written
-from dsl.model.document import Orchestration, SystemDocument
+from dsl.model.document import Orchestration, SystemDocument, TeamDocument
 from dsl.model.steps import AgentStep, ApprovalStep, SkillStep
 from dsl.model.template_bound import most_of
 from dsl.model.terms import ApprovalTerms, Asking, AskTerms, Consent, DecisionTerms, channels
@@ -68,17 +69,18 @@ def check_approvals(
     known_channels: Collection[str] | None,
 ) -> None:
     """Report every request that names something unknown, or that nobody can answer."""
-    checks = _Checks(orchestration, tree, problems, known_channels)
-    checks.channels(orchestration.notify, ("orchestration",))
+    teams, groups = orchestration.teams, orchestration.groups
+    checks = _Checks(teams, groups, tree, problems, known_channels)
     for team_id in TIMEOUT_OUTCOMES:
         if team_id in orchestration.teams:
             checks.ambiguous(team_id)
     for asked in _questions(document, orchestration, steps):
         checks.timeout_route(asked)
         checks.quorum(asked)
-        checks.moments(asked)
         checks.change(asked)
         checks.channels(asked.terms.notify, asked.path)
+        checks.moments(asked)
+    checks.channels(orchestration.notify, ("orchestration",))
     if orchestration.egress_approval is not None:
         checks.egress(orchestration.egress_approval)
 
@@ -127,21 +129,16 @@ def _of_the_run(orchestration: Orchestration) -> Iterator[_Asked]:
         yield _Asked(question_of_egress(), orchestration.egress_approval, path)
 
 
+@dataclass(frozen=True)
 class _Checks:
     """The checks of one document."""
 
-    def __init__(
-        self,
-        orchestration: Orchestration,
-        tree: Node,
-        problems: Problems,
-        known_channels: Collection[str] | None,
-    ) -> None:
-        self._teams = orchestration.teams
-        self._groups = orchestration.groups
-        self._tree = tree
-        self._problems = problems
-        self._channels = known_channels
+    _teams: Mapping[str, TeamDocument]
+    _groups: Mapping[str, Sequence[str]]
+    _tree: Node
+    _problems: Problems
+    _channels: Collection[str] | None
+    """The worker's channels; None if they are not known."""
 
     def ambiguous(self, team_id: str) -> None:
         """Refuse a team with the name of an `on_timeout` outcome."""

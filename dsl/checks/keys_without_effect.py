@@ -112,9 +112,9 @@ def check_unread_keys(
     document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems
 ) -> None:
     """Warn of each key that changes nothing."""
-    _providers(document, tree, problems)
     _sections(document, steps, tree, problems)
     _outputs(document, steps, tree, problems)
+    _providers(document, tree, problems)
     for step, path in steps:
         if isinstance(step, ParallelStep):
             _losers(step, path, tree, problems)

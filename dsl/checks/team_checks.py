@@ -20,26 +20,26 @@ def check_team_type(
     team_id: str, team: TeamDocument, path: NodePath, tree: Node, problems: Problems
 ) -> None:
     """Note a team without tasks, and sections that belong to another type of team."""
-    if problems.has("E105", (*path, "type")):
-        return  # the type itself is unknown
-    misfits = any(problems.below((*path, "tasks")))
-    if not team.tasks and team.type != "concentrator" and not misfits:
-        problems.note("E102", tree.find(path).at, (*path, "tasks"), team_without_tasks(team_id))
     sections = {
         "loop": team.loop,
         "approval": team.approval,
         "concentrator": team.collect,
         "chat": team.chat,
     }
-    for type_name, section in sections.items():
+    others = [name for name, one in sections.items() if one is not None and name != team.type]
+    is_empty = not team.tasks and team.type != "concentrator"
+    if not (others or is_empty) or problems.has("E105", (*path, "type")):
+        return  # correct, or the type itself is unknown
+    if is_empty and not any(problems.below((*path, "tasks"))):
+        problems.note("E102", tree.find(path).at, (*path, "tasks"), team_without_tasks(team_id))
+    for type_name in others:
         key = "collect" if type_name == "concentrator" else type_name
-        if section is not None and team.type != type_name:
-            problems.note(
-                "E107",
-                tree.find((*path, key)).at,
-                (*path, key),
-                section_of_other_type(key, type_name, team_id, team.type),
-            )
+        problems.note(
+            "E107",
+            tree.find((*path, key)).at,
+            (*path, key),
+            section_of_other_type(key, type_name, team_id, team.type),
+        )
 
 
 def check_max_visits(

@@ -16,11 +16,14 @@ from dsl.checks.document_checks import check_document
 from dsl.checks.tools.agent_cycles import check_cycles
 from dsl.compile.concentrators import task_names
 from dsl.compile.document_capabilities import with_declarations
-from dsl.compile.listed_tools import listed_tools
+from dsl.compile.listed_tools import listed_tools, without_unread_schemas
 from dsl.compile.mcp.tool_expansion import with_mcp_tools
+from dsl.compile.merged_personas import PersonaMerger
 from dsl.compile.merged_sources import SourceText, merged_sources
+from dsl.compile.models import PersonaModels
+from dsl.compile.persona_checks import PersonaChecks
 from dsl.compile.personas import AgentResolver
-from dsl.compile.plan_tools import ToolCompiler, without_unread_schemas
+from dsl.compile.plan_tools import ToolCompiler
 from dsl.compile.routes import RouteCompiler
 from dsl.compile.shapes import shaped
 from dsl.compile.subagents import with_subagents
@@ -29,11 +32,13 @@ from dsl.egress.egress_rules import can_send_private_data
 from dsl.errors import InvalidDocument, Problem
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument
+from dsl.model.hooks import Hook
 from dsl.model.plan import DEFAULT_MESSAGES, Limits, Plan
 from dsl.model.price import Price
 from dsl.model.sections.provider_document import ProviderSection
 from dsl.model.sections.worker_document import WorkerSection
 from dsl.model.terms import AskTerms, asking, channels
+from dsl.model.tools.tool_groups import tool_groups
 from dsl.normalise.forms import normalised
 from dsl.source.nodes import Node, Problems
 from dsl.wording.document_wording import orchestration_disabled, orchestration_missing
@@ -88,7 +93,7 @@ def compile_sources(
     compiler = _PlanCompiler(document, orchestration, tree, problems, capabilities, model)
     price_of = None if pricing is None else partial(pricing, document.llm_config.providers)
     plan = compiler.plan(name, price_of)
-    if plan is not None:
+    if plan is not None and any(persona.stream for persona in plan.personas.values()):
         check_streamed_replies(plan, tree, problems)
     if plan is None or problems.errors:
         raise InvalidDocument(problems.errors)
@@ -122,20 +127,19 @@ class _PlanCompiler:
         self.tree = tree
         self.problems = problems
         self.context = declared_context(orchestration.context, tree, problems)
+        names = task_names(orchestration)
         outputs = DeclaredOutputs(
             document, capabilities.skills, self.context, capabilities.mcp_tools
         )
-        self.routes = RouteCompiler(orchestration, tree, problems)
-        self.agents = AgentResolver(
-            document,
-            tree,
-            problems,
-            capabilities,
-            model,
-            task_names(orchestration),
-            outputs,
-            orchestration.settings,
+        self.routes = RouteCompiler(orchestration.teams, tree, problems)
+        settings = orchestration.settings
+        self.checks = PersonaChecks(
+            document, tree, problems, capabilities, names, outputs, settings, model
         )
+        llm, groups = document.llm_config, tool_groups(document.tools)
+        models = PersonaModels(llm, tree, problems, capabilities, model)
+        merger = PersonaMerger(llm, tree, problems, models, groups)
+        self.agents = AgentResolver(self.checks, merger)
         self.tools = ToolCompiler(document, capabilities, self.agents, places, tree, problems)
         self.teams = TeamCompiler(
             document,
@@ -146,6 +150,7 @@ class _PlanCompiler:
             self.agents,
             self.routes,
             outputs,
+            names,
         )
         self.budgets = BudgetCompiler(document, orchestration, tree, problems)
 
@@ -155,15 +160,18 @@ class _PlanCompiler:
         orchestration, agents = self.orchestration, self.agents
         tools = self.tools.tools()
         teams = {key: self.teams.team(key, team) for key, team in orchestration.teams.items()}
-        hooks = agents.run_hooks(orchestration.hooks, ("orchestration", "hooks"))
-        agents.check_unused()
+        hooks: tuple[Hook, ...] = ()
+        if orchestration.hooks:
+            hooks = self.checks.run_hooks(orchestration.hooks, agents.personas)
+        self.checks.check_unused(agents.used)
         check_cycles(tools, agents.personas, teams, self.tools.places, self.tree, self.problems)
-        self.teams.check_run_output()
+        if orchestration.output is not None:
+            self.teams.check_run_output(orchestration.output)
+        no_progress, no_progress_terms = asking(orchestration.no_progress)
         self.budgets.check()
         if self.problems.errors:
             return None
         offered = {name for persona in agents.personas.values() for name in persona.tools}
-        no_progress, no_progress_terms = asking(orchestration.no_progress)
         budgets = self.budgets.budgets(teams, agents.personas, agents.budgets, price_of)
         plan = Plan(
             name=self.document.name or name,

@@ -1,4 +1,4 @@
-"""Join an included file with the files around it: what it may say, and no name twice."""
+"""Join an included file with the files around it: check its sections, and refuse repeated names."""
 
 from collections.abc import Iterator, Mapping
 

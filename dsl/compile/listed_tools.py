@@ -1,7 +1,10 @@
-"""The tools of a document as its templates read them: `tools`, for prompts that describe them."""
+"""The tools of a document as the plan keeps them: for its calls, and for templates.
+
+Templates read `tools` in prompts that describe them.
+"""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from dsl.model.tools.tool_contract import Tool
 from dsl.source.nodes import Node
@@ -29,6 +32,21 @@ def listed_tools(tools: Mapping[str, Tool], tree: Node) -> list[Json] | None:
         }
         for name, tool in tools.items()
     ]
+
+
+def without_unread_schemas(tools: Mapping[str, Tool], offered: Collection[str]) -> dict[str, Tool]:
+    """Drop the schemas of skills and MCP tools that no model may call: every history has the plan.
+
+    Args:
+        tools: All tools of the document.
+        offered: The names of those that some model may call.
+    """
+    return {
+        name: tool.model_copy(update={"input_schema": None})
+        if (tool.skill is not None or tool.mcp is not None) and name not in offered
+        else tool
+        for name, tool in tools.items()
+    }
 
 
 def _texts(node: Node) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What the compiler decides of a loop: what it does about repeated calls."""
+"""The policy of a loop for repeated calls, as the compiler decides it."""
 
 from typing import Literal, assert_never
 

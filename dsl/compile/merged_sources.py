@@ -46,7 +46,8 @@ def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
             problems.found.extend(error.problems)
             continue
         if source.persona is not None:
-            tree = _nested(tree, "llm_config", "personas", source.persona)
+            for key in (source.persona, "personas", "llm_config"):
+                tree = Node({key: tree}, tree.mark)
         if not source.trusted:
             _refuse_untrusted(tree, problems)
         if source.included:
@@ -63,12 +64,6 @@ def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
         problems.note("E004", Mark("document", 1, 1), (), no_document())
         raise InvalidDocument(problems.errors)
     return merged
-
-
-def _nested(tree: Node, *keys: str) -> Node:
-    for key in reversed(keys):
-        tree = Node({key: tree}, tree.mark)
-    return tree
 
 
 def _refuse_untrusted(tree: Node, problems: Problems) -> None:

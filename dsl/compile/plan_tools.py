@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import assert_never
 
-from dsl.checks.agents.consent_checks import checked_by, of_schemas
+from dsl.checks.agents.consent_checks import checked_by
 from dsl.checks.contracts.command_checks import check_command
 from dsl.checks.contracts.contract_checks import check_input
 from dsl.checks.tools.section_checks import (
@@ -38,24 +39,17 @@ from dsl.values import Json, NodePath
 from dsl.wording.tool_wording import description_missing, fixed_unknown, tool_not_run
 
 
+@dataclass(frozen=True)
 class ToolCompiler:
     """Compiles and checks the tools of one document, with those made of its subagents."""
 
-    def __init__(
-        self,
-        document: SystemDocument,
-        capabilities: Capabilities,
-        agents: AgentResolver,
-        places: Mapping[str, NodePath],
-        tree: Node,
-        problems: Problems,
-    ) -> None:
-        self.document = document
-        self.capabilities = capabilities
-        self.agents = agents
-        self.places = places
-        self.tree = tree
-        self.problems = problems
+    document: SystemDocument
+    capabilities: Capabilities
+    agents: AgentResolver
+    places: Mapping[str, NodePath]
+    """`{tool: where it is written}`."""
+    tree: Node
+    problems: Problems
 
     def tools(self) -> dict[str, Tool]:
         """Compile every tool; those with a problem of their own are left out."""
@@ -113,11 +107,14 @@ class ToolCompiler:
         check_grants(name, section, labels, path, tree, problems)
         fixed: NodePath = (*path, "fixed")
         check_input(tree, problems, contract, section.fixed, fixed, whole=False)
-        shown = of_schemas(
-            section.requires_approval, contract.input_schema, contract.output_schema, section.fixed
-        )
         approval = checked_by(
-            section.requires_approval, shown, (*path, "requires_approval"), tree, problems
+            section.requires_approval,
+            contract.input_schema,
+            contract.output_schema,
+            (*path, "requires_approval"),
+            tree,
+            problems,
+            fixed=section.fixed,
         )
         return _pinned(
             Tool(
@@ -185,9 +182,14 @@ class ToolCompiler:
             problems.note(
                 "E102", tree.find(path).at, (*path, "description"), description_missing(name)
             )
-        shown = of_schemas(section.requires_approval, schema, result, section.fixed)
         approval = checked_by(
-            section.requires_approval, shown, (*path, "requires_approval"), tree, problems
+            section.requires_approval,
+            schema,
+            result,
+            (*path, "requires_approval"),
+            tree,
+            problems,
+            fixed=section.fixed,
         )
         return _pinned(
             Tool(
@@ -235,23 +237,8 @@ class ToolCompiler:
         unknown(self.problems, self.tree.find(path).mark, path, code, what, name, known)
 
 
-def without_unread_schemas(tools: Mapping[str, Tool], offered: Collection[str]) -> dict[str, Tool]:
-    """Drop the schemas of skills and MCP tools that no model may call: every history has the plan.
-
-    Args:
-        tools: All tools of the document.
-        offered: The names of those that some model may call.
-    """
-    return {
-        name: tool.model_copy(update={"input_schema": None})
-        if (tool.skill is not None or tool.mcp is not None) and name not in offered
-        else tool
-        for name, tool in tools.items()
-    }
-
-
 def _terms_of_question(approval: Approval) -> Approval:
-    """Return terms that hold for the question alone: nobody allows a call that only asks.
+    """Return the terms of the question alone: a call that only asks needs no approval.
 
     `at: after` and a written `when` stay: then a person also accepts the answer, or allows it.
     """
@@ -261,7 +248,7 @@ def _terms_of_question(approval: Approval) -> Approval:
 
 
 def _terms(section: ToolSection, contract: SkillContract) -> SkillTerms:
-    """Return the terms of a skill's contract, as far as the tool says nothing else."""
+    """Return the terms of a skill's contract, with the values that the tool overrides."""
     retries = contract.retries if section.retries is None else section.retries
     return SkillTerms(
         effect=contract.effect,

@@ -1,13 +1,14 @@
 """Compiles routing: every team that it names exists, and the branches of a fan-out join."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from dsl.checks.steps.condition_checks import check_condition
 from dsl.checks.steps.context_update_checks import check_updates
 from dsl.checks.steps.step_scope import StepScope
 from dsl.logic.routing_gaps import holes
 from dsl.logic.solver import Effort
-from dsl.model.document import Orchestration, RoutingDocument, RuleDocument, TeamDocument
+from dsl.model.document import RoutingDocument, RuleDocument, TeamDocument
 from dsl.model.plan import Routing, Rule
 from dsl.model.traversal.step_walk import asks, walk
 from dsl.paths import Path, parse, path_text
@@ -34,16 +35,16 @@ def targets(next_team: str | Sequence[str] | None) -> tuple[str, ...]:
     return (next_team,) if isinstance(next_team, str) else tuple(next_team)
 
 
+@dataclass(frozen=True)
 class RouteCompiler:
     """Compiles and checks the routing of all teams."""
 
-    def __init__(self, orchestration: Orchestration, tree: Node, problems: Problems) -> None:
-        self.teams = orchestration.teams
-        self.tree = tree
-        self.problems = problems
-        self.effort = Effort()
-        self._updates: dict[str, frozenset[Path]] = {}
-        self._silent: dict[str, list[str]] = {}
+    teams: Mapping[str, TeamDocument]
+    tree: Node
+    problems: Problems
+    effort: Effort = field(default_factory=Effort)
+    _updates: dict[str, frozenset[Path]] = field(default_factory=dict[str, frozenset[Path]])
+    _silent: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -99,13 +100,13 @@ class RouteCompiler:
             )
 
     def _rule(self, rule: RuleDocument, path: NodePath, scope: StepScope) -> Rule:
-        if rule.condition is not None:
-            check_condition(scope, rule.condition, (*path, "condition"))
-        check_updates(scope, rule.context_updates, (*path, "context_updates"))
         fans_out = not isinstance(rule.next_team, str | None)
         for index, target in enumerate(targets(rule.next_team)):
             place = (*path, "next_team")
             self.check_team(target, (*place, index) if fans_out else place)
+        if rule.condition is not None:
+            check_condition(scope, rule.condition, (*path, "condition"))
+        check_updates(scope, rule.context_updates, (*path, "context_updates"))
         concentrator = self._meeting(rule, path) if fans_out else None
         for key in ("merge", "concentrator"):
             if getattr(rule, key) and not fans_out:

@@ -89,7 +89,7 @@ class ShapeProblem:
         return node.with_value({"kind": Node("set", node.mark), "name": name, "values": empty})
 
     def _fills(self) -> bool:
-        """Return whether a text that no check treats as a name can stand for a missing value."""
+        """Return whether a placeholder can replace a missing value: no check reads it as a name."""
         if self.kind != "missing" or self.model is None:
             return False
         for name, info in self.model.model_fields.items():
@@ -109,7 +109,7 @@ class ShapeProblem:
         problems.note(code, mark, path, details)
 
     def facts(self, tree: Node, node: Node) -> tuple[Code, Details]:
-        """Return the code, and what is wrong."""
+        """Return the code and the details of the problem."""
         match self.kind:
             case "extra_forbidden":
                 return self._unknown_key(tree)

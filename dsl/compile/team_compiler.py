@@ -1,5 +1,8 @@
 """Compiles teams: steps checked and resolved, routing, and what the teams read."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 from dsl.checks.contracts.outputs import DeclaredOutputs
 from dsl.checks.steps.bound_checks import check_bound, with_maximum
 from dsl.checks.steps.context_paths import check_resets
@@ -8,50 +11,42 @@ from dsl.checks.steps.step_scope import EARLIER, StepScope
 from dsl.checks.steps.template_checks import check_value
 from dsl.checks.steps.wait_checks import check_signal
 from dsl.checks.team_checks import check_max_visits, check_team_type
-from dsl.compile.concentrators import CONCENTRATOR_NAMES, aggregation, collect_of, task_names
+from dsl.compile.concentrators import CONCENTRATOR_NAMES, aggregation, collect_of
 from dsl.compile.failure_policy import asking_about_failures
 from dsl.compile.personas import AgentResolver
 from dsl.compile.routes import RouteCompiler
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument, TeamDocument
 from dsl.model.plan import MaxVisits, Team
+from dsl.model.steps import Step
 from dsl.model.template_bound import TemplateBound
 from dsl.model.traversal.step_bounds import VISITS
 from dsl.source.nodes import Node, Problems
-from dsl.values import NodePath
+from dsl.values import JsonValue, NodePath
 from dsl.wording.step_names import called
 
 
+@dataclass(frozen=True)
 class TeamCompiler:
     """Compiles and checks the teams of one document."""
 
-    def __init__(
-        self,
-        document: SystemDocument,
-        orchestration: Orchestration,
-        tree: Node,
-        problems: Problems,
-        capabilities: Capabilities,
-        agents: AgentResolver,
-        routes: RouteCompiler,
-        outputs: DeclaredOutputs,
-    ) -> None:
-        self.document = document
-        self.tools = document.tools
-        self.orchestration = orchestration
-        self.tree = tree
-        self.problems = problems
-        self.capabilities = capabilities
-        self.agents = agents
-        self.routes = routes
-        self.outputs = outputs
-        self.task_names = task_names(orchestration)
+    document: SystemDocument
+    orchestration: Orchestration
+    tree: Node
+    problems: Problems
+    capabilities: Capabilities
+    agents: AgentResolver
+    routes: RouteCompiler
+    outputs: DeclaredOutputs
+    task_names: Mapping[str, Sequence[str]]
+    """`{team: the names of its tasks}`."""
 
     def team(self, team_id: str, team: TeamDocument) -> Team:
         """Compile one team."""
         path: NodePath = ("orchestration", "teams", team_id)
         collect = collect_of(team)
         check_team_type(team_id, team, path, self.tree, self.problems)
+        check_max_visits(team_id, self.document, self.tree, self.problems)
         self.routes.check_clean_up(team.on_cancel, (*path, "on_cancel"))
         if collect is not None:
             check_signal(self.tree, self.problems, collect.signal, (*path, "collect", "signal"))
@@ -63,7 +58,7 @@ class TeamCompiler:
             team.tasks,
             (*path, "tasks"),
             inputs=(),
-            tools=self.tools,
+            tools=self.document.tools,
             given=() if collect is None else CONCENTRATOR_NAMES,
             outputs=self.outputs.of(team.tasks),
             settings=self.orchestration.settings,
@@ -72,11 +67,16 @@ class TeamCompiler:
         steps, agents_read = self.agents.team_steps(team_id, team.tasks, (*path, "tasks"), scope)
         if (team.on_failure or self.orchestration.on_failure) == "ask":
             steps = asking_about_failures(steps, team.type)
-        check_max_visits(team_id, self.document, self.tree, self.problems)
-        output = (*path, "output")
-        check_value(scope.of_output(output), team.output, output)
-        first = aggregation(collect, self.capabilities, self.tree, self.problems, path)
+        if team.output is not None:
+            output = (*path, "output")
+            check_value(scope.of_output(output), team.output, output)
+        first: tuple[Step, ...] = ()
+        if collect is not None:
+            first = aggregation(collect, self.capabilities, self.tree, self.problems, path)
         routing = self.routes.routing(team, (*path, "routing"), scope)
+        resets: tuple[str, ...] = ()
+        if team.resets:
+            resets = check_resets(team, self.outputs.context, self.tree, self.problems, path)
         context, earlier = self._watched({**scope.reads, **agents_read})
         return Team(
             id=team_id,
@@ -90,15 +90,15 @@ class TeamCompiler:
             collects=collect,
             on_cancel=team.on_cancel,
             output=team.output,
-            resets=check_resets(team, self.outputs.context, self.tree, self.problems, path),
+            resets=resets,
             reads=context,
             reads_teams=earlier,
         )
 
-    def check_run_output(self) -> None:
+    def check_run_output(self, output: JsonValue) -> None:
         """Report names in the output of the run that cannot have a value."""
         path: NodePath = ("orchestration", "output")
-        check_value(self._outside_of_visits(path), self.orchestration.output, path)
+        check_value(self._outside_of_visits(path), output, path)
 
     def _max_visits(
         self, team_id: str, bound: MaxVisits | None, path: NodePath

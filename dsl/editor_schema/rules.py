@@ -7,7 +7,7 @@ from typing import cast
 
 from dsl.checks.steps.wait_checks import RUN_SIGNALS, TEMPORALS
 from dsl.editor_schema.context_form import CONTEXT_FORM
-from dsl.editor_schema.written_forms import ref
+from dsl.editor_schema.schema_parts import ref
 from dsl.values import Json, JsonValue
 
 

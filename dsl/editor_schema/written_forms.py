@@ -6,10 +6,11 @@ document of the project, and random ones, against both.
 
 from typing import cast
 
+from dsl.editor_schema.older_step_forms import older_steps
+from dsl.editor_schema.schema_parts import mapping, properties_of, ref
 from dsl.evaluate.operators import SHORT_NAMES, TESTS
 from dsl.model.conditions import Operator
 from dsl.model.steps import STEP_MODELS
-from dsl.normalise.dialect_steps import AGENT_TYPES
 from dsl.normalise.forms import KIND_BY_KEY, OUTCOMES
 from dsl.values import MAX_DURATION, Json, JsonValue
 
@@ -24,7 +25,7 @@ def written(defs: Json) -> Json:
         model.__name__: _step(kind, cast("Json", defs[model.__name__]))
         for kind, model in STEP_MODELS.items()
     }
-    older = _older_steps({**defs, **steps})
+    older = older_steps({**defs, **steps})
     kinds = [*steps, *older, "NameAlone"]
     return {
         **defs,
@@ -44,22 +45,6 @@ def written(defs: Json) -> Json:
     }
 
 
-def ref(name: str, **more: JsonValue) -> Json:
-    """Return a reference to a definition."""
-    return {"$ref": f"#/$defs/{name}", **more}
-
-
-def mapping(properties: Json, *required: str, **more: JsonValue) -> Json:
-    """Return a mapping with these keys and no others."""
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": properties,
-        "required": list(required),
-        **more,
-    }
-
-
 def _durations() -> Json:
     texts: Json = {"type": "string", "pattern": _LENGTH, "examples": ["90s", "1h30m", "2d"]}
     numbers: Json = {"type": "number", "maximum": MAX_DURATION}
@@ -70,17 +55,12 @@ def _durations() -> Json:
     }
 
 
-def _properties(schema: JsonValue) -> Json:
-    assert isinstance(schema, dict)
-    return cast("Json", schema["properties"])
-
-
 def _step(kind: str, schema: Json) -> Json:
     """Return a kind of step: `type`, or a key that only it has."""
     properties: Json = {
-        "name": _properties(schema)["name"],
+        "name": properties_of(schema)["name"],
         "type": {"const": kind, "description": schema["description"]},
-        **_properties(schema),
+        **properties_of(schema),
         "output_field": {
             "type": "string",
             "deprecated": True,
@@ -153,7 +133,7 @@ def _conditions(defs: Json) -> Json:
 
 def _changed(defs: Json, name: str, properties: Json) -> Json:
     schema = cast("Json", defs[name])
-    return {**schema, "properties": {**_properties(schema), **properties}}
+    return {**schema, "properties": {**properties_of(schema), **properties}}
 
 
 def _older_condition(operators: Json) -> Json:
@@ -230,7 +210,7 @@ def _persona(schema: Json) -> Json:
         "anyOf": [ref("ExecutionPlan"), {"type": "null"}],
         "description": "What an orchestrating agent does, step by step.",
     }
-    properties: Json = {**_properties(schema), "execution_plan": plan, **older}
+    properties: Json = {**properties_of(schema), "execution_plan": plan, **older}
     needed: Json = {key: ["skill"] for key in older if key != "skill"}
     return {**schema, "properties": properties, "dependentRequired": needed}
 
@@ -244,73 +224,3 @@ def _plan() -> Json:
         description="Older form: write the list of its steps.",
     )
     return {"anyOf": [steps, older]}
-
-
-def _older_steps(defs: Json) -> Json:
-    """Return the older kinds, each as the kind that it means, with its own keys."""
-    text: Json = {"type": "string"}
-    any_steps: Json = {"type": "array", "items": ref("Step")}
-    steps: Json = {**any_steps, "minItems": 1}
-    ways: Json = {"type": "array", "items": ref("Branch")}
-    agents = ("node", "agent", "persona", "target")
-    return {
-        "OlderSkillCall": _older(defs, "SkillStep", "skill_call", {}),
-        "OlderAgentCall": _older(
-            defs, "AgentStep", "agent_call", {**dict.fromkeys(agents, text), "input_params": {}}
-        ),
-        "OlderModelCall": _older(
-            defs,
-            "AgentStep",
-            "llm_call",
-            {
-                **dict.fromkeys(("agent", "persona", "system_message"), text),
-                "prompt": text,
-                **{
-                    key: _properties(defs["PersonaDocument"])[key]
-                    for key in ("provider", "model", "temperature", "max_tokens")
-                },
-            },
-        ),
-        "OlderTeamCall": _older(
-            defs, "TeamStep", "team_call", dict.fromkeys(("team_id", "target_team", "target"), text)
-        ),
-        "OlderSetValue": _older(
-            defs, "SetStep", "set_value", {"field": text, "variable": text, "value": {}}
-        ),
-        "OlderConditional": _older(
-            defs,
-            "BranchStep",
-            "conditional",
-            {
-                "then": steps,
-                "if_true": steps,
-                "steps": steps,
-                "else": any_steps,
-                "if_false": any_steps,
-                "default": any_steps,
-                "condition": ref("Condition"),
-                "conditions": ways,
-            },
-        ),
-        "OlderSkillAgent": _older_skill_agent(defs),
-    }
-
-
-def _older(defs: Json, base: str, kind: str, more: Json) -> Json:
-    schema = cast("Json", defs[base])
-    properties: Json = {**_properties(schema), **more, "type": {"const": kind, "deprecated": True}}
-    properties.setdefault("params", {})
-    return {
-        **{key: value for key, value in schema.items() if key not in ("anyOf", "allOf")},
-        "deprecated": True,
-        "properties": properties,
-        "required": ["name", "type"],
-    }
-
-
-def _older_skill_agent(defs: Json) -> Json:
-    """Return a task that is an agent made of one skill."""
-    older = _older(defs, "AgentStep", "agent", {"skill": {"type": "string"}, "skill_params": {}})
-    names: Json = {"enum": [name for name in AGENT_TYPES if "skill" in name.lower()]}
-    properties: Json = {**_properties(older), "agent_type": names}
-    return {**older, "required": ["name", "agent_type", "skill"], "properties": properties}

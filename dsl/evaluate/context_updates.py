@@ -1,4 +1,4 @@
-"""Context updates, filled: `{key: value}` of a document as the writes that they come to. Pure."""
+"""Context updates: render `{key: value}` of a document into writes. Pure."""
 
 from collections.abc import Iterable, Mapping
 

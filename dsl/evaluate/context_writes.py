@@ -29,7 +29,7 @@ class WrittenValue(NamedTuple):
 
 
 def written_value(value: JsonValue) -> WrittenValue:
-    """Tell an operation, `{append: x}`, from a value that replaces.
+    """Split an operation, `{append: x}`, from a plain value that replaces.
 
     A mapping whose only key is an operation is one. A template that gives such a mapping is a
     value: it decides nothing about the operation.

@@ -187,7 +187,7 @@ def _faults(context: Json, paths: Iterable[str], declared: Declarations) -> Iter
 
 
 def _strangers(given: Json, path: Path, declared: Declarations) -> Iterator[str]:
-    """Yield what is given without being declared."""
+    """Yield the given values that are not declared."""
     for key, value in given.items():
         here = (*path, key)
         text = ".".join(here)

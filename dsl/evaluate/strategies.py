@@ -27,7 +27,7 @@ class RefusedStrategy:
 
 @dataclass(frozen=True, slots=True)
 class BranchResult:
-    """What one branch came to."""
+    """The result of one branch."""
 
     name: str
     success: bool

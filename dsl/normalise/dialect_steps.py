@@ -42,7 +42,7 @@ _COMPILED: dict[str, Code] = {"kind": "E108", "terms": "E101"}
 def step(node: Node, here: Here) -> Node:
     """Return a step in its present form."""
     entries = dict(node.entries())
-    _refuse_what_is_ours(entries, here)
+    _refuse_compiled_keys(entries, here)
     kind = entries.get("type")
     old = str(kind.value) if kind is not None else ""
     if kind is not None and old in STEP_TYPES:
@@ -56,8 +56,8 @@ def step(node: Node, here: Here) -> Node:
     return node.with_value(entries) if entries != node.entries() else node
 
 
-def _refuse_what_is_ours(entries: Entries, here: Here) -> None:
-    """Refuse keys of the compiled form, which nobody may write."""
+def _refuse_compiled_keys(entries: Entries, here: Here) -> None:
+    """Refuse keys of the compiled form, which documents must not contain."""
     for key, code in _COMPILED.items():
         if key in entries:
             entry = entries.pop(key)

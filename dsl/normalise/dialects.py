@@ -5,7 +5,7 @@ Works on nodes, before validation by the models, so that every position is kept.
 are in `dsl.normalise.dialect_steps`, conditions in `dsl.normalise.dialect_conditions`.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -98,11 +98,13 @@ def text_node(at: Node, text: str) -> Node:
     return Node(text, at.mark)
 
 
-def next_team(node: Node, teams: Collection[str]) -> Node:
-    """Convert `next_team: "none"` to null, unless a team has that name."""
-    if isinstance(node.value, str) and node.value.lower() == "none" and node.value not in teams:
-        return Node(None, node.mark, node.key_mark)
-    return node
+def step_names(steps: Node) -> Iterator[str]:
+    """Yield the names of written steps, including nested ones."""
+    name = steps.entries().get("name")
+    if name is not None and isinstance(name.value, str):
+        yield name.value
+    for below in (*steps.entries().values(), *steps.items()):
+        yield from step_names(below)
 
 
 def variables(node: Node) -> set[str]:

@@ -4,7 +4,7 @@ Works on the tree of nodes, so every position is kept. A form that it cannot rea
 and the models refuse it in place.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -18,7 +18,7 @@ from dsl.normalise.approval_forms import approval_form
 from dsl.normalise.dialects import Here
 from dsl.normalise.node_changes import change_below, change_entries, each_entry, each_item
 from dsl.normalise.several_calls import calls_as_loop
-from dsl.normalise.team_sections import section_as_steps
+from dsl.normalise.team_sections import SHORT_TEAMS, section_as_steps
 from dsl.problem_details import Advice, UnlistedValue, WrongValue
 from dsl.source.nodes import Node, Problems, placed
 from dsl.values import Json
@@ -100,7 +100,10 @@ class _Normaliser:
         node = dialects.persona(node, self.here)
         steps = node.find(("execution_plan",))
         here = replace(
-            self.here, tasks=tuple(_names(steps)), persona=key, variables=dialects.variables(steps)
+            self.here,
+            tasks=tuple(dialects.step_names(steps)),
+            persona=key,
+            variables=dialects.variables(steps),
         )
         return change_entries(
             node,
@@ -114,7 +117,9 @@ class _Normaliser:
 
     def team(self, node: Node, key: str) -> Node:
         """Turn a team of type `loop`, `approval` or `chat` into the steps that it is short for."""
-        node = section_as_steps(node, key, self.here)
+        kind = node.entries().get("type")
+        if kind is not None and str(kind.value) in SHORT_TEAMS:
+            node = section_as_steps(node, key, self.here)
         here = replace(self.here, variables=dialects.variables(node.find(("tasks",))))
         return change_entries(
             node,
@@ -145,14 +150,19 @@ class _Normaliser:
         return node.with_value("extend")
 
     def _next(self, node: Node) -> Node:
-        return dialects.next_team(node, self.teams)
+        """Convert `next_team: "none"` to null, unless a team has that name."""
+        name = node.value
+        if isinstance(name, str) and name.lower() == "none" and name not in self.teams:
+            return Node(None, node.mark, node.key_mark)
+        return node
 
     def step(self, node: Node) -> Node:
         """Give a step its `kind`, and normalise everything in it."""
         if not node.entries():
             return node
         node = self._with_agent_type(_with_kind(dialect_steps.step(node, self.here)))
-        node = calls_as_loop(node, self.here)
+        if "calls" in node.entries():
+            node = calls_as_loop(node, self.here)
         return change_entries(
             node,
             when=self.condition,
@@ -248,15 +258,6 @@ def _agent_type(said: Json) -> str:
     )
     offered = [name for name in (*tools, *subagents) if name not in excluded]
     return TOOL_CALLING if offered or said["handoffs"] else SINGLE_SHOT
-
-
-def _names(steps: Node) -> Iterator[str]:
-    """Yield the names of written steps, including nested ones."""
-    name = steps.entries().get("name")
-    if name is not None and isinstance(name.value, str):
-        yield name.value
-    for below in (*steps.entries().values(), *steps.items()):
-        yield from _names(below)
 
 
 def _persona_key(step: Node) -> str | None:

@@ -9,24 +9,23 @@ from dsl.source.nodes import Node, placed
 from dsl.wording.document_wording import section_missing
 from dsl.wording.session_wording import chat_without_reply, window_without_persona
 
-_SECTIONS: dict[str, type[BaseModel]] = {
+SHORT_TEAMS: dict[str, type[BaseModel]] = {
     "loop": LoopSection,
     "approval": ApprovalSection,
     "chat": ChatSection,
 }
+"""`{type of a team that is short for steps: its section}`."""
 
 
 def section_as_steps(node: Node, team: str, here: Here) -> Node:
     """Turn the section of a team of type `loop`, `approval` or `chat` into steps of its tasks."""
     entries = node.entries()
-    kind = str(entries["type"].value) if "type" in entries else ""
-    if kind not in _SECTIONS:
-        return node
+    kind = str(entries["type"].value)
     section = entries.get(kind)
     if section is None:
         here.problems.note("E102", node.at, (*placed(here.root, node), kind), section_missing(kind))
         return node
-    known = {field.alias or name for name, field in _SECTIONS[kind].model_fields.items()}
+    known = {field.alias or name for name, field in SHORT_TEAMS[kind].model_fields.items()}
     if not isinstance(section.value, dict) or not known.issuperset(section.value):
         return node  # the models refuse it in place
     if kind == "chat":

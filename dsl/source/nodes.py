@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.errors import Code, Problem
+from dsl.errors import Code, Problem, Severity
 from dsl.problem_details import Details, Remark, key_meant
 from dsl.problem_texts import problem_text
 from dsl.redaction import redacted
@@ -182,15 +182,18 @@ class Problems:
     @property
     def errors(self) -> list[Problem]:
         """The problems that prevent a plan, in reading order."""
-        return sorted(
-            (p for p in self.found if p.severity == "error"),
-            key=lambda p: (p.file, p.line, p.column, p.code),
-        )
+        return self._of_severity("error")
 
     @property
     def warnings(self) -> list[Problem]:
         """The problems that do not prevent a plan, in reading order."""
-        return [problem for problem in self.found if problem.severity == "warning"]
+        return self._of_severity("warning")
+
+    def _of_severity(self, severity: Severity) -> list[Problem]:
+        return sorted(
+            (problem for problem in self.found if problem.severity == severity),
+            key=lambda problem: (problem.file, problem.line, problem.column, problem.code),
+        )
 
 
 def placed(root: Node, node: Node) -> NodePath:

@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Callable
 from typing import Literal
 
 Scalar = str | int | float | bool | None
@@ -18,36 +17,8 @@ class BadScalar(ValueError):
         super().__init__(defect)
 
 
-def _integer(text: str) -> int:
-    if len(text) > _MAX_INTEGER_LENGTH:
-        raise BadScalar("too_large")
-    return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
-
-
-def _float(text: str) -> float:
-    if text.lower().endswith((".nan", ".inf")):
-        raise BadScalar("not_json")
-    number = float(text)
-    if not math.isfinite(number):
-        raise BadScalar("too_large")
-    return number
-
-
-def _boolean(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise BadScalar("not_a_boolean")
-    return text.lower() == "true"
-
-
 _CORE = "tag:yaml.org,2002:"
-_VALUES: dict[str, Callable[[str], Scalar]] = {
-    f"{_CORE}null": lambda _: None,
-    f"{_CORE}bool": _boolean,
-    f"{_CORE}int": _integer,
-    f"{_CORE}float": _float,
-    f"{_CORE}str": str,
-}
-TAGS = (*_VALUES, f"{_CORE}seq", f"{_CORE}map")
+TAGS = tuple(f"{_CORE}{tag}" for tag in ("null", "bool", "int", "float", "str", "seq", "map"))
 
 _PLAIN = tuple(
     (f"{_CORE}{tag}", re.compile(pattern))
@@ -79,8 +50,31 @@ def scalar(text: str, tag: str) -> Scalar:
         BadScalar: the text is not such a value.
     """
     try:
-        return _VALUES.get(tag, str)(text)
+        match tag.removeprefix(_CORE):
+            case "null":
+                return None
+            case "bool" if (word := text.lower()) in ("true", "false"):
+                return word == "true"
+            case "bool":
+                raise BadScalar("not_a_boolean")
+            case "int" if len(text) <= _MAX_INTEGER_LENGTH:
+                return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+            case "int":
+                raise BadScalar("too_large")
+            case "float":
+                return _finite(text)
+            case _:
+                return text
     except BadScalar:
         raise
     except ValueError:
         raise BadScalar("not_a_number") from None
+
+
+def _finite(text: str) -> float:
+    if text.lower().endswith((".nan", ".inf")):
+        raise BadScalar("not_json")
+    number = float(text)
+    if not math.isfinite(number):
+        raise BadScalar("too_large")
+    return number

@@ -59,6 +59,12 @@ class TextPlaces:
         line = bisect_right(self._starts, index)
         return Mark(self.file, line, index - self._starts[line - 1] + 1)
 
+    def indent_after(self, mark: Mark) -> int:
+        """Return the indentation of the first line with text after the one of a position."""
+        texts = (self.lines[number] for number in range(mark.line, len(self.lines)))
+        first = next((text for text in texts if text.strip()), "")
+        return len(first) - len(first.lstrip(" "))
+
 
 MAX_NODES = 200_000
 MAX_DEPTH = 100
@@ -91,7 +97,7 @@ def top_keys(text: str) -> Iterator[str]:
 def document_events(text: str, places: TextPlaces, problems: Problems) -> "YamlEvents | None":
     """Return the events of YAML's parser; None, and a problem, if the text is not YAML."""
     try:
-        return YamlEvents(text)
+        return YamlEvents(text, places)
     except _Refused as error:
         problems.note(error.code, places.at(error.mark), (), error.details)
     except MarkedYAMLError as error:
@@ -130,9 +136,13 @@ class YamlEvents:
         YAMLError: the text is not YAML.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, places: TextPlaces) -> None:
         self.found: list[Event] = []
         """Only the events of values."""
+        self.marks: dict[int, Mark] = {}
+        """`{event that starts a value: its position}`."""
+        self.indents: dict[int, int] = {}
+        """`{event of a `|` text: the indentation of its lines}`."""
         self.ends: dict[int, int] = {}
         """`{event that starts a collection: the event after its end}`."""
         self.anchors: dict[str, int] = {}
@@ -141,7 +151,7 @@ class YamlEvents:
         open_: list[int] = []
         while (event := parser.get_event()) is not None:
             if isinstance(event, NodeEvent):
-                self._value(event, open_)
+                self._value(event, open_, places)
             elif isinstance(event, CollectionEndEvent):
                 self.ends[open_.pop()] = len(self.found) + 1
                 self.found.append(event)
@@ -153,9 +163,12 @@ class YamlEvents:
         """Return the start of the document's value; None if there is no document."""
         return self.found[0] if self.found else None
 
-    def _value(self, event: NodeEvent, open_: list[int]) -> None:
+    def _value(self, event: NodeEvent, open_: list[int], places: TextPlaces) -> None:
         number = len(self.found)
         self.found.append(event)
+        self.marks[number] = mark = places.at(event.start_mark)
+        if isinstance(event, ScalarEvent) and event.style == "|":
+            self.indents[number] = places.indent_after(mark)
         if isinstance(event, CollectionStartEvent):
             open_.append(number)
         if len(open_) > MAX_DEPTH or number > MAX_NODES:

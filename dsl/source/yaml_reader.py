@@ -59,9 +59,10 @@ def read_with_repeated(text: str, file: str) -> tuple[Node, list[Problem]]:
     places = TextPlaces(file, text)
     problems = Problems()
     events = document_events(text, places, problems)
-    if events is not None and not isinstance(events.root, MappingStartEvent):
+    if events is None:
+        raise InvalidDocument(problems.errors)
+    if not isinstance(events.root, MappingStartEvent):
         problems.note("E004", places.of(0), (), not_a_mapping())
-    if events is None or problems.errors:
         raise InvalidDocument(problems.errors)
     tree = _Reader(places, problems, events).node((), None)
     if any(problem.code != REPEATED for problem in problems.errors):
@@ -91,7 +92,7 @@ class _Reader:
             node = self.node(path, key_mark)
             self.next = number + 1
             return node
-        mark = self.places.at(event.start_mark)
+        mark = self.events.marks[number]
         self.count += 1
         if number in self.open or self.count > MAX_NODES or len(path) > MAX_DEPTH:
             self._explode(mark, path)
@@ -99,14 +100,17 @@ class _Reader:
             return Node(None, mark, key_mark)
         if isinstance(event, ScalarEvent):
             self.next += 1
-            indent = self._indent(mark) if event.style == "|" else None
+            indent = self.events.indents.get(number)
             return Node(self._scalar(event, path, mark), mark, key_mark, indent)
         if isinstance(event, CollectionStartEvent):
             self._tag(event, path, mark)
         self.open.add(number)
         self.next += 1
         is_mapping = isinstance(event, MappingStartEvent)
-        value = self._entries(path) if is_mapping else self._items(path)
+        items: list[Node] = []
+        while not is_mapping and not self._ended():
+            items.append(self.node((*path, len(items)), None))
+        value = self._entries(path) if is_mapping else items
         self.next += 1
         self.open.discard(number)
         return Node(value, mark, key_mark)
@@ -123,12 +127,6 @@ class _Reader:
     def _ended(self) -> bool:
         return isinstance(self.events.found[self.next], CollectionEndEvent)
 
-    def _items(self, path: NodePath) -> list[Node]:
-        items: list[Node] = []
-        while not self._ended():
-            items.append(self.node((*path, len(items)), None))
-        return items
-
     def _entries(self, path: NodePath) -> dict[str, Node]:
         entries: dict[str, Node] = {}
         seen: dict[str, Mark] = {}
@@ -143,11 +141,13 @@ class _Reader:
 
     def _key(self, path: NodePath, seen: dict[str, Mark]) -> tuple[Mark, str | None]:
         """Return the key that starts with the next event; None if its value must be skipped."""
-        event = self.events.found[self.next]
+        number = self.next
+        event = self.events.found[number]
         self._skip()
         if isinstance(event, AliasEvent):
-            event = self.events.found[self.events.anchors[str(event.anchor)]]
-        mark = self.places.at(event.start_mark)
+            number = self.events.anchors[str(event.anchor)]
+            event = self.events.found[number]
+        mark = self.events.marks[number]
         if not isinstance(event, ScalarEvent):
             self.problems.note("E005", mark, path, key_is_no_text())
             return mark, None
@@ -165,12 +165,6 @@ class _Reader:
 
     def _refuse_nul(self, path: NodePath, mark: Mark) -> None:
         self.problems.note("E005", mark, path, nul_character())
-
-    def _indent(self, mark: Mark) -> int:
-        lines = self.places.lines
-        texts = (lines[number] for number in range(mark.line, len(lines)))
-        first = next((text for text in texts if text.strip()), "")
-        return len(first) - len(first.lstrip(" "))
 
     def _tag(
         self, event: ScalarEvent | CollectionStartEvent, path: NodePath, mark: Mark

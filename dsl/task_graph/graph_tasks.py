@@ -1,4 +1,4 @@
-"""Tasks of a task graph: their own JSON, and where each of them stands."""
+"""Tasks of a task graph: their own JSON, and the status of each."""
 
 from dataclasses import dataclass, field
 from typing import Literal, cast, get_args

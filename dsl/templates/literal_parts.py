@@ -1,4 +1,4 @@
-"""What is certain of a value before its templates are rendered: its keys, its literal texts.
+"""The parts of a value that are known before its templates are rendered: keys and literal texts.
 
 A template that is one expression may give anything, unless it is a literal: `{{ {'path':
 context.folder} }}` is a mapping with one key. A template with text around it gives a text.

@@ -219,7 +219,7 @@ def _exit(terms: LoopTerms, progress: ToolLoopProgress) -> LoopEnd | None:
 
 
 def _choice(terms: LoopTerms, progress: ToolLoopProgress) -> tuple[ToolChoiceWord, str | None]:
-    """Return what the model may choose: what is demanded counts until a call has met it."""
+    """Return the `tool_choice` of the next turn; a required tool counts until a call has met it."""
     if terms.chosen is not None:
         met = terms.chosen in progress.counts
         return "auto", None if met else terms.chosen

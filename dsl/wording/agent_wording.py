@@ -23,7 +23,8 @@ def personas_missing(step: str) -> ProblemText:
 @statement
 def personas_without_template(step: str, key: str) -> ProblemText:
     return ProblemText(
-        f"{called(step, 'the task')} lists `personas`, and its persona_key {key!r} is no template",
+        f"{called(step, 'the task')} lists `personas`, but its persona_key {key!r} is not a "
+        "template",
         fix="write a template in `persona_key`, or remove `personas`",
     )
 
@@ -53,7 +54,7 @@ def two_forms_of_agent(step: str) -> ProblemText:
 @statement
 def config_of_legacy(step: str) -> ProblemText:
     return ProblemText(
-        "`config` is laid over a persona, and a legacy agent has none",
+        "`config` overrides a persona, and a legacy agent has none",
         fix=f"write it under llm_config.agents.{step}",
     )
 
@@ -61,7 +62,7 @@ def config_of_legacy(step: str) -> ProblemText:
 @statement
 def skill_as_task(name: str) -> ProblemText:
     return ProblemText(
-        f"a team's task is an agent's work or a tool, and {name!r} is a skill",
+        f"{name!r} is a skill, and a team's task calls an agent or a tool",
         fix="declare a tool for it under `tools:`, or call it from the execution_plan of a "
         "generic_orchestrating persona",
     )
@@ -100,7 +101,7 @@ def unsound_schema(reason: str) -> ProblemText:
 @statement
 def prompt_not_chosen(persona: str, prompts: Sequence[str]) -> ProblemText:
     return ProblemText(
-        f"the persona {persona!r} has several prompts, and the task names none of them",
+        f"the persona {persona!r} has several prompts, and the task selects none",
         listed(prompts),
         f"add `prompt: {prompts[0]}`",
     )

@@ -50,7 +50,7 @@ def unknown_timeout_route(
 @statement
 def egress_by_silence() -> ProblemText:
     return ProblemText(
-        "no missing decision lets private data out: `on_timeout: approve` is not allowed here",
+        "`on_timeout: approve` is not allowed here: only a person lets private data out",
         "reject, fail",
         "write `on_timeout: reject`",
     )
@@ -67,7 +67,7 @@ def egress_remembered() -> ProblemText:
 @statement
 def no_deadline(question: str) -> ProblemText:
     return ProblemText(
-        f"{question} has no deadline: it may wait for ever",
+        f"{question} has no deadline: it may wait forever",
         fix="add `deadline: 3d` and `on_timeout: reject`",
     )
 
@@ -75,7 +75,7 @@ def no_deadline(question: str) -> ProblemText:
 @statement
 def no_deadline_of_budget(kind: str) -> ProblemText:
     return ProblemText(
-        f"the question of the budget {kind!r} has no deadline: it may wait for ever",
+        f"the question of the budget {kind!r} has no deadline: it may wait forever",
         fix="write `on_exceeded: {ask: {deadline: 3d}}`",
     )
 
@@ -194,7 +194,7 @@ def budget_route_missing() -> ProblemText:
 @statement
 def budget_route_to_itself() -> ProblemText:
     return ProblemText(
-        "a used-up budget leaves the team, and this route leads back into it",
+        "the run leaves this team when the budget is used up, and this route leads back into it",
         fix="name another team",
     )
 

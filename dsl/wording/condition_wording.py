@@ -57,7 +57,7 @@ def value_missing(operator: str, without_value: Collection[str]) -> ProblemText:
 @statement
 def template_as_value(value: str) -> ProblemText:
     return ProblemText(
-        f"the value {value!r} is compared as it stands, and looks like a template",
+        f"the value {value!r} looks like a template, but is compared as a literal text",
         fix='write the condition as one expression: `condition: "{{ context.a == context.b }}"`',
     )
 

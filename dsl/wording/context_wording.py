@@ -107,7 +107,7 @@ def declared_below_value(path: str, above: str, form: str) -> ProblemText:
 @statement
 def unknown_keyword(path: str, keyword: str, known: Collection[str]) -> ProblemText:
     return ProblemText(
-        f"{keyword!r} is no keyword of a declared path, here of {path!r}",
+        f"{keyword!r} is not a keyword of a declared path ({path!r})",
         "default, keep_last, and the keywords of JSON Schema",
         nearest(keyword, known),
     )

@@ -70,7 +70,7 @@ def orchestration_disabled() -> ProblemText:
 @statement
 def unfilled_template(field: str) -> ProblemText:
     return ProblemText(
-        f"a template is not filled here: {field!r} is taken as it is written",
+        f"templates are not expanded here: {field!r} is read literally",
         fix=_INSTEAD.get(field, "write the value itself"),
     )
 
@@ -132,8 +132,8 @@ _INSTEAD = {
         ("approvers", "to", "groups", "notify"),
         "write the names out, and let a step of `type: branch` choose between approvals",
     ),
-    "signal": "write the signal's name; what differs from run to run belongs into its payload",
-    "error": "write the type of failure; what differs belongs into `message:`",
+    "signal": "write the signal's name; what differs from run to run belongs in its payload",
+    "error": "write the type of failure; what differs belongs in `message:`",
     **dict.fromkeys(
         ("context_field", "output_field", "task", "value"),
         'write the condition as one expression: `condition: "{{ ... }}"`',

@@ -258,30 +258,6 @@ def policy_without_effect(tool: str) -> ProblemText:
 
 
 @statement
-def agents_in_a_circle(names: Sequence[str]) -> ProblemText:
-    return ProblemText(
-        f"agents call each other as tools in a circle: {' -> '.join(names)}",
-        fix="remove one of these tools from its agent",
-    )
-
-
-@statement
-def memory_in_a_circle(names: Sequence[str]) -> ProblemText:
-    return ProblemText(
-        f"tools read each other's work in a circle: {' -> '.join(names)}",
-        fix="remove one of these `reads`",
-    )
-
-
-@statement
-def memory_of_no_agent(name: str, source: str) -> ProblemText:
-    return ProblemText(
-        f"{name!r} reads the work of {source!r}, which is no agent",
-        fix="read from a tool made of an agent",
-    )
-
-
-@statement
 def unapproved_egress(
     tool: str, place: str, private: tuple[str, str], untrusted: tuple[str, str]
 ) -> ProblemText:

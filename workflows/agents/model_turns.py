@@ -1,4 +1,4 @@
-"""One model turn: what it is called, who pays for it, and what came of it."""
+"""One model turn: its name, its cost against the budgets, and its outcome."""
 
 from collections.abc import Coroutine
 from contextlib import suppress
@@ -196,7 +196,7 @@ def is_worth_a_reask(response: AgentResponse) -> bool:
 
 
 def turn_outcome(response: AgentResponse) -> Outcome:
-    """Return what a model turn came to."""
+    """Return the outcome of a model turn."""
     if response.success:
         return Outcome.succeeded(response.data)
     error = response.error

@@ -32,8 +32,8 @@ from workflows.core.causes.step_causes import Failed, StepStated
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Interpreter, Location, Skipped
 from workflows.core.patches import Patch
+from workflows.core.progress_kinds import AgentLoopProgress, HookedCall
 from workflows.core.scope import Job, Scope
-from workflows.core.step_progress import AgentLoopProgress, HookedCall
 from workflows.core.trail import note_step
 
 _MAX_ERROR_LENGTH = 4_000

@@ -58,8 +58,8 @@ from workflows.agents.tool_calls import run_calls
 from workflows.agents.turn_hooks import TurnHooks, hooks_of
 from workflows.core.causes.agent_causes import CallRefused, LoopExited, ModelTurned
 from workflows.core.location import Interpreter, Location
+from workflows.core.progress_kinds import AgentLoopProgress
 from workflows.core.scope import CallFailed, Scope, on_abort
-from workflows.core.step_progress import AgentLoopProgress
 from workflows.core.trail import note_step
 
 

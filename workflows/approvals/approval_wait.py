@@ -83,11 +83,7 @@ async def ask(
         await scope.checkpoint()
     waiting = state.pending.get(request_id)
     if waiting is not None and not waiting.notified:
-        text = f"{request_id} waits for a decision"
-        if notify(
-            scope, place, waiting, terms, "request", text
-        ):  # else unchanged, as nearly all requests are
-            state.pending[request_id] = waiting.model_copy(update={"notified": True})
+        _notify(scope, place, waiting, terms)
     began = scope.time() if waiting is None else _seconds(waiting.since)
     async with on_abort(partial(_withdraw, state, request_id)):
         await _decided(scope, place, request_id, terms, boundary=boundary)
@@ -102,6 +98,13 @@ async def ask(
     if decision.verdict == "skipped" and not choices:
         raise Skipped(None)
     return decision
+
+
+def _notify(scope: Scope, place: Location, request: Pending, terms: DecisionTerms) -> None:
+    """Notify people of a request; without a channel, as nearly always, nothing changes."""
+    text = f"{request.id} waits for a decision"
+    if notify(scope, place, request, terms, "request", text):
+        scope.state.pending[request.id] = request.model_copy(update={"notified": True})
 
 
 def _withdraw(state: RunState, request_id: str) -> None:

@@ -88,7 +88,7 @@ def _not_of_this(request: Pending, asked: DecideInput) -> Refusal | None:
 
 
 def _not_with(request: Pending, asked: DecideInput) -> Refusal | None:
-    """Return what is wrong with the value that the decision gives, or leaves unchanged."""
+    """Return why the value that the decision gives, or keeps, is invalid."""
     problem = _payload_problem(request, asked)
     if problem is None:
         return None

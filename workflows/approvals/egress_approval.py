@@ -29,11 +29,11 @@ from workflows.core.causes.egress_causes import (
     LabelsCleared,
 )
 from workflows.core.location import Location
+from workflows.core.progress_kinds import SendingCall
 from workflows.core.requests import Decision
 from workflows.core.scope import Scope
 from workflows.core.state import RunState
 from workflows.core.state_keys import StateKey
-from workflows.core.step_progress import SendingCall
 from workflows.core.trail import note_request, note_step
 
 

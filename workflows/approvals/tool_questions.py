@@ -15,9 +15,9 @@ from dsl.tool_loop.input_questions import answers_of, input_form, input_prompt, 
 from workflows.approvals.approval_wait import ask, rejected
 from workflows.approvals.decisions import digest_of
 from workflows.core.location import Location
+from workflows.core.progress_kinds import CallInput
 from workflows.core.scope import Scope
 from workflows.core.state_keys import INPUT
-from workflows.core.step_progress import CallInput
 
 MAX_ROUNDS = 10
 """How often one call may ask."""

@@ -137,13 +137,13 @@ class Frame:
     """Steps whose outcome is of an earlier round, in a round that has not come to them yet."""
 
     def end(self, name: str, outcome: Outcome) -> None:
-        """Keep what a step came to just now."""
+        """Keep the outcome of a step that has just ended."""
         self.tasks[name] = outcome
         if self.earlier:
             self.earlier.pop(name, None)
 
     def carried(self) -> "Frame":
-        """Return what a run takes along of it: no view of a task graph, which has the graph."""
+        """Return the frame for the next history; views of task graphs travel without the graph."""
         views = {
             name: value.carried()
             for name, value in self.variables.items()
@@ -206,7 +206,7 @@ class ReadInProgress:
 
 @dataclass(slots=True)
 class BudgetBalance:
-    """How much of one budget is used, and what it led to."""
+    """The usage of one budget, and its consequences."""
 
     used: float = 0.0
     extended: float = 0.0

@@ -218,7 +218,7 @@ class RunState:
                 del kept[one]
 
     def _kept(self) -> Iterator[dict[str, Any]]:
-        """Yield what is kept by StateKey."""
+        """Yield the mappings whose keys are StateKeys."""
         return filter(None, (self.frames, self.tracks, *self.progress.kinds()))
 
     def decide(self, decision: Decision, *, awaited: bool = True) -> None:

@@ -1,261 +1,34 @@
-"""Progress: how far each composite step is. One type for each kind of step.
+"""Progress: how far all composite steps of a run are, by kind and by place.
 
-The state keeps each of them under the key of its place, so an interpreter that starts anew with the
-same state continues at the same place (see docs/decisions/0007-frames-keep-every-position.md).
+The state keeps it, so an interpreter that starts anew with the same state continues at the same
+place (see docs/decisions/0007-frames-keep-every-position.md).
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
-from activities.contracts import ContextUse
-from dsl.evaluate.context import apply
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.causes import HandedOff
-from dsl.model.context.declarations import Declarations
-from dsl.model.outcomes import Failure, Outcome
-from dsl.model.tools.asked_input import AskedInput
-from dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus, TaskNotes
-from dsl.tool_loop.tool_loop_progress import ToolLoopProgress
-from dsl.values import Json
-from workflows.core.causes.trail_causes import TrailCause
-
-
-def _list() -> list[JsonValue]:
-    return []
-
-
-def _outcomes() -> dict[str, Outcome]:
-    return {}
-
-
-@dataclass(slots=True)
-class StartedStep:
-    """The step of a list that is in progress."""
-
-    at: float
-    """Unix time."""
-    cause: TrailCause | None = None
-    """Why its `when` let it start."""
-    tokens_before: int = 0
-    """Tokens that the run had used when the step started."""
-    tokens_of_others: int = 0
-    """Tokens that concurrent steps have used since then."""
-    attempt_at: float | None = None
-    """Unix time at which the attempt in progress started, where the step has `fail_when`."""
-    writes: tuple[ContextWrite, ...] = ()
-    """What its `context_updates` did, once it has succeeded."""
-    bounds: dict[str, float] | None = None
-    """`{key: what its template gave}`, for the attempt in progress."""
-
-
-@dataclass(slots=True)
-class SequenceProgress:
-    """A list of steps."""
-
-    next: int = 0
-    """Index of the step in progress, or of the next one."""
-    started: StartedStep | None = None
-    """None until the step at `next` starts."""
-
-
-@dataclass(slots=True)
-class BranchProgress:
-    """A `branch` that has chosen one of its branches."""
-
-    chosen: int | None
-    """Index of the branch; None for `otherwise`."""
-
-
-@dataclass(slots=True)
-class LoopProgress:
-    """A `loop` whose rounds run one after the other."""
-
-    items: list[JsonValue] | None = None
-    """The items of the loop; None for a loop with conditions only."""
-    round: int = 0
-    """Index of the current round."""
-    results: list[JsonValue] = field(default_factory=_list)
-    """The result of each finished round, except for those dropped."""
-    dropped: int = 0
-    """Number of the earliest results, dropped because there was no room."""
-
-
-@dataclass(slots=True)
-class ConcurrentLoopProgress:
-    """A `loop` with concurrent rounds."""
-
-    items: list[JsonValue]
-    ended: dict[str, Outcome] = field(default_factory=_outcomes)
-    """`{index of the round: its outcome}`."""
-    writes: dict[str, list[ContextWrite]] = field(default_factory=dict[str, list[ContextWrite]])
-    """`{index of a round that succeeded: what it wrote to the context}`."""
-
-
-@dataclass(slots=True)
-class RepeatedCall:
-    """A call that the steps of a loop have repeated."""
-
-    result: str
-    """Digest of its latest result."""
-    times: int
-    """How many times in a row it gave this result."""
-    skill: str
-
-
-@dataclass(slots=True)
-class ParallelProgress:
-    """A `parallel` step."""
-
-    ended: dict[str, Outcome] = field(default_factory=_outcomes)
-    """`{branch: its outcome}`, in the order of their ends."""
-    only: list[str] | None = None
-    """The branches that run, in written order; None for all."""
-    join: str | int | None = None
-    """How they join, where a template chose it."""
-    started: dict[str, float] = field(default_factory=dict[str, float])
-    """`{branch: Unix time of its start}`."""
-    scores: dict[str, float] = field(default_factory=dict[str, float])
-    """`{branch: its score}`, of those that succeeded and have one."""
-
-
-@dataclass(slots=True)
-class TaskAttempts:
-    """A task of a task graph that is in progress."""
-
-    retries: int = 0
-    """Additional attempts since the first one, or since a person's decision."""
-    error: Failure | None = None
-    """Of the latest attempt that failed."""
-    recovering: bool = False
-    """The steps of `on_failed_task` run."""
-
-
-@dataclass(slots=True)
-class TaskGraphProgress:
-    """A `task_graph` step."""
-
-    tasks: list[GraphTask] = field(default_factory=list[GraphTask])
-    notes: TaskNotes = field(default_factory=TaskNotes)
-    iterations: int = 0
-    """Attempts that have started."""
-    running: dict[str, TaskAttempts] = field(default_factory=dict[str, TaskAttempts])
-    """`{number of the task: its attempts}`."""
-    counts: dict[GraphTaskStatus, int] = field(default_factory=dict[GraphTaskStatus, int])
-    results_size: int = 0
-    """Bytes of JSON of the results."""
-    tasks_size: int = 0
-    """Bytes of JSON of the tasks themselves."""
-    dropped: int = 0
-    """Results that had no room."""
-    oldest: list[int] = field(default_factory=list[int])
-    """Tasks with a result, in the order of their ends."""
-
-
-@dataclass(slots=True)
-class AgentLoopProgress:
-    """An agent that uses tools, between two of its turns and calls."""
-
-    execution: int
-    """The number of the execution of its step, which names its calls."""
-    head: str | None = None
-    """The name of its latest turn."""
-    conversation: str | None = None
-    """The conversation that it holds."""
-    problem: str = ""
-    """What is wrong with its latest answer, which must be given again."""
-    fallback: str = ""
-    """`provider/model` of the fallback that has taken over; empty if none has."""
-    context: ContextUse | None = None
-    """How full its conversation is, if its persona compacts it."""
-    loop: ToolLoopProgress = field(default_factory=ToolLoopProgress)
-
-
-@dataclass(slots=True)
-class SendingCall:
-    """A call that sends data out, and that a person decides about."""
-
-    digest: str
-    """Of its arguments: an approval covers these and no others."""
-    approved: bool = False
-
-
-@dataclass(slots=True)
-class CallInput:
-    """A call of a tool that has asked a person."""
-
-    call: str
-    """Digest of what is called with which input."""
-    execution: int
-    """The number of the execution of its step, which names the call."""
-    asked: AskedInput
-    rounds: int = 1
-    """How often it has asked."""
-    is_answered: bool = False
-    """Whether a person has answered, and the call is made again."""
-    answers: dict[str, Json] = field(default_factory=dict[str, Json])
-    """By the key of the question."""
-    by: str = ""
-    """Who gave the last answers."""
-
-
-@dataclass(slots=True)
-class TryProgress:
-    """A `try` step."""
-
-    caught: int | None = None
-    """Index of the clause that caught the failure; None if none has."""
-    outcome: Outcome | None = None
-    """Outcome of the steps and their clause, while `finally` runs."""
-
-
-@dataclass(slots=True)
-class RetryProgress:
-    """A step with `retry`."""
-
-    retries: int = 0
-    """Attempts that have failed."""
-    calls_before: int | None = None
-    """Calls of the run when the current attempt started; None between attempts."""
-    wait: float | None = None
-    """Seconds left of the wait for the next attempt when the run continued as new."""
-    most: int | None = None
-    """Additional attempts, where a template gave them."""
-
-
-@dataclass(slots=True)
-class ContextDraft:
-    """What a branch, or an attempt that may fail, wrote to the context; others do not see it."""
-
-    writes: list[ContextWrite] = field(default_factory=list[ContextWrite])
-    base: Annotated[Json | None, Field(exclude=True)] = None
-    """The context under the view; neither travels."""
-    view: Annotated[Json, Field(exclude=True)] = field(default_factory=dict[str, JsonValue])
-    applied: Annotated[int, Field(exclude=True)] = 0
-
-    def over(self, context: Json, declared: Declarations) -> Json:
-        """Return the context with these writes; each write is applied once."""
-        if self.base is not context:
-            self.base = self.view = context
-            self.applied = 0
-        if self.applied < len(self.writes):
-            self.view = apply(self.view, self.writes[self.applied :], declared)
-            self.applied = len(self.writes)
-        return self.view
-
-
-@dataclass(slots=True)
-class HookedCall:
-    """A call of a tool as its hooks let it pass."""
-
-    given: Json
-    """Its whole input."""
-    changed_by: list[str] = field(default_factory=list[str])
-    """The hooks that changed it."""
-    retries: dict[str, int] = field(default_factory=dict[str, int])
-    """`{hook: retries so far}`."""
+from dsl.model.outcomes import Outcome
+from workflows.core.progress_kinds import (
+    AgentLoopProgress,
+    BranchProgress,
+    CallInput,
+    ConcurrentLoopProgress,
+    ContextDraft,
+    HookedCall,
+    LoopProgress,
+    ParallelProgress,
+    RepeatedCall,
+    RetryProgress,
+    SendingCall,
+    SequenceProgress,
+    TaskGraphProgress,
+    TryProgress,
+)
 
 
 @dataclass(slots=True)

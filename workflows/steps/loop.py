@@ -16,8 +16,8 @@ from dsl.templates.template_filling import fill
 from dsl.values import Json
 from workflows.context_drafts import take_draft, write
 from workflows.core.location import Interpreter, Location
+from workflows.core.progress_kinds import ConcurrentLoopProgress, LoopProgress
 from workflows.core.scope import Job, Scope
-from workflows.core.step_progress import ConcurrentLoopProgress, LoopProgress
 
 MAX_RESULTS = 1_000_000
 """Maximum bytes of JSON of a loop's results; the earliest are dropped."""

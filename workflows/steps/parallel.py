@@ -9,8 +9,8 @@ from dsl.model.steps import ParallelStep
 from dsl.templates.template_filling import fill
 from workflows.branch_results import JoinedBranches, branch_outcome, joined
 from workflows.core.location import Interpreter, Location
+from workflows.core.progress_kinds import ParallelProgress
 from workflows.core.scope import Scope
-from workflows.core.step_progress import ParallelProgress
 
 
 async def execute(
@@ -32,7 +32,7 @@ async def execute(
 
 
 def at_timeout(step: ParallelStep, place: Location, scope: Scope) -> Outcome | None:
-    """Return what the branches that ended came to, if the best of them can win; else None."""
+    """Return the outcome of the branches that ended, if the best of them can win; else None."""
     progress = scope.state.progress.parallels.get(place.key)
     if progress is None or not any(outcome.success for outcome in progress.ended.values()):
         return None

@@ -201,7 +201,7 @@ class Calls:
             handle.cancel()
 
     def _turn(self, queue: OwnQueue) -> Priority:
-        """Return with whom the call takes turns; a key given at the run's start wins."""
+        """Return the fairness key of the call; a key given at the run's start wins."""
         if workflow.info().priority.fairness_key:
             return Priority.default
         return Priority(fairness_key=fairness_key(queue, self._run_id, self._state.main.context))

@@ -1,4 +1,4 @@
-"""Queues: where a call of a model waits for its turn, and with whom it takes turns.
+"""Queues: the task queue and the fairness key of a model call.
 
 Calls share the run's own queue, which starts them without a detour. A provider with a rate limit
 has its own queue, where the server enforces the limit over all workers. Plans cannot name queues: a
@@ -34,7 +34,7 @@ class NotTaken(Exception):
 
 
 def fairness_key(queue: OwnQueue, run_id: str, context: Json) -> str:
-    """Return with whom a call takes turns; the run itself if the context names nobody."""
+    """Return the fairness key of a call: the value at the path, or else the run."""
     key = run_id
     if queue.fair_by != "run":
         found = get(context, parse(queue.fair_by))

@@ -12,7 +12,8 @@ from activities.skills.compute.arithmetic import (
     Number,
     evaluate,
 )
-from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, SkillRefusal
+from activities.workspace.skill_base import Skill, SkillContext
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from dsl.values import Documented
 
 DIGITS = 30

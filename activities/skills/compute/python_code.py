@@ -7,7 +7,8 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from activities.contracts import FailureType
 from activities.skills.compute.python_sandbox import CodeFailed, CodeLimits, run_code
-from activities.workspace.skill_base import Skill, SkillContext, SkillFailure
+from activities.workspace.skill_base import Skill, SkillContext
+from activities.workspace.skill_failures import SkillFailure
 from activities.workspace.threads import finished_in_thread
 from dsl.schema_keys import KIND
 from dsl.values import Documented

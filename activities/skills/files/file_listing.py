@@ -5,7 +5,8 @@ from pydantic import Field, TypeAdapter
 from activities.contracts import FailureType
 from activities.workspace.file_walk import Entry, walk
 from activities.workspace.globs import Globs
-from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, Workspace
+from activities.workspace.skill_base import Skill, SkillContext, Workspace
+from activities.workspace.skill_failures import SkillFailure
 from activities.workspace.threads import finished_in_thread
 from dsl.schema_keys import KIND
 from dsl.values import Documented

@@ -5,7 +5,8 @@ from hashlib import sha256
 from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
-from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, SkillRefusal
+from activities.workspace.skill_base import Skill, SkillContext
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from activities.workspace.text_files import count_lines, decoded, readable_file
 from activities.workspace.threads import finished_in_thread
 from dsl.schema_keys import KIND
@@ -16,7 +17,7 @@ MAX_FILE_BYTES = 20_000_000
 
 
 class FileReadInput(Documented):
-    """Which lines of which file."""
+    """The file, and the lines to read."""
 
     path: str = Field(min_length=1, max_length=4096, json_schema_extra={KIND: "path"})
     """Relative to the workspace."""

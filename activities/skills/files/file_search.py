@@ -13,7 +13,8 @@ from activities.contracts import FailureType
 from activities.skills.files.file_listing import selected
 from activities.workspace.file_walk import Entry
 from activities.workspace.project_files import read_file
-from activities.workspace.skill_base import Skill, SkillContext, SkillRefusal, Workspace
+from activities.workspace.skill_base import Skill, SkillContext, Workspace
+from activities.workspace.skill_failures import SkillRefusal
 from activities.workspace.text_files import decoded
 from activities.workspace.threads import finished_in_thread
 from dsl.regular_expressions import Pattern, pattern

@@ -5,7 +5,8 @@ from pydantic import Field, TypeAdapter
 from activities.contracts import FailureType
 from activities.storage.blobs import BlobsUnusable
 from activities.storage.media import MAX_MEDIA_BYTES, media_type
-from activities.workspace.skill_base import Skill, SkillContext, SkillFailure
+from activities.workspace.skill_base import Skill, SkillContext
+from activities.workspace.skill_failures import SkillFailure
 from activities.workspace.text_files import readable_file
 from activities.workspace.threads import finished_in_thread
 from dsl.schema_keys import KIND

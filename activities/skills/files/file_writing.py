@@ -15,14 +15,15 @@ from activities.changes.file_edits import Edit
 from activities.contracts import FailureType
 from activities.skills.asset_manager import apply_set
 from activities.workspace.project_files import status_of
-from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, Workspace
+from activities.workspace.skill_base import Skill, SkillContext, Workspace
+from activities.workspace.skill_failures import SkillFailure
 from activities.workspace.threads import finished_in_thread
 from dsl.schema_keys import KIND
 from dsl.values import Documented
 
 
 class FileWriteInput(Documented):
-    """The file, and what it shall contain."""
+    """The file, and its new content."""
 
     path: str = Field(min_length=1, max_length=4096, json_schema_extra={KIND: "path"})
     """Relative to the workspace. Missing folders are created."""

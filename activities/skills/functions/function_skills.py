@@ -6,6 +6,7 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
+from activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
 from activities.user_code.child_messages import (
     CallContext,
     FoundTool,
@@ -22,18 +23,9 @@ from activities.user_code.child_messages import (
     ToolsQuestion,
     WrongResult,
 )
-from activities.user_code.child_pool import (
-    START_SECONDS,
-    UserCode,
-    UserCodeFailed,
-    UserCodeTimeout,
-)
-from activities.workspace.skill_base import (
-    OutcomeLost,
-    SkillContext,
-    SkillFailure,
-    SkillRefusal,
-)
+from activities.user_code.child_pool import START_SECONDS, UserCode
+from activities.workspace.skill_base import SkillContext
+from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
 from dsl.errors import listed, nearest
 from dsl.model.capabilities import Effect, SkillContract
 

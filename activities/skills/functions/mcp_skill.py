@@ -18,12 +18,8 @@ from activities.mcp_client.call_outcomes import (
 )
 from activities.mcp_client.server_pool import McpServers, PinnedCall
 from activities.skills.missing_packages import needing
-from activities.workspace.skill_base import (
-    OutcomeLost,
-    SkillContext,
-    SkillFailure,
-    SkillRefusal,
-)
+from activities.workspace.skill_base import SkillContext
+from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
 from dsl.errors import listed, nearest
 from dsl.json_values import describe_kind
 from dsl.model.capabilities import Effect

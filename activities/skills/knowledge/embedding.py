@@ -26,7 +26,7 @@ _MAX_TOKENS = 256
 
 
 class _Session(Protocol):
-    """What is used of `onnxruntime.InferenceSession`, which carries no types."""
+    """The used part of `onnxruntime.InferenceSession`; the package has no types."""
 
     def run(self, names: None, given: Mapping[str, Array]) -> Sequence[Array]: ...
 

@@ -81,7 +81,7 @@ class RecalledMemory(Documented):
 
 
 class RecalledMemories(Documented):
-    """What is remembered."""
+    """The memories that match."""
 
     memories: list[RecalledMemory]
     """The best first; empty if nothing was stored."""

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple, Protocol, cast
 
 from activities.skills.knowledge.chunks import Chunk, chunks_of
-from activities.workspace.skill_base import SkillFailure
+from activities.workspace.skill_failures import SkillFailure
 
 MAX_TEXT_CHARS = 2_000_000
 """What is beyond is not indexed."""
@@ -30,7 +30,7 @@ class Part(NamedTuple):
 
 
 class PackageStore(Protocol):
-    """What is needed of the index."""
+    """The part of the index that this module uses."""
 
     def digests(self, source: str) -> dict[str, str]:
         """Return `{path: digest}` of the documents of a source."""

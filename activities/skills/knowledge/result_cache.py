@@ -15,7 +15,8 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 from activities.contracts import FailureType
 from activities.os_errors import reason_of
 from activities.workspace.project_files import private_folder, write_private
-from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, SkillRefusal
+from activities.workspace.skill_base import Skill, SkillContext
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from dsl.values import Documented, Frozen
 
 MAX_ENTRIES = 100
@@ -43,7 +44,7 @@ class CacheKey(Documented):
 
 
 class CachedValue(Documented):
-    """What is known for the key."""
+    """The cached value of a key."""
 
     found: bool
     """Whether there is a value."""

@@ -13,7 +13,8 @@ from pydantic import Field, TypeAdapter
 from activities.contracts import FailureType
 from activities.skills.knowledge.package_texts import index_package, shown_path
 from activities.skills.knowledge.stores import INDEX_FILE, opened
-from activities.workspace.skill_base import Skill, SkillContext, SkillFailure
+from activities.workspace.skill_base import Skill, SkillContext
+from activities.workspace.skill_failures import SkillFailure
 from dsl.values import Documented
 
 PackageName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]

@@ -21,7 +21,7 @@ class _Rows(Protocol):
 
 
 class _Connection(Protocol):
-    """What is used of `apsw.Connection`, whose own types are incomplete."""
+    """The part of `apsw.Connection` that this module uses; its own types are incomplete."""
 
     def execute(self, statements: str, bindings: Sequence[SqlValue] = ()) -> _Rows: ...
     def last_insert_rowid(self) -> int: ...

@@ -19,7 +19,8 @@ from activities.skills.long_calls.job_folder import JobFolder
 from activities.skills.long_calls.job_messages import ORDER, JobEnd, JobOrder
 from activities.skills.skill_registry import AnySkill, find_skill
 from activities.user_code.child_pool import UserCode
-from activities.workspace.skill_base import OutcomeLost, SkillContext, SkillFailure, SkillRefusal
+from activities.workspace.skill_base import SkillContext
+from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
 
 
 def main() -> None:

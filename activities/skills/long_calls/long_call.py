@@ -23,12 +23,8 @@ from activities.skills.long_calls.job_folder import JobFolder
 from activities.skills.long_calls.job_messages import ORDER, FunctionPlace, JobEnd, JobOrder
 from activities.skills.skill_registry import AnySkill
 from activities.workspace.command_start import SAFE_IMPORTS, environment_of
-from activities.workspace.skill_base import (
-    OutcomeLost,
-    SkillContext,
-    SkillFailure,
-    SkillRefusal,
-)
+from activities.workspace.skill_base import SkillContext
+from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
 from dsl.model.tools.asked_input import AskedInput, ServerTask
 from dsl.values import MAX_CALL_SECONDS
 

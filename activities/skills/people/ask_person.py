@@ -8,7 +8,8 @@ from typing import Annotated
 from pydantic import Field, JsonValue, TypeAdapter
 
 from activities.contracts import FailureType
-from activities.workspace.skill_base import Skill, SkillContext, SkillRefusal
+from activities.workspace.skill_base import Skill, SkillContext
+from activities.workspace.skill_failures import SkillRefusal
 from dsl.json_schema.schema_grammar import grammar_fault
 from dsl.model.tools.asked_input import AskedForm, AskedInput
 from dsl.sizes import json_size

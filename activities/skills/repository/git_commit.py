@@ -16,13 +16,8 @@ from activities.contracts import FailureType
 from activities.skills.repository.git_diff import relative_paths
 from activities.skills.repository.git_program import GitRepository, failed, repository
 from activities.workspace.secret_files import holds_secrets
-from activities.workspace.skill_base import (
-    Skill,
-    SkillContext,
-    SkillFailure,
-    SkillRefusal,
-    Workspace,
-)
+from activities.workspace.skill_base import Skill, SkillContext, Workspace
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from dsl.schema_keys import KIND
 from dsl.values import Documented
 

@@ -16,7 +16,8 @@ from activities.processes.process_group import NotStarted
 from activities.processes.short_program import ProgramOutput, ProgramTimeout, run_program
 from activities.workspace.command_start import environment_of
 from activities.workspace.project_files import read_file
-from activities.workspace.skill_base import SkillFailure, SkillRefusal, Workspace
+from activities.workspace.skill_base import Workspace
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 
 MAX_OUTPUT = 2_000_000
 """Bytes of git's output that are read."""

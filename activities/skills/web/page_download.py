@@ -9,7 +9,7 @@ import httpx2
 
 from activities.skills.web.public_addresses import AddressRefused, HostUnknown, PublicNetwork
 from activities.skills.web.robots import PRODUCT, RobotsFiles
-from activities.workspace.skill_base import SkillFailure, SkillRefusal
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from activities.workspace.web_access import WebAccess
 from dsl.safety.blocked_places import blocked_url
 from dsl.wording.blocked_wording import blocked_text

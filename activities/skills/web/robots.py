@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import httpx2
 
-from activities.workspace.skill_base import SkillFailure, SkillRefusal
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from protego import Protego
 
 PRODUCT = "Coterie"

@@ -10,7 +10,8 @@ from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
 from activities.skills.missing_packages import needing
-from activities.workspace.skill_base import Skill, SkillContext, SkillRefusal
+from activities.workspace.skill_base import Skill, SkillContext
+from activities.workspace.skill_failures import SkillRefusal
 from dsl.schema_keys import KIND
 from dsl.values import Documented
 

@@ -10,7 +10,8 @@ from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
 from activities.skills.missing_packages import needing
-from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, SkillRefusal
+from activities.workspace.skill_base import Skill, SkillContext
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from dsl.safety.blocked_places import blocked_url
 from dsl.values import Documented
 

@@ -2,7 +2,8 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import add_run, add_who_and_why, login_name, read_updates
+from coterie.argument_values import read_updates
+from coterie.arguments import add_run, add_who_and_why, login_name
 from coterie.control.control_commands import amend
 from coterie.failures import ExitCode
 from coterie.interrupts import run_async

@@ -2,7 +2,8 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import add_decision, read_value
+from coterie.argument_values import read_value
+from coterie.arguments import add_decision
 from coterie.commands.decision_call import decision_call
 from coterie.display.short_commands import decide
 from coterie.failures import ExitCode

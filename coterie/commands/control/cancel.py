@@ -1,4 +1,4 @@
-"""`coterie cancel`: stop a run for good after its cleanup."""
+"""`coterie cancel`: stop a run permanently, after its cleanup."""
 
 from argparse import ArgumentParser, Namespace
 

@@ -2,7 +2,8 @@
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
-from coterie.arguments import add_fork, add_run, add_who_and_why, login_name, read_updates
+from coterie.argument_values import read_updates
+from coterie.arguments import add_fork, add_run, add_who_and_why, login_name
 from coterie.control.forks import fork
 from coterie.failures import ExitCode
 from coterie.interrupts import run_async

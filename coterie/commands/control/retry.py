@@ -2,14 +2,8 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import (
-    add_fork,
-    add_run,
-    add_who_and_why,
-    login_name,
-    name_given,
-    read_updates,
-)
+from coterie.argument_values import read_updates
+from coterie.arguments import add_fork, add_run, add_who_and_why, login_name, name_given
 from coterie.control.forks import retry
 from coterie.failures import ExitCode
 from coterie.interrupts import run_async

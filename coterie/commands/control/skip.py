@@ -2,7 +2,8 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import add_run, add_who_and_why, login_name, name_given, read_value
+from coterie.argument_values import read_value
+from coterie.arguments import add_run, add_who_and_why, login_name, name_given
 from coterie.control.control_commands import skip
 from coterie.failures import ExitCode
 from coterie.interrupts import run_async

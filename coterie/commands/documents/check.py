@@ -1,4 +1,4 @@
-"""`coterie check`: prove what can be proved before a run, and bound what it costs."""
+"""`coterie check`: prove properties of a document before a run, and bound its cost."""
 
 import json
 import math

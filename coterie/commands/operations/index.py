@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from activities.skills.knowledge.knowledge_index import Indexed, update_index
 from activities.skills.knowledge.stores import INDEX_FILE, opened
 from activities.workspace.globs import Globs
-from activities.workspace.skill_base import SkillFailure, SkillRefusal
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from coterie.documents.catalog import Catalog
 from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.failures import CommandError, ExitCode
@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Index the folder; remove what is gone from it."""
+    """Index the folder, and drop files that no longer exist."""
     path = settings.cwd / args.path
     if not path.exists():
         raise CommandError(f"nothing exists at {args.path}; name a folder or a file")

@@ -5,7 +5,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Literal, assert_never, get_args
 
-from coterie.arguments import add_model, name_given, read_context
+from coterie.argument_values import read_context
+from coterie.arguments import add_model, name_given
 from coterie.commands.runs.run import run as run_team
 from coterie.commands.screen_option import add_screen
 from coterie.documents.compilation import compile_target

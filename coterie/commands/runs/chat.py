@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from coterie.arguments import add_context, add_model, login_name, print_warnings, read_context, who
+from coterie.argument_values import read_context
+from coterie.arguments import add_context, add_model, login_name, print_warnings, who
 from coterie.display.asked_inputs import ask_inputs
 from coterie.display.chat_session import chat, read_script, stays_open
 from coterie.documents.compilation import compile_target, startable

@@ -4,7 +4,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from coterie.arguments import add_context, add_model, print_warnings, read_context
+from coterie.argument_values import read_context
+from coterie.arguments import add_context, add_model, print_warnings
 from coterie.commands.screen_option import add_screen, chosen_screen
 from coterie.display.asked_inputs import ask_inputs
 from coterie.display.run_session import serve_and_watch

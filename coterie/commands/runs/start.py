@@ -2,7 +2,8 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import add_context, add_model, add_target, print_warnings, read_context
+from coterie.argument_values import read_context
+from coterie.arguments import add_context, add_model, add_target, print_warnings
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.compilation import compile_located, startable
 from coterie.documents.includes import included_files

@@ -1,4 +1,4 @@
-"""`coterie stats`: what strategies, decisions and tools came to, over all runs of the server."""
+"""`coterie stats`: show how strategies, decisions and tools performed over all runs of a server."""
 
 from argparse import ArgumentParser, Namespace
 from typing import get_args

@@ -81,7 +81,7 @@ def _skills_of(plan: Plan) -> set[str]:
 def check_stand_ins(
     stand_ins: Mapping[str, StandInDocument], tree: Node, problems: Problems
 ) -> None:
-    """Report stand-ins with a wrong name, with an unusable schema or with data against it."""
+    """Report stand-ins with an invalid name, an unusable schema, or data that violates it."""
     written = tree.child(_PATH)
     for name, node in (written.entries() if written is not None else {}).items():
         place = (_PATH, name)

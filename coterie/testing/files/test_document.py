@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Discriminator, Field, JsonValue, Tag, model_validator
 
-from activities.providers.script import ScriptedAnswer
+from activities.providers.scripts.script import ScriptedAnswer
 from coterie.testing.files.stand_ins import StandInDocument
 from dsl.model.outcomes import End
 from dsl.values import Frozen, Json, Seconds, misfit

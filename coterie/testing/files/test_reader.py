@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from activities.providers.provider_failures import ProviderFailure
-from activities.providers.script import ScriptedAnswer, read_script
-from coterie.arguments import model_name, read_text
+from activities.providers.scripts.script import ScriptedAnswer, read_script
+from coterie.argument_values import read_text
+from coterie.arguments import model_name
 from coterie.documents.catalog import Catalog, shown
 from coterie.documents.compilation import CompiledDocument, compile_target
 from coterie.settings import OVERRIDE_FILE, Settings

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from temporalio.client import Client, WorkflowHistory
 
 from activities.contracts import AgentRequest, AgentResponse, FailureType, SkillResult
-from activities.providers.script import ScriptedAnswer, ScriptedError
+from activities.providers.scripts.script import ScriptedAnswer, ScriptedError
 from coterie.failures import CommandError
 from coterie.replay.observer import ReceivedMessage
 from coterie.replay.rebuilt_run import NotFollowed, rebuilt
@@ -193,7 +193,7 @@ def _said(request: AgentRequest, result: AgentResponse | Failure) -> dict[str, o
 
 
 def _calls(result: AgentResponse) -> dict[str, object]:
-    """Return the calls of a turn, and what the model said besides."""
+    """Return the calls of a turn, and the text that the model wrote beside them."""
     calls = tuple(
         {"tool": call.tool, "arguments": "{" if call.problem is not None else call.arguments}
         for call in result.tool_calls

@@ -14,8 +14,9 @@ from temporalio.exceptions import ApplicationError
 from activities.contracts import FailureType, StartedBatch
 from activities.providers.provider import Completion, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
-from activities.providers.script import ScriptedAnswer
-from activities.providers.scripted import choose, missing, played
+from activities.providers.scripted import played
+from activities.providers.scripts.script import ScriptedAnswer
+from activities.providers.scripts.scripted_choice import choose, missing
 from dsl.model.plan import Persona, Plan
 
 _THINKING = "Thinking"

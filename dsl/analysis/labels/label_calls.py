@@ -19,7 +19,7 @@ from dsl.values import NodePath
 
 
 class Leak(NamedTuple):
-    """A call that may send out private data at the word of others, and that nobody approves."""
+    """A call that may send out private data because of untrusted text, without an approval."""
 
     tool: str
     place: str
@@ -100,7 +100,7 @@ class CallFlow:
     def note(
         self, name: str, labels: Sequence[Label], asked: Approval, points: Points, place: Place
     ) -> None:
-        """Note a call that sends out what it must not."""
+        """Note a call that may leak private data."""
         trace = points.get(frozenset(KEPT))
         if "egress" not in labels or always_covers(asked) or trace is None:
             return

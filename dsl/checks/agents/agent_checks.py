@@ -4,8 +4,7 @@ from collections.abc import Collection
 
 from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Persona
-from dsl.model.sections.provider_document import LlmConfig
-from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, AgentStep, PersonaDocument
+from dsl.model.steps import AgentStep
 from dsl.model_names import split_model
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
@@ -17,9 +16,6 @@ from dsl.wording.agent_wording import (
     persona_listed_twice,
     personas_missing,
     personas_without_template,
-    plan_missing,
-    plan_not_followed,
-    plan_within_itself,
     skill_as_agent,
     two_forms_of_agent,
 )
@@ -82,42 +78,6 @@ def check_legacy(step: AgentStep, path: NodePath, tree: Node, problems: Problems
         )
 
 
-def plan_fits(
-    step: AgentStep,
-    persona: Persona,
-    path: NodePath,
-    named_at: NodePath,
-    is_open: bool,
-    tree: Node,
-    problems: Problems,
-) -> bool:
-    """Return whether the agent follows the plan of its persona; note a problem if they disagree.
-
-    Args:
-        step: the agent step.
-        persona: with the step's `config` merged in.
-        path: where the step is written.
-        named_at: where it names the persona.
-        is_open: whether an enclosing step is already resolving this plan.
-        tree: the document.
-        problems: collects the findings.
-    """
-    key = str(step.persona_key)
-    if step.agent_type != ORCHESTRATING:
-        if not persona.execution_plan or step.agent_type != SINGLE_SHOT:
-            return True
-        where = (*path, "agent_type")
-        problems.note("E503", tree.find(where).mark, where, plan_not_followed(key))
-        return False
-    if persona.execution_plan is None:
-        spot: NodePath = ("llm_config", "personas", key)
-        problems.note("E503", tree.find(spot).at, spot, plan_missing(key, step.name))
-        return False
-    if is_open:
-        problems.note("E503", tree.find(named_at).mark, named_at, plan_within_itself(key))
-    return not is_open
-
-
 def check_fallback(
     persona: Persona, providers: Collection[str], path: NodePath, tree: Node, problems: Problems
 ) -> None:
@@ -144,34 +104,3 @@ def check_fallback(
         elif name in seen:
             problems.note("E208", mark, place, fallback_named_twice(name))
         seen.add(name)
-
-
-def check_written_model(
-    persona: PersonaDocument,
-    place: NodePath,
-    llm: LlmConfig,
-    providers: Collection[str],
-    tree: Node,
-    problems: Problems,
-) -> None:
-    """Check the provider and the model that a persona names itself, without defaults.
-
-    Args:
-        persona: the section as written.
-        place: where it is written.
-        llm: the section that contains it.
-        providers: those that the worker has.
-        tree: of the document.
-        problems: collects the findings.
-    """
-    written = persona.provider
-    if written is not None and written not in providers:
-        where = (*place, "provider")
-        mark = tree.find(where).mark
-        unknown(problems, mark, where, "E205", "provider", written, providers)
-        return
-    section = llm.providers.get(str(llm.defaults.choose(written, persona.model).provider))
-    valid = section.valid_models if section is not None else ()
-    if persona.model is not None and valid and persona.model not in valid:
-        where = (*place, "model")
-        unknown(problems, tree.find(where).mark, where, "E105", "model", persona.model, valid)

@@ -6,7 +6,6 @@ A plan carries it with the step, so that a run can refuse an invalid edit at onc
 from pydantic import JsonValue
 
 from dsl.json_schema.schema_checker import beyond
-from dsl.model.capabilities import SkillContract
 from dsl.model.terms import Approval, Consent
 from dsl.source.nodes import Node, Problems
 from dsl.values import Json, NodePath
@@ -14,19 +13,29 @@ from dsl.wording.approval_wording import uncheckable_changes
 
 
 def checked_by(
-    approval: Approval, declared: Json | None, path: NodePath, tree: Node, problems: Problems
+    approval: Approval,
+    given: Json | None,
+    result: Json | None,
+    path: NodePath,
+    tree: Node,
+    problems: Problems,
+    *,
+    fixed: Json | None = None,
 ) -> Approval:
     """Return the approval with the declared schema, if it is editable and has none of its own.
 
     Args:
         approval: the value of `requires_approval`.
-        declared: the schema of the value shown, if there is one.
+        given: the schema of the input, if there is one.
+        result: the schema of the result, if there is one.
         path: where `requires_approval` is written.
         tree: the document.
         problems: collects a schema that cannot be checked inside a run.
+        fixed: a tool's fixed values, which stay fixed.
     """
     if not isinstance(approval, Consent) or not approval.editable or approval.schema_ is not None:
         return approval
+    declared = result if approval.at == "after" else _with_fixed(given, fixed)
     if declared is None:
         return approval
     wrong = beyond(declared)
@@ -36,20 +45,9 @@ def checked_by(
     return approval.model_copy(update={"schema_": declared})
 
 
-def of_contract(approval: Approval, contract: SkillContract) -> Json | None:
-    """Return what a contract declares of the value shown."""
-    return of_schemas(approval, contract.input_schema, contract.output_schema)
-
-
-def of_schemas(
-    approval: Approval, given: Json, result: Json | None, fixed: Json | None = None
-) -> Json | None:
-    """Return the declared schema of the value shown; a tool's fixed values stay fixed."""
-    if not isinstance(approval, Consent):
-        return None
-    if approval.at == "after":
-        return result
-    if not fixed:
+def _with_fixed(given: Json | None, fixed: Json | None) -> Json | None:
+    """Return the schema of an input in which some values are fixed."""
+    if given is None or not fixed:
         return given
     kept: JsonValue = {
         "properties": {key: {"const": value} for key, value in fixed.items()},

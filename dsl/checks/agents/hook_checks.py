@@ -1,24 +1,19 @@
 """Checks of hooks: their points, their decisions, and what their templates can see."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from dsl.checks.agents.hook_template_checks import HookTemplates
 from dsl.checks.contracts.command_checks import check_command
 from dsl.checks.contracts.contract_checks import check_input
-from dsl.checks.contracts.outputs import NO_OUTPUTS
-from dsl.checks.steps.condition_checks import check_condition
 from dsl.checks.steps.step_scope import StepScope
-from dsl.checks.steps.template_checks import check_value, parsed
+from dsl.checks.steps.template_checks import parsed
 from dsl.errors import Code
 from dsl.hooks.hook_reads import matches_tool
 from dsl.json_values import describe_kind
-from dsl.model.capabilities import SkillContract
-from dsl.model.conditions import ContextField, Expression
 from dsl.model.hooks import (
-    CHECK,
     DECISIONS_AT,
-    FACTS_AT,
     HOOK_DECISIONS,
     RUN_POINTS,
     TOOL_POINTS,
@@ -27,12 +22,11 @@ from dsl.model.hooks import (
 )
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.tools.tool_section import ToolSection
-from dsl.model.traversal.step_walk import leaves
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.templates.template import is_template
-from dsl.values import UNREADABLE, Json, JsonValue, NodePath
+from dsl.values import UNREADABLE, NodePath
 from dsl.wording.agents.hook_wording import (
     hook_decides_nothing,
     hook_key_without_effect,
@@ -41,10 +35,8 @@ from dsl.wording.agents.hook_wording import (
     hook_of_run,
     hook_of_stream,
     hook_repeats_effect,
-    hook_sees_not,
     hook_sends_data,
     hook_template_broken,
-    hook_tests_tasks,
     hook_tool_misplaced,
     hook_value_missing,
     hook_value_of_kind,
@@ -52,7 +44,6 @@ from dsl.wording.agents.hook_wording import (
 )
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,60}")
-_ALWAYS = ("context", "run", "settings")
 
 
 def compiled_hooks(
@@ -122,7 +113,7 @@ class _HookChecks:
         self._tool()
         self._decision()
         terms = self._skill()
-        self._templates()
+        self._templates().check()
         return Hook(
             on=hook.on,
             name=hook.name or default_name,
@@ -165,7 +156,7 @@ class _HookChecks:
             self._once()
 
     def _matched(self) -> list[str]:
-        """Return the tools that the hook means."""
+        """Return the tools that match the hook."""
         known = self.tools if self.offered is None else self.offered
         return [name for name in known if matches_tool(self.hook.tool or "*", name)]
 
@@ -210,7 +201,7 @@ class _HookChecks:
             if "value" not in hook.model_fields_set:
                 self._note("E102", "value", hook_value_missing(hook.on))
             return
-        contract = self._called()
+        contract = self._templates().called_skill()
         if hook.on == "before_tool_call" and contract is not None:
             place: NodePath = (*self.path, "value")
             scope = self.scope
@@ -252,94 +243,11 @@ class _HookChecks:
             startup=contract.startup,
         )
 
-    def _templates(self) -> None:
-        """Check what the condition and the templates read."""
-        hook = self.hook
-        own = FACTS_AT[hook.on]
-        checked = (*own, CHECK) if hook.skill is not None else own
-        if hook.when is not None:
-            self._condition(checked)
-        for key, value in (("input", hook.input), ("value", hook.value)):
-            self._seen(value, (*self.path, key), own if key == "input" else checked)
-        for key, text in (("decide", hook.decide), ("message", hook.message)):
-            self._seen(text, (*self.path, key), checked)
-
-    def _condition(self, given: tuple[str, ...]) -> None:
-        assert self.hook.when is not None
-        for leaf, place in leaves(self.hook.when, (*self.path, "when")):
-            match leaf:
-                case Expression(expression=text):
-                    if self._unseen(text, (*place, "expression"), given):
-                        continue
-                case ContextField():
-                    pass
-                case _:
-                    details = hook_tests_tasks((*_ALWAYS, *given))
-                    self.scope.note_value("E109", place, details)
-                    continue
-            check_condition(self._scope(given), leaf, place)
-
-    def _seen(self, value: JsonValue, path: NodePath, given: tuple[str, ...]) -> None:
-        """Check the templates of a value."""
-        for text, place in _texts(value, path):
-            if not self._unseen(text, place, given) and not self.scope.problems.below(place):
-                check_value(self._scope(given), text, place)
-
-    def _unseen(self, text: str, path: NodePath, given: tuple[str, ...]) -> bool:
-        """Note a name that a hook does not see at its point."""
-        scope = self.scope
-        if not is_template(text) or any(scope.problems.below(path)):
-            return False
-        template = parsed(text, scope.tree.find(path), scope.problems, path)
-        if template is None:
-            return True
-        known = (*_ALWAYS, *given)
-        wrong = next((named for named in template.paths if named[0] not in known), None)
-        if wrong is not None:
-            scope.note_value("E207", path, hook_sees_not(wrong[0], known))
-        return wrong is not None
-
-    def _called(self) -> SkillContract | None:
-        """Return the contract of the one tool that the hook names, if it is a skill."""
-        section = self.tools.get(self.hook.tool or "")
-        skill = "" if section is None else section.skill or ""
-        return self.scope.capabilities.skills.get(skill)
-
-    def _scope(self, given: tuple[str, ...]) -> StepScope:
-        """Return the scope of the hook's templates; what they read is noted in the outer scope."""
-        variables: dict[str, Json] = {}
-        contract = self.scope.capabilities.skills.get(self.hook.skill or "")
-        if CHECK in given and contract is not None:
-            variables[CHECK] = contract.output_schema
-        called = self._called()
-        if "arguments" in given and called is not None:
-            variables["arguments"] = called.input_schema
-        outputs = NO_OUTPUTS._replace(variables=variables, context=self.scope.outputs.context)
-        return replace(
-            self.scope,
-            steps=(),
-            given=given,
-            tools={},
-            outputs=outputs,
-            _walked=[],
-            _names={},
-            _variables={},
-        )
+    def _templates(self) -> HookTemplates:
+        return HookTemplates(self.hook, self.path, self.scope, self.tools)
 
     def _note(self, code: Code, key: str, details: Details) -> None:
         self.scope.note(code, (*self.path, key), details)
 
     def _note_value(self, code: Code, key: str, details: Details) -> None:
         self.scope.note_value(code, (*self.path, key), details)
-
-
-def _texts(value: JsonValue, path: NodePath) -> Iterator[tuple[str, NodePath]]:
-    """Yield each text of a value, and where it is written."""
-    if isinstance(value, str):
-        yield value, path
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _texts(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _texts(item, (*path, index))

@@ -1,9 +1,10 @@
 """Checks whether a skill's contract accepts the input of a step or a tool."""
 
-from dsl.checks.contracts.contract_problems import ContractFault, contract_faults, resolved
+from dsl.checks.contracts.contract_problems import ContractFault, contract_faults
+from dsl.checks.contracts.known_answers import resolved
 from dsl.model.capabilities import SkillContract
 from dsl.source.nodes import Node, Problems
-from dsl.templates.literal_parts import Part, known_parts
+from dsl.templates.literal_parts import known_parts
 from dsl.values import UNREADABLE, Json, JsonValue, NodePath
 from dsl.wording.step_wording import skill_input
 
@@ -29,7 +30,7 @@ def check_input(
         fixed: the tool's values that override it; they are checked at the tool.
         whole: whether nothing is added to it later.
     """
-    parts = _without_unreadable(known_parts(given))
+    parts = known_parts(_without_unreadable(given))
     if given is None and _wants_mapping(contract.input_schema):
         parts = {}
     if fixed and isinstance(parts, dict):
@@ -58,8 +59,8 @@ def _wants_mapping(schema: Json) -> bool:
     return isinstance(here, dict) and here.get("type") == "object"
 
 
-def _without_unreadable(part: Part) -> Part:
-    """Return the part without the placeholders for unreadable values, already reported."""
-    if isinstance(part, dict):
-        return {key: _without_unreadable(item) for key, item in part.items() if item != UNREADABLE}
-    return part
+def _without_unreadable(given: JsonValue) -> JsonValue:
+    """Return the input without the placeholders for unreadable values, already reported."""
+    if isinstance(given, dict):
+        return {key: _without_unreadable(one) for key, one in given.items() if one != UNREADABLE}
+    return given

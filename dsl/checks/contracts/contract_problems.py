@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from dsl.checks.contracts.known_answers import MAX_DEPTH, resolved
 from dsl.checks.contracts.possible_values import may_be, may_equal
 from dsl.errors import asked_back, listed, nearest
 from dsl.redaction import HIDDEN, names_secret
@@ -26,8 +27,6 @@ from dsl.wording.step_wording import (
     text_like,
     write_list,
 )
-
-_MAX_DEPTH = 30
 
 
 class ContractFault(NamedTuple):
@@ -65,7 +64,7 @@ class _Checked:
         self, given: Part, written: JsonValue, path: NodePath, depth: int
     ) -> list[ContractFault]:
         schema = resolved(written, self._root)
-        if given is Unknown.VALUE or not isinstance(schema, dict) or depth > _MAX_DEPTH:
+        if given is Unknown.VALUE or not isinstance(schema, dict) or depth > MAX_DEPTH:
             return []
         for word in ("anyOf", "oneOf"):
             options = schema.get(word)
@@ -146,19 +145,6 @@ class _Checked:
 def _also(schema: JsonValue) -> list[str]:
     also = schema.get(ALSO) if isinstance(schema, dict) else None
     return [str(name) for name in also] if isinstance(also, list) else []
-
-
-def resolved(schema: JsonValue, root: Json) -> JsonValue:
-    """Return the schema that a `$ref` within the document leads to; None if it leads nowhere."""
-    for _ in range(_MAX_DEPTH):
-        if not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
-            return schema
-        parts = str(schema["$ref"]).removeprefix("#").split("/")[1:]
-        here: JsonValue = root
-        for part in parts:
-            here = here.get(part) if isinstance(here, dict) else None
-        schema = here
-    return None
 
 
 def wanted_by(schema: JsonValue) -> str:

@@ -5,8 +5,10 @@ from typing import NamedTuple, TypeGuard
 
 from pydantic import JsonValue
 
-from dsl.checks.contracts.contract_problems import resolved
 from dsl.values import Json
+
+MAX_DEPTH = 30
+"""Maximum nesting of a schema that is read."""
 
 
 class MissingField(NamedTuple):
@@ -115,3 +117,16 @@ def inlined(schema: Json) -> Json:
 
     found = alone(schema, 0)
     return found if isinstance(found, dict) else {}
+
+
+def resolved(schema: JsonValue, root: Json) -> JsonValue:
+    """Return the schema that a `$ref` within the document leads to; None if it leads nowhere."""
+    for _ in range(MAX_DEPTH):
+        if not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
+            return schema
+        parts = str(schema["$ref"]).removeprefix("#").split("/")[1:]
+        here: JsonValue = root
+        for part in parts:
+            here = here.get(part) if isinstance(here, dict) else None
+        schema = here
+    return None

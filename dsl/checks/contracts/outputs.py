@@ -6,11 +6,11 @@ loop by the list that it iterates on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from dsl.checks.contracts.contract_problems import resolved
-from dsl.checks.contracts.known_answers import inlined, schema_at
+from dsl.checks.contracts.known_answers import inlined, resolved, schema_at
 from dsl.checks.contracts.step_data import last_data, step_data, written_form
 from dsl.model.capabilities import SkillContract
 from dsl.model.context.declarations import (
@@ -19,7 +19,7 @@ from dsl.model.context.declarations import (
     declared_above,
     declared_below,
 )
-from dsl.model.document import SystemDocument
+from dsl.model.document import SystemDocument, TeamDocument
 from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.merge import deep_merge
 from dsl.model.steps import (
@@ -110,24 +110,15 @@ def _declared(named: Path, schema: Json | None, rest: list[str]) -> Declared | N
     return None if schema is None else Declared(owner, schema, tuple(rest))
 
 
+@dataclass(frozen=True)
 class DeclaredOutputs:
     """The outputs of one document."""
 
-    def __init__(
-        self,
-        document: SystemDocument,
-        skills: Mapping[str, SkillContract],
-        context: Declarations = UNDECLARED,
-        mcp_tools: Mapping[str, SkillContract] | None = None,
-    ) -> None:
-        self.context = context
-        self._mcp_tools = mcp_tools or {}
-        self._personas = document.llm_config.personas
-        self._tools = document.tools
-        self._skills = skills
-        orchestration = document.orchestration
-        self._teams = {} if orchestration is None else orchestration.teams
-        self._known: dict[str, TaskSchemas] = {}
+    _document: SystemDocument
+    _skills: Mapping[str, SkillContract]
+    context: Declarations = field(default_factory=lambda: UNDECLARED)
+    _mcp_tools: Mapping[str, SkillContract] = field(default_factory=dict[str, SkillContract])
+    _known: dict[str, TaskSchemas] = field(default_factory=dict[str, TaskSchemas])
 
     def of(self, steps: Sequence[Step]) -> Outputs:
         """Return the outputs of one team or plan."""
@@ -142,7 +133,7 @@ class DeclaredOutputs:
 
     def _of_team(self, team: str) -> TaskSchemas:
         if team not in self._known:
-            known = self._teams.get(team)
+            known = self._team_document(team)
             self._known[team] = {} if known is None else self._tasks(known.tasks, 0)
         return self._known[team]
 
@@ -159,8 +150,8 @@ class DeclaredOutputs:
                 return declared[0] if all(one == declared[0] for one in declared) else None
             case SkillStep(skill=name):
                 return self._contract(name)
-            case ToolStep(tool=name) if name in self._tools:
-                return self._tool(self._tools[name])
+            case ToolStep(tool=name) if name in self._document.tools:
+                return self._tool(self._document.tools[name])
             case TeamStep(team=team):
                 return self._team(team)
             case BlockStep(steps=steps):
@@ -175,12 +166,16 @@ class DeclaredOutputs:
 
     def _team(self, name: str) -> Json | None:
         """Return the schema of what a team gives to the step that runs it."""
-        team = self._teams.get(name)
+        team = self._team_document(name)
         if team is None:
             return None
         if team.output is None:
             return written_form({"output": "{{ }}", "context": "{{ }}"})
         return written_form(team.output)
+
+    def _team_document(self, name: str) -> TeamDocument | None:
+        orchestration = self._document.orchestration
+        return None if orchestration is None else orchestration.teams.get(name)
 
     def _tool(self, section: ToolSection) -> Json | None:
         found = self._mcp_tools.get(section.mcp or "")
@@ -191,7 +186,7 @@ class DeclaredOutputs:
         return None if contract is None else contract.output_schema
 
     def _agent(self, step: AgentStep, depth: int) -> Json | None:
-        persona = self._personas.get(step.persona_key or "")
+        persona = self._document.llm_config.personas.get(step.persona_key or "")
         if persona is None:
             return None
         if step.agent_type == SINGLE_SHOT or (

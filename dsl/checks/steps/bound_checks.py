@@ -32,7 +32,6 @@ def check_bound(
     scope: StepScope, owner: str, key: BoundKey, bound: AnyBound, path: NodePath
 ) -> None:
     """Note a template without a maximum, one with too large a maximum, and a text that is none."""
-    mark = scope.tree.find(path).at
     length = _is_length(key)
     match bound:
         case TemplateBound(value=text) | TemplateDuration(value=text):
@@ -46,13 +45,13 @@ def check_bound(
                 details = OutOfBounds(WrongValue("maximum"), found, "at most", key.high)
                 scope.problems.note("E106", scope.tree.find(place).mark, place, details)
         case str() if not _gives_a_bound(bound, key):
-            scope.problems.note("E103", mark, path, not_a_bound(brief(bound), is_length=length))
+            scope.note("E103", path, not_a_bound(brief(bound), is_length=length))
         case str() if isinstance(with_maximum(key, bound, scope.outputs.context), str):
             if not scope.problems.has("E301", path) and not scope.problems.has("E302", path):
                 details = bound_without_maximum(
                     owner, str(path[-1]), bound, _context_path(bound), is_length=length
                 )
-                scope.problems.note("E102", mark, path, details)
+                scope.note("E102", path, details)
         case _:
             pass
 
@@ -93,7 +92,7 @@ def _context_path(text: str) -> tuple[str, ...] | None:
 
 
 def _gives_a_bound(text: str, key: BoundKey) -> bool:
-    """Whether the text is a template for a number; of a duration, a part of it may be one."""
+    """Whether the text is a template for a number, or, for a duration, contains one."""
     try:
         return is_template(text) and (_is_length(key) or parse(text).single)
     except BadTemplate:

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from dsl.checks.contracts.known_answers import schema_at
 from dsl.checks.contracts.outputs import Declared
 from dsl.checks.steps.context_paths import check_read
-from dsl.checks.steps.step_scope import StepScope
+from dsl.checks.steps.step_scope import StepScope, TextSpot
 from dsl.checks.steps.template_checks import OwnResult, check_field, check_value
 from dsl.errors import closest
 from dsl.evaluate.operators import WITHOUT_VALUE, unusable_pattern, wrong_value
@@ -91,16 +91,16 @@ def _check_task_field(scope: StepScope, leaf: TaskField, place: NodePath) -> Non
     schema = scope.outputs.tasks.get(leaf.task)
     if schema is not None:
         field = Declared(("tasks", leaf.task, "data"), schema, parse_path(leaf.output_field))
-        check_field(scope, field, place, scope.at(place))
+        check_field(scope, field, TextSpot(place))
 
 
 def _check_context_field(scope: StepScope, leaf: ContextField, place: NodePath) -> None:
     """Check that the path is declared, and that its declared form can have it."""
     path = parse_path(leaf.context_field)
-    check_read(scope, path, scope.at(place), place)
+    check_read(scope, path, TextSpot(place))
     declared = scope.outputs.declared(("context", *path))
     if declared is not None:
-        check_field(scope, declared, place, scope.at(place))
+        check_field(scope, declared, TextSpot(place))
 
 
 def _check_operator_value(scope: StepScope, leaf: TaskField | ContextField, path: NodePath) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from dsl.checks.contracts.known_answers import missing_field
-from dsl.checks.steps.step_scope import StepScope
+from dsl.checks.steps.step_scope import StepScope, TextSpot
 from dsl.evaluate.context_writes import Operation, written_value
 from dsl.evaluate.declared_values import form_of, kept, value_faults
 from dsl.model.context.declarations import (
@@ -16,7 +16,7 @@ from dsl.model.context.declarations import (
 )
 from dsl.model.document import TeamDocument
 from dsl.paths import Path, parse
-from dsl.source.nodes import Mark, Node, Problems
+from dsl.source.nodes import Node, Problems
 from dsl.templates.path_templates import fixed_part
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, Json, NodePath
@@ -41,7 +41,7 @@ def stranger(path: Path, declared: Declarations) -> str | None:
     return None
 
 
-def check_read(scope: StepScope, path: Path, mark: Mark, place: NodePath) -> None:
+def check_read(scope: StepScope, path: Path, spot: TextSpot) -> None:
     """Note a read of a path that is not declared."""
     declared = scope.outputs.context
     if not declared or UNREADABLE in path:
@@ -49,7 +49,7 @@ def check_read(scope: StepScope, path: Path, mark: Mark, place: NodePath) -> Non
     strange = stranger(path, declared)
     if strange is not None:
         details = undeclared_path(strange, tuple(declared), below=())
-        scope.problems.note("E215", mark, place, details)
+        scope.note_spot("E215", spot, details)
 
 
 def check_declared(scope: StepScope, key: str, value: JsonValue, place: NodePath) -> None:
@@ -116,7 +116,7 @@ def check_team_input(scope: StepScope, given: Json, place: NodePath) -> None:
 def check_resets(
     team: TeamDocument, declared: Declarations, tree: Node, problems: Problems, place: NodePath
 ) -> tuple[str, ...]:
-    """Note what a team cannot set back; return what it can."""
+    """Note the paths that a team cannot reset; return those that it can."""
     found: list[str] = []
     for index, path in enumerate(team.resets):
         here = (*place, "resets", index)

@@ -20,9 +20,9 @@ def check_updates(
     """Check the updates of a step, a rule or a team's routing."""
     for key, value in updates.items():
         place = (*path, key)
-        _key(scope, key, place, own)
         check_value(scope, value, place, own)
         check_declared(scope, key, value, place)
+        _key(scope, key, place, own)
         _operation(scope, key, value, place)
 
 

@@ -18,16 +18,18 @@ from dsl.wording.step_wording import (
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
 
 
-def check_names(scope: StepScope) -> None:
+def check_names(
+    scope: StepScope, walked: Sequence[tuple[Step, NodePath]], variables: Mapping[str, NodePath]
+) -> None:
     """Check the names of all steps and of all variables that they set."""
-    _unique_names(scope)
-    _variable_names(scope)
+    _unique_names(scope, walked)
+    _variable_names(scope, variables)
     _loop_variables(scope, scope.steps, scope.path, {})
 
 
-def _unique_names(scope: StepScope) -> None:
+def _unique_names(scope: StepScope, walked: Sequence[tuple[Step, NodePath]]) -> None:
     first: dict[str, NodePath] = {}
-    for step, path in scope.walked:
+    for step, path in walked:
         place = (*path, "name")
         if "/" in step.name or "#" in step.name:
             scope.note_value("E105", place, step_name_with_separator(step.name))
@@ -37,8 +39,8 @@ def _unique_names(scope: StepScope) -> None:
         first.setdefault(step.name, place)
 
 
-def _variable_names(scope: StepScope) -> None:
-    for name, path in scope.variables.items():
+def _variable_names(scope: StepScope, variables: Mapping[str, NodePath]) -> None:
+    for name, path in variables.items():
         reserved = name in ROOTS or name in RESERVED
         if reserved or not _IDENTIFIER.match(name):
             place = (*scope.path, *path)

@@ -1,4 +1,4 @@
-"""Names that an update surely means as an operation, and misspells."""
+"""Misspelled operations of context updates."""
 
 from pydantic import JsonValue
 

@@ -65,7 +65,7 @@ def _may_be_any(name: object) -> bool:
 
 
 def _only(scope: StepScope, step: ParallelStep, path: NodePath) -> None:
-    """Note names in a written list that no branch has, and what is not a list."""
+    """Note a value that is not a list, and listed names that no branch has."""
     match step.only:
         case None:
             return

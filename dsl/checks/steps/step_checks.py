@@ -12,7 +12,6 @@ from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.task_graph_checks import check_task_graph
 from dsl.checks.steps.template_checks import OwnResult, check_value
 from dsl.checks.steps.wait_checks import check_wait
-from dsl.model.facts import OWN_DATA
 from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.steps import (
     AgentStep,
@@ -30,7 +29,7 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from dsl.model.traversal.step_walk import asks_after, conditions, templated
+from dsl.model.traversal.step_walk import conditions, templated
 from dsl.values import NodePath
 from dsl.wording.approval_wording import no_deadline
 from dsl.wording.step_names import called
@@ -45,36 +44,22 @@ from dsl.wording.step_wording import (
 
 def check_steps(scope: StepScope) -> None:
     """Check every step of the scope."""
-    check_names(scope)
-    for step, path in scope.walked:
+    walked, variables = scope.walked, scope.variables
+    check_names(scope, walked, variables)
+    for step, path in walked:
         for condition, place in conditions(step, path):
-            check_condition(scope, condition, place, _read_by_condition(step, place))
+            check_condition(scope, condition, place, OwnResult.of_condition(step, place))
         for value in templated(step, path):
-            check_value(scope, value.value, value.path, _read_by_score(step, value.path))
+            check_value(scope, value.value, value.path, OwnResult.of_score(step, value.path))
         own = OwnResult(step.name)
         check_updates(scope, step.context_updates, (*path, "context_updates"), own)
-        check_kind(scope, step, path)
+        check_bounds(scope, step, path)
+        _check_kind(scope, step, path)
 
 
-def _read_by_condition(step: Step, path: NodePath) -> OwnResult | None:
-    """Return what a condition of the step reads of the step's own result."""
-    if path[-1] == "fail_when":
-        return OwnResult(step.name)
-    return OwnResult(step.name, OWN_DATA) if asks_after(step, path) else None
-
-
-def _read_by_score(step: Step, path: NodePath) -> OwnResult | None:
-    """Return what the score of a branch reads: the result of the last step of the branch."""
-    if not isinstance(step, ParallelStep) or path[-1] != "score":
-        return None
-    steps = step.branch(str(path[-2])).steps
-    return OwnResult(steps[-1].name) if steps else None
-
-
-def check_kind(scope: StepScope, step: Step, path: NodePath) -> None:
+def _check_kind(scope: StepScope, step: Step, path: NodePath) -> None:
     """Check what is specific to this kind of step, and the types in its `retry`."""
     _attempted(scope, step, path)
-    check_bounds(scope, step, path)
     match step:
         case AgentStep():
             check_agent(scope, step, path)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -19,6 +20,15 @@ from dsl.values import NodePath
 
 EARLIER = "teams:"
 """Marks the paths that read outcomes of earlier teams."""
+
+
+class TextSpot(NamedTuple):
+    """A value of the document, or a word in it."""
+
+    path: NodePath
+    line: int = 0
+    """The line of the text, from 1; 0 for the whole value."""
+    word: str = ""
 
 
 @dataclass(slots=True)
@@ -109,6 +119,12 @@ class StepScope:
     def note_value(self, code: Code, path: NodePath, details: Details) -> None:
         """Note a problem at the value at the path."""
         self.problems.note(code, self.at(path), path, details)
+
+    def note_spot(self, code: Code, spot: TextSpot, details: Details) -> None:
+        """Note a problem at a value, or at a word in it."""
+        node = self.tree.find(spot.path)
+        mark = node.line(spot.line, spot.word) if spot.line else node.mark
+        self.problems.note(code, mark, spot.path, details)
 
     def unknown(
         self, code: Code, what: str, name: str, known: Collection[str], path: NodePath

@@ -6,10 +6,12 @@ from typing import NamedTuple, cast
 from dsl.checks.contracts.known_answers import missing_field
 from dsl.checks.contracts.outputs import Declared
 from dsl.checks.steps.context_paths import check_read
-from dsl.checks.steps.step_scope import EARLIER, StepScope
-from dsl.model.facts import OWN_RESULT
+from dsl.checks.steps.step_scope import EARLIER, StepScope, TextSpot
+from dsl.model.facts import OWN_DATA, OWN_RESULT
+from dsl.model.steps import ParallelStep, Step
+from dsl.model.traversal.step_walk import asks_after
 from dsl.paths import Path
-from dsl.source.nodes import Mark, Node, Problems
+from dsl.source.nodes import Node, Problems
 from dsl.templates.fact_names import lacking
 from dsl.templates.template import Template, is_template, parse
 from dsl.templates.template_rules import BadTemplate
@@ -23,6 +25,21 @@ class OwnResult(NamedTuple):
     step: str
     names: Collection[str] = OWN_RESULT
     """What of the result has a name there."""
+
+    @classmethod
+    def of_condition(cls, step: Step, path: NodePath) -> "OwnResult | None":
+        """Return what a condition of the step reads of the step's own result."""
+        if path[-1] == "fail_when":
+            return cls(step.name)
+        return cls(step.name, OWN_DATA) if asks_after(step, path) else None
+
+    @classmethod
+    def of_score(cls, step: Step, path: NodePath) -> "OwnResult | None":
+        """Return what the score of a branch reads: the result of the last step of the branch."""
+        if path[-1] != "score" or not isinstance(step, ParallelStep):
+            return None
+        steps = step.branch(str(path[-2])).steps
+        return cls(steps[-1].name) if steps else None
 
 
 def parsed(
@@ -76,31 +93,31 @@ def check_template(
             scope.reads[".".join(named[1:])] = None
         if named[0] == "teams":
             scope.reads[EARLIER + ".".join(named[1:])] = None
-        mark = node.line(line, named[0])
+        spot = TextSpot(path, line, named[0])
         if own is not None and named[0] in own.names:
             named = ("tasks", own.step, *named)
-        _check_name(scope, named, mark, path)
+        _check_name(scope, named, spot)
 
 
-def _check_name(scope: StepScope, named: Path, mark: Mark, path: NodePath) -> None:
+def _check_name(scope: StepScope, named: Path, spot: TextSpot) -> None:
     declared = scope.outputs.declared(named)
     if declared is not None:
-        check_field(scope, declared, path, mark)
+        check_field(scope, declared, spot)
     if named[0] == "context":
-        check_read(scope, named[1:], mark, path)
+        check_read(scope, named[1:], spot)
     wrong = lacking(named, scope)
     if wrong is not None:
         known = [one for one in wrong.known if one != UNREADABLE]
         details = unknown_template_name(named, wrong.description, wrong.segment, known)
-        scope.problems.note("E207", mark, path, details)
+        scope.note_spot("E207", spot, details)
 
 
-def check_field(scope: StepScope, declared: Declared, place: NodePath, mark: Mark) -> None:
+def check_field(scope: StepScope, declared: Declared, spot: TextSpot) -> None:
     """Check that data of a declared form can have a value at the path."""
     owner, schema, path = declared
     if UNREADABLE in path:
         return
     missing = missing_field(schema, path)
-    if missing is not None and not scope.problems.has("E303", place):
+    if missing is not None and not scope.problems.has("E303", spot.path):
         details = unknown_field(owner, path, missing.segment, missing.known)
-        scope.problems.note("E210", mark, place, details)
+        scope.note_spot("E210", spot, details)

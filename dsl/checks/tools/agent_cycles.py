@@ -10,7 +10,7 @@ from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.step_walk import walk
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
-from dsl.wording.tool_wording import agents_in_a_circle, memory_in_a_circle
+from dsl.wording.agents.tool_cycle_wording import agents_in_a_circle, memory_in_a_circle
 
 
 class _Caller(NamedTuple):
@@ -45,14 +45,12 @@ def check_cycles(
         tree: the document.
         problems: collects the findings.
     """
+    _check_memory(tools, places, tree, problems)
     graph = _graph(tools, personas, teams)
-
-    def beside(point: _Caller) -> list[_Caller]:
-        return [call.to for call in graph.get(point, ())]
-
-    points = list(dict.fromkeys((*graph, *(call.to for some in graph.values() for call in some))))
+    points = dict.fromkeys((*graph, *(call.to for some in graph.values() for call in some)))
+    beside = {point: [call.to for call in graph.get(point, ())] for point in points}
     noted: set[str] = set()
-    for members in components(points, beside):
+    for members in components(points, beside.__getitem__):
         within = set(members)
         for point in members:
             for call in graph.get(point, ()):
@@ -63,7 +61,6 @@ def check_cycles(
                 place = places[call.tool]
                 details = agents_in_a_circle([one.name for one in way])
                 problems.note("E508", tree.find(place).at, place, details)
-    _check_memory(tools, places, tree, problems)
 
 
 def _graph(
@@ -137,12 +134,13 @@ def _way(
 def _check_memory(
     tools: Mapping[str, Tool], places: Mapping[str, NodePath], tree: Node, problems: Problems
 ) -> None:
-    def beside(name: str) -> list[str]:
-        return [edge.source for edge in tools[name].reads if edge.source in tools]
-
-    for members in components(tools, beside):
+    beside = {
+        name: [edge.source for edge in tool.reads if edge.source in tools]
+        for name, tool in tools.items()
+    }
+    for members in components(beside, beside.__getitem__):
         first = members[0]
-        if len(members) > 1 or first in beside(first):
+        if len(members) > 1 or first in beside[first]:
             place = (*places[first], "reads")
             circle = [*members, first]
             problems.note("E508", tree.find(place).at, place, memory_in_a_circle(circle))

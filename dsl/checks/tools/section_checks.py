@@ -12,12 +12,12 @@ from dsl.model.tools.tool_section import ToolSection
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.values import MAX_CALL_SECONDS, Json, NodePath
+from dsl.wording.agents.tool_cycle_wording import memory_of_no_agent
 from dsl.wording.tool_wording import (
     cached_effect,
     call_too_long,
     grant_of_nothing,
     key_of_other_tool,
-    memory_of_no_agent,
     once_retried,
     retries_without_retry,
     retry_without_retries,

@@ -11,7 +11,7 @@ from dsl.model.tools.tool_section import ToolSection
 
 
 def is_group(section: ToolSection) -> bool:
-    """Return whether it stands for tools of a whole MCP server."""
+    """Return whether the section declares the tools of a whole MCP server."""
     return section.mcp is not None and "/" not in section.mcp
 
 

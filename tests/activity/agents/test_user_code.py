@@ -162,7 +162,7 @@ WORKER = """
 import asyncio, sys
 from pathlib import Path
 from activities.user_code.child_messages import AgentCall
-from activities.user_code.child_pool import UserCode
+from activities.user_code.child_pool import (UserCode)
 
 call = AgentCall(path=sys.argv[1], offered={}, config_names=("config",),
                  context={"do": "leave", "wait": True, "pids": sys.argv[2]})

@@ -13,7 +13,8 @@ from activities.agent_activity import AgentActivities
 from activities.agents.extension_agent import extension_agent
 from activities.contracts import AgentResponse, FailureType, SkillRequest, SkillResult
 from activities.providers.provider_failures import ProviderFailure
-from activities.user_code.child_pool import UserCode, UserCodeTimeout
+from activities.user_code.child_failures import UserCodeTimeout
+from activities.user_code.child_pool import UserCode
 from activities.user_code.extension_messages import ExtensionTurn
 from dsl.model.plan import Persona
 from dsl.values import Json, JsonValue

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from activities.skills.people.ask_person import ASK, MAX_FORM_SIZE
-from activities.workspace.skill_base import SkillContext, SkillRefusal, Workspace
+from activities.workspace.skill_base import SkillContext, Workspace
+from activities.workspace.skill_failures import SkillRefusal
 from dsl.json_schema.schema_checker import misfits
 from dsl.model.tools.asked_input import AskedInput, GivenInput
 from dsl.values import Json, JsonValue

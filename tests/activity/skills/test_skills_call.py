@@ -13,13 +13,8 @@ from activities.contracts import FailureType, SkillRequest
 from activities.skills.skill_activity import SkillActivities
 from activities.skills.skill_contracts import known_contracts
 from activities.skills.skill_registry import SKILLS, AnySkill, contracts
-from activities.workspace.skill_base import (
-    Skill,
-    SkillContext,
-    SkillFailure,
-    SkillRefusal,
-    Workspace,
-)
+from activities.workspace.skill_base import Skill, SkillContext, Workspace
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from dsl.model.capabilities import Effect
 from tests.support.skills import call, environment, refusal
 

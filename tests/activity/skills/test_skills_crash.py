@@ -15,7 +15,8 @@ from temporalio.exceptions import ApplicationError
 from activities.changes.change import Change
 from activities.contracts import FailureType
 from activities.skills.asset_manager import apply_set
-from activities.workspace.skill_base import SkillFailure, Workspace
+from activities.workspace.skill_base import Workspace
+from activities.workspace.skill_failures import SkillFailure
 from tests.support.skills import call, files
 
 BEFORE = {"a.txt": "one\ntwo\n", "c.txt": "c\n", "d.txt": "d\n"}

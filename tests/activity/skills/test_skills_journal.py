@@ -10,7 +10,8 @@ from filelock import FileLock
 from activities.changes import journal
 from activities.changes.file_edits import Edit
 from activities.changes.journal import Backup, backups, begin, locked
-from activities.workspace.skill_base import SkillFailure, Workspace
+from activities.workspace.skill_base import Workspace
+from activities.workspace.skill_failures import SkillFailure
 
 
 def edit(root: Path, name: str, before: str | None, after: str) -> Edit:

@@ -7,6 +7,7 @@ from activities.providers.message_model import ImagePart, ModelMessage, StoredPa
 from activities.storage.blobs import MemoryBlobs
 from activities.storage.conversations import Conversations, Turn
 from activities.storage.media import MAX_REQUEST_BYTES, MediaUnusable, StoredMedia
+from activities.storage.open_conversation import OpenConversation
 
 
 @pytest.mark.parametrize("window", [None, 1, 2])
@@ -14,7 +15,7 @@ async def test_the_number_of_a_turn_does_not_depend_on_the_window(window: int | 
     conversations = Conversations(MemoryBlobs())
     head, numbers = None, list[int]()
     for prompt in "abcd":
-        turn = conversations.open(Conversation(head=head, turns=window), "run")
+        turn = OpenConversation(conversations, Conversation(head=head, turns=window), "run")
         await turn.earlier()
         numbers.append(turn.number)
         head = await turn.add(prompt, "yes")
@@ -25,7 +26,7 @@ async def test_turns_of_an_older_worker_are_counted_as_far_as_they_are_read() ->
     conversations = Conversations(MemoryBlobs())
     first = await conversations.add(Turn(prompt="a", answer="b"), "run")
     second = await conversations.add(Turn(parent=first, prompt="a", answer="b"), "run")
-    turn = conversations.open(Conversation(head=second), "run")
+    turn = OpenConversation(conversations, Conversation(head=second), "run")
     await turn.earlier()
     assert turn.number == 3
 
@@ -40,11 +41,11 @@ async def test_a_window_holds_the_latest_whole_turns_that_fit(
     conversations = Conversations(MemoryBlobs())
     head = None
     for prompt in "abcd":
-        turn = conversations.open(Conversation(head=head), "run")
+        turn = OpenConversation(conversations, Conversation(head=head), "run")
         await turn.earlier()
         head = await turn.add(prompt, "yes")
     window = Conversation(head=head, turns=turns, characters=characters)
-    last = conversations.open(window, "run")
+    last = OpenConversation(conversations, window, "run")
     asked = [message.text for message in await last.earlier() if message.role == "user"]
     assert ("".join(asked), last.number) == (seen, 5)
 
@@ -54,9 +55,11 @@ async def test_a_turn_keeps_what_the_model_saw_by_its_name() -> None:
     name = await blobs.put(b"GIF89a" + bytes(2_000_000), "run")
     conversations = Conversations(blobs)
     asked = (TextPart("What is it?"), StoredPart(name))
-    head = await conversations.open(Conversation(), "run").add("What is it?", "A cat.", asked[1:])
+    head = await OpenConversation(conversations, Conversation(), "run").add(
+        "What is it?", "A cat.", asked[1:]
+    )
     assert len(await blobs.get(head, "run")) < 200
-    earlier = await conversations.open(Conversation(head=head), "run").earlier()
+    earlier = await OpenConversation(conversations, Conversation(head=head), "run").earlier()
     assert earlier == (ModelMessage("user", asked), ModelMessage.of("assistant", "A cat."))
     (first, _) = await StoredMedia(blobs, "run").shown(earlier)
     assert isinstance(first.content[1], ImagePart)

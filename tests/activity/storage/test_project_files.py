@@ -17,7 +17,8 @@ from activities.skills.asset_manager import apply_set
 from activities.skills.discovery import DiscoveryInput, collect
 from activities.workspace.project_files import read_file, remove_file, replace_file
 from activities.workspace.secret_files import holds_secrets
-from activities.workspace.skill_base import SkillContext, SkillFailure, SkillRefusal, Workspace
+from activities.workspace.skill_base import SkillContext, Workspace
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from coterie.logs import PrivateLogFile
 from coterie.settings import load, state_folder
 from coterie.storage.large_values import storage_of

@@ -26,14 +26,8 @@ from activities.providers.translation.request_checks import check_request
 from activities.skills.skill_activity import MAX_RESULT_SIZE, SkillActivities
 from activities.skills.skill_registry import AnySkill
 from activities.storage.blobs import MemoryBlobs
-from activities.workspace.skill_base import (
-    OutcomeLost,
-    Skill,
-    SkillContext,
-    SkillFailure,
-    SkillRefusal,
-    Workspace,
-)
+from activities.workspace.skill_base import Skill, SkillContext, Workspace
+from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
 from coterie.runs.local_scope import World
 from dsl.model.capabilities import Effect
 from dsl.model.plan import Plan

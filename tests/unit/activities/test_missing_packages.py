@@ -3,7 +3,7 @@
 import pytest
 
 from activities.skills.missing_packages import needing
-from activities.workspace.skill_base import SkillFailure
+from activities.workspace.skill_failures import SkillFailure
 
 
 def test_a_missing_package_names_the_command_that_installs_it() -> None:

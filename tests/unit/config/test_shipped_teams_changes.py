@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from activities.providers.script import read_script
+from activities.providers.scripts.script import read_script
 from activities.skills.skill_registry import SKILLS
-from activities.workspace.skill_base import SkillContext, SkillFailure, Workspace
+from activities.workspace.skill_base import SkillContext, Workspace
+from activities.workspace.skill_failures import SkillFailure
 from dsl.model.sections.worker_document import CommandSection
 from tests.support.documents.shipped import SAMPLE, compiled, script_file
 

@@ -7,8 +7,8 @@ import pytest
 from activities.answers import AnswerProblem, parse_answer
 from activities.providers.provider import ModelRequest
 from activities.providers.provider_failures import ProviderFailure
-from activities.providers.script import ScriptedAnswer, read_script
 from activities.providers.scripted import ScriptedProvider
+from activities.providers.scripts.script import ScriptedAnswer, read_script
 from dsl.model.plan import Persona
 from tests.support.documents.shipped import TEAMS, compiled, model_calls, script_file
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.table import Table
 
-from coterie.arguments import read_value
+from coterie.argument_values import read_value
 from coterie.cli import main
 from coterie.display.console import SafeConsole
 from coterie.display.live import LiveView

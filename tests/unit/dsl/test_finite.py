@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coterie.arguments import read_context
+from coterie.argument_values import read_context
 from coterie.failures import CommandError
 from coterie.settings import load
 from dsl.errors import InvalidDocument

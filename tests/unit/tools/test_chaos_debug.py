@@ -8,8 +8,8 @@ import pytest
 
 from activities.providers.message_model import ModelMessage
 from activities.providers.provider import ModelRequest
-from activities.providers.script import ScriptedAnswer, read_script
-from activities.providers.scripted import choose
+from activities.providers.scripts.script import ScriptedAnswer, read_script
+from activities.providers.scripts.scripted_choice import choose
 from coterie.runs.run_client import RunEnd
 from tests.chaos.book import Call
 from tests.chaos.debug_runs.debug_ground import FILE, PACKAGES, SCRIPT, planted

@@ -3,9 +3,9 @@
 import pytest
 
 from workflows.core.memory import Frame, Track
+from workflows.core.progress_kinds import SequenceProgress
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN, StateKey, StepKey
-from workflows.core.step_progress import SequenceProgress
 
 VISIT = StateKey.visit(MAIN, "plan", 2)
 CODE = StateKey.at(MAIN, "plan", 2, "code")

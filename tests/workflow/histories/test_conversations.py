@@ -16,7 +16,8 @@ from activities.providers.message_model import ModelMessage
 from activities.providers.provider import Completion, ModelRequest
 from activities.skills.skill_activity import SkillActivities
 from activities.storage.blobs import BlobsUnusable, MemoryBlobs
-from activities.storage.conversations import Conversations, OpenConversation, Turn
+from activities.storage.conversations import Conversations, Turn
+from activities.storage.open_conversation import OpenConversation
 from activities.workspace.skill_base import Workspace
 from coterie.runs.local_scope import run_local
 from coterie.storage.folder import directory_storage
@@ -224,7 +225,7 @@ async def test_an_attempt_that_is_repeated_gives_the_same_chain() -> None:
     conversations = Conversations(MemoryBlobs())
 
     def open_at(head: str | None) -> OpenConversation:
-        return conversations.open(Conversation(head=head), "run")
+        return OpenConversation(conversations, Conversation(head=head), "run")
 
     first = await open_at(None).add("a", "b")
     assert await open_at(None).add("a", "b") == first
@@ -237,5 +238,5 @@ async def test_another_worker_reads_what_the_first_one_kept() -> None:
     blobs = MemoryBlobs()
     first, other = Conversations(blobs), Conversations(blobs)
     head = await first.add(Turn(prompt="a", answer="b"), "run")
-    turns = await other.open(Conversation(head=head), "run").earlier()
+    turns = await OpenConversation(other, Conversation(head=head), "run").earlier()
     assert turns == (ModelMessage.of("user", "a"), ModelMessage.of("assistant", "b"))

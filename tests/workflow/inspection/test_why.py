@@ -13,8 +13,8 @@ from temporalio.testing import WorkflowEnvironment
 from coterie.failures import CommandError
 from coterie.inspection.trace import Trace, traced
 from coterie.inspection.why_text import json_text, run_text, visits_text
-from coterie.replay.decision_trace import Visit
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
+from coterie.replay.trace_events import Visit
 from coterie.settings import load
 from dsl.evaluate.context import PathChange
 from tests.support.engine import Engine, engine, trail

@@ -2,7 +2,6 @@
 
 from typing import assert_never
 
-from dsl.egress.egress_wording import label_words, sources_text
 from dsl.evaluate.because import act_because, condition_because, route_because
 from dsl.model.causes import (
     BudgetReached,
@@ -19,13 +18,17 @@ from dsl.model.causes import (
     Started,
     VisitsReached,
 )
-from dsl.model.hooks import HookDecision
 from dsl.task_graph.task_because import task_because
 from dsl.task_graph.task_causes import (
     GraphTaskBlocked,
     GraphTaskEnded,
     GraphTaskStarted,
     GraphTaskWaits,
+)
+from workflows.core.causes.agent_because import (
+    egress_because,
+    hook_because,
+    tool_loop_because,
 )
 from workflows.core.causes.agent_causes import (
     BatchSubmitted,
@@ -83,23 +86,26 @@ def trail_because(cause: TrailCause | None) -> str:
     return "" if cause is None else _worded(cause)
 
 
+_OF_ROUTES = (
+    RuleMatched,
+    DefaultTaken,
+    NoRouting,
+    Started,
+    Called,
+    Joined,
+    RunCancelled,
+    SentOn,
+    NotDecided,
+    HandedOff,
+    VisitsReached,
+    BudgetReached,
+)
+
+
 def _worded(cause: TrailCause) -> str:
+    if isinstance(cause, _OF_ROUTES):
+        return route_because(cause)
     match cause:
-        case (
-            RuleMatched()
-            | DefaultTaken()
-            | NoRouting()
-            | Started()
-            | Called()
-            | Joined()
-            | RunCancelled()
-            | SentOn()
-            | NotDecided()
-            | HandedOff()
-            | VisitsReached()
-            | BudgetReached()
-        ):
-            return route_because(cause)
         case (
             StepStated()
             | WhenAsked()
@@ -120,11 +126,11 @@ def _worded(cause: TrailCause) -> str:
             | CallRefused()
             | LoopExited()
         ):
-            return _tool_loop(cause)
+            return tool_loop_because(cause)
         case LabelMet() | LabelsCleared() | EgressAsked() | EgressGranted():
-            return _egress(cause)
+            return egress_because(cause)
         case HookDecided():
-            return _hook(cause)
+            return hook_because(cause)
         case Failed() | RunEnded() | MessageRefused() | SignalsDropped() | NotificationLost():
             return _failed(cause)
         case RequestDecided() | ApprovalNotAsked() | RequestReminded() | RequestEscalated():
@@ -197,81 +203,6 @@ def _step(
             return f"{left}; {known if tokens else 'its usage is not known'}"
         case TimeOver(seconds=seconds):
             return f"cancel_timeout: {seconds:g} s have passed"
-
-
-_TURNS = {
-    "turn_called": "calls",
-    "turn_answered": "answers",
-    "turn_too_early": "answers before the calls that its policy demands",
-    "turn_unusable": "gives an answer that cannot be used",
-    "turn_failed": "has no answer",
-}
-
-
-def _tool_loop(
-    cause: ModelTurned
-    | ModelReplaced
-    | BatchSubmitted
-    | ConversationCompacted
-    | CallRefused
-    | LoopExited,
-) -> str:
-    match cause:
-        case ModelTurned(code=code, number=number, calls=calls, last=last):
-            which = f"turn {number}{', the last,' if last else ''}"
-            return f"{which} {_TURNS[code]}{' ' if calls else ''}{', '.join(calls)}"
-        case ModelReplaced(model=model, fallback=fallback, type=type, message=message):
-            return f"{fallback} takes over from {model}: {type}: {message}"
-        case BatchSubmitted(batch=batch):
-            return f"its provider answers when it has time: batch {batch}"
-        case ConversationCompacted():
-            return _compacted(cause)
-        case CallRefused(message=message):
-            return message
-        case LoopExited(tool=tool):
-            return f"{tool} succeeded, which ends the agent"
-
-
-def _compacted(cause: ConversationCompacted) -> str:
-    turns = f"{cause.summarised} turn{'' if cause.summarised == 1 else 's'}"
-    what = f"{cause.model} sums {turns} up, and the latest {cause.kept} stay"
-    if cause.code == "window_exceeded":
-        return f"the next request exceeds the context window; {what}"
-    size = f"the next request would have about {cause.tokens:,} tokens, more than {cause.limit:,}"
-    return f"{size}; {what}"
-
-
-def _egress(cause: LabelMet | LabelsCleared | EgressAsked | EgressGranted) -> str:
-    match cause:
-        case LabelMet(label=label, tool=tool):
-            return f"{tool} brought {label_words(label)}"
-        case LabelsCleared(labels=labels, within=within):
-            where = f" within {within}" if within else ""
-            return f"a person has decided: {', '.join(labels)} met before counts no more{where}"
-        case EgressAsked(tool=tool, sources=sources):
-            return f"{tool} sends data out, and the run has met {sources_text(sources)}"
-        case EgressGranted(tool=tool, grants=grants, sources=sources):
-            return (
-                f"{tool} asks nobody: the document grants {', '.join(grants)}; the run has met "
-                f"{sources_text(sources)}"
-            )
-
-
-_DECIDED: dict[HookDecision, str] = {
-    "continue": "lets it continue",
-    "modify": "changes it",
-    "retry": "wants a retry",
-    "fail": "fails",
-    "reject": "rejects it",
-}
-
-
-def _hook(cause: HookDecided) -> str:
-    point = cause.point.replace("_", " ")
-    where = f" of {cause.tool}" if cause.tool else ""
-    about = f": {cause.message}" if cause.message else ""
-    when = f"; when: {_condition(cause.condition)}" if cause.condition is not None else ""
-    return f"hook {cause.hook}, {point}{where}, {_DECIDED[cause.decision]}{about}{when}"
 
 
 def _condition(found: ConditionFound | None) -> str:

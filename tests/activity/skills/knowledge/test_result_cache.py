@@ -16,7 +16,8 @@ from activities.skills.knowledge.result_cache import (
     get_cached,
     put_cached,
 )
-from activities.workspace.skill_base import SkillContext, SkillFailure, SkillRefusal, Workspace
+from activities.workspace.skill_base import SkillContext, Workspace
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 
 KEY: JsonValue = {"goal": "Mend it.", "details": {"files": ["a.py"]}, "plan": "d1"}
 

@@ -11,7 +11,8 @@ import pytest
 
 from activities.skills.asset_manager import apply_set
 from activities.skills.semantic_iterator import initialize
-from activities.workspace.skill_base import SkillContext, SkillFailure, SkillRefusal, Workspace
+from activities.workspace.skill_base import SkillContext, Workspace
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from tests.support.places import DATA
 
 CORPUS = DATA / "change_corpus"

@@ -13,7 +13,8 @@ from activities.changes.diff import parse_diff
 from activities.changes.diff_header import DiffProblem
 from activities.changes.hunk_application import patch
 from activities.skills.asset_manager import apply_set
-from activities.workspace.skill_base import SkillFailure, Workspace
+from activities.workspace.skill_base import Workspace
+from activities.workspace.skill_failures import SkillFailure
 
 # Few different lines, some of which differ by one leading or trailing space only, so that
 # hunks fit in many places and dropped prefixes are easily misread.

@@ -7,7 +7,8 @@ import pytest
 from pydantic import JsonValue
 
 from activities.skills.semantic_iterator import INITIALIZE
-from activities.workspace.skill_base import SkillContext, SkillFailure, SkillRefusal, Workspace
+from activities.workspace.skill_base import SkillContext, Workspace
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 
 CHANGE: dict[str, JsonValue] = {
     "file_path": "a.txt",

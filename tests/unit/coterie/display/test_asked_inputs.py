@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coterie.arguments import read_context
+from coterie.argument_values import read_context
 from coterie.display.asked_inputs import ask_inputs
 from coterie.documents.compilation import startable
 from coterie.failures import CommandError

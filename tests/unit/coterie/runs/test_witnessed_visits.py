@@ -2,7 +2,8 @@
 
 import pytest
 
-from coterie.replay.decision_trace import DecisionObserver, Visit
+from coterie.replay.decision_trace import DecisionObserver
+from coterie.replay.trace_events import Visit
 from tests.support.compiling import plan_of
 from workflows.core.memory import Frame, Track, TrailRecord
 from workflows.core.state import RunState

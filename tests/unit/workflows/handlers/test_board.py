@@ -12,9 +12,9 @@ from dsl.task_graph.task_schedule import TaskSchedule
 from dsl.tool_loop.tool_loop_progress import OpenCall, ToolLoopProgress, ToolResult
 from tests.support.engine import plan_of
 from workflows.core.memory import Fork, Track
+from workflows.core.progress_kinds import AgentLoopProgress, TaskAttempts, TaskGraphProgress
 from workflows.core.requests import Pending
 from workflows.core.state import RunState
-from workflows.core.step_progress import AgentLoopProgress, TaskAttempts, TaskGraphProgress
 from workflows.handlers.board import board, status
 
 PLAN: Plan = plan_of("""

@@ -14,7 +14,7 @@ from activities.contracts import FailureType
 from activities.providers.message_model import ModelMessage, ToolResultPart, calls_of
 from activities.providers.provider import ModelRequest
 from activities.providers.provider_failures import ProviderFailure
-from activities.providers.script import ScriptedAnswer
+from activities.providers.scripts.script import ScriptedAnswer
 from dsl.errors import TemplateFailed
 from dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
 from dsl.templates.template_filling import fill

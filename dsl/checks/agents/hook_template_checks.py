@@ -1,0 +1,122 @@
+"""Checks of the templates and the condition of a hook: what they read exists at its point."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from dsl.checks.contracts.outputs import NO_OUTPUTS
+from dsl.checks.steps.condition_checks import check_condition
+from dsl.checks.steps.step_scope import StepScope
+from dsl.checks.steps.template_checks import check_value, parsed
+from dsl.model.capabilities import SkillContract
+from dsl.model.conditions import ContextField, Expression
+from dsl.model.hooks import (
+    CHECK,
+    FACTS_AT,
+    HookSection,
+)
+from dsl.model.tools.tool_section import ToolSection
+from dsl.model.traversal.step_walk import leaves
+from dsl.templates.template import is_template
+from dsl.values import Json, JsonValue, NodePath
+from dsl.wording.agents.hook_wording import (
+    hook_sees_not,
+    hook_tests_tasks,
+)
+
+_ALWAYS = ("context", "run", "settings")
+
+
+@dataclass(frozen=True, slots=True)
+class HookTemplates:
+    """The templates and the condition of one hook."""
+
+    hook: HookSection
+    path: NodePath
+    scope: StepScope
+    tools: Mapping[str, ToolSection]
+
+    def check(self) -> None:
+        """Check what the condition and the templates read."""
+        hook = self.hook
+        own = FACTS_AT[hook.on]
+        checked = (*own, CHECK) if hook.skill is not None else own
+        if hook.when is not None:
+            self._condition(checked)
+        for key, value in (("input", hook.input), ("value", hook.value)):
+            self._seen(value, (*self.path, key), own if key == "input" else checked)
+        for key, text in (("decide", hook.decide), ("message", hook.message)):
+            self._seen(text, (*self.path, key), checked)
+
+    def _condition(self, given: tuple[str, ...]) -> None:
+        assert self.hook.when is not None
+        for leaf, place in leaves(self.hook.when, (*self.path, "when")):
+            match leaf:
+                case Expression(expression=text):
+                    if self._unseen(text, (*place, "expression"), given):
+                        continue
+                case ContextField():
+                    pass
+                case _:
+                    details = hook_tests_tasks((*_ALWAYS, *given))
+                    self.scope.note_value("E109", place, details)
+                    continue
+            check_condition(self._scope(given), leaf, place)
+
+    def _seen(self, value: JsonValue, path: NodePath, given: tuple[str, ...]) -> None:
+        """Check the templates of a value."""
+        for text, place in _texts(value, path):
+            if not self._unseen(text, place, given) and not self.scope.problems.below(place):
+                check_value(self._scope(given), text, place)
+
+    def _unseen(self, text: str, path: NodePath, given: tuple[str, ...]) -> bool:
+        """Note a name that a hook does not see at its point."""
+        scope = self.scope
+        if not is_template(text) or any(scope.problems.below(path)):
+            return False
+        template = parsed(text, scope.tree.find(path), scope.problems, path)
+        if template is None:
+            return True
+        known = (*_ALWAYS, *given)
+        wrong = next((named for named in template.paths if named[0] not in known), None)
+        if wrong is not None:
+            scope.note_value("E207", path, hook_sees_not(wrong[0], known))
+        return wrong is not None
+
+    def called_skill(self) -> SkillContract | None:
+        """Return the contract of the one tool that the hook names, if it is a skill."""
+        section = self.tools.get(self.hook.tool or "")
+        skill = "" if section is None else section.skill or ""
+        return self.scope.capabilities.skills.get(skill)
+
+    def _scope(self, given: tuple[str, ...]) -> StepScope:
+        """Return the scope of the hook's templates; what they read is noted in the outer scope."""
+        variables: dict[str, Json] = {}
+        contract = self.scope.capabilities.skills.get(self.hook.skill or "")
+        if CHECK in given and contract is not None:
+            variables[CHECK] = contract.output_schema
+        called = self.called_skill()
+        if "arguments" in given and called is not None:
+            variables["arguments"] = called.input_schema
+        outputs = NO_OUTPUTS._replace(variables=variables, context=self.scope.outputs.context)
+        return replace(
+            self.scope,
+            steps=(),
+            given=given,
+            tools={},
+            outputs=outputs,
+            _walked=[],
+            _names={},
+            _variables={},
+        )
+
+
+def _texts(value: JsonValue, path: NodePath) -> Iterator[tuple[str, NodePath]]:
+    """Yield each text of a value, and where it is written."""
+    if isinstance(value, str):
+        yield value, path
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _texts(item, (*path, index))

@@ -1,0 +1,259 @@
+"""Checks of the personas that agents use, before their execution plans are resolved."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from dsl.checks.agents.agent_checks import check_fallback
+from dsl.checks.agents.compaction_checks import check_compaction
+from dsl.checks.agents.hook_checks import check_streamed_answers, compiled_hooks, hook_lines
+from dsl.checks.agents.prompt_checks import check_prompts, check_syntax
+from dsl.checks.agents.streaming_checks import check_batch, check_reasks, check_streaming
+from dsl.checks.contracts.outputs import DeclaredOutputs
+from dsl.checks.format_checks import check_answer_schema
+from dsl.checks.steps.step_checks import check_steps
+from dsl.checks.steps.step_scope import StepScope
+from dsl.checks.tools.tool_use_checks import check_tool_use
+from dsl.compile.merged_personas import PERSONAS, MergedPersona
+from dsl.model.capabilities import Capabilities
+from dsl.model.document import SystemDocument
+from dsl.model.hooks import Hook, HookSection
+from dsl.model.plan import Persona
+from dsl.model.sections.provider_document import LlmConfig
+from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, AgentStep, PersonaDocument, Step
+from dsl.source.nodes import Node, Problems
+from dsl.source.unknown_names import unknown
+from dsl.values import Json, NodePath
+from dsl.wording.agent_wording import plan_missing, plan_not_followed, plan_within_itself
+from dsl.wording.agents.hook_wording import hook_of_plan
+
+_RUN_HOOKS: NodePath = ("orchestration", "hooks")
+
+
+class UsablePersona(NamedTuple):
+    """A persona without a problem that keeps an agent from using it."""
+
+    persona: Persona
+    plan: StepScope | None = None
+    """The checked steps of its execution plan, if the agent follows it."""
+
+
+@dataclass(frozen=True)
+class PersonaChecks:
+    """Checks the personas of one document."""
+
+    document: SystemDocument
+    tree: Node
+    problems: Problems
+    capabilities: Capabilities
+    task_names: Mapping[str, Sequence[str]]
+    """`{team: the names of its tasks}`."""
+    outputs: DeclaredOutputs
+    settings: Json
+    model: str | None
+    """The model of every persona instead of its own, if one is set."""
+    tool_reads: dict[str, None] = field(default_factory=dict[str, None])
+    """The context paths that the agents of tools read."""
+
+    def checked(
+        self,
+        step: AgentStep,
+        merged: MergedPersona,
+        path: NodePath,
+        scope: StepScope,
+        reads: dict[str, None],
+        *,
+        is_open: bool,
+    ) -> UsablePersona | None:
+        """Check the persona of an agent step; None if agent type and plan disagree.
+
+        Args:
+            step: names the persona.
+            merged: the persona with the step's `config`.
+            path: where the step is written.
+            scope: of the step.
+            reads: collects the context paths that the agent reads.
+            is_open: whether an enclosing step already follows the persona's plan.
+        """
+        persona, written_at = merged.persona, merged.written_at
+        tree, problems = self.tree, self.problems
+        check_answer_schema(persona.output_schema, written_at("output_schema"), tree, problems)
+        follows = step.agent_type == ORCHESTRATING
+        if follows:
+            syntax = persona.prompt_syntax
+            check_syntax(
+                tree, problems, persona.prompts, syntax, lambda key: written_at("prompts", key)
+            )
+        if not _plan_fits(step, persona, path, merged.named_at, is_open, tree, problems):
+            return None
+        if follows and persona.hooks:
+            where = written_at("hooks")
+            details = hook_of_plan(str(step.persona_key))
+            problems.note("E510", tree.find(where).at, where, details)
+        if follows and persona.execution_plan is not None:
+            inputs = tuple(step.input) if isinstance(step.input, dict) else None
+            given = inputs if step.input is not None else ()
+            plan = self.plan_scope(persona.execution_plan, written_at("execution_plan"), given)
+            check_steps(plan)
+            return UsablePersona(persona, plan)
+        if persona.tools and self._calls_agents(persona):
+            reads.update(self.tool_reads)
+        check_tool_use(step, persona, path, written_at, tree, problems)
+        providers = self.capabilities.providers
+        if persona.fallback:
+            check_fallback(persona, providers, written_at("fallback"), tree, problems)
+        if persona.compaction is not None:
+            where = written_at("compaction")
+            check_compaction(step, persona, providers, path, where, tree, problems)
+        if persona.hooks:
+            persona = self._hooked(persona, merged, reads)
+        if persona.stream or persona.batch:
+            check_streaming(step, persona, path, written_at("stream"), tree, problems)
+            sections = self.document.llm_config.providers
+            check_batch(step, persona, sections, written_at("batch"), tree, problems)
+        reads.update(check_prompts(scope, step, persona, path, written_at))
+        return UsablePersona(persona)
+
+    def _calls_agents(self, persona: Persona) -> bool:
+        tools = self.document.tools
+        return any(tools[name].agent is not None for name in persona.tools if name in tools)
+
+    def _hooked(self, persona: Persona, merged: MergedPersona, reads: dict[str, None]) -> Persona:
+        """Return the persona with its hooks checked."""
+        path = merged.written_at("hooks")
+        scope = self.plan_scope((), path)
+        orchestration = self.document.orchestration
+        of_run = () if orchestration is None else orchestration.hooks
+        taken = hook_lines(of_run, _RUN_HOOKS, self.tree)
+        hooks = compiled_hooks(
+            persona.hooks, path, scope, self.document.tools, persona.tools, merged.key, taken
+        )
+        if persona.stream:
+            check_streamed_answers(hooks, path, self.tree, self.problems)
+        reads.update(scope.reads)
+        return persona.model_copy(update={"hooks": hooks})
+
+    def run_hooks(
+        self, hooks: Sequence[HookSection], personas: Mapping[str, Persona]
+    ) -> tuple[Hook, ...]:
+        """Check the hooks of the whole document, when all its personas are known."""
+        path, tools = _RUN_HOOKS, self.document.tools
+        compiled = compiled_hooks(hooks, path, self.plan_scope((), path), tools, None)
+        if any(persona.stream for persona in personas.values()):
+            check_streamed_answers(compiled, path, self.tree, self.problems)
+        return compiled
+
+    def plan_scope(
+        self, plan: Sequence[Step], path: NodePath, inputs: Collection[str] | None = None
+    ) -> StepScope:
+        """Return the scope of an execution plan; `inputs` are None if they are not known."""
+        return StepScope(
+            self.tree,
+            self.problems,
+            self.capabilities,
+            self.task_names,
+            plan,
+            path,
+            inputs=inputs,
+            tools=self.document.tools,
+            outputs=self.outputs.of(plan),
+            settings=self.settings,
+        )
+
+    def check_unused(self, used: Collection[str]) -> None:
+        """Check the personas that no task uses, so that no mistake stays hidden."""
+        for key, persona in self.document.llm_config.personas.items():
+            if key not in used:
+                self._unused(persona, (*PERSONAS, key))
+
+    def _unused(self, persona: PersonaDocument, place: NodePath) -> None:
+        """Report the problems of a persona that every task using it would have."""
+        tree, problems = self.tree, self.problems
+        if self.model is None:  # else no persona's own is asked
+            llm, known = self.document.llm_config, self.capabilities.providers
+            _check_written_model(persona, place, llm, known, tree, problems)
+        check_answer_schema(persona.output_schema, (*place, "output_schema"), tree, problems)
+        if persona.stream:
+            reasks = Persona.model_fields["max_reasks"].default
+            reasks = reasks if persona.max_reasks is None else persona.max_reasks
+            check_reasks(persona.output_schema, reasks, (*place, "stream"), tree, problems)
+        check_syntax(
+            tree,
+            problems,
+            persona.prompts or {},
+            persona.prompt_syntax,
+            lambda key: (*place, "prompts", key),
+        )
+        if persona.execution_plan is not None:
+            scope = self.plan_scope(persona.execution_plan, (*place, "execution_plan"))
+            # The personas of a catalog serve many projects, and each has commands of its own.
+            unknown_here = {"commands": None, "channels": None}
+            known = self.capabilities.model_copy(update=unknown_here)
+            check_steps(replace(scope, capabilities=known))
+
+
+def _plan_fits(
+    step: AgentStep,
+    persona: Persona,
+    path: NodePath,
+    named_at: NodePath,
+    is_open: bool,
+    tree: Node,
+    problems: Problems,
+) -> bool:
+    """Return whether the agent follows the plan of its persona; note a problem if they disagree.
+
+    Args:
+        step: the agent step.
+        persona: with the step's `config` merged in.
+        path: where the step is written.
+        named_at: where it names the persona.
+        is_open: whether an enclosing step is already resolving this plan.
+        tree: the document.
+        problems: collects the findings.
+    """
+    key = str(step.persona_key)
+    if step.agent_type != ORCHESTRATING:
+        if not persona.execution_plan or step.agent_type != SINGLE_SHOT:
+            return True
+        where = (*path, "agent_type")
+        problems.note("E503", tree.find(where).mark, where, plan_not_followed(key))
+        return False
+    if persona.execution_plan is None:
+        spot: NodePath = ("llm_config", "personas", key)
+        problems.note("E503", tree.find(spot).at, spot, plan_missing(key, step.name))
+        return False
+    if is_open:
+        problems.note("E503", tree.find(named_at).mark, named_at, plan_within_itself(key))
+    return not is_open
+
+
+def _check_written_model(
+    persona: PersonaDocument,
+    place: NodePath,
+    llm: LlmConfig,
+    providers: Collection[str],
+    tree: Node,
+    problems: Problems,
+) -> None:
+    """Check the provider and the model that a persona names itself, without defaults.
+
+    Args:
+        persona: the section as written.
+        place: where it is written.
+        llm: the section that contains it.
+        providers: those that the worker has.
+        tree: of the document.
+        problems: collects the findings.
+    """
+    written = persona.provider
+    if written is not None and written not in providers:
+        where = (*place, "provider")
+        mark = tree.find(where).mark
+        unknown(problems, mark, where, "E205", "provider", written, providers)
+        return
+    section = llm.providers.get(str(llm.defaults.choose(written, persona.model).provider))
+    valid = section.valid_models if section is not None else ()
+    if persona.model is not None and valid and persona.model not in valid:
+        where = (*place, "model")
+        unknown(problems, tree.find(where).mark, where, "E105", "model", persona.model, valid)

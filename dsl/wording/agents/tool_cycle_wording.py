@@ -1,0 +1,29 @@
+"""Wording of problems with tools that call, or read from, each other."""
+
+from collections.abc import Sequence
+
+from dsl.problem_details import ProblemText, statement
+
+
+@statement
+def agents_in_a_circle(names: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"agents call each other as tools in a circle: {' -> '.join(names)}",
+        fix="remove one of these tools from its agent",
+    )
+
+
+@statement
+def memory_in_a_circle(names: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"tools read each other's work in a circle: {' -> '.join(names)}",
+        fix="remove one of these `reads`",
+    )
+
+
+@statement
+def memory_of_no_agent(name: str, source: str) -> ProblemText:
+    return ProblemText(
+        f"{name!r} reads the work of {source!r}, which is no agent",
+        fix="read from a tool made of an agent",
+    )

@@ -1,0 +1,98 @@
+"""Because: causes of agents with tools, of hooks and of egress in words."""
+
+from dsl.egress.egress_wording import label_words, sources_text
+from dsl.evaluate.because import condition_because
+from dsl.model.hooks import HookDecision
+from workflows.core.causes.agent_causes import (
+    BatchSubmitted,
+    CallRefused,
+    ConversationCompacted,
+    LoopExited,
+    ModelReplaced,
+    ModelTurned,
+)
+from workflows.core.causes.egress_causes import (
+    EgressAsked,
+    EgressGranted,
+    LabelMet,
+    LabelsCleared,
+)
+from workflows.core.causes.hook_causes import HookDecided
+
+_TURNS = {
+    "turn_called": "calls",
+    "turn_answered": "answers",
+    "turn_too_early": "answers before the calls that its policy demands",
+    "turn_unusable": "gives an answer that cannot be used",
+    "turn_failed": "has no answer",
+}
+
+
+def tool_loop_because(
+    cause: ModelTurned
+    | ModelReplaced
+    | BatchSubmitted
+    | ConversationCompacted
+    | CallRefused
+    | LoopExited,
+) -> str:
+    """Return why an agent with tools took a turn, ended, or changed its model."""
+    match cause:
+        case ModelTurned(code=code, number=number, calls=calls, last=last):
+            which = f"turn {number}{', the last,' if last else ''}"
+            return f"{which} {_TURNS[code]}{' ' if calls else ''}{', '.join(calls)}"
+        case ModelReplaced(model=model, fallback=fallback, type=type, message=message):
+            return f"{fallback} takes over from {model}: {type}: {message}"
+        case BatchSubmitted(batch=batch):
+            return f"its provider answers when it has time: batch {batch}"
+        case ConversationCompacted():
+            return _compacted(cause)
+        case CallRefused(message=message):
+            return message
+        case LoopExited(tool=tool):
+            return f"{tool} succeeded, which ends the agent"
+
+
+def _compacted(cause: ConversationCompacted) -> str:
+    turns = f"{cause.summarised} turn{'' if cause.summarised == 1 else 's'}"
+    what = f"{cause.model} sums {turns} up, and the latest {cause.kept} stay"
+    if cause.code == "window_exceeded":
+        return f"the next request exceeds the context window; {what}"
+    size = f"the next request would have about {cause.tokens:,} tokens, more than {cause.limit:,}"
+    return f"{size}; {what}"
+
+
+def egress_because(cause: LabelMet | LabelsCleared | EgressAsked | EgressGranted) -> str:
+    """Return what a run has met, and why a call may send it out or asks."""
+    match cause:
+        case LabelMet(label=label, tool=tool):
+            return f"{tool} brought {label_words(label)}"
+        case LabelsCleared(labels=labels, within=within):
+            where = f" within {within}" if within else ""
+            return f"a person has decided: {', '.join(labels)} met before counts no more{where}"
+        case EgressAsked(tool=tool, sources=sources):
+            return f"{tool} sends data out, and the run has met {sources_text(sources)}"
+        case EgressGranted(tool=tool, grants=grants, sources=sources):
+            return (
+                f"{tool} asks nobody: the document grants {', '.join(grants)}; the run has met "
+                f"{sources_text(sources)}"
+            )
+
+
+_DECIDED: dict[HookDecision, str] = {
+    "continue": "lets it continue",
+    "modify": "changes it",
+    "retry": "wants a retry",
+    "fail": "fails",
+    "reject": "rejects it",
+}
+
+
+def hook_because(cause: HookDecided) -> str:
+    """Return what a hook decided."""
+    point = cause.point.replace("_", " ")
+    where = f" of {cause.tool}" if cause.tool else ""
+    about = f": {cause.message}" if cause.message else ""
+    found = cause.condition
+    when = "" if found is None else f"; when: {condition_because(found)}"
+    return f"hook {cause.hook}, {point}{where}, {_DECIDED[cause.decision]}{about}{when}"

@@ -199,6 +199,30 @@ async def test_an_approval_within_a_branch_counts_within_it_alone(everywhere: bo
     assert one.trail("cleared")[0][1].endswith("counts no more within work/both/one")
 
 
+async def test_an_approval_within_approved_work_counts_what_is_met_after_it() -> None:
+    """Both approvals cover the first calls; the same tools bring their labels anew after them."""
+    inner: Json = {
+        "kind": "parallel",
+        "name": "inner",
+        "branches": {
+            "x": {"steps": [ASK, step("w3", "page"), step("r2", "files"), step("s", "send")]}
+        },
+    }
+    outer: Json = {
+        "kind": "parallel",
+        "name": "outer",
+        "branches": {"one": {"steps": [ASK, step("w2", "page"), inner]}},
+    }
+    of = steps(step("r", "files"), step("w", "page"), outer)
+    one = await steps_ran(of, "work/outer/one/ask#1", "work/outer/one/inner/x/ask#1")
+    assert asked(one)[-1] == "work/outer/one/inner/x/s#1"
+    assert [met.step for met in one.asked[-1].met] == [
+        "work/outer/one/inner/x/r2",
+        "work/outer/one/inner/x/w3",
+    ]
+    assert one.sent == []
+
+
 async def test_an_approval_in_a_round_does_not_count_in_the_next() -> None:
     first: Json = {**ASK, "when": {"expression": "{{ i == 1 }}"}}
     both: Json = {

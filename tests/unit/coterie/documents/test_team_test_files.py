@@ -185,6 +185,14 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
             "did you mean 'write'?",
         ),
         (
+            "cases: [{ name: a, answers: [{ task: writ, answer: 1 }] }]",
+            "E206",
+            1,
+            38,
+            "unknown task of an agent 'writ'",
+            "did you mean 'write'?",
+        ),
+        (
             "answers: [{ task: write }]\ncases: [{ name: a }]",
             "E103",
             1,

@@ -102,14 +102,17 @@ class SkillActivities:
         try:
             async with asyncio.timeout(seconds):
                 own = seconds if whole is None else min(seconds, whole)
-                return await self._run(request, own)
+                return await self._run(request, own, may_continue=False)
         except TimeoutError:
             why = f"it did not end within {contract.timeout:g} s"
             if skill.effect == "once":
                 raise _unknown(skill, why, Meter.of_activity()) from None
             raise ApplicationError(f"{skill.name}: {why}", type=FailureType.TIMEOUT) from None
 
-    async def _run(self, request: SkillRequest, seconds: float | None) -> SkillResult:
+    async def _run(
+        self, request: SkillRequest, seconds: float | None, *, may_continue: bool = True
+    ) -> SkillResult:
+        """Run one skill; with `may_continue`, a long call continues after this activity."""
         meter = Meter.of_activity()
         try:
             skill = self._find(request)
@@ -118,7 +121,9 @@ class SkillActivities:
             if skill.effect == "once" and not _polls(request) and _attempt() > 1:
                 raise _unknown(skill, "its first attempt was lost", meter)
             async with heartbeating(meter.heartbeat):
-                data = await self._called(skill, request, meter, seconds)
+                data = await self._called(
+                    skill, request, meter, seconds, self._long_calls if may_continue else None
+                )
         except SkillRefusal as refusal:
             raise ApplicationError(
                 str(refusal),
@@ -182,6 +187,7 @@ class SkillActivities:
         request: SkillRequest,
         meter: Meter,
         seconds: float | None,
+        long: LongCalls | None,
     ) -> JsonValue:
         """Run the skill; an interrupted `once` skill has an unknown outcome."""
         context = SkillContext(
@@ -194,7 +200,7 @@ class SkillActivities:
             beat=meter.report,
             store=self._store(request),
         )
-        call = self._call_of(skill, request, context)
+        call = self._call_of(skill, request, context, long)
         if skill.effect != "once":
             return await call()
         if not _polls(request):
@@ -215,10 +221,13 @@ class SkillActivities:
             raise _unknown(skill, why, meter) from None
 
     def _call_of(
-        self, skill: AnySkill | McpSkill, request: SkillRequest, context: SkillContext
+        self,
+        skill: AnySkill | McpSkill,
+        request: SkillRequest,
+        context: SkillContext,
+        long: LongCalls | None,
     ) -> Callable[[], Awaitable[JsonValue]]:
         """Return what makes the call: the skill itself, or a process that outlives the worker."""
-        long = self._long_calls
         if long is None or isinstance(skill, McpSkill):
             return partial(skill.call, request.input, context)
         if _polls(request) or long.takes(skill, request.input, context):

@@ -159,7 +159,9 @@ async def _made(
     place: Location,
     scope: Scope,
     seconds: float | None,
+    whole: SkillTerms | None = None,
 ) -> CalledSkill:
+    """Make one activity of a call; `whole` are the terms of the call, if this is not all of it."""
     state, skill = scope.state, request.skill
     budgeted = bool(scope.plan.budgets)
     if terms.effect != "read":
@@ -173,7 +175,9 @@ async def _made(
     asked: AskedInput | None = None
     try:
         calling = scope.call_skill(request, call)
-        async with on_abort(partial(_note_cut_off, terms, call, place, scope), failures=False):
+        async with on_abort(
+            partial(_note_cut_off, whole or terms, call, place, scope), failures=False
+        ):
             result = spent = await (in_flight(scope, calling) if budgeted else calling)
         outcome, kept = Outcome.succeeded(result.data), result.kept
     except CallFailed as error:
@@ -198,7 +202,7 @@ async def _polled(
     """Ask for the task of a call: that may be repeated, whatever the call may not."""
     update = {"effect": "read", "retries": _POLL_RETRIES, "timeout": _POLL_SECONDS}
     own = terms.model_copy(update={**update, "local_activity": False})
-    called = await _made(request, own, place, scope, None)
+    called = await _made(request, own, place, scope, None, terms)
     if called.asked is None and terms.effect != "read":
         scope.state.forget_reads()  # its effect has happened in the meantime
     error = called.outcome.error

@@ -48,6 +48,12 @@ class Patch(StrEnum):
     can go with the first release, too.
     """
 
+    ASKED_TOO_LATE = "asked-too-late"
+    """0.1.0: a call that is cancelled or skipped while its tool asks, or continues it as a task,
+    ends, and so does its task. A run asks only when one is. The old code can go with the first
+    release, too.
+    """
+
     INPUT_ADMISSION = "input-admission"
     """0.1.0: a model turn whose input alone exceeds what a budget of tokens or money has left does
     not begin. A run asks only when one would exceed it. The old code can go with the first release,

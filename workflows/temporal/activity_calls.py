@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -26,15 +27,17 @@ from activities.contracts import (
     WORKER_STOPPED,
     AgentRequest,
     AgentResponse,
+    CallOptions,
     FailureType,
     OwnQueue,
     SkillRequest,
     SkillResult,
     Spent,
 )
-from dsl.model.tools.asked_input import AskedInput
+from dsl.model.tools.asked_input import AskedInput, GivenInput, ServerTask
 from workflows.core.encoding import encoded
 from workflows.core.location import Skipped
+from workflows.core.patches import Patch
 from workflows.core.scope import Call, CallFailed, NeverCalled
 from workflows.core.state import RunState
 from workflows.core.usage import together
@@ -45,6 +48,8 @@ _STOPPED = Cancellation.WAIT_CANCELLATION_COMPLETED
 """A skill changes the world, so the next step waits until a cancelled skill has stopped."""
 
 _ONE_ATTEMPT = RetryPolicy(maximum_attempts=1)
+
+_GIVE_UP = CallOptions(timeout=10, retries=0)
 
 MAX_LOCAL_CALLS = 8
 """Local activities in a row; the next call is an activity. A crash repeats those that are not yet
@@ -98,10 +103,43 @@ class Calls:
         if call.options.local_timeout is not None and self._local < MAX_LOCAL_CALLS:
             answer = await self._call_locally(request, call, call.options.local_timeout)
         if answer is None:
-            answer = await self._call(CALL_SKILL, request, SkillResult, call, _STOPPED)
+            answer = await self._skill_activity(request, call)
         if _is_cancelled():  # it had ended before the request reached it
             raise asyncio.CancelledError
         return answer
+
+    async def _skill_activity(self, request: SkillRequest, call: Call) -> SkillResult:
+        """Run one activity `call_skill`; if nobody wants it any more, it ends instead of asking.
+
+        The SDK hands out what an activity ends with, also if a request to cancel it came first.
+        """
+        try:
+            return await self._call(CALL_SKILL, request, SkillResult, call, _STOPPED)
+        except CallFailed as failed:
+            if failed.asked is None:
+                raise
+            unwanted = self._unwanted(call)
+            if unwanted is None or not workflow.patched(Patch.ASKED_TOO_LATE.value):
+                raise
+            self._state.skips.pop(call.step, None)
+            if failed.asked.task is not None:
+                await self._give_up(request, failed.asked.task, call)
+            raise unwanted from None
+
+    async def _give_up(self, request: SkillRequest, task: ServerTask, call: Call) -> None:
+        """End the task of a call; one that does not answer ends by itself."""
+        asked = AskedInput(task=task.model_copy(update={"unwanted": True}))
+        ending = request.model_copy(update={"given_input": GivenInput(asked=asked), "keep": False})
+        with suppress(CallFailed):
+            named = call._replace(id=f"{call.id}.unwanted", options=_GIVE_UP)
+            await self._call(CALL_SKILL, ending, SkillResult, named)
+
+    def _unwanted(self, call: Call) -> BaseException | None:
+        """Return why nobody waits for a call any more; None if somebody does."""
+        if _is_cancelled():
+            return asyncio.CancelledError()
+        skipped = self._state.skips.get(call.step)
+        return None if skipped is None else Skipped(skipped.value)
 
     async def _call_locally(
         self, request: SkillRequest, call: Call, seconds: float
@@ -180,10 +218,11 @@ class Calls:
     def _stopped(self, error: FailureError, call: Call) -> BaseException:
         """Return why a call has no answer: it was cancelled or skipped, or it failed."""
         if isinstance(_cause(error), CancelledError):
-            if _is_cancelled():
-                return asyncio.CancelledError()
-            if call.step in self._state.skips:
-                return Skipped(self._state.skips.pop(call.step).value)
+            unwanted = self._unwanted(call)
+            if isinstance(unwanted, Skipped):
+                del self._state.skips[call.step]
+            if unwanted is not None:
+                return unwanted
         return _expected(error, call)
 
     async def _ended(self, handle: workflow.ActivityHandle[T]) -> T:

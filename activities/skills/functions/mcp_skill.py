@@ -67,6 +67,9 @@ class McpSkill:
         if not isinstance(value, dict):
             raise SkillRefusal(f"{self.name} takes a mapping, not {describe_kind(value)}")
         call = self._pinned(value, context)
+        if call.task is not None and call.task.unwanted:
+            await self.servers.cancel_task(self.server, call.task)
+            return None
         try:
             with needing("mcp", self.name):
                 answer = await self.servers.call(call)

@@ -8,7 +8,6 @@ import fcntl
 import json
 import os
 import re
-import signal
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from activities.skills.long_calls.job_messages import JobEnd
+from activities.skills.long_calls.job_messages import JobEnd, JobTerms
 
 JobState = Literal["absent", "running", "ended", "lost"]
 
@@ -37,7 +36,8 @@ class JobFolder:
 
     def prepare(self) -> None:
         """Create the folder, and remove those of old calls."""
-        self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self._jobs.parent, self._jobs, self._path):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         oldest = time.time() - _KEPT_SECONDS
         for other in self._jobs.iterdir():
             with suppress(OSError):  # another worker removes it too
@@ -48,9 +48,9 @@ class JobFolder:
 
     def state(self) -> JobState:
         """Return how the call stands."""
-        if not self._begun.exists():
-            return "absent"
         is_free = self._is_free(self._path)  # before the look at the end, which comes first
+        if not self._begun.exists():
+            return "lost" if is_free and self._earlier() else "absent"
         if self._end.exists():
             return "ended"
         return "lost" if is_free else "running"
@@ -60,30 +60,37 @@ class JobFolder:
         return JobEnd.model_validate_json(self._end.read_bytes())
 
     @property
-    def repeats(self) -> int:
-        """How often the call was begun again."""
-        return len(list(self._path.glob("before-*")))
+    def beginnings(self) -> int:
+        """How often the call was begun."""
+        return len(self._earlier()) + self._begun.exists()
 
     @property
-    def seconds(self) -> float:
-        """The time limit with which the call began."""
-        return float(self._begun.read_text())
+    def terms(self) -> JobTerms:
+        """The terms with which the call began; a worker may have died before it began again."""
+        written = self._begun if self._begun.exists() else self._earlier()[-1]
+        return JobTerms.model_validate_json(written.read_bytes())
 
     def forget(self) -> None:
         """Let the call begin again: its process was killed, or its failure may pass."""
-        before = self._path / f"before-{self.repeats + 1}"
+        before = self._path / f"before-{len(self._earlier()) + 1}"
         self._end.unlink(missing_ok=True)
         with suppress(FileNotFoundError):  # another worker was faster
             self._begun.rename(before)
 
     def cancel(self) -> None:
-        """Tell the process of the call to end; it kills what it has started."""
-        with suppress(OSError, ValueError):
-            pid = int(self._lock.read_text())
-            if not self._is_free(self._path):  # else the number may be another process's by now
-                os.kill(pid, signal.SIGTERM)
+        """Tell the process of the call to end; it looks here, and kills what it has started.
 
-    def take(self, seconds: float) -> int | None:
+        A signal would not do: the process may be in another container with the same folder.
+        """
+        with suppress(OSError):
+            os.close(_private(str(self._unwanted), os.O_CREAT | os.O_WRONLY))
+
+    @property
+    def is_unwanted(self) -> bool:
+        """Whether somebody has told the process to end."""
+        return self._unwanted.exists()
+
+    def take(self, terms: JobTerms) -> int | None:
         """Begin the call as its process: return the lock, or None if the call has begun already."""
         descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -96,7 +103,7 @@ class JobFolder:
             return None
         os.ftruncate(descriptor, 0)
         os.write(descriptor, str(os.getpid()).encode())
-        self._begun.write_text(str(seconds))
+        self._write(self._begun, terms.model_dump_json())
         return descriptor
 
     def write(self, end: JobEnd) -> None:
@@ -132,6 +139,14 @@ class JobFolder:
     def _end(self) -> Path:
         return self._path / "end.json"
 
+    @property
+    def _unwanted(self) -> Path:
+        return self._path / "unwanted"
+
+    def _earlier(self) -> list[Path]:
+        """Return the notes of beginnings that came to nothing, in their order."""
+        return sorted(self._path.glob("before-*"), key=lambda file: (len(file.name), file.name))
+
     @staticmethod
     def _is_free(folder: Path) -> bool:
         """Return whether no process holds the lock of a call."""
@@ -140,7 +155,7 @@ class JobFolder:
         except FileNotFoundError:
             return True
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # others may look, too
         except BlockingIOError:
             return False
         finally:

@@ -16,11 +16,14 @@ from activities.os_errors import reason_of
 from activities.processes.process_privacy import keep_to_itself
 from activities.skills.functions.function_skills import FunctionSkill
 from activities.skills.long_calls.job_folder import JobFolder
-from activities.skills.long_calls.job_messages import ORDER, JobEnd, JobOrder
+from activities.skills.long_calls.job_messages import ORDER, JobEnd, JobOrder, JobTerms
 from activities.skills.skill_registry import AnySkill, find_skill
 from activities.user_code.child_pool import UserCode
 from activities.workspace.skill_base import SkillContext
 from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
+
+_LOOK_SECONDS = 0.5
+"""Between two looks whether the call is still wanted."""
 
 
 def main() -> None:
@@ -34,11 +37,15 @@ def main() -> None:
         os.read(reader, 1)  # begun, or gone
         os._exit(0)
     os.setsid()
-    lock = folder.take(order.seconds)
+    lock = folder.take(JobTerms(seconds=order.seconds, retries=order.retries))
     if lock is not None:
         _let_go()
         os.close(writer)
-        folder.write(asyncio.run(_ended(order, folder)))
+        try:
+            end = asyncio.run(_ended(order, folder))
+        except BaseException as error:  # a bug, which the run has to learn of
+            end = JobEnd(failure="lost", message=f"its process failed with {type(error).__name__}")
+        folder.write(end)
     os._exit(0)
 
 
@@ -51,9 +58,14 @@ def _let_go() -> None:
 
 
 async def _ended(order: JobOrder, folder: JobFolder) -> JobEnd:
-    """Run the skill; any exception becomes an end."""
+    """Run the skill; each way in which it can end becomes an end.
+
+    A signal to end comes with the end of the machine or its container, or from the supervisor of
+    the worker: like a kill, it does not mean that nobody wants the call.
+    """
     task = asyncio.create_task(_called(order, folder))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    watching = asyncio.create_task(_end_when_unwanted(task, folder))
     try:
         return JobEnd(data=await task)
     except SkillRefusal as refusal:
@@ -65,10 +77,20 @@ async def _ended(order: JobOrder, folder: JobFolder) -> JobEnd:
     except TimeoutError:
         return JobEnd(failure="lost", message=f"it did not end within {order.seconds:g} s")
     except asyncio.CancelledError:
-        return JobEnd(failure="lost", message="it was cancelled")
+        if folder.is_unwanted:
+            return JobEnd(failure="lost", message="it was cancelled")
+        return JobEnd(failure="lost", message="its process was stopped", may_pass=True)
     except OSError as error:
         why = f"it hit a system error: {reason_of(error)}"
         return JobEnd(failure="lost", message=why, may_pass=True)
+    finally:
+        watching.cancel()
+
+
+async def _end_when_unwanted(task: asyncio.Task[JsonValue], folder: JobFolder) -> None:
+    while not folder.is_unwanted:  # noqa: ASYNC110  # processes share no Event
+        await asyncio.sleep(_LOOK_SECONDS)
+    task.cancel()
 
 
 async def _called(order: JobOrder, folder: JobFolder) -> JsonValue:

@@ -34,6 +34,8 @@ class JobOrder:
     run: str
     seconds: float
     """Time limit of the whole call."""
+    retries: int
+    """How often it may be begun again."""
     workspace: Workspace
     progress: JsonValue = None
     """What the call reported last before it was begun again."""
@@ -52,6 +54,13 @@ class JobEnd(Frozen):
     message: str = ""
     may_pass: bool = False
     """Whether the same call may succeed later."""
+
+
+class JobTerms(Frozen):
+    """What stays the same however often a call is begun."""
+
+    seconds: float
+    retries: int
 
 
 ORDER = TypeAdapter(JobOrder)

@@ -7,6 +7,8 @@ run continues as new between two of them, and a worker that stops or dies interr
 import asyncio
 import json
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from time import monotonic
 from typing import assert_never
@@ -20,7 +22,13 @@ from activities.os_errors import may_pass, reason_of
 from activities.skills.command_runner import RUN, RUN_ONCE
 from activities.skills.functions.function_skills import FunctionSkill
 from activities.skills.long_calls.job_folder import JobFolder
-from activities.skills.long_calls.job_messages import ORDER, FunctionPlace, JobEnd, JobOrder
+from activities.skills.long_calls.job_messages import (
+    ORDER,
+    FunctionPlace,
+    JobEnd,
+    JobOrder,
+    JobTerms,
+)
 from activities.skills.skill_registry import AnySkill
 from activities.workspace.command_start import SAFE_IMPORTS, environment_of
 from activities.workspace.skill_base import SkillContext
@@ -84,10 +92,12 @@ class LongCalls:
             raise SkillRefusal(str(error)) from None
         try:
             if task is None:
-                await _start(
-                    folder, _order(folder, skill, request, context, context.timeout or 0.0)
-                )
+                terms = JobTerms(seconds=context.timeout or 0.0, retries=_retries_of(skill))
+                await _start(folder, _order(folder, skill, request, context, terms))
                 raise _continues(skill, ServerTask(id=id))
+            if task.unwanted:
+                folder.cancel()
+                return None
             return await _followed(folder, task, skill, request, context)
         except asyncio.CancelledError:
             if is_unwanted():
@@ -135,15 +145,25 @@ async def _followed(
 
 def _may_repeat(folder: JobFolder, skill: AnySkill, *, certain: bool) -> bool:
     """Return whether a call that came to nothing is made again, by the terms of its contract."""
-    return certain and skill.effect != "once" and folder.repeats < skill.contract().retries
+    if not certain or skill.effect == "once" or folder.is_unwanted:
+        return False
+    return folder.beginnings <= folder.terms.retries
+
+
+def _retries_of(skill: AnySkill) -> int:
+    """Return how often a call may be begun again: as often as Temporal may repeat its activity."""
+    policy = activity.info().retry_policy if activity.in_activity() else None
+    if policy is None or policy.maximum_attempts < 1:
+        return skill.contract().retries
+    return policy.maximum_attempts - 1
 
 
 async def _start_again(
     folder: JobFolder, skill: AnySkill, request: SkillRequest, context: SkillContext
 ) -> None:
-    seconds = folder.seconds
+    terms = folder.terms
     folder.forget()
-    await _start(folder, _order(folder, skill, request, context, seconds))
+    await _start(folder, _order(folder, skill, request, context, terms))
 
 
 def _id_of(request: SkillRequest) -> str:
@@ -160,9 +180,14 @@ def _order(
     skill: AnySkill,
     request: SkillRequest,
     context: SkillContext,
-    seconds: float,
+    terms: JobTerms,
 ) -> JobOrder:
-    function = None
+    function, workspace = None, context.workspace
+    names: tuple[str, ...] = ()
+    if isinstance(request.input, dict):
+        command = workspace.commands.get(str(request.input.get("command")))
+        names = () if command is None else command.env
+    seen = environment_of(names, workspace.environment)  # the process needs nothing else of it
     if isinstance(skill, FunctionSkill):
         code, found = skill.user_code, skill.found
         secrets = {name: skill.secrets[name] for name in found.secrets if name in skill.secrets}
@@ -170,7 +195,7 @@ def _order(
             found=found,
             folder=code.folder,
             import_path=tuple(code.import_path),
-            environment=code.environment,
+            environment=_writable(code.environment),
             secrets=secrets,
         )
     return JobOrder(
@@ -178,11 +203,25 @@ def _order(
         input=request.input,
         key=request.key,
         run=context.run,
-        seconds=seconds,
-        workspace=context.workspace,
+        seconds=terms.seconds,
+        retries=terms.retries,
+        workspace=replace(workspace, environment=_writable(seen)),
         progress=folder.progress(),
         function=function,
     )
+
+
+def _writable(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that are text: the others cannot travel in an order."""
+    return {name: value for name, value in environment.items() if _is_text(name + value)}
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 async def _start(folder: JobFolder, order: JobOrder) -> None:

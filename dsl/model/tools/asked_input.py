@@ -25,6 +25,8 @@ class ServerTask(Frozen):
     """How often to ask for it."""
     silent: int = 0
     """How many calls in a row got no answer about it."""
+    unwanted: bool = False
+    """Nobody waits for it any more: the call only ends it."""
 
 
 class AskedInput(Frozen):

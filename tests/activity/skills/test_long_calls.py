@@ -4,15 +4,18 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
+from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.contracts import SkillRequest
 from activities.skills.functions.function_skills import FunctionSkill, find_tools
+from activities.skills.long_calls.job_folder import JobFolder
 from activities.skills.long_calls.long_call import LongCalls
 from activities.skills.skill_activity import SkillActivities
 from activities.skills.skill_registry import SKILLS, AnySkill
@@ -46,7 +49,7 @@ def digs(depth: int, context: ToolContext) -> str:
     context.heartbeat(depth)
     while not os.path.exists("free"):
         time.sleep(0.01)
-    return f"{depth} {context.secret('KEY')}"
+    return f"{depth} {len(context.secret('KEY'))}"
 '''
 
 
@@ -63,11 +66,17 @@ def stored(folder: Path) -> dict[str, str]:
 class Caller:
     """Makes the activities of one call, like a run."""
 
-    def __init__(self, folder: Path, code: str = WAITS, skills: Mapping[str, AnySkill] = SKILLS):
+    def __init__(
+        self,
+        folder: Path,
+        code: str = WAITS,
+        skills: Mapping[str, AnySkill] = SKILLS,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
         command = python(code, timeout=700)
         once = Command("once", command.run, timeout=700, once=True)
         names = {"it": command, "once": once}
-        workspace = Workspace(folder, names, environment=dict(os.environ))
+        workspace = Workspace(folder, names, environment=dict(environment))
         self.folder = folder
         self.activities = SkillActivities(workspace, skills, long_calls=LongCalls())
         self.asked: AskedInput | None = None
@@ -182,6 +191,62 @@ async def test_a_process_that_is_killed_again_and_again_is_a_failure(tmp_path: P
     assert await caller.ends("CommandRunner.run") == "SkillFailed"
 
 
+async def test_a_process_that_is_told_to_end_with_its_machine_is_begun_again(
+    tmp_path: Path,
+) -> None:
+    caller = Caller(tmp_path)
+    await caller.make()
+    await caller.ledger()
+    os.kill(caller.process(), signal.SIGTERM)
+    await when(lambda: "end.json" in stored(tmp_path))
+    again = asyncio.create_task(caller.make())
+    assert await caller.ledger(2) == ["begun", "begun"]
+    caller.free()
+    assert await again
+
+
+async def test_a_worker_that_dies_while_it_begins_a_call_again_loses_nothing(
+    tmp_path: Path,
+) -> None:
+    caller = Caller(tmp_path)
+    await caller.make()
+    await caller.kill()
+    [folder] = (tmp_path / ".coterie" / "jobs").iterdir()
+    JobFolder(tmp_path / ".coterie", folder.name).forget()  # and then it dies
+    again = asyncio.create_task(caller.make())
+    assert await caller.ledger(2) == ["begun", "begun"]
+    caller.free()
+    assert await again
+
+
+async def test_the_retries_of_the_tool_bound_how_often_a_call_is_begun_again(
+    tmp_path: Path,
+) -> None:
+    caller = Caller(tmp_path)
+    at = environment(timeout=3660)
+    at.info = replace(at.info, retry_policy=RetryPolicy(maximum_attempts=1))
+    await caller.make(at=at)
+    await caller.kill()
+    assert await caller.ends("CommandRunner.run") == "SkillFailed"
+    assert await caller.ledger() == ["begun"]
+
+
+async def test_a_long_command_of_an_agents_own_code_is_one_activity(tmp_path: Path) -> None:
+    caller = Caller(tmp_path)
+    caller.free()
+    request = SkillRequest(skill="CommandRunner.run", input={"command": "it"}, key="run-1/x#1/y")
+    result = await environment(timeout=3660).run(caller.activities.call_for_agent, request)
+    assert isinstance(result.data, dict)
+    assert result.data["output"] == "built\n"
+
+
+async def test_a_variable_that_is_no_text_stays_with_the_worker(tmp_path: Path) -> None:
+    caller = Caller(tmp_path, environment={**os.environ, "ODD": "\udcff"})
+    assert await caller.make() is None
+    caller.free()
+    assert await caller.make()
+
+
 async def test_a_killed_process_of_a_call_that_may_happen_once_has_an_unknown_outcome(
     tmp_path: Path,
 ) -> None:
@@ -202,6 +267,18 @@ async def test_cancelling_a_call_ends_everything_that_it_started(tmp_path: Path)
     at.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
+    await all_dead(tmp_path)
+
+
+async def test_a_call_that_nobody_wants_any_more_is_ended_from_any_worker(tmp_path: Path) -> None:
+    caller = Caller(tmp_path, FAMILY)
+    await caller.make()
+    await when((tmp_path / "started").exists)
+    assert caller.asked is not None
+    assert caller.asked.task is not None
+    unwanted = caller.asked.task.model_copy(update={"unwanted": True})
+    caller.asked = caller.asked.model_copy(update={"task": unwanted})
+    assert await caller.make() is None
     await all_dead(tmp_path)
 
 
@@ -230,7 +307,7 @@ async def test_a_long_function_keeps_its_progress_and_its_secrets_off_the_disk(
     await caller.kill()
     again = asyncio.create_task(caller.make(skill.name, {"depth": 3}))
     assert await caller.ledger(2) == ["begun None", "begun 3"]
-    assert "s3cret" not in str(stored(tmp_path))
     caller.free()
-    assert await again == "3 s3cret-value"
+    assert await again == "3 12"
+    assert "s3cret" not in str(stored(tmp_path))
     await user_code.close()

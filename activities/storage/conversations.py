@@ -32,7 +32,7 @@ class Conversations:
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
-        self._forks: OrderedDict[str, Conversations] = OrderedDict()
+        self._forks: OrderedDict[tuple[str, ...], Conversations] = OrderedDict()
         self._read: OrderedDict[str, tuple[Frozen, int]] = OrderedDict()
         self._characters = 0
 
@@ -47,8 +47,9 @@ class Conversations:
         """
         if not origins:
             return self
-        made = self._forks.pop(run, None) or Conversations(InheritedBlobs(self._blobs, origins))
-        self._forks[run] = made
+        key = (run, *origins)
+        made = self._forks.pop(key, None) or Conversations(InheritedBlobs(self._blobs, origins))
+        self._forks[key] = made
         if len(self._forks) > _KEPT_FORKS:
             self._forks.popitem(last=False)
         return made

@@ -87,7 +87,7 @@ class JobFolder:
 
     @property
     def is_unwanted(self) -> bool:
-        """Whether somebody has told the process to end."""
+        """Whether nobody waits for the call any more."""
         return self._unwanted.exists()
 
     def take(self, terms: JobTerms) -> int | None:

@@ -17,7 +17,7 @@ MAX_FILE_BYTES = 20_000_000
 
 
 class FileReadInput(Documented):
-    """The file, and the lines to read."""
+    """Which lines of which file."""
 
     path: str = Field(min_length=1, max_length=4096, json_schema_extra={KIND: "path"})
     """Relative to the workspace."""

@@ -23,7 +23,7 @@ from dsl.values import Documented
 
 
 class FileWriteInput(Documented):
-    """The file, and its new content."""
+    """The file, and what it shall contain."""
 
     path: str = Field(min_length=1, max_length=4096, json_schema_extra={KIND: "path"})
     """Relative to the workspace. Missing folders are created."""

@@ -81,7 +81,7 @@ class RecalledMemory(Documented):
 
 
 class RecalledMemories(Documented):
-    """The memories that match."""
+    """What is remembered."""
 
     memories: list[RecalledMemory]
     """The best first; empty if nothing was stored."""

@@ -44,7 +44,7 @@ class CacheKey(Documented):
 
 
 class CachedValue(Documented):
-    """The cached value of a key."""
+    """What is known for the key."""
 
     found: bool
     """Whether there is a value."""

@@ -30,7 +30,7 @@ async def play_router(folder: Path, plan: RouterPlan, tell: Callable[[str], None
     async with web_server({"*": page(recorded.read_bytes())}) as engine:
         environment = {"PYTHONPATH": str(MODEL), "RECORDED_ENGINE": f"{engine.url}/search"}
         with project(folder, environment, SAMPLE) as shop:
-            indexed = shop.coterie("index", "corpus")
+            indexed = shop.coterie("index", "corpus", seconds=600)
             assert indexed.returncode == 0, indexed.stderr
             tell(indexed.stdout.strip().splitlines()[-1])
             ground = Ground(shop, random.Random(), number=1)

@@ -4,6 +4,7 @@ A proxy before that server refuses what the vendors refuse of histories with too
 """
 
 import asyncio
+import shutil
 from pathlib import Path
 
 from dsl.values import Json, JsonValue
@@ -78,7 +79,7 @@ async def test_a_planted_defect_is_mended_by_each_api_after_a_wrong_patch(
     play(model_server)
     with debug_ground(tmp_path / "packages") as ground:
         for api in APIS:
-            (ground.shop.folder / FILE).write_text(planted(FILE))
+            plant(ground)
             assert ground.verdict() == "1 failed, 16 passed"
             async with checking_proxy(model_server.anthropic_url) as proxy:
                 await asyncio.to_thread(mended, ground, api, proxy)
@@ -88,6 +89,16 @@ async def test_a_planted_defect_is_mended_by_each_api_after_a_wrong_patch(
             said = str(proxy.bodies)
             assert "test_an_escape_at_the_end_of_the_text_stays" in said
             assert "test_a_percent_sign_that_begins_no_escape" in said, "the first patch broke it"
+
+
+def plant(ground: DebugGround) -> None:
+    """Plant the defect again, and forget what Python has compiled.
+
+    Python tells versions of a file apart by size and second, and the mended file has the same size.
+    """
+    file = ground.shop.folder / FILE
+    shutil.rmtree(file.parent / "__pycache__", ignore_errors=True)
+    file.write_text(planted(FILE))
 
 
 def mended(ground: DebugGround, api: str, proxy: CheckingProxy) -> None:

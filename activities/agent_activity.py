@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Collection, Mapping
 from contextlib import nullcontext, suppress
 
-from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
@@ -28,6 +27,7 @@ from activities.contracts import (
     OwnQueue,
 )
 from activities.factory import AgentFactory, AgentTypes
+from activities.factory_config import checked_persona, system_config, task_config
 from activities.heartbeats import heartbeating
 from activities.live_text import LiveText
 from activities.metering import Meter, MeteredProviders
@@ -40,8 +40,6 @@ from activities.turn_results import sendable, unusable
 from activities.user_code.child_failures import UserCodeTimeout
 from activities.user_code.child_pool import UserCode
 from dsl.known_secrets import KnownSecrets
-from dsl.model.plan import Persona
-from dsl.values import Json
 
 
 class AgentActivities:
@@ -197,15 +195,15 @@ class AgentActivities:
         )
 
     def _agent(self, request: AgentRequest, meter: Meter) -> BaseAgent:
-        checked = _checked(request.persona)
+        checked = checked_persona(request.persona)
         factory = AgentFactory(
-            _system_config(request, checked),
+            system_config(request, checked),
             self._agent_types,
             agent_packages=self._agent_packages,
             skills=self._skills,
             services=self._services(request, checked, meter),
         )
-        agent = factory.create_agent(_task_config(request))
+        agent = factory.create_agent(task_config(request))
         return agent if request.compaction is None else compacting(agent)
 
     def _services(
@@ -267,37 +265,3 @@ def _within() -> str:
     """Return the run that stored values belong to."""
     within = activity.info().workflow_id if activity.in_activity() else None
     return within or "local"
-
-
-def _task_config(request: AgentRequest) -> Json:
-    if request.agent_class is not None:
-        return {
-            "name": request.task,
-            "agent_class": request.agent_class,
-            "agent_type": request.agent_type,
-        }
-    return {
-        "name": request.task,
-        "agent_type": request.agent_type,
-        "persona_key": _persona_key(request),
-    }
-
-
-def _persona_key(request: AgentRequest) -> str:
-    """Return the key under which the factory finds the request's only persona."""
-    return request.persona_key or request.task
-
-
-def _checked(persona: Persona | None) -> CheckedPersona | None:
-    if persona is None:
-        return None
-    config = persona.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    return CheckedPersona(config, persona)
-
-
-def _system_config(request: AgentRequest, checked: CheckedPersona | None) -> Json:
-    """Build the configuration that the factory reads from what the request carries."""
-    personas: dict[str, JsonValue] = {}
-    if checked is not None:
-        personas[_persona_key(request)] = checked.config
-    return {"llm_config": {"personas": personas, "agents": request.legacy_config or {}}}

@@ -1,11 +1,10 @@
 """The activity that runs skills; it holds all rules that skills share."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 from pydantic import JsonValue
-from pydantic_core import to_json
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
@@ -24,14 +23,10 @@ from activities.skills.local_activity import (
 )
 from activities.skills.long_calls.long_call import LongCalls, task_of
 from activities.skills.skill_registry import SKILLS, AnySkill, find_skill
+from activities.skills.skill_results import encoded_result, outcome_unknown, refusal_details
 from activities.storage.blobs import Blobs, BlobsUnusable
 from activities.workspace.skill_base import SkillContext, Workspace
 from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
-from dsl.model.tools.asked_input import AskedInput
-from dsl.values import Json
-
-MAX_RESULT_SIZE = 1_500_000
-"""Bytes of JSON; Temporal limits a payload to 2 MiB."""
 
 MAX_INLINE = 200
 """Bytes of JSON of a result that is returned although the request wants it kept: its name would not
@@ -106,7 +101,7 @@ class SkillActivities:
         except TimeoutError:
             why = f"it did not end within {contract.timeout:g} s"
             if skill.effect == "once":
-                raise _unknown(skill, why, Meter.of_activity()) from None
+                raise outcome_unknown(skill, why, Meter.of_activity()) from None
             raise ApplicationError(f"{skill.name}: {why}", type=FailureType.TIMEOUT) from None
 
     async def _run(
@@ -119,7 +114,7 @@ class SkillActivities:
             if is_local_activity():
                 require_local(skill)
             if skill.effect == "once" and not _polls(request) and _attempt() > 1:
-                raise _unknown(skill, "its first attempt was lost", meter)
+                raise outcome_unknown(skill, "its first attempt was lost", meter)
             async with heartbeating(meter.heartbeat):
                 data = await self._called(
                     skill, request, meter, seconds, self._long_calls if may_continue else None
@@ -149,7 +144,7 @@ class SkillActivities:
             if cut is not None:
                 raise cut from None
             raise
-        encoded = _encoded(request.skill, data)
+        encoded = encoded_result(request.skill, data)
         if request.keep and self._blobs is not None and len(encoded) > MAX_INLINE:
             return await self._kept(encoded, request, self._blobs, meter)
         if is_local_activity():
@@ -171,7 +166,9 @@ class SkillActivities:
         except BlobsUnusable as error:
             skill = self._find(request)
             if skill.effect == "once":
-                raise _unknown(skill, f"its result could not be stored: {error}", meter) from None
+                raise outcome_unknown(
+                    skill, f"its result could not be stored: {error}", meter
+                ) from None
             raise ApplicationError(
                 f"the result of {request.skill} could not be stored: {error}",
                 *meter.hand_on(),
@@ -212,13 +209,13 @@ class SkillActivities:
         except asyncio.CancelledError:
             stops = activity.in_activity() and activity.is_worker_shutdown()
             if stops and not _polls(request):
-                raise _unknown(skill, "its worker stopped while it ran", meter) from None
+                raise outcome_unknown(skill, "its worker stopped while it ran", meter) from None
             raise
         except OutcomeLost as lost:
-            raise _unknown(skill, str(lost), meter) from None
+            raise outcome_unknown(skill, str(lost), meter) from None
         except OSError as error:
             why = f"it hit a system error: {self._explain(error)}"
-            raise _unknown(skill, why, meter) from None
+            raise outcome_unknown(skill, why, meter) from None
 
     def _call_of(
         self,
@@ -254,30 +251,6 @@ def _polls(request: SkillRequest) -> bool:
     return task_of(request) is not None
 
 
-def refusal_details(spent: Sequence[Json], asked: AskedInput | None) -> tuple[Json, ...]:
-    """Return the details of a failure: the usage, then what a person must answer."""
-    if asked is None:
-        return tuple(spent)
-    return (spent[0] if spent else {}, asked.model_dump(mode="json", exclude_defaults=True))
-
-
-def asked_of(failure: ApplicationError) -> AskedInput | None:
-    """Return what a failed call asks; the inverse of `refusal_details`."""
-    if failure.type != FailureType.INPUT_REQUIRED or len(failure.details) < 2:
-        return None
-    return AskedInput.model_validate(failure.details[1])
-
-
-def _unknown(skill: AnySkill | McpSkill, why: str, meter: Meter) -> ApplicationError:
-    return ApplicationError(
-        f"the outcome of {skill.name} is unknown: {why}; a call that may happen only once is "
-        "not retried",
-        *meter.details(),
-        type=FailureType.OUTCOME_UNKNOWN,
-        non_retryable=True,
-    )
-
-
 def _seconds() -> float | None:
     limit = activity.info().start_to_close_timeout if activity.in_activity() else None
     return None if limit is None else limit.total_seconds()
@@ -287,24 +260,3 @@ def _run_id(request: SkillRequest) -> str:
     if activity.in_activity():
         return activity.info().workflow_id or ""
     return request.key.partition("/")[0]
-
-
-def _encoded(skill: str, data: JsonValue) -> bytes:
-    """Return the result as JSON; refuse what a history cannot hold."""
-    try:
-        encoded = to_json(data)
-    except ValueError as error:
-        raise ApplicationError(
-            f"the result of {skill} contains a value that is not JSON: {error}",
-            type=FailureType.SKILL_FAILED,
-            non_retryable=True,
-        ) from None
-    size = len(encoded)
-    if size > MAX_RESULT_SIZE:
-        raise ApplicationError(
-            f"the result of {skill} has {size} bytes; at most {MAX_RESULT_SIZE} fit in a "
-            "run's history. Narrow the input (fewer files, a smaller max_bytes)",
-            type=FailureType.SKILL_FAILED,
-            non_retryable=True,
-        )
-    return encoded

@@ -1,10 +1,12 @@
 """What an agent of a program consists of, as data: what its document and its runs are made from."""
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from coterie.agents.memory_graph import SharedMemoryGraph
 from coterie.agents.tool_definitions import BaseTool, Executor, ToolSchema
+from dsl.errors import nearest
 from dsl.model.steps import PersonaDocument
 from dsl.values import Json
 
@@ -64,3 +66,42 @@ class SubagentDefinition:
 def id_of(class_name: str) -> str:
     """Return the default id of an agent of a class: `WeatherAgent` gives `weather_agent`."""
     return _WORD.sub("_", class_name).lower().strip("_")
+
+
+def check_settings(kind: str, settings: Iterable[str]) -> None:
+    """Refuse a setting that no persona has.
+
+    Raises:
+        TypeError: Names the nearest one.
+    """
+    for name in settings:
+        if name not in SETTINGS:
+            raise TypeError(unknown_setting(kind, name, SETTINGS))
+
+
+def checked_id(name: str) -> str:
+    """Return a valid id.
+
+    Raises:
+        ValueError: It is invalid.
+    """
+    if NAME_OF_AN_AGENT.fullmatch(name):
+        return name
+    raise ValueError(
+        f"an agent cannot be called {name!r}; use letters, digits, `-` and `_`, at most 64, "
+        "beginning with a letter"
+    )
+
+
+def unknown_setting(kind: str, name: str, known: Sequence[str]) -> str:
+    """Say that a class takes no setting of this name, and which one was meant."""
+    hint = nearest(name, (*known, "system_message", "tools", "agent_id"))
+    return f"{kind} takes no {name!r}" + (f"; {hint}" if hint else "")
+
+
+def without_system_message(kind: str) -> str:
+    """Say that a class has no system message."""
+    return (
+        f"{kind} has no `system_message`: pass it to the constructor, set it in the class, or "
+        "give it to the factory in `defaults`"
+    )

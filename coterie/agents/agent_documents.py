@@ -227,3 +227,15 @@ def _names(path: str) -> Iterator[str]:
     while True:
         yield f"{path}{_NUMBER}{number}"
         number += 1
+
+
+def query_of(context: Json) -> str:
+    """Return what the agent of a document is asked: its `input`, or the `query` within it."""
+    given = context.get("input")
+    for part in (given, context.get("context")):
+        if isinstance(part, str):
+            return part
+        found = part.get(QUERY) if isinstance(part, dict) else None
+        if isinstance(found, str):
+            return found
+    raise ValueError(f"the context has no text under `input`, or under `{QUERY}` within it")

@@ -1,5 +1,6 @@
 """What a factory knows of a registered class."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -47,3 +48,22 @@ class AgentSpec:
         if now is not None:
             raise AttributeError(f"AgentSpec has no {name!r} any more: it is called {now!r}")
         raise AttributeError(f"AgentSpec has no {name!r}")
+
+
+def warn_of_conflicts(name: str, spec: AgentSpec, subagent_name: str | None) -> None:
+    """Report each argument of `register` that `@subagent` overrides."""
+    cls, described = spec.cls, spec.subagent_description
+    given = {
+        "subagent_name": (subagent_name, getattr(cls, "subagent_name", None)),
+        "subagent_description": (described, getattr(cls, "subagent_description", None)),
+        "stateless": (spec.stateless, getattr(cls, "subagent_stateless", True)),
+        "retries": (spec.retries or None, getattr(cls, "subagent_retries", 0)),
+    }
+    for key, (mine, decorated) in given.items():
+        is_default = mine is None or (key == "stateless" and mine is True)
+        if mine != decorated and not is_default:
+            warnings.warn(
+                f"Agent '{name}': @subagent of {cls.__name__} says {key}={decorated!r}, which "
+                f"wins over {key}={mine!r} of register()",
+                stacklevel=3,
+            )

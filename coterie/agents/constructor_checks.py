@@ -1,10 +1,10 @@
 """Check the arguments of an agent's constructor before it is called."""
 
 import inspect
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
-from coterie.agents.agent_definition import SETTINGS
-from coterie.agents.python_agent import BaseAgent, unknown_setting
+from coterie.agents.agent_definition import SETTINGS, unknown_setting
+from coterie.agents.python_agent import BaseAgent
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -52,3 +52,14 @@ def check_arguments(
 
 def _parameters(cls: type[BaseAgent]) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(cls).parameters
+
+
+def without_arguments(name: str, cls: type[BaseAgent], missing: Sequence[str]) -> str:
+    """Say which arguments an agent needs, and where to give them."""
+    needed = ", ".join(f"`{one}`" for one in missing)
+    where = (
+        "set it in the class, or pass it in `defaults` of register()"
+        if "system_message" in missing
+        else "pass it in `defaults` of register(), or to create()"
+    )
+    return f"Agent '{name}': {cls.__name__} needs {needed}; {where}"

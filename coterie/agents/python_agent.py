@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import ClassVar
 
 import yaml
@@ -12,21 +12,21 @@ from activities.agents import agent_base
 from activities.contracts import AgentError, AgentResponse
 from coterie.agents.agent_compilation import CompiledAgent, compile_agent
 from coterie.agents.agent_definition import (
-    NAME_OF_AN_AGENT,
-    SETTINGS,
     AgentDefinition,
     AgentTool,
     SubagentDefinition,
+    check_settings,
+    checked_id,
     id_of,
+    without_system_message,
 )
-from coterie.agents.agent_documents import QUERY, name_of, written_persona
+from coterie.agents.agent_documents import QUERY, name_of, query_of, written_persona
 from coterie.agents.agent_runs import AgentRun
 from coterie.agents.agent_state import AgentState
 from coterie.agents.durable_agents import DurableRun, check_durable, start_durably
 from coterie.agents.in_process_world import AgentContext
 from coterie.agents.memory_graph import SharedMemoryGraph
 from coterie.settings import Settings, load
-from dsl.errors import nearest
 from dsl.values import Json
 
 _BEHAVIOUR = ("begin", "definition", "process", "run")
@@ -75,9 +75,7 @@ class BaseAgent(agent_base.BaseAgent):
             TypeError: There is no such setting; names the nearest.
         """
         kind = type(self)
-        for name in settings:
-            if name not in SETTINGS:
-                raise TypeError(unknown_setting(kind.__name__, name, SETTINGS))
+        check_settings(kind.__name__, settings)
         if system_message is not None:
             self.system_message = system_message
         if not self.system_message:
@@ -167,14 +165,7 @@ class BaseAgent(agent_base.BaseAgent):
             settings=dict(self.settings),
             tools=tuple(self._tools),
             subagents=tuple(
-                SubagentDefinition(
-                    called.name,
-                    called.description,
-                    agent.definition(),
-                    called.stateless,
-                    called.retries,
-                )
-                for called, agent in self._subagents
+                replace(called, agent=agent.definition()) for called, agent in self._subagents
             ),
             graph=self.memory_graph,
             overrides=tuple(changed),
@@ -198,7 +189,7 @@ class BaseAgent(agent_base.BaseAgent):
             ValueError: The agent cannot run; says every reason.
         """
         around = context or AgentContext()
-        settings = _settings(around.folder)
+        settings = load(cwd=around.folder)
         compiled = self._compiled(settings, around, max_iterations)
         return AgentRun(compiled, settings, around.script).start({QUERY: query})
 
@@ -236,7 +227,7 @@ class BaseAgent(agent_base.BaseAgent):
         Args:
             context: The query is its `input`, or the `query` of its `input` or `context`.
         """
-        state = await self.run(_query_of(context))
+        state = await self.run(query_of(context))
         if state.status == "completed":
             return AgentResponse(data=state.data)
         message = state.error or f"the run waits for a person: {state.pause_reason}"
@@ -263,7 +254,7 @@ class BaseAgent(agent_base.BaseAgent):
             CommandError: There is no server, or the id is taken.
         """
         around = context or AgentContext()
-        settings = _settings(around.folder)
+        settings = load(cwd=around.folder)
         return await start_durably(self._durable(settings, around), settings, {QUERY: query}, id)
 
     def compiled(self, context: AgentContext | None = None) -> CompiledAgent:
@@ -273,7 +264,7 @@ class BaseAgent(agent_base.BaseAgent):
             ValueError: The agent cannot run; says every reason.
         """
         around = context or AgentContext()
-        return self._compiled(_settings(around.folder), around, None)
+        return self._compiled(load(cwd=around.folder), around, None)
 
     def durable(self, context: AgentContext | None = None) -> CompiledAgent:
         """Return the agent's document and the plan of its runs on Temporal.
@@ -282,7 +273,7 @@ class BaseAgent(agent_base.BaseAgent):
             ValueError: A worker cannot run the agent; names each lambda, closure or method.
         """
         around = context or AgentContext()
-        return self._durable(_settings(around.folder), around)
+        return self._durable(load(cwd=around.folder), around)
 
     def _durable(self, settings: Settings, around: AgentContext) -> CompiledAgent:
         compiled = self._compiled(settings, around, None)
@@ -304,46 +295,3 @@ class BaseAgent(agent_base.BaseAgent):
         """Keep the persona in step with the agent."""
         self.persona_config = written_persona(self.definition(), self.tools)
         vars(self).pop("persona", None)  # a cached property of the base class
-
-
-def checked_id(name: str) -> str:
-    """Return a valid id.
-
-    Raises:
-        ValueError: It is invalid.
-    """
-    if NAME_OF_AN_AGENT.fullmatch(name):
-        return name
-    raise ValueError(
-        f"an agent cannot be called {name!r}; use letters, digits, `-` and `_`, at most 64, "
-        "beginning with a letter"
-    )
-
-
-def unknown_setting(kind: str, name: str, known: Sequence[str]) -> str:
-    """Say that a class takes no setting of this name, and which one was meant."""
-    hint = nearest(name, (*known, "system_message", "tools", "agent_id"))
-    return f"{kind} takes no {name!r}" + (f"; {hint}" if hint else "")
-
-
-def without_system_message(kind: str) -> str:
-    """Say that a class has no system message."""
-    return (
-        f"{kind} has no `system_message`: pass it to the constructor, set it in the class, or "
-        "give it to the factory in `defaults`"
-    )
-
-
-def _query_of(context: Json) -> str:
-    given = context.get("input")
-    for part in (given, context.get("context")):
-        if isinstance(part, str):
-            return part
-        found = part.get(QUERY) if isinstance(part, dict) else None
-        if isinstance(found, str):
-            return found
-    raise ValueError(f"the context has no text under `input`, or under `{QUERY}` within it")
-
-
-def _settings(folder: Path | None) -> Settings:
-    return load(cwd=folder)

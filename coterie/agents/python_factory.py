@@ -7,11 +7,12 @@ from typing import Any
 
 from activities import factory as document_factory
 from activities.agents import agent_base
+from coterie.agents.agent_definition import checked_id
 from coterie.agents.agent_roles import orchestrator, subagent
-from coterie.agents.agent_spec import AgentSpec
-from coterie.agents.constructor_checks import check_arguments, missing_arguments
+from coterie.agents.agent_spec import AgentSpec, warn_of_conflicts
+from coterie.agents.constructor_checks import check_arguments, missing_arguments, without_arguments
 from coterie.agents.memory_graph import SharedMemoryGraph
-from coterie.agents.python_agent import BaseAgent, checked_id
+from coterie.agents.python_agent import BaseAgent
 from dsl.errors import nearest
 from dsl.values import Json, JsonValue
 
@@ -104,7 +105,7 @@ class AgentFactory(document_factory.AgentFactory):
             retries=retries,
         )
         if spec.is_already_subagent():
-            _warn_of_conflicts(name, spec, subagent_name)
+            warn_of_conflicts(name, spec, subagent_name)
         elif expose_as_subagent and not subagent_description:
             raise ValueError(
                 f"Agent '{name}': expose_as_subagent=True requires subagent_description "
@@ -194,7 +195,7 @@ class AgentFactory(document_factory.AgentFactory):
         """Make an agent with its subagents; `above` are the agents that lead here."""
         missing = missing_arguments(kind, config)
         if missing:
-            raise ValueError(_without_arguments(name, kind, missing))
+            raise ValueError(without_arguments(name, kind, missing))
         check_arguments(name, kind, config, ("as_orchestrator", "subagents"))
         agent = kind(**config)
         agent.agent_id = name
@@ -252,40 +253,11 @@ class AgentFactory(document_factory.AgentFactory):
         if not spec.expose_as_subagent:
             missing = [one for one in missing if one == "system_message"]
         if missing:
-            raise ValueError(_without_arguments(name, spec.cls, missing))
+            raise ValueError(without_arguments(name, spec.cls, missing))
 
 
 def _subclass(cls: type[BaseAgent], suffix: str) -> type[BaseAgent]:
     return type(f"{cls.__name__}{suffix}", (cls,), {"__module__": cls.__module__})
-
-
-def _warn_of_conflicts(name: str, spec: AgentSpec, subagent_name: str | None) -> None:
-    """Report each argument of `register` that `@subagent` overrides."""
-    cls, described = spec.cls, spec.subagent_description
-    given = {
-        "subagent_name": (subagent_name, getattr(cls, "subagent_name", None)),
-        "subagent_description": (described, getattr(cls, "subagent_description", None)),
-        "stateless": (spec.stateless, getattr(cls, "subagent_stateless", True)),
-        "retries": (spec.retries or None, getattr(cls, "subagent_retries", 0)),
-    }
-    for key, (mine, decorated) in given.items():
-        is_default = mine is None or (key == "stateless" and mine is True)
-        if mine != decorated and not is_default:
-            warnings.warn(
-                f"Agent '{name}': @subagent of {cls.__name__} says {key}={decorated!r}, which "
-                f"wins over {key}={mine!r} of register()",
-                stacklevel=3,
-            )
-
-
-def _without_arguments(name: str, cls: type[BaseAgent], missing: Sequence[str]) -> str:
-    needed = ", ".join(f"`{one}`" for one in missing)
-    where = (
-        "set it in the class, or pass it in `defaults` of register()"
-        if "system_message" in missing
-        else "pass it in `defaults` of register(), or to create()"
-    )
-    return f"Agent '{name}': {cls.__name__} needs {needed}; {where}"
 
 
 def _instead_of_mode(name: str, mode: object) -> str:

@@ -7,8 +7,9 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from activities.contracts import SkillRequest
-from activities.skills.skill_activity import SkillActivities, asked_of
+from activities.skills.skill_activity import SkillActivities
 from activities.skills.skill_registry import SKILLS
+from activities.skills.skill_results import asked_of
 from activities.workspace.skill_base import Workspace
 from coterie.display.keyboard import ask_yes_no
 from coterie.documents.tool_discovery import tool_code

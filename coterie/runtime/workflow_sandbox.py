@@ -75,6 +75,7 @@ ACTING = (
     "workflows.temporal.activity_calls",
     "workflows.temporal.branch_runner",
     "workflows.temporal.branches",
+    "workflows.temporal.call_failures",
     "workflows.temporal.durable_scope",
     "workflows.temporal.live_board",
     "workflows.temporal.notifier",

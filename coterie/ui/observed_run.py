@@ -100,6 +100,24 @@ class ObservedRun:
         """The request that the person looks at."""
         return next((one for one in self.pending if one.id == self.selected), None)
 
+    def allows(self, action: str) -> bool:
+        """Return whether an action does something now."""
+        request = self.request
+        is_paused = self.status is not None and self.status.paused is not None
+        possible = {
+            "approve": request is not None and not request.choices,
+            "reject": request is not None,
+            "edit": request is not None and request.editable and not request.choices,
+            "retry": request is not None and "retry" in request.choices,
+            "next": len(self.pending) > 1,
+            "pause": self.status is not None and not is_paused and self.end is None,
+            "resume": is_paused and self.end is None,
+            "skip": self.end is None,
+            "stop": self.end is None,
+            "auto": self.end is None,
+        }
+        return possible.get(action, True)
+
     def select_next(self) -> None:
         """Look at the next request, after the last one at the first."""
         ids = [request.id for request in self.pending]

@@ -190,21 +190,7 @@ class RunApp(App[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
         """Return whether a key does something now; the footer shows only those."""
-        seen, request = self.seen, self.seen.request
-        is_paused = seen.status is not None and seen.status.paused is not None
-        possible = {
-            "approve": request is not None and not request.choices,
-            "reject": request is not None,
-            "edit": request is not None and request.editable and not request.choices,
-            "retry": request is not None and "retry" in request.choices,
-            "next": len(seen.pending) > 1,
-            "pause": seen.status is not None and not is_paused and seen.end is None,
-            "resume": is_paused and seen.end is None,
-            "skip": seen.end is None,
-            "stop": seen.end is None,
-            "auto": seen.end is None,
-        }
-        return possible.get(action, True)
+        return self.seen.allows(action)
 
     def action_leave(self) -> None:
         """Close the screen; the command decides what happens to the run."""

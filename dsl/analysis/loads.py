@@ -1,10 +1,22 @@
 """Loads: the maximum cost of one visit of a team, before any limit of the run applies."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dsl.analysis.bodies import Bodies, Body
+from dsl.analysis.load_sums import (
+    APPROVALS,
+    COST,
+    MODEL_CALLS,
+    OUTPUT_TOKENS,
+    SKILL_CALLS,
+    Key,
+    Load,
+    added,
+    most,
+    times,
+)
 from dsl.checks.steps.parallel_checks import possible_branches
 from dsl.egress.egress_rules import may_ask
 from dsl.hooks.hook_costs import TURN_POINTS, most_retries, skill_calls
@@ -36,15 +48,6 @@ from dsl.source.nodes import Mark, Node
 from dsl.templates.template import plain_path
 from dsl.values import JsonValue, NodePath
 
-Key = tuple[str, ...]
-Load = Mapping[Key, float]
-"""`{("model_calls",): 3, ("model", "anthropic/claude"): 3, ("team", "review"): 1, ...}`"""
-
-MODEL_CALLS: Key = ("model_calls",)
-SKILL_CALLS: Key = ("skill_calls",)
-APPROVALS: Key = ("approvals",)
-OUTPUT_TOKENS: Key = ("output_tokens",)
-COST: Key = ("cost",)
 MAX_CALLS_OF_TURN = 100
 """Calls of one model turn that a run executes."""
 LEGACY = "legacy agents"
@@ -279,28 +282,3 @@ class Loads:
         most_items = one.schema_.get("maxItems")
         declared = (one.keep_last, most_items)
         return min((length for length in declared if isinstance(length, int)), default=math.inf)
-
-
-def added(loads: Iterable[Load]) -> Load:
-    """Add the loads of a sequence."""
-    total: dict[Key, float] = {}
-    for load in loads:
-        for key, value in load.items():
-            total[key] = total.get(key, 0) + value
-    return total
-
-
-def most(loads: Iterable[Load]) -> Load:
-    """Take the largest of each count, for alternatives."""
-    largest: dict[Key, float] = {}
-    for load in loads:
-        for key, value in load.items():
-            largest[key] = max(largest.get(key, 0), value)
-    return largest
-
-
-def times(load: Load, number: float) -> Load:
-    """Multiply a load by a number of repetitions."""
-    if number == 0:
-        return {}
-    return {key: value * number for key, value in load.items() if value}

@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from dsl.analysis.exits import Exit
-from dsl.analysis.handoffs import handoffs
 from dsl.analysis.timeout_routes import timeout_routes
 from dsl.analysis.visit_bounds import with_turns
 from dsl.compile.routes import targets
@@ -14,6 +13,9 @@ from dsl.logic.possible_statuses import after_all, after_success
 from dsl.logic.solver import Effort, Statuses, can_hold
 from dsl.logic.translation import formula
 from dsl.model.plan import Plan, Routing, Rule, Team
+from dsl.model.steps import ORCHESTRATING, AgentStep, Step
+from dsl.model.traversal.step_lists import followed_plans
+from dsl.model.traversal.step_walk import walk
 
 
 class TeamNode(NamedTuple):
@@ -203,3 +205,23 @@ def _by_rule(routing: Routing, rule: Rule, number: int, usable: bool) -> Exit:
         concentrator=rule.concentrator,
         usable=usable,
     )
+
+
+def handoffs(team: Team, plan: Plan) -> Iterator[str]:
+    """Yield the teams to which the agents of a team may hand over, each once.
+
+    An agent that another one calls as a tool never hands over.
+    """
+    yield from dict.fromkeys(_handoffs_of(team.steps, plan, set()))
+
+
+def _handoffs_of(steps: Sequence[Step], plan: Plan, seen: set[str]) -> Iterator[str]:
+    for step, _ in walk(steps, ()):
+        if isinstance(step, AgentStep) and step.agent_type != ORCHESTRATING:
+            for one in step.choices:
+                persona = plan.personas.get(one.persona_key or "")
+                yield from () if persona is None else persona.handoffs
+        for agent, followed in followed_plans(step, plan.personas):
+            if agent.persona_key not in seen:
+                seen.add(agent.persona_key or "")
+                yield from _handoffs_of(followed, plan, seen)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dsl.analysis.findings import Analysis
-from dsl.analysis.loads import (
+from dsl.analysis.load_sums import (
     APPROVALS,
     COST,
     MODEL_CALLS,
@@ -19,12 +19,10 @@ from dsl.analysis.loads import (
     SKILL_CALLS,
     Key,
     Load,
-    Loads,
-    Terms,
-    Unbounded,
     added,
     times,
 )
+from dsl.analysis.loads import Loads, Terms, Unbounded
 from dsl.analysis.sessions.message_costs import MessageBounds, message_bounds
 from dsl.analysis.visits import RoutesBound
 from dsl.compile.compiler import Compiled

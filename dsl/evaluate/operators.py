@@ -6,7 +6,7 @@ satisfies only `not_equals`, `is_empty` and `is_null` (and `exists` with `value:
 
 import operator
 from collections.abc import Callable
-from typing import Literal, NamedTuple, assert_never
+from typing import Literal, assert_never
 
 from pydantic import JsonValue
 
@@ -38,7 +38,8 @@ SHORT_NAMES: dict[str, Operator] = {
 }
 
 
-def _number(value: object) -> float | None:
+def as_number(value: object) -> float | None:
+    """Return a number that can be compared, or None for any other value, also for a boolean."""
     match value:
         case bool():
             return None
@@ -52,7 +53,7 @@ def _ordered(compare: Callable[[float | str, float | str], bool]) -> "Test":
     """Compare numbers with numbers and texts with texts; anything else does not hold."""
 
     def test(found: Found, value: JsonValue) -> bool:
-        left, right = _number(found), _number(value)
+        left, right = as_number(found), as_number(value)
         if left is not None and right is not None:
             return compare(left, right)
         return isinstance(found, str) and isinstance(value, str) and compare(found, value)
@@ -99,10 +100,10 @@ def _matches(found: Found, value: JsonValue) -> bool:
 
 
 def _in_range(found: Found, value: JsonValue) -> bool:
-    number = _number(found)
+    number = as_number(found)
     if number is None or not isinstance(value, list) or len(value) != 2:
         return False
-    low, high = _number(value[0]), _number(value[1])
+    low, high = as_number(value[0]), as_number(value[1])
     return (value[0] is None or (low is not None and low <= number)) and (
         value[1] is None or (high is not None and number <= high)
     )
@@ -136,7 +137,7 @@ def _is_type(found: Found, value: JsonValue) -> bool:
 
 def _length(compare: Callable[[int, float], bool]) -> "Test":
     def test(found: Found, value: JsonValue) -> bool:
-        bound = _number(value)
+        bound = as_number(value)
         sized = isinstance(found, str | list | dict)
         return sized and bound is not None and compare(len(found), bound)
 
@@ -232,80 +233,3 @@ TESTS: dict[Operator, Test] = {
     "min_length": _length(lambda size, bound: size >= bound),
     "max_length": _length(lambda size, bound: size <= bound),
 }
-
-
-def _ranged(value: JsonValue) -> bool:
-    if not isinstance(value, list) or len(value) != 2:
-        return False
-    return all(item is None or _number(item) is not None for item in value)
-
-
-def _whole(value: JsonValue) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _comparable(value: JsonValue) -> bool:
-    return isinstance(value, str) or _number(value) is not None
-
-
-def _text(value: JsonValue) -> bool:
-    return isinstance(value, str)
-
-
-def _list(value: JsonValue) -> bool:
-    return isinstance(value, list)
-
-
-def _flag(value: JsonValue) -> bool:
-    return value is None or isinstance(value, bool)
-
-
-_LENGTH = (_whole, "takes a length: a whole number, zero or more")
-_COMPARES = (_comparable, "compares with a number or a text")
-_FLAG = (_flag, "takes no value, or true or false")
-_LIST = (_list, "takes a list of values")
-
-_WANTED: dict[Operator, tuple[Callable[[JsonValue], bool], str]] = {
-    "greater_than": _COMPARES,
-    "less_than": _COMPARES,
-    "greater_or_equal": _COMPARES,
-    "less_or_equal": _COMPARES,
-    "starts_with": (_text, "compares with a text"),
-    "ends_with": (_text, "compares with a text"),
-    "matches": (_text, "takes a regular expression as a text"),
-    "in": (lambda value: isinstance(value, list | str | dict), "takes a list of values"),
-    "in_range": (_ranged, "takes [lowest, highest], either may be null"),
-    "is_type": (lambda value: value in TYPE_NAMES, f"takes one of {', '.join(TYPE_NAMES)}"),
-    "has_length": _LENGTH,
-    "min_length": _LENGTH,
-    "max_length": _LENGTH,
-    "exists": _FLAG,
-    "is_empty": _FLAG,
-    "is_null": _FLAG,
-    "contains_any": _LIST,
-    "contains_all": _LIST,
-}
-
-
-def wrong_value(operator: Operator, value: JsonValue) -> str | None:
-    """Return why the operator never holds with this value, or None; the compiler refuses it."""
-    fits, wanted = _WANTED.get(operator, (lambda _: True, ""))
-    return None if fits(value) else wanted
-
-
-class UnusablePattern(NamedTuple):
-    """A regular expression that cannot be compiled, and why."""
-
-    text: str
-    reason: str
-
-
-def unusable_pattern(operator: Operator, value: JsonValue) -> UnusablePattern | None:
-    """Return the first expression of an operator's value that cannot be used, or None."""
-    if operator != "matches" or not isinstance(value, str):
-        return None
-    try:
-        pattern(value)
-    except ValueError as error:
-        return UnusablePattern(value, str(error))
-    return None

@@ -1,30 +1,26 @@
 """Calls: model turns and skills as activities of Temporal."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from temporalio import workflow
 from temporalio.common import Priority, RetryPolicy
 from temporalio.exceptions import (
     ActivityError,
-    ApplicationError,
     CancelledError,
     FailureError,
-    TimeoutType,
 )
-from temporalio.exceptions import TimeoutError as CallTimedOut
 from temporalio.workflow import ActivityCancellationType as Cancellation
 
 from activities.contracts import (
     CALL_SKILL,
     HEARTBEAT_TIMEOUT,
     RUN_AGENT,
-    WORKER_STOPPED,
     AgentRequest,
     AgentResponse,
     CallOptions,
@@ -41,6 +37,13 @@ from workflows.core.patches import Patch
 from workflows.core.scope import Call, CallFailed, NeverCalled
 from workflows.core.state import RunState
 from workflows.core.usage import together
+from workflows.temporal.call_failures import (
+    cause_of,
+    expected_failure,
+    given_back,
+    is_not_local,
+    spent_of,
+)
 from workflows.temporal.pacer import Pacer
 from workflows.temporal.queues import MAX_WAIT, Elsewhere, NotTaken, fairness_key
 
@@ -165,7 +168,7 @@ class Calls:
             self._waiting[call.step] = handle
             return await handle
         except FailureError as error:
-            if _is_not_local(error) or _given_back(error) is not None:
+            if is_not_local(error) or given_back(error) is not None:
                 return None
             raise self._stopped(error, call) from error
         finally:
@@ -205,10 +208,10 @@ class Calls:
             self._waiting[call.step] = handle
             return await self._ended(handle)
         except ActivityError as error:
-            given_back = _given_back(error)
-            if given_back is not None and call.options.effect != "once":
+            interrupted = given_back(error)
+            if interrupted is not None and call.options.effect != "once":
                 again = call._replace(id=f"{call.id}.again")
-                cut = _spent(given_back.details)
+                cut = spent_of(interrupted.details)
                 calling = self._call(name, request, result, again, cancellation, queue)
                 return await (calling if cut is None else _with(cut, calling))
             raise self._stopped(error, call) from error
@@ -217,13 +220,13 @@ class Calls:
 
     def _stopped(self, error: FailureError, call: Call) -> BaseException:
         """Return why a call has no answer: it was cancelled or skipped, or it failed."""
-        if isinstance(_cause(error), CancelledError):
+        if isinstance(cause_of(error), CancelledError):
             unwanted = self._unwanted(call)
             if isinstance(unwanted, Skipped):
                 del self._state.skips[call.step]
             if unwanted is not None:
                 return unwanted
-        return _expected(error, call)
+        return expected_failure(error, call)
 
     async def _ended(self, handle: workflow.ActivityHandle[T]) -> T:
         """Return what the call answers, counted as pending until then."""
@@ -246,63 +249,6 @@ class Calls:
         return Priority(fairness_key=fairness_key(queue, self._run_id, self._state.main.context))
 
 
-def _cause(error: FailureError) -> BaseException | None:
-    """Return why a call failed; a local activity fails with its cause alone."""
-    return error.cause if isinstance(error, ActivityError) else error
-
-
-def _given_back(error: FailureError) -> ApplicationError | None:
-    """Return the failure of an attempt that ended only because its worker stopped, or None."""
-    cause = _cause(error)
-    return cause if isinstance(cause, ApplicationError) and cause.type == WORKER_STOPPED else None
-
-
-def _is_not_local(error: FailureError) -> bool:
-    """Return whether the worker has refused to run a call within a workflow task."""
-    cause = _cause(error)
-    return isinstance(cause, ApplicationError) and cause.type == FailureType.NOT_LOCAL
-
-
-def _expected(error: FailureError, call: Call) -> BaseException:
-    """Return the failure of a call as an expected one."""
-    cause = _cause(error)
-    match cause:
-        case ApplicationError() if _given_back(error) is not None:
-            return CallFailed(
-                FailureType.OUTCOME_UNKNOWN,
-                f"{call.summary} was cut off with its worker: whether it happened is not known",
-                _spent(cause.details),
-            )
-        case ApplicationError() if cause.type == FailureType.OWN_QUEUE:
-            return Elsewhere(OwnQueue.model_validate(cause.details[0]))
-        case ApplicationError():
-            spent, asked = _spent(cause.details), _asked(cause)
-            return CallFailed(cause.type or "Error", cause.message, spent, asked)
-        case CallTimedOut() if cause.type is TimeoutType.SCHEDULE_TO_START:
-            return NotTaken()
-        case CallTimedOut() if call.options.effect == "once":
-            return CallFailed(
-                FailureType.OUTCOME_UNKNOWN,
-                f"{call.summary} was lost on its way: whether it happened is not known",
-                _spent(cause.last_heartbeat_details),
-            )
-        case CallTimedOut() if cause.type is TimeoutType.HEARTBEAT:
-            lost = "its worker was lost before it answered, and no attempt is left"
-            spent = _spent(cause.last_heartbeat_details)
-            return CallFailed("Timeout", f"{call.summary}: {lost}", spent)
-        case CallTimedOut():
-            seconds = call.options.timeout
-            return CallFailed(
-                "Timeout",
-                f"{call.summary} did not answer within {seconds:g} s",
-                _spent(cause.last_heartbeat_details),
-            )
-        case CancelledError():
-            return cause
-        case _:
-            return error
-
-
 async def _with(cut: Spent, calling: Coroutine[None, None, T]) -> T:
     """Repeat a call, and add the usage of the interrupted attempt."""
     try:
@@ -317,23 +263,3 @@ def _is_cancelled() -> bool:
     """Return whether the waiting coroutine is cancelled: with the run, or after a join."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def _spent(details: Sequence[object]) -> Spent | None:
-    """Return the usage of a failed call's attempts, from its failure or its last heartbeat."""
-    if not details:
-        return None
-    try:
-        return Spent.model_validate(details[0]).closed()
-    except ValidationError:
-        return None  # another failure, with details of its own
-
-
-def _asked(failure: ApplicationError) -> AskedInput | None:
-    """Return what a tool asks a person, from the failure of its call."""
-    if failure.type != FailureType.INPUT_REQUIRED or len(failure.details) < 2:
-        return None
-    try:
-        return AskedInput.model_validate(failure.details[1])
-    except ValidationError:
-        return None  # of another version

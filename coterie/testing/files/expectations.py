@@ -7,7 +7,8 @@ from typing import cast, get_args
 from pydantic import JsonValue
 
 from dsl.errors import Code, listed, nearest
-from dsl.evaluate.operators import SHORT_NAMES, TESTS, Found, unusable_pattern, wrong_value
+from dsl.evaluate.operator_values import unusable_pattern, wrong_value
+from dsl.evaluate.operators import SHORT_NAMES, TESTS, Found
 from dsl.model.conditions import Operator
 from dsl.paths import MISSING
 from dsl.source.yaml_reader import Node, Problems

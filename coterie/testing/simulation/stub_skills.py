@@ -13,8 +13,9 @@ from temporalio.exceptions import ApplicationError
 from activities.answer_schema import schema_errors
 from activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
 from activities.skills.functions.function_skills import FunctionSkill
-from activities.skills.skill_activity import SkillActivities, refusal_details
+from activities.skills.skill_activity import SkillActivities
 from activities.skills.skill_registry import SKILLS, AnySkill
+from activities.skills.skill_results import refusal_details
 from activities.storage.blobs import Blobs
 from activities.workspace.skill_base import Workspace
 from coterie.testing.files.stand_ins import StandInDocument

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from dsl.analysis.bodies import Bodies, Body
 from dsl.analysis.exits import Exit
-from dsl.analysis.loads import Key, Load, Loads, most, times
+from dsl.analysis.load_sums import Key, Load, most, times
+from dsl.analysis.loads import Loads
 from dsl.analysis.sessions.silent_ways import takes_message
 from dsl.analysis.teams import Teams
 from dsl.analysis.visits import RoutesBound

@@ -23,8 +23,9 @@ from activities.providers.message_model import ModelMessage, TextPart, ToolCallP
 from activities.providers.provider import Completion, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.translation.request_checks import check_request
-from activities.skills.skill_activity import MAX_RESULT_SIZE, SkillActivities
+from activities.skills.skill_activity import SkillActivities
 from activities.skills.skill_registry import AnySkill
+from activities.skills.skill_results import MAX_RESULT_SIZE
 from activities.storage.blobs import MemoryBlobs
 from activities.workspace.skill_base import Skill, SkillContext, Workspace
 from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal

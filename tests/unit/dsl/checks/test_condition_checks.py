@@ -8,7 +8,8 @@ from pydantic import JsonValue
 
 from dsl.checks.contracts.known_answers import schema_at
 from dsl.checks.steps.condition_checks import possible_in
-from dsl.evaluate.operators import TESTS, wrong_value
+from dsl.evaluate.operator_values import wrong_value
+from dsl.evaluate.operators import TESTS
 from dsl.model.conditions import Operator
 from dsl.paths import MISSING
 from dsl.values import Json

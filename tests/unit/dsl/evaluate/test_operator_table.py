@@ -5,7 +5,8 @@ from itertools import product
 import pytest
 from pydantic import JsonValue
 
-from dsl.evaluate.operators import SHORT_NAMES, TESTS, TYPE_NAMES, WITHOUT_VALUE, wrong_value
+from dsl.evaluate.operator_values import wrong_value
+from dsl.evaluate.operators import SHORT_NAMES, TESTS, TYPE_NAMES, WITHOUT_VALUE
 from dsl.model.conditions import Operator
 from dsl.paths import MISSING
 from tests.law.documents.pages import chapters, quoted, rows

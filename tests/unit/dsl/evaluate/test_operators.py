@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsl.evaluate.operators import SHORT_NAMES, TESTS, wrong_value
+from dsl.evaluate.operator_values import wrong_value
+from dsl.evaluate.operators import SHORT_NAMES, TESTS
 from dsl.json_values import json_equal
 from dsl.model.conditions import Operator
 from dsl.paths import MISSING

@@ -28,7 +28,8 @@ from dsl.model.capabilities import Effect
 from workflows.core.scope import Call, CallFailed
 from workflows.core.state import RunState
 from workflows.core.usage import together
-from workflows.temporal.activity_calls import Calls, _expected  # pyright: ignore[reportPrivateUsage]
+from workflows.temporal.activity_calls import Calls
+from workflows.temporal.call_failures import expected_failure
 from workflows.temporal.pacer import Pacer
 
 
@@ -52,7 +53,7 @@ def lost(kind: TimeoutType, effect: Effect, *beats: object) -> CallFailed:
     call = Call(
         id="1", step="a/b", summary="a/b", options=CallOptions(timeout=5, retries=2, effect=effect)
     )
-    message = _expected(error, call)
+    message = expected_failure(error, call)
     assert isinstance(message, CallFailed)
     return message
 

@@ -7,18 +7,13 @@ keeps how far the loop is, so a run that comes back continues between two calls.
 from pydantic import JsonValue
 
 from activities.contracts import (
-    AgentRequest,
     AgentResponse,
     CallOptions,
     ContextUse,
-    Reask,
     TokenUsage,
 )
-from dsl.evaluate.slices import slice_for
 from dsl.hooks.hook_rulings import HookRuling
-from dsl.model.causes import HandedOff
 from dsl.model.outcomes import Outcome
-from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep
 from dsl.model.template_bound import number_of
 from dsl.tool_loop.decision import (
@@ -29,34 +24,27 @@ from dsl.tool_loop.decision import (
     next_action,
     take_turn,
 )
-from dsl.tool_loop.exchange import ToolResult, ToolTurn
-from dsl.tool_loop.result_texts import LOST, reminder_text, unmet_text
+from dsl.tool_loop.exchange import ToolResult
+from dsl.tool_loop.result_texts import LOST, reminder_text
 from dsl.tool_loop.tool_loop_progress import (
-    AnswerFailed,
-    CallsHandedBack,
-    ExitedOnSuccess,
-    HandoffMade,
-    LoopEnd,
-    ModelAnswered,
-    OpenCall,
-    PolicyUnmet,
     StoppedByHook,
 )
 from workflows.agents.compactor import Compactor, ConversationHead
 from workflows.agents.conversation_order import (
     conversation_name,
-    conversation_window,
     hold_conversation,
     keep_conversation,
 )
 from workflows.agents.hook_points import stopped_by
-from workflows.agents.loop_terms import loop_terms, offered_tools
+from workflows.agents.loop.loop_outcome import loop_outcome
+from workflows.agents.loop.loop_terms import loop_terms
+from workflows.agents.loop.turn_requests import TurnRequests
 from workflows.agents.model_fallback import ModelChain, stay_with_fallback
-from workflows.agents.model_turns import is_worth_a_reask, turn_notices, turn_outcome
+from workflows.agents.model_turns import is_worth_a_reask, turn_notices
 from workflows.agents.shared_work import shared_work
 from workflows.agents.tool_calls import run_calls
 from workflows.agents.turn_hooks import TurnHooks, hooks_of
-from workflows.core.causes.agent_causes import CallRefused, LoopExited, ModelTurned
+from workflows.core.causes.agent_causes import CallRefused, ModelTurned
 from workflows.core.location import Interpreter, Location
 from workflows.core.progress_kinds import AgentLoopProgress
 from workflows.core.scope import CallFailed, Scope, on_abort
@@ -96,7 +84,6 @@ class _Loop:
         self._place = place
         self._scope = scope
         self._interpreter = interpreter
-        self._given = given
         self._conversation = conversation
         self._persona = interpreter.persona(step)
         self._key = step.persona_key or step.name
@@ -104,6 +91,9 @@ class _Loop:
         nested = place.step.model_calls_around > 0
         turns = self._persona.max_turns if step.max_turns is None else number_of(step.max_turns)
         self._terms = loop_terms(scope.plan, self._persona, turns, may_hand_over=not nested)
+        self._requests = TurnRequests(
+            step, self._persona, self._terms, place, scope, given, conversation
+        )
 
     async def run(self) -> Outcome:
         """Take turns and make calls until the loop ends."""
@@ -146,7 +136,16 @@ class _Loop:
                 case EndLoop(end):
                     del loops[key]
                     self._leave_results()
-                    return self._outcome(end, response)
+                    return loop_outcome(
+                        end,
+                        response,
+                        loop.calls,
+                        self._step.name,
+                        self._persona,
+                        self._terms,
+                        self._place,
+                        self._scope,
+                    )
 
     async def _close_turn(self, response: AgentResponse | None) -> bool:
         """Ask the hooks once after each turn and its calls; return whether they stop the agent."""
@@ -191,7 +190,7 @@ class _Loop:
         if asked.number == 1:
             notices = shared_work(place, scope) + notices
         notices += tuple(map(reminder_text, asked.reminders))
-        request = self._request(asked, notices)
+        request = self._requests.request(asked, notices, progress)
         persona, hooks = self._persona, self._turn_hooks()
         model = f"{persona.provider}/{persona.model}"
         chain = ModelChain(scope.plan, self._key, model, progress.fallback)
@@ -243,46 +242,6 @@ class _Loop:
         if self._conversation is not None:
             keep_conversation(self._scope.state, self._conversation, *to)
 
-    def _request(self, asked: AskModel, notices: tuple[str, ...]) -> AgentRequest:
-        """Return the request of a turn: whole for the first one, then only what is new."""
-        step, place, progress = self._step, self._place, self._progress
-        first = progress.loop.turns + progress.loop.reasks == 0
-        turn = ToolTurn(
-            offered=offered_tools(self._scope.plan, self._terms) if first else (),
-            continues=not first,
-            results=self._results() if not first else self._unsent(),
-            choice=asked.choice,
-            tool=asked.tool,
-            parallel=self._persona.parallel_tool_calls,
-        )
-        request = AgentRequest(
-            team=place.team,
-            task=step.name,
-            visit=progress.execution,
-            agent_type=step.agent_type,
-            conversation=conversation_window(step, progress.head),
-            notices=notices,
-            tool_turn=turn,
-        )
-        if not first:
-            problem = progress.problem if asked.reask else ""
-            reask = Reask(number=progress.loop.reasks + 1, answer="", problem=problem)
-            update = {"provider": self._persona.provider, "reask": reask if asked.reask else None}
-            return request.model_copy(update=update)
-        persona = _without_tools(self._persona)
-        facts = place.facts(self._scope)
-        inputs = slice_for(persona, step, facts, self._given)
-        return request.model_copy(update={"persona": persona, "inputs": inputs})
-
-    def _results(self) -> tuple[ToolResult, ...]:
-        return tuple(map(_result, self._progress.loop.calls))
-
-    def _unsent(self) -> tuple[ToolResult, ...]:
-        """Return the results that the conversation's latest turn still waits for."""
-        if self._conversation is None:
-            return ()
-        return tuple(self._scope.state.unsent_results.get(self._conversation, ()))
-
     def _leave_results(self) -> None:
         """Keep the results of the latest turn for the next turn of the conversation.
 
@@ -312,70 +271,3 @@ class _Loop:
                 message = "" if call.result is None else call.result.text
                 refused = CallRefused("call_refused", call.tool, call.refusal.code, message)
                 note_step(scope, place, "refused", refused)
-
-    def _outcome(self, end: LoopEnd, response: AgentResponse | None) -> Outcome:
-        """Return what the agent came to."""
-        match end:
-            case ModelAnswered() | AnswerFailed():
-                return self._answer(response)
-            case CallsHandedBack():
-                return self._answer(response, self._progress.loop.calls)
-            case ExitedOnSuccess(call=index, tool=tool):
-                note_step(self._scope, self._place, "exited", LoopExited("loop_exited", tool))
-                return Outcome.succeeded(self._progress.loop.calls[index].data)
-            case HandoffMade(call=index, team=team):
-                return self._handed_off(team, self._progress.loop.calls[index], response)
-            case StoppedByHook(type=type, message=message):
-                return Outcome.failed(type, message)
-            case PolicyUnmet(unmet=unmet):
-                missing = "; ".join(map(unmet_text, unmet))
-                return Outcome.failed(
-                    "ToolPolicyUnmet",
-                    f"agent {self._step.name!r} has used its {self._terms.max_turns} turns, and "
-                    f"its policy demands more calls: {missing}",
-                )
-
-    def _answer(
-        self, response: AgentResponse | None, calls: list[OpenCall] | None = None
-    ) -> Outcome:
-        assert response is not None, "a loop ends with the turn that answers"
-        outcome = turn_outcome(response)
-        if not self._terms.returns or not outcome.success:
-            return outcome
-        if calls is None and self._persona.output_schema is not None:
-            return outcome
-        made: list[JsonValue] = [
-            {"tool": call.tool, "arguments": call.arguments} for call in calls or ()
-        ]
-        if isinstance(outcome.data, dict) and calls is None:
-            return Outcome.succeeded({**outcome.data, "tool_calls": made})
-        return Outcome.succeeded({"text": _text_of(response), "tool_calls": made})
-
-    def _handed_off(self, team: str, call: OpenCall, response: AgentResponse | None) -> Outcome:
-        """Let the run leave for the team when the step has ended."""
-        reason = call.arguments.get("reason")
-        said = reason if isinstance(reason, str) else ""
-        place = self._place
-        cause = HandedOff("handed_off", team, place.step, said)
-        self._scope.state.progress.handoffs[place.key] = cause
-        text = _text_of(response)
-        return Outcome.succeeded({"text": text, "handoff": team, "reason": said})
-
-
-def _text_of(response: AgentResponse | None) -> str:
-    """Return what the model said beside its calls."""
-    data = None if response is None else response.data
-    text = data.get("text") if isinstance(data, dict) else None
-    return text if isinstance(text, str) else ""
-
-
-def _result(call: OpenCall) -> ToolResult:
-    assert call.result is not None, "a turn begins when every call has a result"
-    return call.result
-
-
-def _without_tools(persona: Persona) -> Persona:
-    """Return the persona as its worker needs it: the request carries the tools themselves."""
-    fields = Persona.model_fields
-    settings = ("tools", "max_turns", "tool_choice", "tool_calls", "tool_policy", "handoffs")
-    return persona.model_copy(update={name: fields[name].default for name in settings})

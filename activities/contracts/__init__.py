@@ -1,0 +1,80 @@
+"""Types that cross between the interpreter and the world: requests, results, names, retry rules.
+
+One frozen type per arrow, and one door: import them from here. Nothing here imports an SDK or
+anything else of `activities`, so the workflow may import it. Histories contain these models: only
+ever add optional fields.
+"""
+
+from activities.contracts.activity_options import (
+    CALL_SKILL,
+    COMPILE_TEAM,
+    FORK_RUN,
+    HEARTBEAT_EVERY,
+    HEARTBEAT_TIMEOUT,
+    MAX_HEARTBEAT_DELAY,
+    NOTIFY,
+    RUN_AGENT,
+    WORKER_STOPPED,
+    CallOptions,
+    FailureType,
+)
+from activities.contracts.call_usage import LiveTail, OpenModelCall, Spent, TokenUsage
+from activities.contracts.model_turn import (
+    AgentError,
+    AgentRequest,
+    AgentResponse,
+    CompactionTurn,
+    ContextUse,
+    Conversation,
+    Reask,
+    StartedBatch,
+    StopReason,
+)
+from activities.contracts.notification import Notification, NotificationKind
+from activities.contracts.run_start import (
+    CompileRequest,
+    CompileResult,
+    ForkRequest,
+    ForkResult,
+    OwnQueue,
+    VisibilitySettings,
+)
+from activities.contracts.skill_call import KeptResult, SkillRequest, SkillResult
+
+__all__ = [
+    "CALL_SKILL",
+    "COMPILE_TEAM",
+    "FORK_RUN",
+    "HEARTBEAT_EVERY",
+    "HEARTBEAT_TIMEOUT",
+    "MAX_HEARTBEAT_DELAY",
+    "NOTIFY",
+    "RUN_AGENT",
+    "WORKER_STOPPED",
+    "AgentError",
+    "AgentRequest",
+    "AgentResponse",
+    "CallOptions",
+    "CompactionTurn",
+    "CompileRequest",
+    "CompileResult",
+    "ContextUse",
+    "Conversation",
+    "FailureType",
+    "ForkRequest",
+    "ForkResult",
+    "KeptResult",
+    "LiveTail",
+    "Notification",
+    "NotificationKind",
+    "OpenModelCall",
+    "OwnQueue",
+    "Reask",
+    "SkillRequest",
+    "SkillResult",
+    "Spent",
+    "StartedBatch",
+    "StopReason",
+    "TokenUsage",
+    "VisibilitySettings",
+]

@@ -1,0 +1,71 @@
+"""What calls use: tokens, money and time, and the text that a model writes meanwhile."""
+
+from dataclasses import dataclass
+
+from dsl.values import Frozen
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """Tokens that one model call used; `input_tokens` includes the cached ones."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    """Input that the provider kept for later calls, where it counts that; also in the input."""
+
+    def __add__(self, other: "TokenUsage") -> "TokenUsage":
+        """Add two usages."""
+        return TokenUsage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+        )
+
+
+class OpenModelCall(Frozen):
+    """A model call in progress, and what it costs at least if nobody gets its answer."""
+
+    input_tokens: int = 0
+    """An estimate."""
+    cost: float | None = None
+    """US dollars of the input; None while no price is known."""
+
+
+class Spent(Frozen):
+    """Usage of a call's attempts, as recorded in heartbeats and failure details."""
+
+    usage: TokenUsage | None = None
+    cost: float | None = None
+    unpriced: bool = False
+    seconds: float = 0.0
+    cut_off: int = 0
+    """Model calls whose answer nobody got, counted with an estimate of their input."""
+    open: tuple[OpenModelCall, ...] = ()
+    """The model calls in progress."""
+
+    def closed(self) -> "Spent":
+        """Return the usage of an attempt that was lost: its open model calls are paid, too."""
+        if not self.open:
+            return self
+        usage = TokenUsage(input_tokens=sum(one.input_tokens for one in self.open))
+        costs = [one.cost for one in self.open if one.cost is not None]
+        return Spent(
+            usage=usage if self.usage is None else self.usage + usage,
+            cost=sum(costs, self.cost or 0.0) if costs else self.cost,
+            unpriced=self.unpriced or len(costs) < len(self.open),
+            seconds=self.seconds,
+            cut_off=self.cut_off + len(self.open),
+        )
+
+
+class LiveTail(Frozen):
+    """The end of an answer that a model is writing: the second detail of a call's heartbeats."""
+
+    attempt: int = 1
+    """Number of the attempt that writes it."""
+    start: int = 0
+    """Characters of the answer before `text`."""
+    text: str = ""

@@ -1,0 +1,37 @@
+"""A message to people about a request."""
+
+from typing import Literal
+
+from pydantic import JsonValue
+
+from dsl.values import Frozen
+
+NotificationKind = Literal["request", "reminder", "escalation", "timeout"]
+
+
+class Notification(Frozen):
+    """A message to people about a request that waits for them, once per event."""
+
+    id: str
+    """The same for every attempt, so that receivers can drop duplicates."""
+    channel: str
+    """The name of a channel in the worker's configuration."""
+    what: NotificationKind
+    number: int = 1
+    """Ordinal of the reminder or escalation, from 1."""
+    text: str
+    """One sentence."""
+    run: str
+    plan: str
+    request: str
+    """`team/step#visit`."""
+    prompt: str
+    show: JsonValue = None
+    """The value to show, if it is small."""
+    digest: str
+    approvers: tuple[str, ...] = ()
+    """Who may decide; anyone when empty."""
+    quorum: int = 1
+    since: str
+    deadline: str | None = None
+    on_timeout: str | None = None

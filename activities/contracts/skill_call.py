@@ -1,0 +1,45 @@
+"""A call of a skill: what the worker is asked, and what it answers."""
+
+from pydantic import JsonValue
+
+from dsl.model.tools.asked_input import GivenInput
+from dsl.values import Frozen
+
+
+class SkillRequest(Frozen):
+    """One call of a skill."""
+
+    skill: str
+    input: JsonValue = None
+    key: str
+    """Identifies this call permanently by run, visit and step, so a skill can recognise a repeat.
+    """
+    listing: str | None = None
+    """Of a tool of an MCP server: the digest of the tool that the plan was compiled with."""
+    keep: bool = False
+    """Store the result, if it is not small, and return its name instead: a model reads it."""
+    given_input: GivenInput | None = None
+    """A person's answers to what the same call has asked."""
+
+
+class KeptResult(Frozen):
+    """A result that the worker stored."""
+
+    name: str
+    """Of the stored value."""
+    size: int
+    """Bytes of JSON."""
+    preview: str
+    """Its beginning, for people."""
+
+
+class SkillResult(Frozen):
+    """What a skill returned, checked against its output schema."""
+
+    data: JsonValue = None
+    kept: KeptResult | None = None
+    """Where the result is, if the request says `keep`; then there is no `data`."""
+    seconds: float = 0.0
+    """Working time of its attempts."""
+    request: SkillRequest | None = None
+    """Of a local activity: what was asked. Temporal records the arguments of activities only."""

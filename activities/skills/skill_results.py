@@ -1,0 +1,63 @@
+"""What a call of a skill returns or fails with, as a run's history holds it."""
+
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+from pydantic_core import to_json
+from temporalio.exceptions import ApplicationError
+
+from activities.contracts import FailureType
+from activities.metering import Meter
+from activities.skills.functions.mcp_skill import McpSkill
+from activities.skills.skill_registry import AnySkill
+from dsl.model.tools.asked_input import AskedInput
+from dsl.values import Json
+
+MAX_RESULT_SIZE = 1_500_000
+"""Bytes of JSON; Temporal limits a payload to 2 MiB."""
+
+
+def refusal_details(spent: Sequence[Json], asked: AskedInput | None) -> tuple[Json, ...]:
+    """Return the details of a failure: the usage, then what a person must answer."""
+    if asked is None:
+        return tuple(spent)
+    return (spent[0] if spent else {}, asked.model_dump(mode="json", exclude_defaults=True))
+
+
+def asked_of(failure: ApplicationError) -> AskedInput | None:
+    """Return what a failed call asks; the inverse of `refusal_details`."""
+    if failure.type != FailureType.INPUT_REQUIRED or len(failure.details) < 2:
+        return None
+    return AskedInput.model_validate(failure.details[1])
+
+
+def outcome_unknown(skill: AnySkill | McpSkill, why: str, meter: Meter) -> ApplicationError:
+    """Return the failure of a call that may happen only once, and may have happened."""
+    return ApplicationError(
+        f"the outcome of {skill.name} is unknown: {why}; a call that may happen only once is "
+        "not retried",
+        *meter.details(),
+        type=FailureType.OUTCOME_UNKNOWN,
+        non_retryable=True,
+    )
+
+
+def encoded_result(skill: str, data: JsonValue) -> bytes:
+    """Return the result as JSON; refuse what a history cannot hold."""
+    try:
+        encoded = to_json(data)
+    except ValueError as error:
+        raise ApplicationError(
+            f"the result of {skill} contains a value that is not JSON: {error}",
+            type=FailureType.SKILL_FAILED,
+            non_retryable=True,
+        ) from None
+    size = len(encoded)
+    if size > MAX_RESULT_SIZE:
+        raise ApplicationError(
+            f"the result of {skill} has {size} bytes; at most {MAX_RESULT_SIZE} fit in a "
+            "run's history. Narrow the input (fewer files, a smaller max_bytes)",
+            type=FailureType.SKILL_FAILED,
+            non_retryable=True,
+        )
+    return encoded

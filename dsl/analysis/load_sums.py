@@ -1,0 +1,38 @@
+"""Sums of loads: what steps cost together, as alternatives, and repeated."""
+
+from collections.abc import Iterable, Mapping
+
+Key = tuple[str, ...]
+Load = Mapping[Key, float]
+"""`{("model_calls",): 3, ("model", "anthropic/claude"): 3, ("team", "review"): 1, ...}`"""
+
+MODEL_CALLS: Key = ("model_calls",)
+SKILL_CALLS: Key = ("skill_calls",)
+APPROVALS: Key = ("approvals",)
+OUTPUT_TOKENS: Key = ("output_tokens",)
+COST: Key = ("cost",)
+
+
+def added(loads: Iterable[Load]) -> Load:
+    """Add the loads of a sequence."""
+    total: dict[Key, float] = {}
+    for load in loads:
+        for key, value in load.items():
+            total[key] = total.get(key, 0) + value
+    return total
+
+
+def most(loads: Iterable[Load]) -> Load:
+    """Take the largest of each count, for alternatives."""
+    largest: dict[Key, float] = {}
+    for load in loads:
+        for key, value in load.items():
+            largest[key] = max(largest.get(key, 0), value)
+    return largest
+
+
+def times(load: Load, number: float) -> Load:
+    """Multiply a load by a number of repetitions."""
+    if number == 0:
+        return {}
+    return {key: value * number for key, value in load.items() if value}

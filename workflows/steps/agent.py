@@ -11,8 +11,8 @@ from dsl.model.terms import Consent, consent
 from dsl.model.traversal.step_lists import followed_plan
 from dsl.templates.template_filling import fill
 from workflows.agents.chosen_persona import with_persona
-from workflows.agents.single_turns import run_turns
 from workflows.agents.loop.tool_loop import run_tool_loop
+from workflows.agents.single_turns import run_turns
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.core.location import Interpreter, Location, Returned
 from workflows.core.scope import Scope

@@ -95,7 +95,7 @@ def _collects(forked: Fork, scope: Scope) -> Collect:
         return Collect()
     team = scope.plan.teams.get(forked.concentrator)
     if team is None or team.collects is None:
-        raise InvalidPlan(f"{forked.concentrator!r} is no concentrator of the plan")
+        raise InvalidPlan(f"{forked.concentrator!r} is not a concentrator of the plan")
     return team.collects
 
 

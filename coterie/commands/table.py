@@ -51,7 +51,7 @@ VERBS: Mapping[str, Verb] = {
         "coterie.commands.documents.validate",
     ),
     "check": Verb(
-        "prove what can be proved before a run, and bound what it costs",
+        "find mistakes in a document before a run, and bound what the run costs",
         "coterie.commands.documents.check",
     ),
     "test": Verb(
@@ -59,7 +59,7 @@ VERBS: Mapping[str, Verb] = {
         "coterie.commands.documents.test",
     ),
     "eval": Verb(
-        "run a suite of cases repeatedly, and compare success rates by statistics",
+        "run a suite of cases repeatedly, and test success rates statistically",
         "coterie.commands.runs.eval",
     ),
     "record": Verb(
@@ -103,7 +103,7 @@ VERBS: Mapping[str, Verb] = {
         "coterie.commands.runs.cost",
     ),
     "stats": Verb(
-        "show success and time of strategies, decisions and tools over all runs",
+        "show success and time of teams, strategies, decisions and tools over the newest runs",
         "coterie.commands.runs.stats",
     ),
     "export": Verb(
@@ -171,7 +171,7 @@ VERBS: Mapping[str, Verb] = {
         "coterie.commands.runs.result",
     ),
     "index": Verb(
-        "index texts for `Retriever.search`, again only what changed",
+        "index texts for `Retriever.search`; reindex only what changed",
         "coterie.commands.operations.index",
     ),
     "storage": Verb(
@@ -179,7 +179,7 @@ VERBS: Mapping[str, Verb] = {
         "coterie.commands.operations.storage",
     ),
     "replay": Verb(
-        "check that this code decides a recorded run as it was decided",
+        "check that this code makes the same decisions as a recorded run",
         "coterie.commands.runs.replay",
     ),
     "completion": Verb(

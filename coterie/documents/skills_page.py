@@ -13,8 +13,8 @@ from dsl.values import Json
 _HEAD = """\
 # Skills
 
-After this page you can call every skill that Coterie ships: you know what each one takes, what it
-returns, and how it fails.
+After reading this page, you can call every skill that Coterie ships: you know what each one takes,
+what it returns, and how it fails.
 
 Call a skill from an `execution_plan` with a [`skill` step](steps.md#skill), or let a model call it
 as a [tool](language.md#a-tool). `coterie validate` checks the input against the contract before
@@ -22,7 +22,7 @@ a run starts. This page is generated from the contracts:
 `python -m coterie.documents.skills_page > docs/skills.md`.
 
 All paths are relative to the worker's `workspace`. Skills that read and change files never leave
-it, and never touch `.git` or `.coterie`. What a command may reach depends on
+it, and refuse paths in `.git` and `.coterie`. What a command may reach depends on
 [its sandbox](operating.md#commands).
 """
 

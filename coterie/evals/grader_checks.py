@@ -65,7 +65,7 @@ class _GraderChecks:
             "E105",
             self.tree.find(path).mark,
             path,
-            f"the expression {grader.expression!r} is no template, so it says nothing of a trial",
+            f"the expression {grader.expression!r} is not a template, so it tests nothing",
             fix='write it in braces, such as "{{ output.total == expected }}"',
         )
 

@@ -181,7 +181,7 @@ def _grade(name: str, grader: GraderDocument, run_id: str, end: RunEnd, spent: f
     except ValidationError:
         verdict = None
     if end.result is None or verdict is None:
-        because = end.message or "its output is no verdict"
+        because = end.message or "its output is not a verdict"
         raise Unjudged(f"the judge of {name!r} failed: {because}; see coterie why {run_id}", spent)
     return Grade(
         grader=name,

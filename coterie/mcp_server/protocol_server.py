@@ -233,7 +233,7 @@ def _form_replies(responses: dict[str, Any]) -> dict[str, FormReply]:
     try:
         results = {key: types.ElicitResult.model_validate(one) for key, one in responses.items()}
     except ValidationError:
-        raise CommandError("an answer is no result of elicitation/create") from None
+        raise CommandError("an answer is not a result of elicitation/create") from None
     return {key: _form_reply(one.action, one.content) for key, one in results.items()}
 
 

@@ -349,8 +349,8 @@ class PersonaDocument(Frozen):
     max_turns: int | None = Field(default=None, ge=1, le=MAX_TURNS)
     """Model turns with tools; then one more without them gives the answer."""
     tool_choice: ToolChoice | None = None
-    """`auto`: as the model likes; `required`: at least one call in each turn; `none`: no call;
-    `{tool: NAME}`: a call of this tool first."""
+    """`auto`: the model decides; `required`: at least one call, then the model decides; `none`: no
+    call; `{tool: NAME}`: a call of this tool first."""
     tool_calls: ToolCalls | None = None
     """`execute`: the run executes the calls; `return`: the calls of the first turn are the agent's
     data, and nothing is executed."""

@@ -169,7 +169,7 @@ def _converted(value: object, meter: EvaluationMeter | None, depth: int) -> Json
         case Iterable() if not isinstance(value, bytes):
             return _copied_list(_collected(cast("Iterable[object]", value), meter), meter, depth)
         case _:
-            raise TypeError(f"it gives a {type(value).__name__}, which is no data")
+            raise TypeError(f"it gives a {type(value).__name__}, which is not data")
 
 
 def _collected(items: Iterable[object], meter: EvaluationMeter | None) -> Collection[object]:

@@ -128,7 +128,7 @@ def placeholders_left(names: Sequence[str], *, is_older: bool) -> ProblemText:
     first = names[0]
     written = f"`{{{{ input.{first} }}}}` or `{{{{ context.{first} }}}}`"
     return ProblemText(
-        f"the prompt{syntax} would reach the model with {shown}{more} unfilled",
+        f"the prompt{syntax} would reach the model with {shown}{more} unexpanded",
         fix="add `prompt_syntax: braces` to the persona" if is_older else f"write {written}",
     )
 

@@ -32,7 +32,7 @@ def write_each_key(key: str) -> str:
 
 
 def write_value() -> str:
-    return "a template is not filled here: write the value itself"
+    return "templates are not expanded here: write the value itself"
 
 
 _WANTED = {

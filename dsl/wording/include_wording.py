@@ -86,4 +86,4 @@ def defined_twice(what: str, name: str, place: str) -> ProblemText:
 
 @statement
 def include_form() -> ProblemText:
-    return ProblemText("'include' is not a list of texts", "[workflows/*.yml]")
+    return ProblemText("'include' is not a list of strings", "[workflows/*.yml]")

@@ -51,7 +51,7 @@ def no_rule_matches(failing: Sequence[str]) -> ProblemText:
 @statement
 def key_of_fan_out(key: str) -> ProblemText:
     return ProblemText(
-        f"`{key}` belongs to a fan-out, and `next_team` is no list",
+        f"`{key}` belongs to a fan-out, and `next_team` is not a list",
         fix=f"write `next_team: [a, b]`, or remove `{key}`",
     )
 

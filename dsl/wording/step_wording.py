@@ -35,8 +35,8 @@ def no_conversation(step: str, key: str) -> ProblemText:
 def conversation_without_model(step: str, *, is_legacy: bool) -> ProblemText:
     what = "a legacy agent" if is_legacy else "an agent that follows a plan"
     return ProblemText(
-        f"{called(step)} is {what}, and only a generic_single_shot agent continues a conversation",
-        fix="move `conversation:` to an agent of type generic_single_shot",
+        f"{called(step)} is {what}, which cannot continue a conversation",
+        fix="move `conversation:` to an agent of type generic_single_shot or generic_tool_calling",
     )
 
 
@@ -209,7 +209,7 @@ def step_name_taken(name: str, line: int) -> ProblemText:
 
 @statement
 def variable_name_refused(name: str, reserved: Collection[str]) -> ProblemText:
-    why = "is a name of the language" if name in reserved else "is no identifier"
+    why = "is a name of the language" if name in reserved else "is not an identifier"
     return ProblemText(
         f"no variable can be called {name!r}: it {why}",
         "letters, digits and _, but not " + listed(reserved),

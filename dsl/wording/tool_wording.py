@@ -103,7 +103,9 @@ def retries_without_retry(name: str) -> ProblemText:
 
 @statement
 def retry_without_retries(name: str) -> ProblemText:
-    return ProblemText(f"`on_error: retry` of {name!r} says not how often", fix="add `retries: 2`")
+    return ProblemText(
+        f"`on_error: retry` of {name!r} does not say how often", fix="add `retries: 2`"
+    )
 
 
 @statement
@@ -122,7 +124,7 @@ def unusable_tool_schema(name: str, key: str, reason: str) -> ProblemText:
 @statement
 def no_arguments(name: str, skill: str) -> ProblemText:
     return ProblemText(
-        f"no model can call the tool {name!r}: the input of {skill} is no mapping",
+        f"no model can call the tool {name!r}: the input of {skill} is not a mapping",
         fix="call it with a step of type `skill`, or offer another tool",
     )
 
@@ -262,7 +264,8 @@ def unapproved_egress(
     tool: str, place: str, private: tuple[str, str], untrusted: tuple[str, str]
 ) -> ProblemText:
     return ProblemText(
-        f"{place} can send out private data at the word of others, so its run asks a person: "
+        f"{place} can send private data out because of text that others wrote, so its run asks "
+        "a person: "
         f"{private[1]!r} in {private[0]} returns private data, {untrusted[1]!r} in "
         f"{untrusted[0]} returns text that others wrote, and {tool!r} sends data out",
         fix=f"add `requires_approval: before` to {tool!r}, an `approval` step before it, or "

@@ -37,7 +37,7 @@ def several_operations(path: str, names: tuple[str, ...]) -> ProblemText:
 def misspelt(name: str, operation: str, path: str) -> ProblemText:
     value = "{{ {'" + name + "': ...} }}"
     return ProblemText(
-        f"{name!r} is no operation, and the update of {path!r} would store it as a value",
+        f"{name!r} is not an operation, and the update of {path!r} would store it as a value",
         listed(_OPERATIONS),
         f"did you mean {operation!r}? A value like this is written as a template: `{value}`",
     )
@@ -46,7 +46,7 @@ def misspelt(name: str, operation: str, path: str) -> ProblemText:
 @statement
 def empty_segment(path: str) -> ProblemText:
     return ProblemText(
-        f"{path!r} is no path of the context: a part of it is empty",
+        f"{path!r} is not a context path: a part of it is empty",
         "keys with dots between them, like `progress.{{ task.id }}.status`",
     )
 
@@ -63,7 +63,7 @@ def operation_misfit(operation: str, path: str, form: str, fitting: tuple[str, .
 @statement
 def unknown_operation(name: str, path: str, form: str) -> ProblemText:
     return ProblemText(
-        f"{name!r} is no operation, and {path!r} is {form}, which a mapping cannot replace",
+        f"{name!r} is not an operation, and {path!r} is {form}, which a mapping cannot replace",
         listed(_OPERATIONS),
         nearest(name, _OPERATIONS) or "write an operation, or a value that replaces it",
     )

@@ -63,14 +63,14 @@ def repeated_anchor(name: str) -> ProblemText:
 @statement
 def document_explodes() -> ProblemText:
     return ProblemText(
-        "aliases, nesting or sheer size make the document explode",
+        "the document is too large, too deeply nested, or expands too far through aliases",
         fix="write less into one document, and each value where it is used",
     )
 
 
 @statement
 def key_is_no_text() -> ProblemText:
-    return ProblemText("a key must be a text", fix='put a template into quotes: "{{ ... }}"')
+    return ProblemText("a key must be a string", fix='put a template in quotes: "{{ ... }}"')
 
 
 @statement
@@ -84,7 +84,7 @@ def merge_key() -> ProblemText:
 @statement
 def repeated_key(key: str, first_line: int) -> ProblemText:
     return ProblemText(
-        f"the key {key!r} stands here twice; it was first on line {first_line}",
+        f"duplicate key {key!r}; its first value is on line {first_line}",
         fix="keep one of the two",
     )
 
@@ -110,7 +110,7 @@ def unreadable_scalar(text: str, defect: str) -> ProblemText:
             )
         case "not_json":
             return ProblemText(
-                f"{text} is no number of JSON", fix="put it into quotes to write it as a text"
+                f"{text} is not a JSON number", fix="put it in quotes to write it as a string"
             )
         case "not_a_number":
             return ProblemText(f"{text!r} is not a number")

@@ -90,7 +90,9 @@ class TurnHooks:
         problem = _problem(answer, self._schema)
         if problem:
             hook = verdict.changed_by[-1]
-            verdict.ruling = HookRuling(hook, "fail", f"its `value` is no answer: {problem}")
+            verdict.ruling = HookRuling(
+                hook, "fail", f"its `value` is not a valid answer: {problem}"
+            )
         return verdict, response.model_copy(update={"data": answer})
 
     async def after_turn(

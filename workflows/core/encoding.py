@@ -98,7 +98,7 @@ def argument(given: Sequence[RawValue], model: type[Model], key: str) -> Model:
             return model()
         return model.model_validate(value if isinstance(value, dict) else {key: value})
     except (ValidationError, RunRefused):
-        raise RunRefused("this is no question") from None
+        raise RunRefused("this is not a question") from None
 
 
 def plain(given: Sequence[RawValue]) -> JsonValue:

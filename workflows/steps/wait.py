@@ -73,7 +73,7 @@ def _moment(written: JsonValue, scope: Scope) -> float | Outcome:
         until = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
         datetime.fromtimestamp(until, UTC)  # it must be printable
     except (ValueError, OverflowError):
-        return Outcome.failed("NotATime", f"{written!r} is no time like 2026-01-31T09:00")
+        return Outcome.failed("NotATime", f"{written!r} is not a time like 2026-01-31T09:00")
     if until - scope.time() > MAX_DURATION:
         return Outcome.failed("NotATime", f"{written!r} is more than a hundred years away")
     return until
@@ -86,7 +86,7 @@ def _length(written: JsonValue) -> float | Outcome:
     except ValueError as error:
         return Outcome.failed("NotADuration", f"{written!r}: {error}")
     if not isinstance(length, int | float) or isinstance(length, bool):
-        return Outcome.failed("NotADuration", f"{written!r} is no duration like 90 or 5m")
+        return Outcome.failed("NotADuration", f"{written!r} is not a duration like 90 or 5m")
     if not 0 <= length <= MAX_DURATION:
         return Outcome.failed("NotADuration", f"{written!r} is not between 0 and a hundred years")
     return length

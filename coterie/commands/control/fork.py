@@ -24,7 +24,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--message",
         type=_number,
         metavar="N",
-        help="in a session, the message that the new run waits for again: it has those before it",
+        help="in a session, the number of the message that the new run waits for; it keeps the "
+        "earlier ones",
     )
     add_fork(parser)
     add_who_and_why(parser)

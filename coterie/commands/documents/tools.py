@@ -46,7 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--workspace", metavar="FOLDER", help="the folder that skills may touch, for `call`"
     )
     parser.add_argument(
-        "--yes", action="store_true", help="call what must not happen twice without asking"
+        "--yes", action="store_true", help="do not ask before a call that must not happen twice"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 

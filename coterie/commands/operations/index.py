@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--exclude", metavar="GLOB", action="append", default=[], help="leave files out; repeatable"
     )
-    parser.add_argument("--workspace", metavar="DIR", help="the workspace whose index it is")
+    parser.add_argument("--workspace", metavar="DIR", help="the workspace of the index")
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:

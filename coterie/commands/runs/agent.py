@@ -41,9 +41,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--workflow", type=name_given, metavar="NAME", help="the workflow that a goal follows"
     )
-    parser.add_argument("--files", nargs="+", default=[], metavar="FILE", help="what it is about")
+    parser.add_argument("--files", nargs="+", default=[], metavar="FILE", help="files to look at")
     parser.add_argument(
-        "--context", metavar="JSON|@FILE", help="what is known: a JSON object, or a YAML file"
+        "--context", metavar="JSON|@FILE", help="known details: a JSON object, or a YAML file"
     )
     parser.add_argument("--list", action="store_true", help="list the workflows")
     parser.add_argument("--info", action="store_true", help="show a workflow and what it needs")

@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--repeats",
         type=_repeats,
         metavar="N",
-        help="how often each case runs, instead of the file's",
+        help="trials of each case; default: the suite's",
     )
     parser.add_argument(
         "--variant",
@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--label",
         default="",
-        help="part of the ids of the runs: another label measures again what has results already",
+        help="part of the ids of the runs; a new label also runs cases that have results",
     )
     parser.add_argument("--baseline", metavar="FILE", help="compare with the results in this file")
     parser.add_argument("--save-baseline", metavar="FILE", help="write the results to this file")

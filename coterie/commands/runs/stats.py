@@ -1,4 +1,4 @@
-"""`coterie stats`: show how strategies, decisions and tools performed over all runs of a server."""
+"""`coterie stats`: show how teams, strategies, decisions and tools did in the newest runs."""
 
 from argparse import ArgumentParser, Namespace
 from typing import get_args

@@ -120,7 +120,7 @@ class CommandSection(Frozen):
                 raise misfit(
                     "parameter",
                     "an argument of `run` has each parameter as `{place}`, alone if it is "
-                    "`many`; the program has none, and `python` is no parameter",
+                    "`many`; the program has none, and `python` is not a parameter",
                     place=place,
                 )
         return self

@@ -24,6 +24,6 @@ def memory_in_a_circle(names: Sequence[str]) -> ProblemText:
 @statement
 def memory_of_no_agent(name: str, source: str) -> ProblemText:
     return ProblemText(
-        f"{name!r} reads the work of {source!r}, which is no agent",
+        f"{name!r} reads the work of {source!r}, which is not an agent",
         fix="read from a tool made of an agent",
     )

@@ -78,7 +78,7 @@ async def test_malformed_message_is_refused_and_the_run_continues(here: Engine, 
         assert refusal.type == "Malformed"
         assert said in refusal.message
     for name in ("request", "events", "state"):
-        with pytest.raises(WorkflowQueryFailedError, match="this is no question; ask with"):
+        with pytest.raises(WorkflowQueryFailedError, match="this is not a question; ask with"):
             await handle.query(name, args=given)
     refusals = [entry for entry in await trail(handle) if entry.kind == "refused"]
     assert [entry.status for entry in refusals] == ["Malformed"] * len(SIGNALS)
@@ -111,7 +111,7 @@ async def test_a_message_without_an_argument_says_nothing_of_what_may_be_left_ou
     nothing_failed = "no failed task waits for a decision; only tasks with `on_failure: ask` do"
     assert (await _refusal(handle, "retry", [])).message == nothing_failed
     assert (await handle.query("events"))["entries"]
-    with pytest.raises(WorkflowQueryFailedError, match="this is no question; ask with"):
+    with pytest.raises(WorkflowQueryFailedError, match="this is not a question; ask with"):
         await handle.query("request")
     await _approved(handle)
 
@@ -213,7 +213,7 @@ async def test_a_pause_is_reported_briefly_and_a_question_may_be_refused(here: E
     await handle.signal("pause", {"why": "q" * 10_000})
     assert len((await handle.query("status"))["paused"]["why"]) == 2_003
     for path in ("a." * 400_000, ["a"] * 400_000):
-        with pytest.raises(WorkflowQueryFailedError, match="this is no question"):
+        with pytest.raises(WorkflowQueryFailedError, match="this is not a question"):
             await handle.query("state", {"path": path})
     await handle.signal("resume")
     refusals = [entry for entry in await trail(handle) if entry.kind == "refused"]

@@ -23,7 +23,7 @@ ENTRY = "answers:\n  - task: a\n    answer: 1\n"
         ("answers: 5", 1, "a script needs `answers`, a list of entries"),
         ("{}", 1, "a script needs `answers`, a list of entries"),
         ("answers: []\nanswer: []\n", 2, "unknown key 'answer'; a script has `answers`"),
-        (ENTRY + "    task: b\n", 4, "the key 'task' stands here twice"),
+        (ENTRY + "    task: b\n", 4, "duplicate key 'task'"),
         (ENTRY + "  - text\n", 4, "invalid entry, "),
         (
             "answers:\n  - task: a\n",

@@ -39,7 +39,7 @@ def test_read_suite_accepts_each_suite_of_the_shipped_systems(name: str) -> None
             "expression: output.total == 2",
             "E105",
             5,
-            "is no template",
+            "is not a template",
         ),
         ('exact: "{{ expected }}"', "rubric: It adds up., arguments: {}", "E103", 5, "mapping"),
         (

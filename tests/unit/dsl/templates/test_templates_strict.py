@@ -56,7 +56,7 @@ def test_an_undefined_name_is_an_error_that_says_what_there_is(template: str, me
         ("{{ context.text() }}", "not callable"),
         ("{{ 'x' | int + 'y' }}", "unsupported operand"),
         ("{{ [1, 'a'] | sort }}", "not supported between"),
-        ("{{ range }}", "no data"),
+        ("{{ range }}", "not data"),
         ("{{ context.order.items }}", "context.order.items has no value"),
         ("{{ 1e308 * 10 }}", "inf is not a JSON number"),
         ("{{ range(1000000) }}", "Range too big"),

@@ -259,9 +259,9 @@ def test_a_leak_is_reported_where_its_model_gets_the_tool() -> None:
     (found,) = leaks(tasks(agent("all")))
     assert found.path == "llm_config.personas.all.tools[2]"
     assert found.message == (
-        "a/work can send out private data at the word of others, so its run asks a person: 'read' "
-        "in a/work returns private data, 'web' in a/work returns text that others wrote, and "
-        "'send' sends data out"
+        "a/work can send private data out because of text that others wrote, so its run asks "
+        "a person: 'read' in a/work returns private data, 'web' in a/work returns text that "
+        "others wrote, and 'send' sends data out"
     )
 
 

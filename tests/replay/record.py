@@ -9,27 +9,35 @@ import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Collection, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
 import yaml
+from pydantic import TypeAdapter
+from temporalio import workflow
 from temporalio.client import WorkflowFailureError, WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 
+from activities.contracts import CALL_SKILL
 from coterie.replay.links import links
 from coterie.storage.wire import data_converter
 from coterie.version import own_version
+from coterie.worker.plan_policy import PlanPolicy
+from dsl.model.price import Price
 from dsl.values import Json
 from tests.support.engine import engine, time_skipping
 from tests.support.project import BIN
+from tests.support.simulation.late_task import NAME as LATE_TASK
+from tests.support.simulation.late_task import LateTask
 
 HERE = Path(__file__).parent
 CASES = HERE / "cases"
 HISTORIES = HERE / "histories"
+_PRICES = TypeAdapter(dict[str, Price])
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,21 @@ class Case:
     continue_after: int | None
     """The run continues as new after so many events; on the real server, whose time does not
     skip."""
+    prices: dict[str, Price]
+    """Of the models."""
+    before: list[str]
+    """Patches that the case takes. A second run is recorded without them, as older code did."""
+
+    accepts_plans: bool
+    """Whether the worker accepts plans that a run brings."""
+
+    def files(self) -> dict[Path, Collection[str]]:
+        """Return `{file of the first link: the patches that its run lacks}`."""
+        first = HISTORIES / f"{self.name}.{own_version()}.json"
+        made: dict[Path, Collection[str]] = {first: ()}
+        if self.before:
+            made[first.with_suffix(".before.json")] = self.before
+        return made
 
 
 def cases() -> list[Case]:
@@ -67,6 +90,9 @@ def cases() -> list[Case]:
                 acts=cast("list[Json]", script.get("acts", [])),
                 fork=cast("Json | None", script.get("fork")),
                 continue_after=cast("int | None", script.get("continue_after")),
+                prices=_PRICES.validate_python(script.get("prices", {})),
+                accepts_plans=cast("bool", script.get("accepts_plans", True)),
+                before=cast("list[str]", script.get("before", [])),
             )
         )
     return found
@@ -74,10 +100,21 @@ def cases() -> list[Case]:
 
 async def record(case: Case, env: WorkflowEnvironment, folder: Path) -> list[WorkflowHistory]:
     """Run the case to its end; its history, or one for each link when it continues as new."""
-    async with engine(env, folder, case.answers) as running:
-        handle: Any = await running.start(case.team, case.context)
+    late = LateTask()
+    functions = {LATE_TASK: late.skill()}
+    policy = [] if case.accepts_plans else [PlanPolicy(accept_plans=False)]
+    async with engine(
+        env,
+        folder,
+        case.answers,
+        prices=case.prices,
+        functions=functions,
+        interceptors=policy,
+    ) as running:
+        team = late.plan(case.team) if LATE_TASK in case.team else case.team
+        handle: Any = await running.start(team, case.context)
         for act in case.acts:
-            await _act(act, handle, env)
+            await _act(act, handle, env, late)
         left = dict(case.decisions)
         while left:
             for id in [str(one["id"]) for one in await _pending(handle)]:
@@ -94,8 +131,13 @@ async def record(case: Case, env: WorkflowEnvironment, folder: Path) -> list[Wor
         return [history async for history in links(env.client, handle.id)]
 
 
-async def _act(act: Json, handle: Any, env: WorkflowEnvironment) -> None:
+async def _act(act: Json, handle: Any, env: WorkflowEnvironment, late: LateTask) -> None:
     match act:
+        case {"late_task": "begun"}:
+            await late.begun.wait()
+        case {"late_task": "cancelled"}:
+            while not await _has_ended(CALL_SKILL, handle):
+                await asyncio.sleep(0.02)  # between two looks
         case {"asks": str(id)}:
             while id not in [one["id"] for one in await _pending(handle)]:
                 await env.sleep(timedelta(minutes=1))
@@ -107,6 +149,12 @@ async def _act(act: Json, handle: Any, env: WorkflowEnvironment) -> None:
             await handle.signal(name, given)
         case _:
             raise ValueError(f"nothing that a script knows: {act}")
+
+
+async def _has_ended(activity: str, handle: Any) -> bool:
+    """Return whether no activity of the type is in progress."""
+    running = (await handle.describe()).raw_description.pending_activities
+    return all(one.activity_type.name != activity for one in running)
 
 
 async def _pending(handle: Any) -> list[Json]:
@@ -143,16 +191,39 @@ async def main() -> None:
         for file in HISTORIES.glob(f"*.{own_version()}*.json"):
             file.unlink()
     for case in cases():
-        first = HISTORIES / f"{case.name}.{own_version()}.json"
-        if first.exists():
-            continue
+        for first, missing in case.files().items():
+            if not first.exists():
+                await _write(case, first, missing)
+
+
+async def _write(case: Case, first: Path, missing: Collection[str]) -> None:
+    """Record the case into one file for each link; the run lacks some patches."""
+    with without_patches(missing):
         async with server(case) as env:
             with tempfile.TemporaryDirectory() as folder:
                 histories = await record(case, env, Path(folder))
-        for link, history in enumerate(histories, 1):
-            file = first if link == 1 else first.with_suffix(f".link{link}.json")
-            file.write_text(as_text(history))
-            print(f"recorded {file.name}")  # noqa: T201
+    for link, history in enumerate(histories, 1):
+        file = first if link == 1 else first.with_suffix(f".link{link}.json")
+        file.write_text(as_text(history))
+        print(f"recorded {file.name}")  # noqa: T201
+
+
+@contextmanager
+def without_patches(missing: Collection[str]) -> Generator[None]:
+    """Run workflows as the code did before some patches: they take the old side, and ask nothing.
+
+    The workflow sandbox hands `temporalio.workflow` through, so this holds inside it, too.
+    """
+    asked = workflow.patched
+
+    def patched(id: str) -> bool:
+        return id not in missing and asked(id)
+
+    workflow.patched = patched
+    try:
+        yield
+    finally:
+        workflow.patched = asked
 
 
 if __name__ == "__main__":

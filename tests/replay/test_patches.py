@@ -1,10 +1,17 @@
-"""A change that would break the runs in flight goes behind a patch: the example of the docs."""
+"""A change that would break the runs in flight goes behind a patch: the example of the docs.
 
+Each patch has a recorded run on either side.
+"""
+
+import json
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import pytest
+from temporalio import workflow
+from temporalio.client import WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 
 import workflows.agents.model_fallback
@@ -13,7 +20,9 @@ from coterie.storage.histories import read_history
 from tests.replay.record import HISTORIES
 from tests.support.engine import engine
 from workflows.core.location import Location
+from workflows.core.patches import Patch
 from workflows.core.scope import Call, CallOptions, Scope
+from workflows.plan_source import REFUSED
 
 
 class Trial(StrEnum):
@@ -82,3 +91,44 @@ orchestration:
     ]
     assert ids == ["0001.a.ask.v1"]
     assert (await replay(history)).differences == ()
+
+
+def asked_for(history: WorkflowHistory) -> Iterator[str]:
+    """The patches that the run has taken, as Temporal's markers name them."""
+    for event in history.events:
+        marker = event.marker_recorded_event_attributes
+        if marker.marker_name == "core_patch":
+            for payload in marker.details["patch-data"].payloads:
+                yield json.loads(payload.data)["id"]
+
+
+def is_older(file: Path, patch: str) -> bool:
+    """Whether the run may lack the patch: it was recorded without, or patches come later."""
+    return ".before" in file.name or (patch == REFUSED and ".link" not in file.name)
+
+
+async def is_on_the_other_side(
+    patch: str, file: Path, monkeypatch: pytest.MonkeyPatch, *, takes: bool
+) -> bool:
+    """Whether the recorded run would have decided otherwise on the other side of the patch."""
+    asked = workflow.patched
+    with monkeypatch.context() as changed:
+        changed.setattr(workflow, "patched", lambda id: takes if id == patch else asked(id))
+        return (await replay(read_history(file))).differences != ()
+
+
+@pytest.mark.parametrize("patch", [*map(str, Patch), REFUSED])
+async def test_every_patch_has_a_recorded_run_on_either_side(
+    patch: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new, old = [], []
+    for file in sorted(HISTORIES.glob("*.json")):
+        takes = patch in asked_for(read_history(file))
+        if takes and await is_on_the_other_side(patch, file, monkeypatch, takes=False):
+            new.append(file.name)
+        elif is_older(file, patch) and not takes:
+            if await is_on_the_other_side(patch, file, monkeypatch, takes=True):
+                old.append(file.name)
+    message = "add a case with `before: [...]` to tests/replay/cases, and record it"
+    assert new, f"no recorded run takes {patch}: {message}"
+    assert old, f"no recorded run would have taken {patch}: {message}"

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Worker
+from temporalio.worker import Interceptor, Worker
 
 from activities.agent_activity import AgentActivities
 from activities.call_prices import Pricing
@@ -145,6 +145,7 @@ async def engine(
     channels: Mapping[str, Channel] | None = None,
     functions: Mapping[str, AnySkill] | None = None,
     servers: McpServers | None = None,
+    interceptors: Sequence[Interceptor] = (),
 ) -> AsyncGenerator[Engine]:
     """A worker with a scripted model and skills that may touch `folder`.
 
@@ -180,6 +181,7 @@ async def engine(
             ForkActivities(client).fork_run,
             notices.notify,
         ],
+        interceptors=interceptors,
         workflow_runner=sandbox(everything=everything),
         workflow_failure_exception_types=DEFECTS,
         build_id="test",

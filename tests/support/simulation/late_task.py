@@ -1,0 +1,60 @@
+"""A tool that continues its call as a task in the moment in which the call is cancelled."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from activities.contracts import FailureType
+from activities.workspace.skill_base import Skill, SkillContext, SkillRefusal
+from dsl.compile.compiler import compile_sources
+from dsl.compile.merged_sources import SourceText
+from dsl.model.plan import Plan
+from dsl.model.tools.asked_input import AskedInput, ServerTask
+from dsl.values import JsonValue
+from tests.support.engine import CAPABILITIES
+
+NAME = "Test.build"
+
+
+@dataclass
+class LateTask:
+    """The tool, and what happened to it."""
+
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    looks: int = 0
+
+    async def build(self, value: dict[str, JsonValue], context: SkillContext) -> None:
+        """Wait until nobody wants the call, then continue; as a task, end or count a look."""
+        given = context.given_input
+        if given is not None and given.asked.task is not None:
+            if given.asked.task.unwanted:
+                self.ended.set()
+            else:
+                self.looks += 1
+            return
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            task = AskedInput(task=ServerTask(id="t-1"))
+            raise SkillRefusal("goes on", FailureType.INPUT_REQUIRED, task) from None
+
+    def skill(self) -> Skill[Any, Any]:
+        """Return the skill that the tool is made of."""
+        return Skill[dict[str, JsonValue], None](
+            name=NAME,
+            description="Builds.",
+            effect="once",
+            input=TypeAdapter(dict[str, JsonValue]),
+            output=TypeAdapter(type(None)),
+            run=self.build,
+        )
+
+    def plan(self, text: str) -> Plan:
+        """Compile a document with tools made of the skill."""
+        skills = {**CAPABILITIES.skills, NAME: self.skill().contract()}
+        capabilities = CAPABILITIES.model_copy(update={"skills": skills})
+        return compile_sources([SourceText("test.yml", text)], capabilities, name="test").plan

@@ -136,8 +136,8 @@ async def _act(act: Json, handle: Any, env: WorkflowEnvironment, late: LateTask)
         case {"late_task": "begun"}:
             await late.begun.wait()
         case {"late_task": "cancelled"}:
-            while not await _has_ended(CALL_SKILL, handle):
-                await asyncio.sleep(0.02)  # between two looks
+            while await _is_running(CALL_SKILL, handle):
+                await env.sleep(timedelta(seconds=1))
         case {"asks": str(id)}:
             while id not in [one["id"] for one in await _pending(handle)]:
                 await env.sleep(timedelta(minutes=1))
@@ -151,10 +151,10 @@ async def _act(act: Json, handle: Any, env: WorkflowEnvironment, late: LateTask)
             raise ValueError(f"nothing that a script knows: {act}")
 
 
-async def _has_ended(activity: str, handle: Any) -> bool:
-    """Return whether no activity of the type is in progress."""
+async def _is_running(activity: str, handle: Any) -> bool:
+    """Return whether an activity of the type is in progress."""
     running = (await handle.describe()).raw_description.pending_activities
-    return all(one.activity_type.name != activity for one in running)
+    return any(one.activity_type.name == activity for one in running)
 
 
 async def _pending(handle: Any) -> list[Json]:

@@ -112,8 +112,12 @@ async def is_on_the_other_side(
 ) -> bool:
     """Whether the recorded run would have decided otherwise on the other side of the patch."""
     asked = workflow.patched
+
+    def patched(id: str) -> bool:
+        return takes if id == patch else asked(id)
+
     with monkeypatch.context() as changed:
-        changed.setattr(workflow, "patched", lambda id: takes if id == patch else asked(id))
+        changed.setattr(workflow, "patched", patched)
         return (await replay(read_history(file))).differences != ()
 
 
@@ -121,14 +125,14 @@ async def is_on_the_other_side(
 async def test_every_patch_has_a_recorded_run_on_either_side(
     patch: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    new, old = [], []
+    new: list[str] = []
+    old: list[str] = []
     for file in sorted(HISTORIES.glob("*.json")):
         takes = patch in asked_for(read_history(file))
-        if takes and await is_on_the_other_side(patch, file, monkeypatch, takes=False):
-            new.append(file.name)
-        elif is_older(file, patch) and not takes:
-            if await is_on_the_other_side(patch, file, monkeypatch, takes=True):
-                old.append(file.name)
+        if not takes and not is_older(file, patch):
+            continue
+        if await is_on_the_other_side(patch, file, monkeypatch, takes=not takes):
+            (new if takes else old).append(file.name)
     message = "add a case with `before: [...]` to tests/replay/cases, and record it"
     assert new, f"no recorded run takes {patch}: {message}"
     assert old, f"no recorded run would have taken {patch}: {message}"

@@ -28,31 +28,28 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from activities.contracts import FailureType, StartedBatch, TokenUsage
+from activities.contracts import FailureType, StartedBatch
 from activities.os_errors import may_pass, reason_of
 from activities.providers.message_model import (
-    TextPart,
-    ToolCallPart,
     calls_of,
     text_of,
 )
 from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.schema_answers import schema_content
-from activities.providers.scripts.script import ScriptedAnswer, ScriptedCall, read_script
+from activities.providers.scripts.script import ScriptedAnswer, read_script
 from activities.providers.scripts.script_templates import with_values
 from activities.providers.scripts.scripted_choice import (
     choose,
     missing,
     named_call,
     refused,
-    texts_of,
 )
+from activities.providers.scripts.scripted_completion import played, text_of_entry
 from activities.providers.translation.request_checks import check_request
 
 _PIECE_SECONDS = 0.05
@@ -180,33 +177,6 @@ def _append(log: Path, line: bytes) -> None:
         os.close(file)
 
 
-def played(entry: ScriptedAnswer, request: ModelRequest) -> Completion:
-    """Turn the entry into a model's answer.
-
-    Raises:
-        ProviderFailure: The entry is an error, or cannot be filled; never retried.
-    """
-    entry = with_values(entry, request)
-    if entry.error is not None:
-        raise ProviderFailure(
-            entry.error.type, entry.error.message, retryable=False, usage=entry.usage
-        )
-    text = _text(entry)
-    calls = tuple(
-        ToolCallPart(f"call_{request.turn}_{number}", call.tool, _arguments(call))
-        for number, call in enumerate(entry.tool_calls, 1)
-    )
-    stop_reason = entry.stop_reason
-    if calls and "stop_reason" not in entry.model_fields_set:
-        stop_reason = "tool_calls"
-    return Completion(
-        content=(*((TextPart(text),) if text or not calls else ()), *calls),
-        stop_reason=stop_reason,
-        model=request.model,
-        usage=entry.usage or _estimated(request, text, calls),
-    )
-
-
 def made_up(request: ModelRequest) -> ScriptedAnswer:
     """Return an entry with an answer by the schema.
 
@@ -226,28 +196,9 @@ async def _play(entry: ScriptedAnswer, request: ModelRequest) -> None:
     if request.on_text is None or entry.error is not None:
         await asyncio.sleep(entry.seconds)
         return
-    words = _WORD.findall(_text(entry))
+    words = _WORD.findall(text_of_entry(entry))
     steps = max(1, min(len(words), round(entry.seconds / _PIECE_SECONDS)))
     for step in range(steps):
         begin, end = (len(words) * at // steps for at in (step, step + 1))
         request.on_text("".join(words[begin:end]))
         await asyncio.sleep(entry.seconds / steps)
-
-
-def _text(entry: ScriptedAnswer) -> str:
-    if "answer" not in entry.model_fields_set:
-        return ""
-    answer = entry.answer
-    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-
-
-def _arguments(call: ScriptedCall) -> str:
-    given = call.arguments
-    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-
-
-def _estimated(request: ModelRequest, text: str, calls: Sequence[ToolCallPart] = ()) -> TokenUsage:
-    """Estimate four characters per token: close enough, and the same each time."""
-    asked = len(request.system or "") + sum(map(len, texts_of(request)))
-    wrote = len(text) + sum(len(call.name) + len(call.arguments) for call in calls)
-    return TokenUsage(input_tokens=-(-asked // 4), output_tokens=-(-wrote // 4))

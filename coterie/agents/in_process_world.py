@@ -6,7 +6,6 @@ Nothing survives the process. A failed call is retried as its contract says, lik
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,12 +21,11 @@ from activities.contracts import (
     FailureType,
     SkillRequest,
     SkillResult,
-    StartedBatch,
 )
-from activities.providers.provider import Completion, ModelRequest
+from activities.providers.provider import ModelRequest
 from activities.providers.provider_failures import ProviderFailure
-from activities.providers.scripted import played
 from activities.providers.scripts.script import ScriptedAnswer
+from activities.providers.scripts.scripted_answers import ScriptedAnswers
 from activities.providers.scripts.scripted_choice import choose, missing
 from activities.providers.translation.request_checks import check_request
 from activities.skills.skill_activity import SkillActivities
@@ -63,7 +61,7 @@ class AgentContext:
     """Answers instead of a model's, for tests: `{task, turn, contains, answer, tool_calls}`."""
 
 
-class ScriptedModel:
+class ScriptedModel(ScriptedAnswers):
     """Stands in for every provider, and answers from a list."""
 
     def __init__(self, script: Sequence[Json]) -> None:
@@ -76,39 +74,8 @@ class ScriptedModel:
         """Return itself, whatever the provider's name."""
         return self
 
-    async def complete(self, request: ModelRequest) -> Completion:
-        """Return the entry that matches best.
-
-        Raises:
-            ProviderFailure: No entry matches; says which one to add.
-        """
-        entry = self._entry(request)
-        await asyncio.sleep(entry.seconds)
-        return played(entry, request)
-
-    async def submit(self, request: ModelRequest, custom_id: str, since: datetime) -> str:
-        """Take the call as a batch, which is the same one in every attempt.
-
-        Raises:
-            ProviderFailure: No entry matches.
-        """
-        self._entry(request)
-        return custom_id
-
-    async def collect(self, request: ModelRequest, batch: StartedBatch) -> Completion | None:
-        """Return the entry's answer as soon as the batch has taken its time.
-
-        Raises:
-            ProviderFailure: The entry is an error.
-        """
-        entry = self._entry(request)
-        return None if batch.waited < entry.batch_seconds else played(entry, request)
-
-    async def cancel(self, batch: StartedBatch) -> None:
-        """Do nothing: no answer is lost."""
-
-    async def close(self) -> None:
-        """Do nothing."""
+    async def _take_time(self, seconds: float, request: ModelRequest) -> None:
+        await asyncio.sleep(seconds)
 
     def _entry(self, request: ModelRequest) -> ScriptedAnswer:
         check_request(request)

@@ -26,7 +26,8 @@ from coterie.argument_values import read_text
 from coterie.failures import CommandError
 from dsl.errors import InvalidDocument
 from dsl.sizes import MAX_BY_LENGTH, MAX_WHY_LENGTH
-from dsl.source.yaml_reader import Node, read
+from dsl.source.nodes import Node
+from dsl.source.yaml_reader import read
 from dsl.values import Frozen, Json, misfit
 
 Choice = Literal["approve", "reject", "retry", "skip", "amend", "redirect"]

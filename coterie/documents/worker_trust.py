@@ -26,7 +26,7 @@ from dsl.model.sections.worker_document import (
     WebSection,
     WorkerSection,
 )
-from dsl.source.yaml_reader import Node
+from dsl.source.nodes import Node
 from dsl.values import Frozen
 
 

@@ -10,8 +10,8 @@ from coterie.evals.trial_end import AUTHORED, FACTS
 from dsl.checks.steps.template_checks import parsed
 from dsl.errors import closest
 from dsl.json_schema.schema_problems import schema_fault
+from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
-from dsl.source.yaml_reader import Node, Problems
 from dsl.templates.template import is_template
 from dsl.values import NodePath
 

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from coterie.explaining.origins import CALL, DEFAULT, Origin, from_node
 from dsl.model.plan import Persona
 from dsl.model.sections.provider_document import LlmConfig
-from dsl.source.yaml_reader import Node, overlaid
+from dsl.source.nodes import Node, overlaid
 from dsl.values import NodePath
 
 _PERSONAS: NodePath = ("llm_config", "personas")

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from dsl.source.yaml_reader import Node, dotted
+from dsl.source.nodes import Node, dotted
 from dsl.values import NodePath
 
 OriginKind = Literal["file", "default", "built_in", "contract", "call"]

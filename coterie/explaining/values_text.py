@@ -17,7 +17,7 @@ from dsl.compile.merged_sources import SourceText
 from dsl.evaluate.declared_values import form_of
 from dsl.model.plan import Plan
 from dsl.model.steps import ORCHESTRATING
-from dsl.source.yaml_reader import dotted
+from dsl.source.nodes import dotted
 from dsl.values import NodePath
 
 _MAX_VALUE_LENGTH = 56

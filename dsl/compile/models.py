@@ -6,8 +6,8 @@ from typing import cast
 from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Persona
 from dsl.model.sections.provider_document import LlmConfig
+from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
-from dsl.source.yaml_reader import Node, Problems
 from dsl.values import Json, NodePath
 from dsl.wording.agent_wording import chosen_for_all, model_missing, provider_missing
 

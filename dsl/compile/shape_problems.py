@@ -35,8 +35,8 @@ from dsl.problem_details import (
     WrongValue,
 )
 from dsl.redaction import HIDDEN, names_secret
+from dsl.source.nodes import Node, Problems
 from dsl.source.synonyms import meant_word
-from dsl.source.yaml_reader import Node, Problems
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, Form, NodePath
 from dsl.wording.form_wording import wanted_form, write_boolean, write_each_key, write_value

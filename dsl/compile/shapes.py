@@ -17,7 +17,7 @@ from dsl.problem_details import (
     key_meant,
 )
 from dsl.source.author_paths import naming_steps
-from dsl.source.yaml_reader import Node, Problems
+from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
 
 _MAX_PASSES = 50

@@ -14,7 +14,7 @@ from dsl.evaluate.operators import SHORT_NAMES, TESTS, WITHOUT_VALUE
 from dsl.model.conditions import CONDITION_KEYS
 from dsl.normalise.dialects import Here
 from dsl.paths import get, parse
-from dsl.source.yaml_reader import Node
+from dsl.source.nodes import Node
 
 
 def condition(node: Node, here: Here) -> Node:

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from dsl.errors import Code
 from dsl.normalise.dialects import Entries, Here, skill_call, text_node
-from dsl.source.yaml_reader import Node, placed
+from dsl.source.nodes import Node, placed
 from dsl.wording.document_wording import compiled_key
 
 AGENT_TYPES = {

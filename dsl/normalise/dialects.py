@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from dsl.source.yaml_reader import Node, Problems, placed
+from dsl.source.nodes import Node, Problems, placed
 from dsl.wording.document_wording import no_form_of_plans, not_enabled
 from dsl.wording.replacements import REPLACEMENTS
 

@@ -5,7 +5,7 @@ keys, tags, merge keys, aliases that loop or explode, keys that are not strings.
 """
 
 from dsl.errors import InvalidDocument, Problem
-from dsl.source.nodes import Mark, Node, Problems, dotted, overlaid, placed
+from dsl.source.nodes import Mark, Node, Problems
 from dsl.source.scalars import TAGS, BadScalar, Scalar, plain_tag, scalar
 from dsl.source.yaml_events import (
     MAX_DEPTH,
@@ -30,8 +30,6 @@ from dsl.wording.yaml_wording import (
     tag_not_allowed,
     unreadable_scalar,
 )
-
-__all__ = ["Mark", "Node", "Problems", "dotted", "overlaid", "placed", "read"]
 
 REPEATED = "E003"
 """The code of a repeated key: the rest of the document can still be checked."""

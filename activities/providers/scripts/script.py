@@ -7,7 +7,8 @@ from pydantic import Field, ValidationError, model_validator
 from activities.contracts import FailureType, StopReason, TokenUsage
 from activities.providers.provider_failures import ProviderFailure
 from dsl.errors import InvalidDocument
-from dsl.source.yaml_reader import Node, read
+from dsl.source.nodes import Node
+from dsl.source.yaml_reader import read
 from dsl.values import Frozen, Json, JsonValue, Seconds, misfit
 
 

@@ -11,7 +11,7 @@ from dsl.evaluate.operator_values import unusable_pattern, wrong_value
 from dsl.evaluate.operators import SHORT_NAMES, TESTS, Found
 from dsl.model.conditions import Operator
 from dsl.paths import MISSING
-from dsl.source.yaml_reader import Node, Problems
+from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath, seconds
 
 OPERATORS: tuple[Operator, ...] = get_args(Operator)

@@ -29,8 +29,9 @@ from coterie.testing.files.test_references import (
 from dsl.compile.shapes import fitted
 from dsl.errors import InvalidDocument, Problem
 from dsl.model.capabilities import SkillContract
+from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
-from dsl.source.yaml_reader import Node, Problems, read
+from dsl.source.yaml_reader import read
 from dsl.values import Json
 
 SUFFIXES = (".test.yml", ".test.yaml")

@@ -6,16 +6,16 @@ server retry all such attempts, so one call may need several.)
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import FailureType, StartedBatch
-from activities.providers.provider import Completion, ModelRequest
+from activities.contracts import FailureType
+from activities.providers.provider import ModelRequest
 from activities.providers.provider_failures import ProviderFailure
-from activities.providers.scripted import played
 from activities.providers.scripts.script import ScriptedAnswer
+from activities.providers.scripts.scripted_answers import ScriptedAnswers
 from activities.providers.scripts.scripted_choice import choose, missing
 from dsl.model.plan import Persona, Plan
 
@@ -41,47 +41,34 @@ class StubModel:
         return StubProvider(name, self)
 
 
-class StubProvider:
+class StubProvider(ScriptedAnswers):
     """One provider of a test's worker."""
 
     def __init__(self, name: str, model: StubModel) -> None:
         self._name = name
         self._model = model
 
-    async def complete(self, request: ModelRequest) -> Completion:
-        """Return the entry of the first script with a match, unless the other has one for later.
+    async def _take_time(self, seconds: float, request: ModelRequest) -> None:
+        """Return when the answer's time has come.
 
         Raises:
-            ProviderFailure: No entry matches, or the entry is an error.
-            ApplicationError: The answer takes its time.
+            ApplicationError: It has not come yet, or exceeds the call's timeout.
         """
-        entry = self._entry(request)
-        _take_time(entry.seconds, request)
-        return played(entry, request)
-
-    async def submit(self, request: ModelRequest, custom_id: str, since: datetime) -> str:
-        """Take the call as a batch, which is the same one in every attempt.
-
-        Raises:
-            ProviderFailure: No entry matches.
-        """
-        self._entry(request)
-        return custom_id
-
-    async def collect(self, request: ModelRequest, batch: StartedBatch) -> Completion | None:
-        """Return the entry's answer as soon as the batch has taken its time.
-
-        Raises:
-            ProviderFailure: The entry is an error.
-        """
-        entry = self._entry(request)
-        return None if batch.waited < entry.batch_seconds else played(entry, request)
-
-    async def cancel(self, batch: StartedBatch) -> None:
-        """Do nothing: no answer is lost."""
-
-    async def close(self) -> None:
-        """Do nothing."""
+        info = activity.info()
+        allowed = info.start_to_close_timeout
+        limit = request.timeout if allowed is None else allowed.total_seconds()
+        due = info.scheduled_time + timedelta(seconds=min(seconds, limit))
+        left = due - info.started_time
+        if left > _AT_ONCE:
+            raise ApplicationError(
+                f"{request.label} takes {seconds:g} s", type=_THINKING, next_retry_delay=left
+            )
+        if seconds >= limit:
+            raise ApplicationError(
+                f"{request.label} did not answer within {limit:g} s",
+                type="Timeout",
+                non_retryable=True,
+            )
 
     def _entry(self, request: ModelRequest) -> ScriptedAnswer:
         entry = None
@@ -117,24 +104,3 @@ def with_time_to_think(plan: Plan) -> Plan:
 
     personas = {key: patient(persona) for key, persona in plan.personas.items()}
     return plan.model_copy(update={"personas": personas}).sealed()
-
-
-def _take_time(seconds: float, request: ModelRequest) -> None:
-    """Return when the answer's time has come.
-
-    Raises:
-        ApplicationError: It has not come yet, or exceeds the call's timeout.
-    """
-    info = activity.info()
-    allowed = info.start_to_close_timeout
-    limit = request.timeout if allowed is None else allowed.total_seconds()
-    due = info.scheduled_time + timedelta(seconds=min(seconds, limit))
-    left = due - info.started_time
-    if left > _AT_ONCE:
-        raise ApplicationError(
-            f"{request.label} takes {seconds:g} s", type=_THINKING, next_retry_delay=left
-        )
-    if seconds >= limit:
-        raise ApplicationError(
-            f"{request.label} did not answer within {limit:g} s", type="Timeout", non_retryable=True
-        )

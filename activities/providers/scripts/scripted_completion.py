@@ -1,0 +1,64 @@
+"""The answer of a scripted entry, as a model would give it."""
+
+import json
+from collections.abc import Sequence
+
+from activities.contracts import TokenUsage
+from activities.providers.message_model import (
+    TextPart,
+    ToolCallPart,
+)
+from activities.providers.provider import Completion, ModelRequest
+from activities.providers.provider_failures import ProviderFailure
+from activities.providers.scripts.script import ScriptedAnswer, ScriptedCall
+from activities.providers.scripts.script_templates import with_values
+from activities.providers.scripts.scripted_choice import (
+    texts_of,
+)
+
+
+def played(entry: ScriptedAnswer, request: ModelRequest) -> Completion:
+    """Turn the entry into a model's answer.
+
+    Raises:
+        ProviderFailure: The entry is an error, or cannot be filled; never retried.
+    """
+    entry = with_values(entry, request)
+    if entry.error is not None:
+        raise ProviderFailure(
+            entry.error.type, entry.error.message, retryable=False, usage=entry.usage
+        )
+    text = text_of_entry(entry)
+    calls = tuple(
+        ToolCallPart(f"call_{request.turn}_{number}", call.tool, _arguments(call))
+        for number, call in enumerate(entry.tool_calls, 1)
+    )
+    stop_reason = entry.stop_reason
+    if calls and "stop_reason" not in entry.model_fields_set:
+        stop_reason = "tool_calls"
+    return Completion(
+        content=(*((TextPart(text),) if text or not calls else ()), *calls),
+        stop_reason=stop_reason,
+        model=request.model,
+        usage=entry.usage or _estimated(request, text, calls),
+    )
+
+
+def text_of_entry(entry: ScriptedAnswer) -> str:
+    """Return the text of an entry; empty if it has only calls."""
+    if "answer" not in entry.model_fields_set:
+        return ""
+    answer = entry.answer
+    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+
+
+def _arguments(call: ScriptedCall) -> str:
+    given = call.arguments
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+
+
+def _estimated(request: ModelRequest, text: str, calls: Sequence[ToolCallPart] = ()) -> TokenUsage:
+    """Estimate four characters per token: close enough, and the same each time."""
+    asked = len(request.system or "") + sum(map(len, texts_of(request)))
+    wrote = len(text) + sum(len(call.name) + len(call.arguments) for call in calls)
+    return TokenUsage(input_tokens=-(-asked // 4), output_tokens=-(-wrote // 4))

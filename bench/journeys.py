@@ -26,6 +26,8 @@ from workflows.team import TeamWorkflow
 
 ROOT = Path(__file__).parents[1]
 _ASKS = ("start_activity", "execute_activity")
+_COMPILER = ("dsl/compile", "dsl/normalise", "dsl/source")
+"""The shelves of the compiler."""
 _HISTORIES = ROOT / "tests/replay/histories"
 
 
@@ -39,6 +41,11 @@ class Journey(NamedTuple):
     def entered(self) -> tuple[str, ...]:
         """Each file once, in the order of its first stay."""
         return tuple(dict.fromkeys(self.files))
+
+    def within(self, *folders: str) -> "Journey":
+        """Return the part in some folders, as if nothing happened in between."""
+        kept = (file for file in self.files if file.startswith(folders))
+        return Journey(f"{self.name}, in {', '.join(folders)}", tuple(f for f, _ in groupby(kept)))
 
     def __str__(self) -> str:
         stays, files = len(self.files), len(self.entered)
@@ -143,6 +150,8 @@ def main() -> None:
     """Print each journey and the files of its stays; a return is indented."""
     for journey in asyncio.run(journeys()):
         print(journey)
+        if journey.files[0].startswith(_COMPILER):
+            print(journey.within(*_COMPILER))
         seen: set[str] = set()
         for file in journey.files:
             print(f"  {'  ' if file in seen else ''}{file}")

@@ -15,7 +15,7 @@ from dsl.model.document import Orchestration, SystemDocument
 from dsl.redaction import KEY_SHAPES
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
-from dsl.wording.document_wording import plain_secret
+from dsl.wording.document_wording import orchestration_disabled, plain_secret
 
 
 def check_document(
@@ -27,6 +27,9 @@ def check_document(
 ) -> None:
     """Note every problem of the document that does not depend on what its steps do."""
     refuse_secrets(tree, problems)
+    if not orchestration.enabled:
+        place = ("orchestration", "enabled")
+        problems.note("E504", tree.find(place).mark, place, orchestration_disabled())
     refuse_texts(document, tree, problems)
     steps = tuple(every_step(document))
     check_without_effect(document, steps, tree, problems)

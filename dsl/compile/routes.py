@@ -57,10 +57,8 @@ class RouteCompiler:
             mark = self.tree.find(path).mark
             unknown(self.problems, mark, path, "E201", "team", name, self.known)
 
-    def check_clean_up(self, name: str | None, path: NodePath) -> None:
+    def check_clean_up(self, name: str, path: NodePath) -> None:
         """Note a cleanup team that does not exist, or that waits for branches."""
-        if name is None:
-            return
         self.check_team(name, path)
         team = self.teams.get(name)
         if team is not None and team.type == "concentrator":

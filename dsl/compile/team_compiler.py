@@ -47,7 +47,8 @@ class TeamCompiler:
         collect = collect_of(team)
         check_team_type(team_id, team, path, self.tree, self.problems)
         check_max_visits(team_id, self.document, self.tree, self.problems)
-        self.routes.check_clean_up(team.on_cancel, (*path, "on_cancel"))
+        if team.on_cancel is not None:
+            self.routes.check_clean_up(team.on_cancel, (*path, "on_cancel"))
         if collect is not None:
             check_signal(self.tree, self.problems, collect.signal, (*path, "collect", "signal"))
         scope = StepScope(

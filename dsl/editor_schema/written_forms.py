@@ -11,7 +11,8 @@ from dsl.editor_schema.schema_parts import mapping, properties_of, ref
 from dsl.evaluate.operators import SHORT_NAMES, TESTS
 from dsl.model.conditions import Operator
 from dsl.model.steps import STEP_MODELS
-from dsl.normalise.forms import KIND_BY_KEY, OUTCOMES
+from dsl.normalise.condition_forms import OUTCOMES
+from dsl.normalise.implied_kinds import KIND_BY_KEY
 from dsl.values import MAX_DURATION, Json, JsonValue
 
 _LENGTH = r"^ *(\d[\d ]*(\.[\d ]+)?(m *s|[smhd]) *)+$"

@@ -2,11 +2,12 @@
 
 Works on nodes, before validation by the models, so that every position is kept. docs/language.md,
 "Older forms", lists the forms here; every other form is refused (`dsl.wording.replacements`). Steps
-are in `dsl.normalise.dialect_steps`, conditions in `dsl.normalise.dialect_conditions`.
+are in `dsl.normalise.dialect_steps`, conditions in `dsl.normalise.condition_forms`.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -98,27 +99,32 @@ def text_node(at: Node, text: str) -> Node:
     return Node(text, at.mark)
 
 
-def step_names(steps: Node) -> Iterator[str]:
-    """Yield the names of written steps, including nested ones."""
-    name = steps.entries().get("name")
-    if name is not None and isinstance(name.value, str):
-        yield name.value
-    for below in (*steps.entries().values(), *steps.items()):
-        yield from step_names(below)
+class WrittenNames(NamedTuple):
+    """The names that written steps give, in the order of the steps."""
+
+    steps: list[str]
+    """Of the steps themselves, including nested ones."""
+    variables: set[str]
+    """That they set, in any form."""
 
 
-def variables(node: Node) -> set[str]:
-    """Return the variables that written steps set, in any form; a step is a mapping with a name."""
-    found: set[str] = set()
-    entries = node.entries()
-    if "name" in entries:
-        kind = entries.get("type")
-        more = ("field", "variable") if kind is not None and kind.value == "set_value" else ()
-        named = (entries.get(key) for key in (*_NAMING, *more))
-        found |= {name.value for name in named if name and isinstance(name.value, str)}
-        found |= set(entries["values"].entries()) if "values" in entries else set()
-    for below in (*entries.values(), *node.items()):
-        found |= variables(below)
+def written_names(node: Node, key: str) -> WrittenNames:
+    """Return the names that the steps under a key give; a step is a mapping with a name."""
+    found = WrittenNames([], set())
+    ahead = [steps] if (steps := node.entries().get(key)) is not None else []
+    while ahead:
+        one = ahead.pop()
+        entries = one.entries()
+        name = entries.get("name")
+        if name is not None:
+            if isinstance(name.value, str):
+                found.steps.append(name.value)
+            kind = entries.get("type")
+            more = ("field", "variable") if kind is not None and kind.value == "set_value" else ()
+            named = (entries.get(key) for key in (*_NAMING, *more))
+            found.variables.update(n.value for n in named if n and isinstance(n.value, str))
+            found.variables.update(entries["values"].entries() if "values" in entries else ())
+        ahead.extend(reversed((*entries.values(), *one.items())))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Older forms of conditions, each with the meaning that its author intended.
+"""Conditions in every written form, older ones too, each with the meaning that its author intended.
 
 Works on nodes, as `dsl.normalise.dialects` does. Extra keys of an older form stay, so that the
 models refuse them in place.
@@ -14,10 +14,43 @@ from dsl.evaluate.operators import SHORT_NAMES, TESTS, WITHOUT_VALUE
 from dsl.model.conditions import CONDITION_KEYS
 from dsl.normalise.dialects import Here
 from dsl.paths import get, parse
-from dsl.source.nodes import Node
+from dsl.source.nodes import Node, change_below, each_item
+
+OUTCOMES = ("all_success", "any_success", "any_failure", "all_failure")
 
 
-def condition(node: Node, here: Here) -> Node:
+def condition_form(node: Node, here: Here) -> Node:
+    """Normalise a condition: lists are AND, bare strings are outcomes or expressions."""
+    match node.value:
+        case list() as items:
+            parts = [condition_form(item, here) for item in items]
+            return node.with_value({"and": node.with_value(parts)})
+        case str() as text:
+            key = "outcome" if text.strip() in OUTCOMES else "expression"
+            return node.with_value({key: node.with_value(text.strip())})
+        case dict():
+            return _joined(_present_form(node, here), here)
+        case _:
+            return node
+
+
+def _joined(node: Node, here: Here) -> Node:
+    """Normalise the operator of a condition, and the conditions that it joins."""
+    entries = node.entries()
+    operator = entries.get("operator")
+    if operator is not None and str(operator.value) in SHORT_NAMES:
+        full = operator.with_value(SHORT_NAMES[str(operator.value)])
+        node = node.with_value({**entries, "operator": full})
+
+    def inner(part: Node) -> Node:
+        return condition_form(part, here)
+
+    for key in ("and", "or"):
+        node = change_below(node, (key,), each_item(inner))
+    return change_below(node, ("not",), inner)
+
+
+def _present_form(node: Node, here: Here) -> Node:
     """Return a condition in its present form; nested conditions are left to the next round."""
     entries = node.entries()
     kind = entries.get("type")

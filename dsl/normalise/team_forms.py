@@ -1,0 +1,61 @@
+"""Teams in every written form: their tasks, their routing, and their older words."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import partial
+
+from dsl.normalise import dialects
+from dsl.normalise.condition_forms import condition_form
+from dsl.normalise.dialects import Here
+from dsl.normalise.step_forms import StepForms, budget_forms
+from dsl.normalise.team_sections import SHORT_TEAMS, section_as_steps
+from dsl.source.nodes import Node, change_entries, each_item
+
+
+@dataclass(frozen=True, slots=True)
+class TeamForms:
+    """Normalises the teams of one document."""
+
+    here: Here
+    teams: Collection[str]
+
+    def team(self, key: str, node: Node) -> Node:
+        """Turn a team of type `loop`, `approval` or `chat` into the steps that it is short for."""
+        entries = node.entries()
+        tasks = entries["tasks"].items() if "tasks" in entries else []
+        named = (task.entries().get("name") for task in tasks)
+        here = replace(self.here, tasks=tuple(str(one.value) for one in named if one is not None))
+        kind = entries.get("type")
+        if kind is not None and str(kind.value) in SHORT_TEAMS:
+            node = section_as_steps(node, key, here)
+        forms = StepForms(here)
+        variables = dialects.written_names(node, "tasks").variables
+        steps = StepForms(replace(here, variables=variables))
+        return change_entries(
+            node,
+            tasks=each_item(steps.step),
+            budgets=budget_forms,
+            routing=partial(self._routing, forms),
+            loop=partial(_loop, forms),
+        )
+
+    def _routing(self, forms: StepForms, node: Node) -> Node:
+        return change_entries(node, rules=each_item(partial(self._rule, forms)), default=self._next)
+
+    def _rule(self, forms: StepForms, node: Node) -> Node:
+        condition = partial(condition_form, here=forms.here)
+        return change_entries(
+            node, condition=condition, next_team=self._next, merge=each_item(forms.policy)
+        )
+
+    def _next(self, node: Node) -> Node:
+        """Convert `next_team: "none"` to null, unless a team has that name."""
+        name = node.value
+        if isinstance(name, str) and name.lower() == "none" and name not in self.teams:
+            return Node(None, node.mark, node.key_mark)
+        return node
+
+
+def _loop(forms: StepForms, node: Node) -> Node:
+    condition = partial(condition_form, here=forms.here)
+    return change_entries(node, while_=condition, until=condition, break_when=condition)

@@ -160,7 +160,7 @@ class TeamInterpreter:
         """Start a visit within the limits, and return it; None where another team runs instead."""
         scope, state = self.scope, self.scope.state
         await scope.checkpoint()
-        if self._sent_on(team, name, track):
+        if state.redirect is not None and self._sent_on(team, name, track):
             return None
         # A cancelled run has its own time limit, and no other.
         limited = state.stop_by is None
@@ -172,7 +172,7 @@ class TeamInterpreter:
             _reset(team, track, scope)
         if limited and scope.plan.limits.no_progress != "ignore":
             await check_progress(team, name, track, scope)
-            if self._sent_on(team, name, track):
+            if state.redirect is not None and self._sent_on(team, name, track):
                 return None
         visit = state.visits.get(team.id, 0) + 1
         # Before it counts: an observer of the trail has the state in which the visit can restart.

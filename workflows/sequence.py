@@ -126,7 +126,7 @@ async def _run_step(
                 if refused is not None:
                     note_step(scope, place, refused.status, cause)
                     return refused
-            started = progress.started = StartedStep(scope.time(), cause, state.tokens)
+            started = progress.started = StartedStep(scope.time(), cause, state.usage.total)
         outcome = await run_attempts(step, started, place, scope, interpreter)
         if state.skips and key in state.skips:  # it ended before the request reached it
             raise Skipped(state.skips.pop(key).value)
@@ -150,7 +150,7 @@ async def _run_step(
         outcome.status,
         started.cause if error is None else Failed("failed", error),
         started.at,
-        state.tokens - started.tokens_before - started.tokens_of_others or None,
+        state.usage.total - started.tokens_before - started.tokens_of_others or None,
         found_by(step, outcome, scope.plan),
         started.writes,
         _end_of_call(place, scope),

@@ -22,7 +22,8 @@ from dsl.sizes import MAX_VALUE_SIZE, exceeds
 from dsl.values import Json
 from workflows.control.cancellation import stop
 from workflows.core.activation import SIGNALS_FOLLOW
-from workflows.core.encoding import decoded, encoded
+from workflows.core.decoding import decoded
+from workflows.core.encoding import encoded
 from workflows.core.messages import TeamInput
 from workflows.core.results import RunFailed, failed_result
 from workflows.core.scope import Interrupted

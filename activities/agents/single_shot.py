@@ -230,7 +230,7 @@ def conversation(
 def tokens_of(completion: Completion) -> int | None:
     """Return the input and output that the provider counted; None if it did not."""
     usage = completion.usage
-    return usage.input_tokens + usage.output_tokens or None
+    return usage.total or None
 
 
 def reask_text(reask: Reask, schema: Json | None) -> str:

@@ -15,6 +15,11 @@ class TokenUsage:
     cache_write_tokens: int = 0
     """Input that the provider kept for later calls, where it counts that; also in the input."""
 
+    @property
+    def total(self) -> int:
+        """Tokens in and out."""
+        return self.input_tokens + self.output_tokens
+
     def __add__(self, other: "TokenUsage") -> "TokenUsage":
         """Add two usages."""
         return TokenUsage(

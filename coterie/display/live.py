@@ -147,7 +147,7 @@ class LiveView:
         head.append(status.state, "cyan" if status.state == "running" else "yellow")
         head.append(f"  {duration(time.monotonic() - self._began)}")
         head.append(f"  visit {status.visits_toward_limit} of {status.max_total_teams}", "dim")
-        tokens = status.usage.input_tokens + status.usage.output_tokens
+        tokens = status.usage.total
         head.append(
             f"  {counted(status.model_calls, 'model call')}, {counted(tokens, 'token')}", "dim"
         )

@@ -99,7 +99,7 @@ def trial_end(
             "teams_run": result.teams_run,
             "model_calls": result.model_calls,
             "skill_calls": result.skill_calls,
-            "tokens": result.usage.input_tokens + result.usage.output_tokens,
+            "tokens": result.usage.total,
             "cost": result.cost,
         }
     )

@@ -120,7 +120,7 @@ class StatsCounter:
         key = _key(call.path)
         row = self._decision(key)
         usage = answer.usage if isinstance(answer, AgentResponse) else None
-        tokens = 0 if usage is None else usage.input_tokens + usage.output_tokens
+        tokens = 0 if usage is None else usage.total
         good = isinstance(answer, AgentResponse) and answer.success
         ended = _ended(row, good, _worked(call))
         self._decisions[key] = ended.model_copy(update={"tokens": row.tokens + tokens})

@@ -20,7 +20,7 @@ _MAX_LINE_LENGTH = 160
 
 def usage_text(usage: TokenUsage) -> str:
     """Format token usage: `1,204 tokens (1,000 in, 204 out)`."""
-    total = usage.input_tokens + usage.output_tokens
+    total = usage.total
     cached = f", {usage.cached_tokens:,} of them cached" if usage.cached_tokens else ""
     parts = f"{usage.input_tokens:,} in{cached}, {usage.output_tokens:,} out"
     return f"{counted(total, 'token')} ({parts})"

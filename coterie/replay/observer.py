@@ -33,7 +33,7 @@ from coterie.runtime.activation_order import OrderedActivations
 from coterie.storage.wire import data_converter
 from coterie.version import own_version
 from dsl.errors import RunRefused
-from workflows.core.encoding import plain
+from workflows.core.decoding import plain
 from workflows.core.requests import Pending
 from workflows.team import TeamWorkflow
 

@@ -82,7 +82,7 @@ def plan_runner(plan: Plan, world: World) -> PlanRunner:
         context = call.inputs.get("context")
         state.main.context = context if isinstance(context, dict) else {}
         scope = LocalScope(plan, state, world, run_id=call.key)
-        place = Location(MAIN, call.name, 1, MAIN.part("plan"))
+        place = Location.of_visit(MAIN, call.name, 1)._replace(frame_key=MAIN.part("plan"))
         frame = place.frame(scope)
         frame.input = call.inputs.get("input")
         try:

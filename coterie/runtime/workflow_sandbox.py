@@ -64,6 +64,7 @@ DECIDING = (
 """The interpreter, by shelf: it reaches the world only through the Scope."""
 
 ANSWERING = (
+    "workflows.core.decoding",
     "workflows.core.encoding",
     "workflows.handlers.message_handlers",
     "workflows.handlers.query_handlers",

@@ -16,7 +16,7 @@ from temporalio.api.sdk.v1.external_storage_pb2 import ExternalStorageReference
 from temporalio.converter import DataConverter, EncodingPayloadConverter
 from temporalio.exceptions import ApplicationError
 
-from workflows.core.encoding import INVALID_REFERENCE
+from workflows.core.decoding import INVALID_REFERENCE
 
 DIRECTORY_DRIVER = "coterie.directory"
 """Appears in histories: never rename it."""

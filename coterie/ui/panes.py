@@ -93,7 +93,7 @@ def usage_lines(seen: ObservedRun, width: int) -> list[ProgressLine]:
     if status is None:
         return []
     usage = status.usage
-    tokens = counted(usage.input_tokens + usage.output_tokens, "token")
+    tokens = counted(usage.total, "token")
     used = [
         counted(status.model_calls, "model call"),
         counted(status.skill_calls, "skill call"),

@@ -104,20 +104,19 @@ class EvaluationWork:
     The run's pacer takes the sum between two evaluations, never during one.
     """
 
-    _meters: list[EvaluationMeter] = field(default_factory=list[EvaluationMeter], init=False)
+    meters: list[EvaluationMeter] = field(default_factory=list[EvaluationMeter], init=False)
+    """Of the evaluations since the last `take`."""
 
     def meter(self, budget: EvaluationBudget) -> EvaluationMeter:
         """Return a meter for a new evaluation, whose work counts here."""
         meter = EvaluationMeter(budget)
-        self._meters.append(meter)
+        self.meters.append(meter)
         return meter
 
     def take(self) -> int:
         """Return the work since the last call."""
-        if not self._meters:
-            return 0
-        work = sum(map(EvaluationMeter.work, self._meters))
-        self._meters.clear()
+        work = sum(map(EvaluationMeter.work, self.meters))
+        self.meters.clear()
         return work
 
 

@@ -16,7 +16,7 @@ from dsl.evaluate.slices import slice_for
 from dsl.hooks.hook_rulings import HookRuling
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import AgentStep
-from dsl.model.template_bound import optional_seconds
+from dsl.model.template_bound import seconds_of
 from dsl.templates.template_filling import fill
 from dsl.values import Json
 from workflows.agents.compactor import Compactor, ConversationHead
@@ -135,7 +135,7 @@ def _request(
     """
     facts = place.facts(scope)
     count = scope.state.executed(place.step.without_model_calls())
-    limit = optional_seconds(step.timeout)
+    limit = None if step.timeout is None else seconds_of(step.timeout)
     if step.agent_class is not None:
         given: Json = (
             {"context": facts.context}

@@ -46,6 +46,8 @@ def _misfit(shown: JsonValue, given: JsonValue, where: str) -> str | None:
         case list(), list():
             pattern = shown[0] if shown else None
             faults = (_misfit(pattern, one, f"{where}[{i}]") for i, one in enumerate(given))
+        case _ if type(shown) is type(given):
+            return None
         case _:
             kinds = describe_kind(shown), describe_kind(given)
             return None if kinds[0] == kinds[1] else f"{where} is {kinds[1]}, not {kinds[0]}"

@@ -128,7 +128,7 @@ async def _ask(
         )
         return
     balance.asking = here
-    at = place._replace(path=f"budget/{budget.id}")
+    at = place.beside(f"budget/{budget.id}")
     asked = budget.terms or AskTerms()
     terms = ApprovalTerms.model_validate(
         {**asked.model_dump(exclude={"prompt"}), "editable": True, "schema": _EXTENSION}

@@ -24,6 +24,10 @@ class Location(NamedTuple):
     A tuple, since the sandbox makes each class anew for each run, and a dataclass takes longer.
     """
 
+    key: StateKey
+    """The key under which the state keeps what it knows of this location."""
+    step: StepKey
+    """The step, whichever track and visit it runs in."""
     track: StateKey
     team: str
     visit: int
@@ -40,13 +44,18 @@ class Location(NamedTuple):
     @classmethod
     def of_visit(cls, track: StateKey, team: str | None, visit: int) -> "Location":
         """Return the location of a visit, with the frame that its tasks write to."""
-        return cls(track, team or "", visit, StateKey.visit(track, team, visit))
+        name = team or ""
+        key = StateKey.at(track, name, visit, "")
+        return cls(key, StepKey.of(name, ""), track, name, visit, key)
 
     def at(self, name: str) -> "Location":
         """Return the location of a step within this one."""
-        track, team, visit, frame_key, above, personas, loop, drafts = self
-        path = f"{above}/{name}" if above else name
-        return Location(track, team, visit, frame_key, path, personas, loop, drafts)
+        return self.beside(f"{self.path}/{name}" if self.path else name)
+
+    def beside(self, path: str) -> "Location":
+        """Return the location of another path in the same frame."""
+        key = StateKey.at(self.track, self.team, self.visit, path)
+        return self._replace(key=key, step=StepKey.of(self.team, path), path=path)
 
     def own_frame(self, persona: str) -> "Location":
         """Return this location as the root of a persona's plan, with a frame of its own."""
@@ -80,16 +89,6 @@ class Location(NamedTuple):
     def name(self) -> str:
         """The last part of the path: the step's own name."""
         return self.path.rpartition("/")[2]
-
-    @property
-    def key(self) -> StateKey:
-        """The key under which the state keeps what it knows of this location."""
-        return StateKey.at(self.track, self.team, self.visit, self.path)
-
-    @property
-    def step(self) -> StepKey:
-        """The step, whichever track and visit it runs in."""
-        return StepKey.of(self.team, self.path)
 
     def frame(self, scope: Scope) -> Frame:
         """Return the frame, new or carried over."""

@@ -53,7 +53,8 @@ class Pace:
         if task != self.task:
             self.task = task
             self.steps = self.work = self.calls = self.bytes = 0
-        self.work += self.evaluations.take()
+        if self.evaluations.meters:
+            self.work += self.evaluations.take()
 
     def woken(self) -> None:
         """Restart the counters after a message ended a wait.

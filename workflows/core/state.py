@@ -133,11 +133,6 @@ class RunState:
         """The run's own track."""
         return self.tracks[MAIN]
 
-    @property
-    def tokens(self) -> int:
-        """Tokens in and out, over the whole run."""
-        return self.usage.input_tokens + self.usage.output_tokens
-
     def note(self, entry: TrailRecord, fingerprint: str = "") -> None:
         """Add to the trail; the digest chains the facts, without times and wording."""
         self.trail_length += 1

@@ -54,7 +54,7 @@ def used(state: RunState, place: Location, tally: Tally, what: AgentResponse | S
         tally.input_tokens += usage.input_tokens
         tally.output_tokens += usage.output_tokens
         tally.cached_tokens += usage.cached_tokens
-        tokens = usage.input_tokens + usage.output_tokens
+        tokens = usage.total
         tally.largest_call = max(tally.largest_call, tokens)
         state.usage += usage
         if len(state.progress.sequences) > 1:  # beside the list whose step calls

@@ -23,7 +23,7 @@ from workflows.control.steering_refusals import (
 )
 from workflows.core.causes.cause_facts import shortened
 from workflows.core.causes.message_causes import MessageRefused
-from workflows.core.encoding import message, plain, size_of, takes_any_arguments
+from workflows.core.decoding import message, plain, size_of, takes_any_arguments
 from workflows.core.requests import MALFORMED, NOT_YET, TOO_EARLY, Refusal
 from workflows.core.trail import note_refusal
 from workflows.handlers import message_kinds as kinds

@@ -14,7 +14,7 @@ from temporalio.exceptions import ApplicationError
 from dsl.errors import RunRefused
 from dsl.model.plan import Plan
 from workflows.budgets.costs import report
-from workflows.core.encoding import Model, argument, takes_any_arguments
+from workflows.core.decoding import Model, argument, takes_any_arguments
 from workflows.core.messages import EventsAsked, RequestAsked, StateAsked
 from workflows.core.requests import Pending, RequestView
 from workflows.core.state import RunState

@@ -18,7 +18,7 @@ from temporalio.exceptions import ApplicationError
 from dsl.errors import RunRefused
 from workflows.control.refusal_texts import refusal_text
 from workflows.control.steering_refusals import MessageUnusable, RunUnable, TooManyMessages
-from workflows.core.encoding import message, takes_any_arguments
+from workflows.core.decoding import message, takes_any_arguments
 from workflows.core.memory import SessionReply
 from workflows.core.messages import SEND_MESSAGE, SessionInput, TeamInput
 from workflows.core.requests import MALFORMED, NOT_YET, TOO_EARLY, Refusal

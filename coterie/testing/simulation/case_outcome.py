@@ -75,7 +75,7 @@ async def outcome_of(run: Run, stage: Stage) -> CaseOutcome:
         teams_run=status.teams_run,
         model_calls=status.model_calls,
         skill_calls=status.skill_calls,
-        tokens=status.usage.input_tokens + status.usage.output_tokens,
+        tokens=status.usage.total,
         cost=status.cost,
         unpriced=await _unpriced(run) if status.unpriced else (),
         trail=trail,

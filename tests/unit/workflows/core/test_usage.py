@@ -18,6 +18,7 @@ from workflows.core.usage import began
 )
 def test_calls_of_rounds_at_once_count_for_their_task(frame: str, path: str, task: str) -> None:
     state = RunState()
-    tally = began(state, Location(MAIN, "a", 1, StateKey(frame), path), "writer@2", "m")
+    place = Location.of_visit(MAIN, "a", 1).beside(path)._replace(frame_key=StateKey(frame))
+    tally = began(state, place, "writer@2", "m")
     assert (tally.task, tally.persona, tally.calls) == (task, "writer", 1)
     assert list(state.tallies) == [f"{task} m"]

@@ -4,7 +4,8 @@ The summary is a model turn of its own: recorded, paid by the budgets of the per
 trail with its because. `dsl.tool_loop.context_room` decides; labels that the run has met remain.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -29,7 +30,8 @@ from workflows.budgets.call_admission import admit_call
 from workflows.budgets.call_estimates import estimated_news
 from workflows.core.causes.agent_causes import ConversationCompacted
 from workflows.core.location import Location
-from workflows.core.scope import CallFailed, Scope
+from workflows.core.progress_kinds import ParkedTurn
+from workflows.core.scope import CallFailed, Interrupted, Scope
 from workflows.core.trail import note_step
 
 
@@ -65,39 +67,82 @@ class Compactor:
         return None if self._persona is None else self._persona.compaction
 
     async def call(
-        self, request: AgentRequest, number: int, options: CallOptions, suffix: str
+        self,
+        request: AgentRequest,
+        number: int,
+        options: CallOptions,
+        suffix: str,
+        parked: ParkedTurn | None = None,
     ) -> AgentResponse | HookRuling:
         """Call the models with a request, once the conversation has room for it.
+
+        A call that was parked while the run continued as new goes on.
 
         Raises:
             CallFailed: no model answers or sums up, or the request failed by itself.
         """
-        request = _continued(request, self._head)
-        due, tried = self._due(request), False
+        if parked is None:
+            request = _continued(request, self._head)
+            due, tried = self._due(request), False
+        else:
+            due, tried, suffix = parked.compacts, parked.compacted, parked.suffix
         while True:
             if due is not None:
                 tried = True
-                head = await self._compact(request, number, due)
+                with self._parking(suffix, tried, request, due):
+                    head = await self._compact(request, number, due, parked)
                 if isinstance(head, HookRuling):
                     return head
-                request = _continued(request, head)
+                request, parked = _continued(request, head), None
             try:
-                return await call_models(
-                    self._chain,
-                    self._hooks,
-                    number,
-                    request,
-                    options,
-                    suffix,
-                    self._key,
-                    self._place,
-                    self._scope,
-                )
+                with self._parking(suffix, tried):
+                    return await self._called(request, number, options, suffix, parked)
             except CallFailed as error:
-                due = None if tried else self._due_after(request, error)
+                due, parked = None if tried else self._due_after(request, error), None
                 if due is None:
                     raise
                 suffix += ".again"
+
+    async def _called(
+        self,
+        request: AgentRequest,
+        number: int,
+        options: CallOptions,
+        suffix: str,
+        parked: ParkedTurn | None,
+    ) -> AgentResponse | HookRuling:
+        return await call_models(
+            self._chain,
+            self._hooks,
+            number,
+            request,
+            options,
+            suffix,
+            self._key,
+            self._place,
+            self._scope,
+            parked,
+        )
+
+    @contextmanager
+    def _parking(
+        self,
+        suffix: str,
+        compacted: bool,
+        request: AgentRequest | None = None,
+        due: CompactionDue | None = None,
+    ) -> Generator[None]:
+        """If the run continues as new in this block, keep where the call stands.
+
+        With the request that waits for a summary, and why.
+        """
+        try:
+            yield
+        except Interrupted:
+            parks = self._scope.state.progress.parked_turns[self._place.key]
+            parks.suffix, parks.compacted, parks.compacts = suffix, compacted, due
+            parks.model, parks.request = self._chain.current, request or parks.request
+            raise
 
     def _due(self, request: AgentRequest) -> CompactionDue | None:
         """Return why the conversation is compacted before a request; None if it is not."""
@@ -126,7 +171,7 @@ class Compactor:
         return compaction_limit(self._policy, window, self._persona.max_tokens)
 
     async def _compact(
-        self, request: AgentRequest, number: int, due: CompactionDue
+        self, request: AgentRequest, number: int, due: CompactionDue, parked: ParkedTurn | None
     ) -> str | HookRuling | None:
         """Sum the conversation up; return its new latest turn, or None if nothing got shorter."""
         scope, place, policy, persona = self._scope, self._place, self._policy, self._persona
@@ -144,13 +189,13 @@ class Compactor:
             own = f"{persona.provider}/{persona.model}"
             chain = ModelChain(scope.plan, "", policy.model, "")
             made = addressed_to(policy.model, made, own)
-        if scope.plan.budgets:
+        if scope.plan.budgets and parked is None:
             personas = (*place.personas, self._key)
             await admit_call(scope, place, personas, "model_calls", boundary=False)
         options = CallOptions(timeout=persona.timeout, retries=persona.retries)
         suffix = f".t{number}.compact"
         response = await call_models(
-            chain, self._hooks, number, made, options, suffix, self._key, place, scope
+            chain, self._hooks, number, made, options, suffix, self._key, place, scope, parked
         )
         if isinstance(response, HookRuling):
             return response

@@ -101,11 +101,15 @@ async def hold_conversation(
 
 
 def _is_held(name: str, place: Location, state: RunState) -> bool:
-    """Return whether another agent has its turn, or is between two turns of a tool loop."""
+    """Return whether another agent has its turn, is between two turns, or waits for a batch."""
     if name in state.talking:
         return True
-    loops = state.progress.tool_loops
-    return any(one.conversation == name and key != place.key for key, one in loops.items())
+    loops, parked = state.progress.tool_loops, state.progress.parked_turns
+    return any(
+        one.conversation == name and key != place.key
+        for holding in (loops, parked)
+        for key, one in holding.items()
+    )
 
 
 def _holder_around(name: str, place: Location, state: RunState) -> str | None:

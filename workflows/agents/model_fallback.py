@@ -7,12 +7,13 @@ from activities.contracts import AgentRequest, AgentResponse, CallOptions, Failu
 from dsl.hooks.hook_rulings import HookRuling
 from dsl.model.plan import Plan
 from dsl.model_names import split_model
-from workflows.agents.model_turns import Turner, take_turn, turn_call
+from workflows.agents.model_turns import Turner, named_call, take_turn, turn_call
 from workflows.agents.turn_hooks import TurnHooks
 from workflows.budgets.call_admission import admit_call
 from workflows.core.causes.agent_causes import ModelReplaced
 from workflows.core.location import Location
-from workflows.core.scope import CallFailed, Scope
+from workflows.core.progress_kinds import ParkedTurn
+from workflows.core.scope import CallFailed, Interrupted, Scope
 from workflows.core.trail import note_step
 
 UNAVAILABLE = (FailureType.PROVIDER_UNAVAILABLE, FailureType.RATE_LIMITED)
@@ -84,21 +85,32 @@ async def call_models(
     persona: str,
     place: Location,
     scope: Scope,
+    parked: ParkedTurn | None = None,
 ) -> AgentResponse | HookRuling:
     """Call the models one after another until one answers; a hook's ruling if it stops a call.
+
+    A call that was parked while the run continued as new goes on.
 
     Raises:
         CallFailed: no model answers, or a request failed by itself.
     """
-    tried = 0
+    tried = 0 if parked is None else parked.fallbacks
     while True:
         name = f"{suffix}.f{tried}" if tried else suffix
         addressed = chain.addressed(request)
-        call = turn_call(request.task, place, scope, options, name)
+        if parked is None:
+            call = turn_call(request.task, place, scope, options, name)
+        else:
+            call = named_call(parked.call, place, options, name)
         turner = Turner(persona, chain.current)
         try:
-            return await take_turn(scope, place, turner, addressed, call)
+            return await take_turn(scope, place, turner, addressed, call, parked)
+        except Interrupted:
+            parks = scope.state.progress.parked_turns[place.key]
+            parks.request, parks.fallbacks = request, tried
+            raise
         except CallFailed as error:
+            parked = None
             failed = chain.current
             if error.type not in UNAVAILABLE or not chain.replace():
                 raise

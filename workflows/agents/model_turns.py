@@ -2,7 +2,6 @@
 
 from collections.abc import Coroutine
 from contextlib import suppress
-from itertools import count
 from typing import NamedTuple
 
 from activities.contracts import (
@@ -22,7 +21,9 @@ from workflows.budgets.input_admission import admit_input, remember_tokens
 from workflows.budgets.reservations import reserving
 from workflows.core.causes.agent_causes import BatchSubmitted
 from workflows.core.location import Location, Skipped
-from workflows.core.scope import Call, CallFailed, Scope, on_abort
+from workflows.core.patches import Patch
+from workflows.core.progress_kinds import ParkedTurn
+from workflows.core.scope import Call, CallFailed, Interrupted, Scope, on_abort
 from workflows.core.trail import note_step
 from workflows.core.usage import began, tally_of, used
 
@@ -53,11 +54,17 @@ async def turn_notices(
 
 
 def take_turn(
-    scope: Scope, place: Location, turner: Turner, request: AgentRequest, call: Call
+    scope: Scope,
+    place: Location,
+    turner: Turner,
+    request: AgentRequest,
+    call: Call,
+    parked: ParkedTurn | None = None,
 ) -> Coroutine[None, None, AgentResponse]:
     """Run one model turn, count what it used, and charge the budgets of the plan.
 
-    It waits while it would exceed a budget together with the turns in progress.
+    It waits while it would exceed a budget together with the turns in progress. A parked turn has
+    begun before the run continued as new: it is neither admitted nor counted again.
 
     Raises:
         CallFailed: it has no answer.
@@ -66,16 +73,27 @@ def take_turn(
         RunLeft: the run then leaves everything in progress.
     """
     take = _within_budgets if scope.plan.budgets else _counted
-    return take(scope, place, turner, request, call)
+    return take(scope, place, turner, request, call, parked)
 
 
 async def _within_budgets(
-    scope: Scope, place: Location, turner: Turner, request: AgentRequest, call: Call
+    scope: Scope,
+    place: Location,
+    turner: Turner,
+    request: AgentRequest,
+    call: Call,
+    parked: ParkedTurn | None,
 ) -> AgentResponse:
-    personas = (*place.personas, turner.persona)
-    await admit_input(scope, place, personas, turner.model, request)
-    async with reserving(scope, place, personas, lambda: _estimate(scope, place, turner, request)):
-        return await _counted(scope, place, turner, request, call)
+    personas, begun = (*place.personas, turner.persona), parked is not None
+    if not begun:
+        await admit_input(scope, place, personas, turner.model, request)
+
+    def estimate() -> CallEstimate | None:
+        return _estimate(scope, place, turner, request)
+
+    # a run that continues as new gives the reservation back: a turn that waits for it can end
+    async with reserving(scope, place, personas, estimate, begun=begun):
+        return await _counted(scope, place, turner, request, call, parked)
 
 
 def _estimate(
@@ -89,17 +107,23 @@ def _estimate(
 
 
 async def _counted(
-    scope: Scope, place: Location, turner: Turner, request: AgentRequest, call: Call
+    scope: Scope,
+    place: Location,
+    turner: Turner,
+    request: AgentRequest,
+    call: Call,
+    parked: ParkedTurn | None,
 ) -> AgentResponse:
     state = scope.state
-    tally = began(state, place, turner.persona, turner.model)
+    tally = None if parked is None else tally_of(state, place, turner.model)
+    tally = tally or began(state, place, turner.persona, turner.model)
     personas = (*place.personas, turner.persona)
     try:
         with counting_if_cut_off(scope, place, personas, request, tally):
             if scope.plan.budgets:
-                response = await _paid(scope, place, turner, request, call)
+                response = await _paid(scope, place, turner, request, call, parked)
             else:
-                response = await _answered(scope, place, request, call)
+                response = await _answered(scope, place, request, call, parked)
     except CallFailed as error:
         if error.spent is not None:
             used(state, place, tally, error.spent)
@@ -111,11 +135,16 @@ async def _counted(
 
 
 async def _paid(
-    scope: Scope, place: Location, turner: Turner, request: AgentRequest, call: Call
+    scope: Scope,
+    place: Location,
+    turner: Turner,
+    request: AgentRequest,
+    call: Call,
+    parked: ParkedTurn | None,
 ) -> AgentResponse:
     personas = (*place.personas, turner.persona)
     try:
-        response = await in_flight(scope, _answered(scope, place, request, call))
+        response = await in_flight(scope, _answered(scope, place, request, call, parked))
     except CallFailed as error:
         if error.spent is not None:
             paid(scope, place, personas, error.spent, turner.model)
@@ -125,39 +154,65 @@ async def _paid(
 
 
 async def _answered(
-    scope: Scope, place: Location, request: AgentRequest, call: Call
+    scope: Scope, place: Location, request: AgentRequest, call: Call, parked: ParkedTurn | None
 ) -> AgentResponse:
     """Run the turn; if its provider takes it as a batch, wait until that has an answer.
 
-    Looks are short activities with growing waits between them, and the run does not continue as new
-    until the answer is there.
+    Looks are short activities with growing waits between them.
     """
-    response = await scope.run_agent(request, call)
-    if response.in_progress is None:
-        return response
-    batch, began, wait = response.in_progress, scope.time(), _FIRST_LOOK_SECONDS
-    note_step(scope, place, "batch", BatchSubmitted("batch_submitted", batch.id))
+    if parked is None:
+        response = await scope.run_agent(request, call)
+        if response.in_progress is None:
+            return response
+        batch = response.in_progress
+        parked = ParkedTurn(batch, call.id, scope.time(), _FIRST_LOOK_SECONDS)
+        note_step(scope, place, "batch", BatchSubmitted("batch_submitted", batch.id))
     try:
-        async with on_abort(lambda: _give_up(scope, request, call, batch), failures=False):
-            for number in count(1):
-                await _until_look(scope, call, wait, f"{call.summary} waits for batch {batch.id}")
-                waited = round(scope.time() - began, 2)
-                started = batch.model_copy(update={"waited": waited})
-                look = request.model_copy(update={"started": started})
-                response = await scope.run_agent(look, call._replace(id=f"{call.id}.b{number}"))
-                if response.in_progress is None:
-                    break
-                wait = min(2 * wait, _MAX_LOOK_SECONDS)
+        async with on_abort(lambda: _give_up(scope, request, call, parked.batch), failures=False):
+            return await _collected(scope, request, call, parked)
     except Skipped:
-        await _give_up(scope, request, call, batch)
+        await _give_up(scope, request, call, parked.batch)
         raise
-    return response
+    except Interrupted:
+        scope.state.progress.parked_turns[place.key] = parked
+        raise
 
 
-async def _until_look(scope: Scope, call: Call, seconds: float, summary: str) -> None:
-    """Wait for the next look at a batch, unless a person skips the step."""
+async def _collected(
+    scope: Scope, request: AgentRequest, call: Call, parked: ParkedTurn
+) -> AgentResponse:
+    """Look for the answer of a batch until it is there."""
+    while True:
+        await _until_look(scope, call, parked)
+        parked.looks += 1
+        waited = round(scope.time() - parked.began, 2)
+        started = parked.batch.model_copy(update={"waited": waited})
+        look = request.model_copy(update={"started": started})
+        response = await scope.run_agent(look, call._replace(id=f"{call.id}.b{parked.looks}"))
+        if response.in_progress is None:
+            return response
+        parked.wait = min(2 * parked.wait, _MAX_LOOK_SECONDS)
+
+
+async def _until_look(scope: Scope, call: Call, parked: ParkedTurn) -> None:
+    """Wait for the next look at a batch, unless a person skips the step.
+
+    Raises:
+        Interrupted: the run continues as new, and then with this wait.
+    """
     skips = scope.state.skips
-    if await scope.wait_until(lambda: call.step in skips, seconds, summary, boundary=False):
+    seconds = parked.wait if parked.left is None else parked.left
+    parked.left = None
+    summary = f"{call.summary} waits for batch {parked.batch.id}"
+    boundary = scope.patched(Patch.PARKED_BATCHES)
+    try:
+        skipped = await scope.wait_until(
+            lambda: call.step in skips, seconds, summary, boundary=boundary
+        )
+    except Interrupted as interrupted:
+        parked.left = interrupted.left
+        raise
+    if skipped:
         raise Skipped(skips.pop(call.step).value)
 
 
@@ -181,13 +236,13 @@ def turn_call(
     state = scope.state
     state.calls += 1
     state.model_calls += 1
+    return named_call(f"{state.calls:04}.{place.team}.{name}{suffix}", place, options, suffix)
+
+
+def named_call(id: str, place: Location, options: CallOptions, suffix: str) -> Call:
+    """Return a model turn by the name that it has."""
     path = place.step
-    return Call(
-        id=f"{state.calls:04}.{place.team}.{name}{suffix}",
-        summary=path + suffix,
-        options=options,
-        step=path,
-    )
+    return Call(id=id, summary=path + suffix, options=options, step=path)
 
 
 def is_worth_a_reask(response: AgentResponse) -> bool:

@@ -1,6 +1,8 @@
 """An agent that asks a model once, with a bounded number of re-asks after an unusable answer."""
 
 import json
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import partial
 
 from pydantic import JsonValue
@@ -31,7 +33,8 @@ from workflows.agents.model_turns import (
 from workflows.agents.shared_work import shared_work
 from workflows.agents.turn_hooks import TurnHooks, hooks_of
 from workflows.core.location import Interpreter, Location
-from workflows.core.scope import CallFailed, Scope
+from workflows.core.progress_kinds import ParkedTurn
+from workflows.core.scope import CallFailed, Interrupted, Scope
 
 _LEGACY_TIMEOUT = 600.0
 _LEGACY_RETRIES = 2
@@ -63,36 +66,33 @@ async def _asked(
     """Run one model turn, and a bounded number of re-asks after an unusable answer."""
     persona = step.persona_key or step.name
     noticing = bool(scope.plan.budgets) or place.loop is not None
-    notices = await turn_notices(scope, place, persona, boundary=True) if noticing else ()
-    request, options, reasks = _request(step, place, scope, interpreter, given)
+    parked = scope.state.progress.parked_turns.pop(place.key, None)
+    notices: tuple[str, ...] = ()
+    if noticing and parked is None:
+        notices = await turn_notices(scope, place, persona, boundary=True)
+    request = None if parked is None else parked.request
+    request = request or _request(step, place, scope, interpreter, given, conversation)
     shared = shared_work(place, scope)
-    if conversation is not None:
-        request = request.model_copy(update={"conversation": conversation})
-    schema = None if request.persona is None else request.persona.output_schema
-    model = "" if request.persona is None else f"{request.persona.provider}/{request.persona.model}"
     talk = "" if conversation is None else str(conversation_name(step, place, scope))
-    latest = scope.state.conversation_models.get(talk, "")
-    chain = ModelChain(scope.plan, step.persona_key or "", model, latest)
-    asked = hooks_of(scope.plan, step.persona_key)
-    hooks = TurnHooks(asked, persona, step.name, place, scope, {}, schema)
-    used = scope.state.conversation_sizes.get(talk)
-    moved = partial(_move, talk, scope)
-    room = Compactor(request.persona, persona, chain, hooks, place, scope, used, moved)
-    number, left = 0, reasks
+    number, left = (0, _reasks(request)) if parked is None else (parked.reasks, parked.reasks_left)
+    retries = {} if parked is None else parked.hook_retries
+    hooks, chain, room = _models(step, request, talk, retries, parked, place, scope)
     while True:
-        begun = await hooks.begin(number + 1, chain.current, request.inputs)
-        if begun.stop is not None:
-            return stopped_outcome(begun.stop), None
-        with_notes = (*shared, *notices, *begun.notes)
-        if with_notes != request.notices and request.agent_class is None:
-            request = request.model_copy(update={"notices": with_notes})
+        if parked is None:
+            begun = await hooks.begin(number + 1, chain.current, request.inputs)
+            if begun.stop is not None:
+                return stopped_outcome(begun.stop), None
+            request = _with_notices(request, (*shared, *notices, *begun.notes))
         suffix = f".r{number}" if number else ""
+        options = _options(step, request)
         try:
-            response = await room.call(request, number + 1, options, suffix)
+            with _parking(number, left, retries, talk, place, scope):
+                response = await room.call(request, number + 1, options, suffix, parked)
         except CallFailed as error:
             return Outcome.failed(error.type, error.message), None
         if isinstance(response, HookRuling):
             return stopped_outcome(response), None
+        parked = None
         stay_with_fallback(chain, talk, scope)
         verdict, response = await hooks.after_call(number + 1, chain.current, response)
         stop = verdict.stop or (await hooks.after_turn(number + 1, response.data)).stop
@@ -105,6 +105,52 @@ async def _asked(
         request = request.model_copy(update={"reask": _reask(number, response, verdict)})
         if noticing:
             notices = await turn_notices(scope, place, persona, boundary=False)
+
+
+@contextmanager
+def _parking(
+    reasks: int,
+    left: int,
+    hook_retries: dict[str, int],
+    conversation: str,
+    place: Location,
+    scope: Scope,
+) -> Generator[None]:
+    """If the run continues as new in this block, keep how often the answer was asked again."""
+    try:
+        yield
+    except Interrupted:
+        parks = scope.state.progress.parked_turns[place.key]
+        parks.reasks, parks.reasks_left, parks.hook_retries = reasks, left, hook_retries
+        parks.conversation = conversation
+        raise
+
+
+def _models(
+    step: AgentStep,
+    request: AgentRequest,
+    talk: str,
+    retries: dict[str, int],
+    parked: ParkedTurn | None,
+    place: Location,
+    scope: Scope,
+) -> tuple[TurnHooks, ModelChain, Compactor]:
+    """Return the hooks of an agent, its models, and what calls them in its conversation."""
+    persona, own = step.persona_key or step.name, request.persona
+    model = "" if own is None else f"{own.provider}/{own.model}"
+    latest = scope.state.conversation_models.get(talk, "") if parked is None else parked.model
+    chain = ModelChain(scope.plan, step.persona_key or "", model, latest)
+    asked, schema = hooks_of(scope.plan, step.persona_key), own and own.output_schema
+    hooks = TurnHooks(asked, persona, step.name, place, scope, retries, schema)
+    used = scope.state.conversation_sizes.get(talk)
+    room = Compactor(own, persona, chain, hooks, place, scope, used, partial(_move, talk, scope))
+    return hooks, chain, room
+
+
+def _with_notices(request: AgentRequest, notices: tuple[str, ...]) -> AgentRequest:
+    if notices == request.notices or request.agent_class is not None:
+        return request
+    return request.model_copy(update={"notices": notices})
 
 
 def _move(conversation: str, scope: Scope, to: ConversationHead) -> None:
@@ -126,23 +172,40 @@ def _said(data: JsonValue) -> str:
     return text if isinstance(text, str) else json.dumps(data, ensure_ascii=False)
 
 
+def _options(step: AgentStep, request: AgentRequest) -> CallOptions:
+    """Return how to run the request of a step."""
+    limit = None if step.timeout is None else seconds_of(step.timeout)
+    persona = request.persona
+    if persona is None:
+        return CallOptions(timeout=limit or _LEGACY_TIMEOUT, retries=_LEGACY_RETRIES)
+    return CallOptions(timeout=limit or persona.timeout, retries=persona.retries)
+
+
+def _reasks(request: AgentRequest) -> int:
+    return 0 if request.persona is None else request.persona.max_reasks
+
+
 def _request(
-    step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter, allowed: JsonValue
-) -> tuple[AgentRequest, CallOptions, int]:
-    """Return the request, with only what the prompts name, and how to run it.
+    step: AgentStep,
+    place: Location,
+    scope: Scope,
+    interpreter: Interpreter,
+    allowed: JsonValue,
+    conversation: Conversation | None,
+) -> AgentRequest:
+    """Return the request, with only what the prompts name.
 
     `allowed` is the step's input as a person approved it; None without an approval.
     """
     facts = place.facts(scope)
     count = scope.state.executed(place.step.without_model_calls())
-    limit = None if step.timeout is None else seconds_of(step.timeout)
     if step.agent_class is not None:
         given: Json = (
             {"context": facts.context}
             if step.input is None
             else {"input": fill(step.input, facts.names()) if allowed is None else allowed}
         )
-        request = AgentRequest(
+        return AgentRequest(
             team=place.team,
             task=step.name,
             visit=count,
@@ -150,17 +213,15 @@ def _request(
             agent_class=step.agent_class,
             legacy_config=scope.plan.legacy_agents,
             inputs=given,
+            conversation=conversation,
         )
-        options = CallOptions(timeout=limit or _LEGACY_TIMEOUT, retries=_LEGACY_RETRIES)
-        return request, options, 0
     persona = interpreter.persona(step)
-    request = AgentRequest(
+    return AgentRequest(
         team=place.team,
         task=step.name,
         visit=count,
         agent_type=step.agent_type,
         persona=persona,
         inputs=slice_for(persona, step, facts, allowed),
+        conversation=conversation,
     )
-    options = CallOptions(timeout=limit or persona.timeout, retries=persona.retries)
-    return request, options, persona.max_reasks

@@ -70,6 +70,8 @@ class reserving:  # lower case, since it reads `async with reserving(...):`
         place: Location,
         personas: Personas,
         estimate: Callable[[], CallEstimate | None],
+        *,
+        begun: bool = False,
     ) -> None:
         """Take the turn.
 
@@ -78,11 +80,13 @@ class reserving:  # lower case, since it reads `async with reserving(...):`
             place: of the turn.
             personas: whose plans and turn contain the call, outermost first.
             estimate: what the turn will use; None if it does not report its usage.
+            begun: whether the turn is already in progress, so it never waits.
         """
         self._scope = scope
         self._place = place
         self._personas = personas
         self._estimate = estimate
+        self._begun = begun
         self._shares: list[_Share] = []
 
     async def __aenter__(self) -> None:
@@ -99,7 +103,7 @@ class reserving:  # lower case, since it reads `async with reserving(...):`
             may_begin = state.paused is None and self._short(paying, estimate) is None
             return may_begin or place.step in state.skips
 
-        while (short := self._short(paying, estimate)) is not None:
+        while not self._begun and (short := self._short(paying, estimate)) is not None:
             if not scope.patched(Patch.RESERVATIONS):
                 break
             cause = _cause(short)

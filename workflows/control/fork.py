@@ -26,6 +26,7 @@ def fork_off(
     """
     state.progress.requests.clear()  # this run asks anew
     state.progress.sending_calls.clear()
+    state.progress.parked_turns.clear()  # their batches belong to the other run
     state.pending, state.amendments, state.skips = {}, [], {}
     state.doing, state.talking, state.remembered = {}, [], {}
     state.notifications = {}  # sent for requests of the other run

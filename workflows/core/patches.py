@@ -54,6 +54,11 @@ class Patch(StrEnum):
     release, too.
     """
 
+    PARKED_BATCHES = "parked-batches"
+    """0.1.0: a run continues as new while model turns wait for their batches. A run asks only when
+    one has to wait. The old code can go with the first release, too.
+    """
+
     INPUT_ADMISSION = "input-admission"
     """0.1.0: a model turn whose input alone exceeds what a budget of tokens or money has left does
     not begin. A run asks only when one would exceed it. The old code can go with the first release,

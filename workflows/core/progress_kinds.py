@@ -8,13 +8,14 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
-from activities.contracts import ContextUse
+from activities.contracts import AgentRequest, ContextUse, StartedBatch
 from dsl.evaluate.context import apply
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.context.declarations import Declarations
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.tools.asked_input import AskedInput
 from dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus, TaskNotes
+from dsl.tool_loop.context_room import CompactionDue
 from dsl.tool_loop.tool_loop_progress import ToolLoopProgress
 from dsl.values import Json
 from workflows.core.causes.trail_causes import TrailCause
@@ -168,6 +169,45 @@ class AgentLoopProgress:
     context: ContextUse | None = None
     """How full its conversation is, if its persona compacts it."""
     loop: ToolLoopProgress = field(default_factory=ToolLoopProgress)
+
+
+@dataclass(slots=True)
+class ParkedTurn:
+    """A model turn that its provider works on as a batch.
+
+    The state keeps it only while the run continues as new. Then the turn goes on from here: nothing
+    before it is asked, counted, admitted or submitted again.
+    """
+
+    batch: StartedBatch
+    call: str
+    """Id of the call that has submitted it."""
+    began: float
+    """Unix time."""
+    wait: float
+    """Seconds of the wait for the next look."""
+    left: float | None = None
+    """Seconds left of that wait."""
+    looks: int = 0
+    request: AgentRequest | None = None
+    """Of the agent's turn, to the first of its models."""
+    model: str = ""
+    """`provider/model` that the agent uses now."""
+    fallbacks: int = 0
+    """Models that have failed in this call."""
+    compacts: CompactionDue | None = None
+    """Why the conversation is compacted, if the batch is its summary and not the turn."""
+    compacted: bool = False
+    """Whether the conversation was compacted for this turn."""
+    suffix: str = ""
+    """Of the turn's name."""
+    reasks: int = 0
+    """Times that the answer was asked again; an agent without tools counts here."""
+    reasks_left: int = 0
+    hook_retries: dict[str, int] = field(default_factory=dict[str, int])
+    """`{hook: retries so far}` of an agent without tools."""
+    conversation: str = ""
+    """That an agent without tools holds."""
 
 
 @dataclass(slots=True)

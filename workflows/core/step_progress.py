@@ -22,6 +22,7 @@ from workflows.core.progress_kinds import (
     HookedCall,
     LoopProgress,
     ParallelProgress,
+    ParkedTurn,
     RepeatedCall,
     RetryProgress,
     SendingCall,
@@ -49,6 +50,8 @@ class StepProgress:
     parallels: dict[str, ParallelProgress] = field(default_factory=dict[str, ParallelProgress])
     task_graphs: dict[str, TaskGraphProgress] = field(default_factory=dict[str, TaskGraphProgress])
     tool_loops: dict[str, AgentLoopProgress] = field(default_factory=dict[str, AgentLoopProgress])
+    parked_turns: dict[str, ParkedTurn] = field(default_factory=dict[str, ParkedTurn])
+    """Model turns that wait for their batches while the run continues as new."""
     tool_retries: dict[str, int] = field(default_factory=dict[str, int])
     """Additional attempts so far of an agent or a team that a tool is made of."""
     shared_work: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -130,6 +133,7 @@ class StepProgress:
             self.parallels,
             self.task_graphs,
             self.tool_loops,
+            self.parked_turns,
             self.tool_retries,
             self.shared_work,
             self.unpublished,

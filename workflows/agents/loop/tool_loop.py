@@ -7,6 +7,7 @@ keeps how far the loop is, so a run that comes back continues between two calls.
 from pydantic import JsonValue
 
 from activities.contracts import (
+    AgentRequest,
     AgentResponse,
     CallOptions,
     ContextUse,
@@ -184,28 +185,22 @@ class _Loop:
     async def _ask(self, asked: AskModel) -> AgentResponse | None:
         """Take one model turn, and note what it asks for; None if a hook stops it before."""
         scope, place, progress = self._scope, self._place, self._progress
-        if asked.number > 1:
-            await scope.checkpoint()
-        notices = await turn_notices(scope, place, self._key, boundary=True)
-        if asked.number == 1:
-            notices = shared_work(place, scope) + notices
-        notices += tuple(map(reminder_text, asked.reminders))
-        request = self._requests.request(asked, notices, progress)
+        parked = scope.state.progress.parked_turns.pop(place.key, None)
         persona, hooks = self._persona, self._turn_hooks()
         model = f"{persona.provider}/{persona.model}"
-        chain = ModelChain(scope.plan, self._key, model, progress.fallback)
-        begun = await hooks.begin(asked.number, chain.current, request.inputs)
-        if begun.stop is not None:
-            progress.loop.end = stopped_by(begun.stop)
+        latest = progress.fallback if parked is None else parked.model
+        chain = ModelChain(scope.plan, self._key, model, latest)
+        request = None if parked is None else parked.request
+        if request is None:
+            request = await self._begin_turn(asked, chain, hooks)
+        if request is None:
             return None
-        if begun.notes:
-            request = request.model_copy(update={"notices": (*notices, *begun.notes)})
         options = CallOptions(timeout=persona.timeout, retries=persona.retries)
         suffix = f".t{asked.number}"
         room = Compactor(
             persona, self._key, chain, hooks, place, scope, progress.context, self._moved
         )
-        response = await room.call(request, asked.number, options, suffix)
+        response = await room.call(request, asked.number, options, suffix, parked)
         if isinstance(response, HookRuling):
             progress.loop.end = stopped_by(response)
             return None
@@ -227,6 +222,26 @@ class _Loop:
             progress.loop.end = stopped_by(verdict.stop)
         self._note(asked, turn)
         return response
+
+    async def _begin_turn(
+        self, asked: AskModel, chain: ModelChain, hooks: TurnHooks
+    ) -> AgentRequest | None:
+        """Return the request of a turn that may begin; None if a hook stops it."""
+        scope, place, progress = self._scope, self._place, self._progress
+        if asked.number > 1:
+            await scope.checkpoint()
+        notices = await turn_notices(scope, place, self._key, boundary=True)
+        if asked.number == 1:
+            notices = shared_work(place, scope) + notices
+        notices += tuple(map(reminder_text, asked.reminders))
+        request = self._requests.request(asked, notices, progress)
+        begun = await hooks.begin(asked.number, chain.current, request.inputs)
+        if begun.stop is not None:
+            progress.loop.end = stopped_by(begun.stop)
+            return None
+        if begun.notes:
+            request = request.model_copy(update={"notices": (*notices, *begun.notes)})
+        return request
 
     def _advance(self, head: str, context: ContextUse | None, usage: TokenUsage | None) -> None:
         """Continue from the turn that the worker has stored."""

@@ -76,7 +76,7 @@ class Compactor:
     ) -> AgentResponse | HookRuling:
         """Call the models with a request, once the conversation has room for it.
 
-        A call that was parked while the run continued as new goes on.
+        A call that was parked while the run continued as new continues.
 
         Raises:
             CallFailed: no model answers or sums up, or the request failed by itself.

@@ -89,7 +89,7 @@ async def call_models(
 ) -> AgentResponse | HookRuling:
     """Call the models one after another until one answers; a hook's ruling if it stops a call.
 
-    A call that was parked while the run continued as new goes on.
+    A call that was parked while the run continued as new continues.
 
     Raises:
         CallFailed: no model answers, or a request failed by itself.

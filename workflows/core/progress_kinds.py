@@ -175,7 +175,7 @@ class AgentLoopProgress:
 class ParkedTurn:
     """A model turn that its provider works on as a batch.
 
-    The state keeps it only while the run continues as new. Then the turn goes on from here: nothing
+    The state keeps it only while the run continues as new. Then the turn continues here: nothing
     before it is asked, counted, admitted or submitted again.
     """
 

@@ -71,7 +71,9 @@ def _asked(value: ArxivInput) -> list[Paper]:
     with needing("web", "Arxiv.search"):
         import arxiv  # pyright: ignore[reportMissingTypeStubs]  # types are inline
         from requests import RequestException
-    client = arxiv.Client(page_size=value.max_results, num_retries=0)
+
+        from activities.skills.web.arxiv_client import bounded_client
+    client = bounded_client(value.max_results)
     newest = arxiv.SortCriterion.SubmittedDate
     search = arxiv.Search(
         query=value.query,

@@ -66,10 +66,13 @@ async def search_web(value: WebSearchInput, context: SkillContext) -> WebResults
 
 def _asked(value: WebSearchInput, engines: str) -> list[WebResult]:
     with needing("web", "Web.search"):
-        from ddgs.ddgs import DDGS
-        from ddgs.exceptions import DDGSException, TimeoutException
+        from activities.skills.web.search_engines import (
+            DDGSException,
+            SearchEngines,
+            TimeoutException,
+        )
     try:
-        found = DDGS(timeout=_TIMEOUT).text(
+        found = SearchEngines(timeout=_TIMEOUT).text(
             value.query, region=value.region, max_results=2 * value.max_results, backend=engines
         )
     except TimeoutException:

@@ -1,6 +1,8 @@
 """Searching the web and arXiv through their real libraries, with recorded answers."""
 
+import gzip
 from pathlib import Path
+from time import monotonic
 from typing import cast
 
 import arxiv  # pyright: ignore[reportMissingTypeStubs]  # its types are inline
@@ -9,6 +11,12 @@ from ddgs.engines.mojeek import Mojeek
 from pydantic import JsonValue
 
 from activities.contracts import FailureType
+from activities.skills.web.answer_bounds import (
+    MAX_ANSWER,
+    MAX_ANSWER_SECONDS,
+    AnswerUnbounded,
+    read_bounded,
+)
 from activities.workspace.skill_base import Workspace
 from activities.workspace.web_access import WebAccess
 from dsl.values import Json
@@ -99,6 +107,46 @@ async def test_an_error_of_arxiv_may_pass(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setattr(arxiv.Client, "query_url_format", f"{server.url}/api/query?{{}}")
         error = await refusal(workspace(tmp_path), "Arxiv.search", {"query": "x"})
     assert (error.non_retryable, error.message) == (False, "arXiv answered with status 503")
+
+
+def compressed(size: int) -> bytes:
+    """An answer that is small until it is decoded."""
+    return page(gzip.compress(bytes(size)), "text/html", "200 OK", "Content-Encoding: gzip")
+
+
+ENDLESS = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>"
+UNBOUNDED = {
+    "endless": (ENDLESS, b" " * 1_000_000),
+    "compressed": (compressed(20 * MAX_ANSWER), b""),
+}
+
+
+@pytest.mark.parametrize("kind", UNBOUNDED)
+async def test_no_answer_of_an_engine_is_read_without_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    answer, drip = UNBOUNDED[kind]
+    async with web_server({"*": answer}, drip) as server:
+        monkeypatch.setattr(Mojeek, "search_url", f"{server.url}/search")
+        error = await refusal(workspace(tmp_path), "Web.search", {"query": "x"})
+    assert (error.message, error.non_retryable) == ("no search engine answered", False)
+
+
+@pytest.mark.parametrize("kind", UNBOUNDED)
+async def test_no_answer_of_arxiv_is_read_without_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    answer, drip = UNBOUNDED[kind]
+    async with web_server({"*": answer}, drip) as server:
+        monkeypatch.setattr(arxiv.Client, "query_url_format", f"{server.url}/api/query?{{}}")
+        error = await refusal(workspace(tmp_path), "Arxiv.search", {"query": "x"})
+    assert (error.message, error.non_retryable) == ("arXiv cannot be reached", False)
+
+
+def test_a_slow_answer_ends_at_its_time_limit() -> None:
+    began = monotonic() - MAX_ANSWER_SECONDS
+    with pytest.raises(AnswerUnbounded, match="took more than"):
+        read_bounded([b"x"], began)
 
 
 @pytest.mark.parametrize(("skill", "option"), [("Web.search", "search"), ("Arxiv.search", "arxiv")])

@@ -51,7 +51,7 @@ MAX_IDLE = 4
 
 START_SECONDS = 30.0
 """How long a call may wait for a free process that has imported its module, before its own time
-counts."""
+counts. A tool may wait for a free one longer, up to half of its own time."""
 
 _CANCEL_SECONDS = 2.0
 """How long a call that can notice its cancellation may continue."""
@@ -134,6 +134,9 @@ class UserCode:
     ) -> ToolOutcome:
         """Call a tool, whose time counts from when its module is imported.
 
+        While all processes are busy it waits up to half of its time, since nothing has begun yet;
+        the function then has the rest.
+
         Args:
             call: The call.
             seconds: How long the function may take.
@@ -188,17 +191,17 @@ class UserCode:
         seconds: float | None,
         notes: Notes | None = None,
     ) -> AnyOutcome:
-        limit = CallTimeLimit(self._start_seconds)
+        limit = CallTimeLimit(self._start_seconds, seconds, patient=bool(line.module))
         try:
             async with limit.timeout, self._free:
-                limit.waited = True
+                limit.start()
                 if not line.module:
-                    limit.begin(seconds)
-                return await self._asked(line, replies, notes, seconds, limit)
+                    limit.begin()
+                return await self._asked(line, replies, notes, limit)
         except TimeoutError:
             if not limit.waited:
                 raise UserCodeTimeout(
-                    f"did not start within {self._start_seconds:g} s: all {self._max_children} "
+                    f"did not start within {limit.wait:g} s: all {self._max_children} "
                     "processes for users' code are busy",
                     began=False,
                 ) from None
@@ -207,15 +210,14 @@ class UserCode:
                     f"its process did not import {line.module} within {self._start_seconds:g} s",
                     began=False,
                 ) from None
-            raise UserCodeTimeout(f"did not end within {seconds:g} s and was stopped") from None
+            raise UserCodeTimeout(f"did not end within {limit.own:g} s and was stopped") from None
 
     async def _asked(
         self,
         line: "_Line",
         replies: TypeAdapter[Reply[AnyOutcome]],
         notes: Notes | None,
-        seconds: float | None,
-        limit: "CallTimeLimit",
+        limit: CallTimeLimit,
     ) -> AnyOutcome:
         child = await self._child(line)
         done = False
@@ -224,7 +226,7 @@ class UserCode:
                 await child.call(_encoded(ModuleImport(imports=line.module)))
                 child.imported.add(line.module)  # or the call says why not
             if line.module:
-                limit.begin(seconds)
+                limit.begin()
             reply = replies.validate_json(await child.call(_encoded(line.message), notes))
             done = reply.processes == 0 and line.package != ""
             return reply.outcome

@@ -85,3 +85,11 @@ def test_a_variable_that_two_steps_set_is_not_taken_for_either() -> None:
     second = '{name: use, type: set, values: {said: {verdct: 1}, x: "{{ READ }}"}}'
     text = DOCUMENT.replace('{name: use, type: set, values: {x: "{{ READ }}"}}', second)
     assert problems_of(text.replace("READ", "said.verdct").replace("LATER", "context.x")) == ()
+
+
+@pytest.mark.parametrize(
+    "value", ['["{{ nope }}"]', '{a: [1, ["{{ nope }}"]]}', '[{a: {b: "{{ nope }}"}}]']
+)
+def test_a_template_is_checked_however_deep_it_is(value: str) -> None:
+    found = problems_of(DOCUMENT.replace('"{{ READ }}"', value).replace("LATER", "context.x"))
+    assert [problem.code for problem in found] == ["E207"]

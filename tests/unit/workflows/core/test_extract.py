@@ -95,6 +95,13 @@ def test_large_value_is_replaced_by_its_kind_size_and_path() -> None:
     assert (part.whole, part.next) == (False, None)
 
 
+def test_a_part_is_cut_up_as_long_as_two_hundred_bytes_are_left_for_it() -> None:
+    rows: JsonValue = [{"a": "x" * 400, "b": 1}] * 3
+    whole, short = (extract(rows, (), 0, most).value for most in (600, 597))
+    assert [row["b"] for row in cast("Any", whole)] == [1, 1, 1]
+    assert all(is_taken(row) for row in cast("Any", short))
+
+
 def test_a_name_with_a_dot_is_asked_for_by_a_list() -> None:
     part = extract({"a.b": "x" * 50_000}, ("context",), 0)
     assert part.value == {

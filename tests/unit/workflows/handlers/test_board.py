@@ -37,6 +37,10 @@ def test_the_board_begins_with_where_the_run_is(main: Track, message: str) -> No
     assert board(PLAN, RunState(tracks={"main": main})).startswith(message)
 
 
+def test_a_run_without_budgets_has_no_line_for_them() -> None:
+    assert board(PLAN, RunState()).endswith("- 0 model calls, 0 skill calls, 0 tokens")
+
+
 def test_board_shows_a_few_of_very_many_steps_and_requests() -> None:
     """Every step writes it anew, so a thousand branches must not write a thousand lines each."""
     state = RunState()

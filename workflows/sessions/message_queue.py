@@ -37,6 +37,12 @@ _MAX_REPLIES = 100
 _MAX_REPLIES_SIZE = 300_000
 """Bytes of JSON of the replies that a run keeps."""
 
+OVERDUE_EVENTS = 20_000
+"""Of a history that open messages hold; Temporal ends a run at 51,200."""
+
+OVERDUE_BYTES = 20_000_000
+"""The same; Temporal ends a run at 50 MB."""
+
 NO_REPLY = "NoReply"
 """The failure of a message that the run went past."""
 
@@ -59,6 +65,14 @@ def _open(session: Session) -> Iterator[SessionMessage]:
 def is_busy(session: Session) -> bool:
     """Whether a message waits for its reply."""
     return session.open is not None or bool(session.queue)
+
+
+def holds_history(session: Session, events: int, size: int) -> bool:
+    """Whether the run must wait with continuing as new until its open messages are answered.
+
+    A history of `events` events and `size` bytes is then still short enough to go on with.
+    """
+    return is_busy(session) and events <= OVERDUE_EVENTS and size <= OVERDUE_BYTES
 
 
 def message_refusal(

@@ -20,7 +20,7 @@ from workflows.core.pace import Branches
 from workflows.core.patches import Patch
 from workflows.core.scope import Call, Interrupted, Job, Leaving
 from workflows.core.state import RunState
-from workflows.sessions.message_queue import is_busy
+from workflows.sessions.message_queue import holds_history
 from workflows.temporal.activity_calls import Calls
 from workflows.temporal.branch_runner import BranchRunner
 from workflows.temporal.notifier import Notifier
@@ -29,12 +29,6 @@ from workflows.temporal.search_attributes import Attributes, attributes
 
 _MAX_SUMMARY_LENGTH = 200
 _MAX_NAMED = 20
-
-_OVERDUE_EVENTS = 20_000
-"""Of a history that a message without a reply holds up; Temporal ends a run at 51,200."""
-
-_OVERDUE_BYTES = 20_000_000
-"""The same; Temporal ends a run at 50 MB."""
 
 
 class DurableScope:
@@ -96,10 +90,12 @@ class DurableScope:
 
         The `finally` steps of a stopped branch belong to what the run leaves.
         """
+        info = workflow.info()
+        events, size = info.get_current_history_length(), info.get_current_history_size()
         return (
             self.continues_soon()
             and not self._runner.is_stopping
-            and (not is_busy(self.state.session) or _is_overdue(workflow.info()))
+            and not holds_history(self.state.session, events, size)
         )
 
     def continues_soon(self) -> bool:
@@ -222,14 +218,6 @@ class DurableScope:
     def _time_to_stop(self) -> float:
         """Return the seconds that a cancelled run has left."""
         return begin_to_stop(self) - self.time()
-
-
-def _is_overdue(info: workflow.Info) -> bool:
-    """Whether the history has grown so far that open messages must move to the next one."""
-    return (
-        info.get_current_history_length() > _OVERDUE_EVENTS
-        or info.get_current_history_size() > _OVERDUE_BYTES
-    )
 
 
 def _update(key: str, value: str | tuple[str, ...]) -> SearchAttributeUpdate[Any]:

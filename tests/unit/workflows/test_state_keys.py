@@ -5,7 +5,7 @@ import pytest
 from workflows.core.memory import Frame, Track
 from workflows.core.progress_kinds import SequenceProgress
 from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN, StateKey, StepKey
+from workflows.core.state_keys import MAIN, SkillCallKey, StateKey, StepKey
 
 VISIT = StateKey.visit(MAIN, "plan", 2)
 CODE = StateKey.at(MAIN, "plan", 2, "code")
@@ -96,3 +96,20 @@ def test_step_key_names_the_task_of_the_team_that_a_step_is_in() -> None:
 )
 def test_a_place_names_its_step(key: str, step: str) -> None:
     assert StateKey(key).step == step
+
+
+@pytest.mark.parametrize(
+    ("key", "step", "execution"),
+    [
+        (SkillCallKey.of("run-1", "plan/code/apply", 3), "plan/code/apply", 3),
+        (SkillCallKey("run-1/plan/code#999999999"), "plan/code", 999_999_999),
+        (SkillCallKey("run-1/plan/code#1234567890"), "plan/code", 1),
+        (SkillCallKey("run-1/plan/code#²"), "plan/code", 1),
+        (SkillCallKey("run-1/plan/code#"), "plan/code", 1),
+        (SkillCallKey("run-1/plan/code#x"), "plan/code", 1),
+    ],
+)
+def test_key_of_a_skill_call_says_which_execution_of_which_step_calls(
+    key: SkillCallKey, step: str, execution: int
+) -> None:
+    assert (key.step, key.execution) == (step, execution)

@@ -148,6 +148,7 @@ def test_a_step_whose_tool_asks_is_skipped_at_once() -> None:
     decision = skip(PLAN, state, asked, datetime(2026, 1, 1, tzinfo=UTC), "update", lambda _: None)
     assert (decision.id, decision.verdict) == (id, "skipped")
     assert (state.pending, state.skips) == ({}, {})
+    assert state.unread == [id], "the step that waits has not read it yet"
 
 
 def test_another_task_than_the_failed_one_is_skipped_when_it_is_named() -> None:
@@ -156,6 +157,7 @@ def test_another_task_than_the_failed_one_is_skipped_when_it_is_named() -> None:
     assert skip_refusal(PLAN, state, asked) is None
     decision = skip(PLAN, state, asked, datetime(2026, 1, 1, tzinfo=UTC), "update", lambda _: None)
     assert decision.id.startswith("rest/draft/")
+    assert state.unread == [], "no step waits for it"
     assert list(state.pending) == ["work/broken/failed#1"]
     assert len(state.skips) == 1
 

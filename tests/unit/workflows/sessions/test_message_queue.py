@@ -5,8 +5,11 @@ from workflows.core.memory import Session, SessionReply
 from workflows.core.messages import SessionInput
 from workflows.core.state import RunState
 from workflows.sessions.message_queue import (
+    OVERDUE_BYTES,
+    OVERDUE_EVENTS,
     answer,
     counted_visits,
+    holds_history,
     next_number,
     receive,
     stage_of,
@@ -76,3 +79,16 @@ def test_visits_count_from_the_latest_message() -> None:
     state.teams_run, state.visits = 9, {"listen": 5, "answer": 4}
     assert counted_visits(state) == (2, {"listen": 1, "answer": 1})
     assert state.seen == {}, "the same question twice is no loop without progress"
+
+
+def test_open_messages_hold_a_history_until_it_is_long_or_large() -> None:
+    state = RunState()
+    assert not holds_history(state.session, 10, 10)
+    receive(state.session, "m", SessionInput(message="Hello"))
+    assert holds_history(state.session, OVERDUE_EVENTS, OVERDUE_BYTES)
+    assert not holds_history(state.session, OVERDUE_EVENTS + 1, 10)
+    assert not holds_history(state.session, 10, OVERDUE_BYTES + 1)
+    take(state, state.session.queue.pop(0))
+    assert holds_history(state.session, 10, 10)
+    answer(state.session, "m", SessionReply("Hi"))
+    assert not holds_history(state.session, 10, 10)

@@ -57,6 +57,11 @@ class Pricing:
             return settings.context_window
         return context_window(settings.kind, settings.api_base, model)
 
+    def configured_window(self, provider: str) -> int | None:
+        """Return the context window by the worker's own configuration; None if it has none."""
+        settings = self._providers.get(provider)
+        return None if settings is None else settings.context_window
+
 
 class PublicCost(NamedTuple):
     """The cost of one call by the public prices, in US dollars."""

@@ -48,7 +48,7 @@ class ContextWindows:
         tokens = request.input_tokens
         if tokens is None:
             tokens = estimated_input(request)
-        if self._own is None and tokens <= _ALWAYS_FITS:
+        if tokens <= _ALWAYS_FITS and not self._is_stated(provider):
             return
         window = await self.of(provider, request.model)
         excess = None if window is None else window_exceeded(tokens, request.max_tokens, window)
@@ -62,3 +62,9 @@ class ContextWindows:
             "for long conversations",
             retryable=False,
         )
+
+    def _is_stated(self, provider: str) -> bool:
+        """Whether the persona or the worker's configuration states the window."""
+        pricing = self._pricing
+        stated = None if pricing is None else pricing.configured_window(provider)
+        return self._own is not None or stated is not None

@@ -22,7 +22,7 @@ from tests.mutants import execution_map
 from tests.mutants.execution_map import ROOT, ExecutionMap
 from tests.mutants.mutations import Mutant
 from tests.mutants.report import REQUIRED, Tried, lines, read_equivalents, score
-from tests.mutants.sample import DECIDING, SHARES, at_lines, candidates, draw
+from tests.mutants.sample import DECIDING, SHARES, at_lines, candidates, draw, end_to_end
 from tests.mutants.trial import copy_project, passes, try_mutant
 
 
@@ -53,7 +53,8 @@ def try_all(
             copy = copies.get()
             try:
                 tests = executed.tests_of(ROOT / mutant.path, mutant.line)
-                tried = Tried(mutant, try_mutant(mutant, (*new, *tests), copy))
+                verdict = try_mutant(mutant, (*new, *tests), copy, end_to_end(mutant))
+                tried = Tried(mutant, verdict)
             finally:
                 copies.put(copy)
             tell(f"{tried.verdict.value}: {mutant.described()}")

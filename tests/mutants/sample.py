@@ -35,6 +35,22 @@ DECIDING = {
         "coterie/worker/provider_queues.py",
     ),
 }
+END_TO_END = {
+    "coterie/control/": ("commands/test_fork_and_retry.py", "commands/test_control.py"),
+    "coterie/display/": ("commands/test_cli_runs.py", "commands/test_control.py"),
+    "coterie/documents/": ("test_trust.py", "commands/test_cost.py"),
+    "coterie/replay/": ("commands/test_cli_replay.py", "commands/test_fork_and_retry.py"),
+    "coterie/runs/": ("commands/test_control.py", "commands/test_cli_runs.py"),
+    "coterie/testing/": (
+        "team_tests/test_team_tests_decisions.py",
+        "team_tests/test_team_tests_command.py",
+        "team_tests/test_testing_page.py",
+    ),
+    "coterie/worker/": ("commands/test_fork_and_retry.py",),
+}
+"""Commands run in processes of their own, where nothing records which test executes a line. So
+mutants of their modules that survive the other tests meet these, under `tests/e2e`."""
+
 SHARES = {"dsl": 0.28, "workflows": 0.36, "activities": 0.24, "coterie": 0.12}
 
 
@@ -51,6 +67,13 @@ def candidates(root: Path, room: str, executed: ExecutionMap) -> list[Mutant]:
             if executed.tests_of(path, mutant.line)
         ]
     return found
+
+
+def end_to_end(mutant: Mutant) -> tuple[str, ...]:
+    """The test files that run the command of the mutant's module, from the root of the project."""
+    path = mutant.path.as_posix()
+    named = (files for prefix, files in END_TO_END.items() if path.startswith(prefix))
+    return tuple(f"tests/e2e/{file}" for files in named for file in files)
 
 
 def at_lines(root: Path, lines: Sequence[str]) -> list[Mutant]:

@@ -26,6 +26,8 @@ COPIED = (
 ROUNDS = (12, 60, 180)  # a mutant that survives some tests of its line meets more of them
 TEST_TIMEOUT = 90
 """Seconds; a test that takes longer fails and ends its round: the mutant hangs."""
+SLOW_TEST_TIMEOUT = 5 * TEST_TIMEOUT
+"""The same for tests that start commands, workers and servers; a round of them takes longer too."""
 ROUND_TIMEOUT = 240
 """Seconds, and as many more as SECONDS_PER_TEST says: hangs outside of tests. A busy machine must
 not reach it with tests that pass, since such a round counts as killed."""
@@ -54,8 +56,14 @@ def copy_project(root: Path, target: Path) -> None:
         (target.parent / "shared").symlink_to(shared)
 
 
-def try_mutant(mutant: Mutant, tests: Sequence[str], copy: Path) -> Verdict:
-    """Run the tests of the mutant's line against it, the best first, until one fails."""
+def try_mutant(
+    mutant: Mutant, tests: Sequence[str], copy: Path, last: Sequence[str] = ()
+) -> Verdict:
+    """Run the tests of the mutant's line against it, the best first, until one fails.
+
+    Args:
+        last: Files of slow tests, for a mutant that survives all others.
+    """
     path = copy / mutant.path
     original = path.read_text()
     path.write_text(mutant.applied(original))
@@ -66,12 +74,14 @@ def try_mutant(mutant: Mutant, tests: Sequence[str], copy: Path) -> Verdict:
             if chosen and not passes(chosen, copy):
                 return Verdict.KILLED
             begin = end
+        if last and not passes(last, copy, test_timeout=SLOW_TEST_TIMEOUT):
+            return Verdict.KILLED
         return Verdict.SURVIVED
     finally:
         path.write_text(original)
 
 
-def passes(tests: Sequence[str], copy: Path) -> bool:
+def passes(tests: Sequence[str], copy: Path, *, test_timeout: int = TEST_TIMEOUT) -> bool:
     """Whether these tests pass in a copy, within a time that only a hanging mutant exceeds."""
     environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [
@@ -85,7 +95,7 @@ def passes(tests: Sequence[str], copy: Path) -> bool:
         "-p",
         "no:xdist",
         "--timeout",
-        str(TEST_TIMEOUT),
+        str(test_timeout),
         "--timeout-method",
         "thread",
         "--no-header",
@@ -101,7 +111,8 @@ def passes(tests: Sequence[str], copy: Path) -> bool:
         stderr=subprocess.DEVNULL,
     )
     try:
-        return pytest.wait(ROUND_TIMEOUT + SECONDS_PER_TEST * len(tests)) == 0
+        longest = ROUND_TIMEOUT + SECONDS_PER_TEST * len(tests)
+        return pytest.wait(longest * (test_timeout // TEST_TIMEOUT)) == 0
     except subprocess.TimeoutExpired:
         return False
     finally:

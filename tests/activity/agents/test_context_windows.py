@@ -56,6 +56,26 @@ async def test_the_window_of_the_provider_holds(window: int | None, fits: bool) 
     assert bool(model.asked) is fits
 
 
+async def test_a_small_window_of_a_local_model_refuses_a_small_request_too() -> None:
+    model = Model(says("Yes."))
+    with pytest.raises(ApplicationError, match="the context window has 2,048"):
+        await worker(model, 2_048).run_agent(request(asker(), "word " * 1_600))
+    assert model.asked == []
+
+
+@pytest.mark.parametrize(("words", "fits"), [(3_200, True), (3_201, False)])
+async def test_public_figures_are_looked_up_above_four_thousand_tokens(
+    words: int, fits: bool
+) -> None:
+    model = Model(says("Yes."))
+    persona = asker("anthropic", "claude-sonnet-4-0", max_tokens=9_999_999)
+    if fits:
+        assert (await worker(model).run_agent(request(persona, "word " * words))).success
+    else:
+        with pytest.raises(ApplicationError, match="the context window has"):
+            await worker(model).run_agent(request(persona, "word " * words))
+
+
 async def test_the_public_figure_of_a_model_holds_where_nobody_states_one() -> None:
     persona = asker("anthropic", "claude-sonnet-4-0", max_tokens=195_000)
     with pytest.raises(ApplicationError, match="the context window has 200,000"):

@@ -8,7 +8,7 @@ import pytest
 from tests.mutants.execution_map import ROOT, ExecutionMap, varied
 from tests.mutants.mutations import Mutant, mutants_of
 from tests.mutants.report import Equivalent, Tried, equivalence, read_equivalents, score
-from tests.mutants.sample import at_lines, candidates, draw
+from tests.mutants.sample import END_TO_END, at_lines, candidates, draw, end_to_end
 from tests.mutants.trial import Verdict
 
 HERE = Path("module.py")
@@ -54,6 +54,16 @@ def test_a_sample_takes_executed_lines_only_and_one_mutant_a_line(tmp_path: Path
     found = candidates(tmp_path, "dsl", executed)
     assert {mutant.line for mutant in found} == {2}
     assert len(draw(found, 5, random.Random(1), tmp_path)) == 1
+
+
+def test_a_mutant_of_a_command_meets_the_end_to_end_tests_of_that_command() -> None:
+    path = Path("coterie/replay/replay.py")
+    files = end_to_end(Mutant(path, 1, "return", 0, 1, "a", "b"))
+    assert "tests/e2e/commands/test_cli_replay.py" in files
+    for prefix in END_TO_END:
+        mutant = Mutant(Path(prefix, "module.py"), 1, "return", 0, 1, "a", "b")
+        assert all((ROOT / file).is_file() for file in end_to_end(mutant))
+    assert end_to_end(Mutant(HERE, 1, "return", 0, 1, "a", "b")) == ()
 
 
 def test_tests_of_a_line_come_from_different_files_first() -> None:

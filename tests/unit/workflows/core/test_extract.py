@@ -96,7 +96,7 @@ def test_large_value_is_replaced_by_its_kind_size_and_path() -> None:
 
 
 def test_a_part_is_cut_up_as_long_as_two_hundred_bytes_are_left_for_it() -> None:
-    rows: JsonValue = [{"a": "x" * 400, "b": 1}] * 3
+    rows: JsonValue = [{"a": "x" * 400, "b": 1} for _ in range(3)]
     whole, short = (extract(rows, (), 0, most).value for most in (600, 597))
     assert [row["b"] for row in cast("Any", whole)] == [1, 1, 1]
     assert all(is_taken(row) for row in cast("Any", short))

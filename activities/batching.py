@@ -113,8 +113,8 @@ async def cancel_batch(providers: ProviderAccess, provider: str, batch: StartedB
 
 
 def _call_of(request: ModelRequest) -> tuple[str, datetime]:
-    """Return what identifies the call, in all its attempts, and when it began at the earliest."""
-    if not activity.in_activity():  # in a program, where no later attempt looks for it
+    """Return the id of the call, equal in all attempts, and the earliest time of its start."""
+    if not activity.in_activity():  # outside an activity, where no later attempt looks for it
         return f"coterie-{uuid4().hex}", datetime.now(UTC)
     digest = sha256(_REPEATED.sub("", request.call).encode()).hexdigest()[:40]
     return f"coterie-{digest}", activity.info().scheduled_time - _CLOCKS_DIFFER

@@ -57,7 +57,7 @@ def build_validators() -> None:
         model.model_rebuild()
 
 
-# Not in the class: pydantic would read this file's source for the fields that the class has not.
+# Set after the class: in it, pydantic would parse this file for the docstrings of no fields.
 Documented.model_config["use_attribute_docstrings"] = True
 
 Form = Literal[

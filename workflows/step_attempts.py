@@ -44,7 +44,7 @@ from workflows.steps import execute, parallel
 def run_attempts(
     step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Awaitable[Outcome]:
-    """Run the step with all its attempts, and ask a person about its failure if it says so."""
+    """Run the step with all its attempts; with `on_failure: ask`, a person decides its failure."""
     if step.on_failure != "ask":
         return _written(step, started, place, scope, interpreter)
     work = partial(_written, step, started, place, scope, interpreter)
@@ -146,7 +146,7 @@ async def _until_again(
 def _judged(
     step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Awaitable[Outcome]:
-    """Run one attempt, and hold its result against `fail_when`, if the step has one."""
+    """Run one attempt, and check its result against `fail_when`, if the step has one."""
     judging = _attempt if step.fail_when is None else _held
     return judging(step, started, place, scope, interpreter)
 
@@ -154,7 +154,7 @@ def _judged(
 async def _held(
     step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    """Run one attempt, and hold its result against `fail_when`."""
+    """Run one attempt, and check its result against `fail_when`."""
     if started.attempt_at is None:
         started.attempt_at = scope.time()
     outcome = await _attempt(step, started, place, scope, interpreter)

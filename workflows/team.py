@@ -1,4 +1,4 @@
-"""TeamWorkflow: the durable run of one plan. Init and run; no logic.
+"""TeamWorkflow: the durable run of one plan: its start, its continue-as-new and its end.
 
 Deterministic and sandboxed: `dsl` decides, the Scope acts.
 """
@@ -71,7 +71,7 @@ def _nothing_to_cut(step: str) -> None:
 
 
 def _never() -> bool:
-    """Return that a run without a plan does not continue as new."""
+    """Return False: a run without a plan never continues as new."""
     return False
 
 
@@ -124,7 +124,7 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
         except RunRefused as error:
             self.refused = error
         except ValidationError as error:
-            self.refused = RunRefused(f"the carried state is none: {error}")
+            self.refused = RunRefused(f"`carried` is not the state of a run: {error}")
 
     @workflow.run
     async def run(self, raw: RawValue) -> TeamResult:
@@ -186,7 +186,7 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
         self.listens = True
 
     def admission_closed(self) -> bool:
-        """Whether the run has to continue as new, and takes no new message before."""
+        """Return whether the run must continue as new before it takes another message."""
         return self._closed()
 
     async def until(self, ready: Callable[[], bool]) -> None:

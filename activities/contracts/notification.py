@@ -24,7 +24,7 @@ class Notification(Frozen):
     run: str
     plan: str
     request: str
-    """`team/step#visit`."""
+    """`team/step#number`; the number counts the step's requests in the run."""
     prompt: str
     show: JsonValue = None
     """The value to show, if it is small."""

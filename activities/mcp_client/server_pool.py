@@ -45,13 +45,13 @@ class PinnedCall(NamedTuple):
     """A call of a tool as the plan knows it."""
 
     server: str
-    """A configured one."""
+    """The name of a configured server."""
     tool: str
     """As the server names it."""
     arguments: Json
     """Checked against its schema."""
     digest: str | None
-    """Of the tool when the plan was compiled; None for whatever it is now."""
+    """The digest of the tool at compile time; None accepts any version."""
     seconds: float
     """Time limit of the call itself."""
     once: bool
@@ -177,13 +177,13 @@ class McpServers:
     async def _checked_result(
         self, connection: "McpConnection", call: PinnedCall, answer: ToolAnswer
     ) -> ToolAnswer:
-        """Hold the result of a task against the schema of its tool, if that is still offered."""
+        """Check the result of a task against the schema of its tool, if that is still offered."""
         offered = await connection.offers(kind_of_offer(call.tool), MAX_LISTING_AGE)
         known = next((one for one in offered.tools if one.name == call.tool), None)
         return answer if known is None else _checked(answer, known)
 
     async def cancel_task(self, server: str, task: ServerTask) -> None:
-        """Ask a server to end a task; what it says to that counts for nothing."""
+        """Ask a server to end a task, and ignore its answer."""
         from activities.mcp_client.task_polls import cancel_task
 
         with suppress(ServerUnreachable, TaskForgotten, TimeoutError):
@@ -258,13 +258,13 @@ class McpServers:
 
 
 def _checked(answer: ToolAnswer, tool: ServerTool) -> ToolAnswer:
-    """Hold a result against the schema of its tool: bounded, whatever pattern a server writes."""
+    """Check a result against the schema of its tool, in bounded time for any pattern."""
     if answer.failed or tool.output_schema is None:
         return answer
     try:
         problems = misfits(answer.data, tool.output_schema, "the result")
     except UnusableSchema:
-        return answer  # it has no verdict
+        return answer  # such a schema checks nothing
     if problems:
         raise ResultInvalid("; ".join(problems))
     return answer

@@ -1,4 +1,4 @@
-"""The door to the terminal UI, which this shelf does not know: it needs the extra `ui`."""
+"""The interface of the terminal UI. The UI is above this shelf, and needs the extra `ui`."""
 
 from collections.abc import Awaitable, Sequence
 from datetime import datetime
@@ -55,7 +55,7 @@ class OpenScreen(Protocol):
     """Makes the screen of a run."""
 
     def __call__(self, run: Run, workspace: Path | None) -> Screen:
-        """Return the screen of a run, whose files are in a folder; None if it is elsewhere."""
+        """Return the screen of a run; `workspace` holds its files, None if they are elsewhere."""
         ...
 
 

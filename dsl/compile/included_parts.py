@@ -16,14 +16,14 @@ _SECTIONS: Mapping[NodePath, str] = {
     ("orchestration", "settings"): "setting",
     ("tools",): "tool",
 }
-"""What an included file brings, and how a sentence calls one of it."""
+"""`{section that an included file may have: the noun for one of its entries}`."""
 
 _OWN: Mapping[NodePath, tuple[type[BaseModel], tuple[str, ...]]] = {
     (): (SystemDocument, ("name", "description", "include")),
     ("llm_config",): (LlmConfig, ()),
     ("orchestration",): (Orchestration, ("entry_team",)),
 }
-"""Where else an included file has keys, and which of them it may have to run by itself."""
+"""`{other section: its model, and its keys that count only when the file runs by itself}`."""
 
 
 def included_part(tree: Node, problems: Problems) -> Node:
@@ -33,7 +33,7 @@ def included_part(tree: Node, problems: Problems) -> Node:
         for key, node in _section(tree, path).items():
             place = (*path, key)
             if key not in names or place in _SECTIONS or place in _OWN:
-                continue  # the shape of the document tells an unknown key
+                continue  # the shape check reports an unknown key
             if key not in own:
                 problems.note("E110", node.at, place, key_of_including(key))
             if key == "include" and not _is_list_of_texts(node):

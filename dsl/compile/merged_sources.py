@@ -24,9 +24,9 @@ class SourceText(NamedTuple):
     persona: str | None = None
     """The key of the persona, if the file is one."""
     included: bool = False
-    """The next source that is not included includes it, itself or through others."""
+    """Whether another file includes it: the next source with `included=False`, maybe indirectly."""
     problems: tuple[Problem, ...] = ()
-    """Of reading what the file includes."""
+    """Found while reading the files that this one includes."""
 
 
 def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:

@@ -169,7 +169,7 @@ class PersonaChecks:
     def _unused(self, persona: PersonaDocument, place: NodePath) -> None:
         """Report the problems of a persona that every task using it would have."""
         tree, problems = self.tree, self.problems
-        if self.model is None:  # else no persona's own is asked
+        if self.model is None:  # else every persona uses that model
             llm, known = self.document.llm_config, self.capabilities.providers
             _check_written_model(persona, place, llm, known, tree, problems)
         check_answer_schema(persona.output_schema, (*place, "output_schema"), tree, problems)

@@ -26,7 +26,7 @@ Document = TypeVar("Document", bound=BaseModel)
 
 def shaped(tree: Node, problems: Problems) -> tuple[SystemDocument | None, Node]:
     """Return the typed document, and the tree without the misfits."""
-    PersonaDocument.model_rebuild()  # first, so that the document's validator is made of it
+    PersonaDocument.model_rebuild()  # first: the validator of the document contains it
     return fitted(tree, SystemDocument, problems)
 
 

@@ -53,7 +53,7 @@ def with_kind(node: Node) -> Node:
 
 
 def with_agent_type(node: Node, here: Here) -> Node:
-    """Add the default `agent_type`: what the persona has decides it."""
+    """Add the default `agent_type`, which depends on the keys of the persona."""
     entries = node.entries()
     written = entries.get("persona_key")
     if written is None or "agent_type" in entries or "agent_class" in entries:

@@ -197,7 +197,7 @@ class Problems:
 
 
 def placed(root: Node, node: Node) -> NodePath:
-    """Find the path of a node by its mark; the root when it is not in it."""
+    """Return the path of a node, found by its position; `()` if the tree lacks it."""
 
     def below(here: Node, path: NodePath) -> NodePath | None:
         if here.at == node.at and here.mark == node.mark:

@@ -1,4 +1,4 @@
-"""Cycles: which dependencies close one, found by one walk in depth without recursion."""
+"""Cycles: which dependencies close one, found by one iterative depth-first search."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -67,7 +67,7 @@ class _Level(NamedTuple):
 
 
 def lacking(named: Path, scope: TemplateScope) -> Lacking | None:
-    """Return the first segment of a path that the facts can never have; only what is certain."""
+    """Return the first segment of a path that certainly cannot exist, or None."""
     for number, (segment, level) in enumerate(zip(named, _levels(named, scope), strict=False)):
         if segment not in level.known:
             above = ".".join(named[:number])

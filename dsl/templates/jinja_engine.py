@@ -214,7 +214,9 @@ class _Environment(SandboxedEnvironment):
             case _ if isinstance(getattr(obj, "__self__", None), LoopContext):
                 meter.charge(10 + meter.walk(args))
             case _:
-                raise SecurityError("what is called is not callable")
+                raise SecurityError(
+                    "not callable: only listed methods, `range`, macros and loops are"
+                )
         return super().call(context, obj, *args, **kwargs)
 
 

@@ -77,7 +77,7 @@ async def call_tool(
 async def _known(
     call: ToolCall, cache: CachedCall, scope: Scope, *, again: bool = False
 ) -> CalledSkill | None:
-    """Return the result of an equal call, if there is one; a person may have been asked between."""
+    """Return the cached result of an equal call, if any; `again` looks once more after approval."""
     known = await cache.known(again=again)
     if known is not None:
         note_step(scope, call.place, "cached", None, event="cache_hit")
@@ -182,7 +182,7 @@ async def _team(
 
 
 def agent_step(name: str, tool: Tool, scope: Scope) -> AgentStep:
-    """Return the step that a call of an agent is like."""
+    """Return the step that runs an agent called as a tool."""
     persona = scope.plan.personas[tool.agent or ""]
     return AgentStep(
         name=name,
@@ -200,7 +200,7 @@ def _agent_type(persona: Persona) -> str:
 
 
 def _checked(call: ToolCall, outcome: Outcome) -> Outcome:
-    """Hold the result of an agent or a team against the tool's output schema."""
+    """Check the result of an agent or a team against the tool's output schema."""
     schema = call.tool.output_schema
     if schema is None or not outcome.success:
         return outcome

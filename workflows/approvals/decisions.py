@@ -126,7 +126,7 @@ def _payload_problem(request: Pending, asked: DecideInput) -> str | None:
 
 
 def approvable(request: Pending) -> bool:
-    """Return whether the value shown is valid unchanged: a timeout may do no more than a person."""
+    """Return whether `on_timeout: approve` may approve the value shown: it matches the schema."""
     return request.payload_schema is None or fault(request, request.show, "it") is None
 
 

@@ -35,9 +35,9 @@ class Location(NamedTuple):
     path: str = ""
     """`coder/process_changes_loop/apply_change`; empty for the team itself."""
     personas: tuple[str, ...] = ()
-    """Whose execution plans these are, outermost first."""
+    """The personas whose execution plans contain the step, outermost first."""
     loop: StateKey | None = None
-    """Location of the innermost loop that watches for repeated calls."""
+    """Key of the innermost loop that watches for repeated calls."""
     drafts: tuple[StateKey, ...] = ()
     """Keys of the drafts that its writes go to, outermost first; none for the context itself."""
 
@@ -167,7 +167,7 @@ class Interpreter(Protocol):
         ...
 
     async def run_agent(self, step: AgentStep, place: Location, given: JsonValue) -> Outcome:
-        """Run an agent with an input that nobody renders again."""
+        """Run an agent with an input that is already rendered."""
         ...
 
 

@@ -66,7 +66,7 @@ class Control(Frozen):
 
 
 class AmendInput(Frozen):
-    """The payload of the update `amend`: changes to the context at the next boundary."""
+    """The payload of the update `amend`: changes to the context before the next step or route."""
 
     updates: Json
     """`{dotted path: value}`."""
@@ -83,7 +83,7 @@ class RedirectInput(Frozen):
 
 
 class RetryInput(Frozen):
-    """The payload of the update `retry`: retry a failed task that waits."""
+    """The payload of the update and the signal `retry`: retry a failed task that waits."""
 
     task: Name | None = None
     """`team/task`, or its end; optional when just one task waits."""
@@ -92,7 +92,7 @@ class RetryInput(Frozen):
 
 
 class SkipInput(Frozen):
-    """The payload of the update `skip`: skip a task, now or when it starts."""
+    """The payload of the update and the signal `skip`: skip a task, now or when it starts."""
 
     task: Name
     """`team/task`, or its end."""
@@ -106,7 +106,8 @@ class Answer(Frozen):
     """The payload of the signals `approve` and `reject`."""
 
     id: Name
-    """Id of the request, as the query `pending` gives it: `team/step#visit`."""
+    """Id of the request, as the query `pending` lists it: `team/step#number`. The number counts the
+    step's requests in this run."""
     by: By = "unknown"
     comment: Why = ""
     digest: str | None = None

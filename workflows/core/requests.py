@@ -111,7 +111,7 @@ MALFORMED: Final = "Malformed"
 """The message is malformed."""
 NOT_YET: Final = "NotYet"
 """The run has not begun, or is moving to its next wait: the same message may be valid then."""
-TOO_EARLY: Final = "the run cannot judge this yet: a worker only takes it up; send it again"
+TOO_EARLY: Final = "the run does not read messages yet; send this again"
 """The message of such a refusal."""
 
 

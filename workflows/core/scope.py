@@ -154,7 +154,7 @@ class Scope(Protocol):
         ...
 
     def weigh(self, steps: int) -> None:
-        """Count work as this many steps."""
+        """Count work as this many steps of what one workflow task may do."""
         ...
 
     async def rest(self) -> None:
@@ -188,8 +188,8 @@ class Scope(Protocol):
     ) -> bool:
         """Wait until the condition holds; False if the time is up first.
 
-        At a `boundary` the run may continue as new, and comes back to the same wait. Its seconds
-        stand still while the run is paused, unless they lead to a fixed time.
+        At a `boundary` the run may continue as new, and then resumes this wait. While the run is
+        paused, the time stops, unless `stands_still` is false: the wait then ends at a fixed time.
 
         Raises:
             Interrupted: the run continues as new; with the seconds that are left.

@@ -97,7 +97,7 @@ class RunState:
     """Ids of decisions that the asking steps have yet to read."""
     paused: Paused | None = None
     amendments: list[AmendInput] = field(default_factory=list[AmendInput])
-    """Changes to the context that apply at the next boundary."""
+    """Changes to the context that apply before the next step or route."""
     redirect: RedirectInput | None = None
     """The team after the current one, if a person redirected the run."""
     remembered: dict[str, Decision] = field(default_factory=dict[str, Decision])
@@ -149,9 +149,9 @@ class RunState:
         self.trail_digest = sha256(covered, usedforsecurity=False).hexdigest()[:16]
 
     def await_message(self, place: str) -> None:
-        """Stand at a place where the run waits for its next message.
+        """Mark that the run waits for its next message at a place.
 
-        It changes nothing: an observer of a replay finds here the point of a fork.
+        Does nothing here. The state of a replay overrides it, to find the point of a fork.
         """
 
     def carried(self) -> Json:

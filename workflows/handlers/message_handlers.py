@@ -66,7 +66,7 @@ class MessageJudge(SteeredRun):
     """When a run judges a message, and how it refuses one: the base of all message handlers."""
 
     listens: bool
-    """The run is at the place where messages find it."""
+    """Whether the run can judge messages: it has begun and has reached its first wait."""
     early: EarlySignals
     """Signals that wait until the run can judge them."""
 
@@ -159,8 +159,12 @@ class MessageHandlers(MessageJudge):
         "Decide a pending approval: {id, decision, by, comment, digest, payload}",
         kinds.DECIDE,
     )
-    approve = _signal("approve", "Approve a pending request: {id, by, comment}", kinds.APPROVE)
-    reject = _signal("reject", "Reject a pending request: {id, by, comment}", kinds.REJECT)
+    approve = _signal(
+        "approve",
+        "Approve a pending request: {id, by, comment, digest, payload}",
+        kinds.APPROVE,
+    )
+    reject = _signal("reject", "Reject a pending request: {id, by, comment, digest}", kinds.REJECT)
     amend = _update("amend", "Change the context at the next step: {updates, by, why}", kinds.AMEND)
     redirect = _update(
         "redirect", "Go to another team when the current one ends: {team, by, why}", kinds.REDIRECT

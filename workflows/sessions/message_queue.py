@@ -70,7 +70,7 @@ def is_busy(session: Session) -> bool:
 def holds_history(session: Session, events: int, size: int) -> bool:
     """Whether the run must wait with continuing as new until its open messages are answered.
 
-    A history of `events` events and `size` bytes is then still short enough to go on with.
+    A history of `events` events and `size` bytes is short enough for that.
     """
     return is_busy(session) and events <= OVERDUE_EVENTS and size <= OVERDUE_BYTES
 

@@ -33,7 +33,7 @@ def cause_facts(cause: TrailCause | None) -> bytes:
 
 @cache
 def _json_of(kind: type[TrailCause]) -> Callable[[TrailCause], bytes]:
-    """Return what writes causes of one type: their union would try one type after the other."""
+    """Return the serializer of one type of cause: that of the union would try each type in turn."""
     named = {one.name for one in fields(kind)}
     wording = {key: part for key, part in _WORDING.items() if key in named}
     write = TypeAdapter(kind).serializer.to_json

@@ -28,7 +28,7 @@ class LabelsCleared:
 
 @dataclass(frozen=True, slots=True)
 class EgressAsked:
-    """A call could send out private data at the word of others, so a person is asked."""
+    """A call could send private data out because untrusted content says so; a person decides."""
 
     code: Literal["egress_asked"]
     tool: str

@@ -18,7 +18,7 @@ from pydantic import JsonValue
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from dsl.json_schema.keyword_check import canonical, weight
+from dsl.json_schema.keyword_check import canonical, names_steps, number_steps, weight
 from dsl.json_schema.patterns import schema_pattern
 from dsl.json_schema.schema_problems import schema_fault, subschemas
 from dsl.json_schema.value_keywords import is_multiple
@@ -29,6 +29,8 @@ MAX_ERRORS = 10
 
 _MAX_CHECKED = 200
 _MAX_ERROR_LENGTH = 240
+_QUOTED_A_STEP = 30
+"""Units of a value's weight that an error quotes in one unit of work."""
 _MAX_WORK = 100_000
 """Budget of one check: keywords evaluated, plus the cost of the expensive ones."""
 
@@ -85,25 +87,56 @@ def _charge(work: int) -> None:
 
 
 def _charged(word: _Word) -> _Word:
-    """Wrap a keyword so that each evaluation is charged."""
+    """Wrap a keyword so that each evaluation is charged, and each error, which quotes the value."""
 
     def look(
         validator: Any, written: Any, value: JsonValue, schema: Json
     ) -> Iterator[ValidationError]:
         _charge(1)
-        yield from word(validator, written, value, schema) or ()
+        for error in word(validator, written, value, schema) or ():
+            digits = number_steps(value) if isinstance(value, int | float) else 0
+            _charge(1 + digits + weight(value) // _QUOTED_A_STEP)
+            yield error
+
+    return look
+
+
+def _charged_by_size(word: _Word) -> _Word:
+    """Wrap a keyword that looks at each entry of the value, or of what is written for it."""
+    charged = _charged(word)
+
+    def look(
+        validator: Any, written: JsonValue, value: JsonValue, schema: Json
+    ) -> Iterator[ValidationError]:
+        _charge(names_steps(written) if isinstance(written, dict | list) else 0)
+        _charge(names_steps(value) if isinstance(value, dict | list) else 0)
+        yield from charged(validator, written, value, schema) or ()
+
+    return look
+
+
+def _charged_by_entry(word: _Word) -> _Word:
+    """Wrap a keyword that makes an error for each entry of the value."""
+    charged = _charged(word)
+
+    def look(
+        validator: Any, written: Any, value: JsonValue, schema: Json
+    ) -> Iterator[ValidationError]:
+        _charge(len(value) if isinstance(value, list) else 0)
+        yield from charged(validator, written, value, schema) or ()
 
     return look
 
 
 def _weighed(word: _Word) -> _Word:
     """Wrap a keyword that compares whole values, charged by their size."""
+    charged = _charged(word)
 
     def look(
         validator: Any, written: Any, value: JsonValue, schema: Json
     ) -> Iterator[ValidationError]:
-        _charge(1 + weight(written) // 10)
-        yield from word(validator, written, value, schema) or ()
+        _charge(weight(written) // 10)
+        yield from charged(validator, written, value, schema) or ()
 
     return look
 
@@ -113,7 +146,7 @@ def _matches(
 ) -> Iterator[ValidationError]:
     if isinstance(value, str):
         pattern = schema_pattern(text)
-        _charge(1 + len(value) * pattern.programsize // 1000)
+        _charge(len(value) * pattern.programsize // 1000 + pattern.programsize // 5)
         if pattern.search(value) is None:
             yield ValidationError(f"{value!r} does not match {text!r}")
 
@@ -134,19 +167,32 @@ def _unique(
     validator: Any, unique: Any, value: JsonValue, schema: Json
 ) -> Iterator[ValidationError]:
     if unique is True and isinstance(value, list):
-        _charge(1 + weight(value) // 10)
+        _charge(weight(value) // 2)
         if len({canonical(item) for item in value}) < len(value):
             yield ValidationError(f"{value!r} has non-unique elements")
 
 
+_ENTRY_WORDS = (
+    "properties",
+    "additionalProperties",
+    "required",
+    "dependentRequired",
+    "dependentSchemas",
+    "items",
+    "prefixItems",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+)
 _LIBRARY: dict[str, _Word] = cast("Any", Draft202012Validator).VALIDATORS
 _WORDS: dict[str, _Word] = {
     **{name: _charged(word) for name, word in _LIBRARY.items()},
     "enum": _weighed(_LIBRARY["enum"]),
     "const": _weighed(_LIBRARY["const"]),
-    "pattern": _matches,
-    "multipleOf": _multiple,
-    "uniqueItems": _unique,
+    **{name: _charged_by_size(_LIBRARY[name]) for name in _ENTRY_WORDS},
+    "pattern": _charged(_matches),
+    "multipleOf": _charged(_multiple),
+    "contains": _charged_by_entry(_LIBRARY["contains"]),
+    "uniqueItems": _charged(_unique),
 }
 _Validator: type[Draft202012Validator] = cast("Any", _extend)(Draft202012Validator, _WORDS)
 

@@ -1,12 +1,12 @@
 """The keywords of JSON Schema about mappings and lists."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import cast
 
 from pydantic import JsonValue
 
-from dsl.errors import listed
-from dsl.json_schema.keyword_check import Check, canonical, weight
+from dsl.json_schema.keyword_check import Check, canonical, names_steps, some_of, text_steps, weight
 from dsl.values import Json
 
 
@@ -15,7 +15,9 @@ def check_properties(
 ) -> Iterator[str]:
     """Check `properties`."""
     if isinstance(value, dict):
-        for key, below in cast("Json", schema["properties"]).items():
+        named = cast("Json", schema["properties"])
+        check.charge(names_steps(named))
+        for key, below in named.items():
             if key in value:
                 yield from check.errors(value[key], below, f"{where}.{key}", depth)
 
@@ -28,10 +30,13 @@ def check_additional(
         return
     named = cast("Json", schema.get("properties", {}))
     below = schema["additionalProperties"]
+    check.charge(names_steps(value))
     for key in value:
         if key not in named:
             if below is False:
-                yield f"{where} has the key {key!r}; allowed: {listed(named) or 'none'}"
+                check.charge(names_steps(named) + text_steps(key))
+                allowed = some_of(sorted(named)) or "none"
+                yield f"{where} has the key {key!r}; allowed: {allowed}"
             else:
                 yield from check.errors(value[key], below, f"{where}.{key}", depth)
 
@@ -41,7 +46,9 @@ def check_required(
 ) -> Iterator[str]:
     """Check `required`."""
     if isinstance(value, dict):
-        for key in cast("list[str]", schema["required"]):
+        needed = cast("list[str]", schema["required"])
+        check.charge(names_steps(needed))
+        for key in needed:
             if key not in value:
                 yield f"{where} lacks the key {key!r}"
 
@@ -51,7 +58,9 @@ def check_dependent(
 ) -> Iterator[str]:
     """Check `dependentRequired`."""
     if isinstance(value, dict):
-        for key, needed in cast("dict[str, list[str]]", schema["dependentRequired"]).items():
+        dependent = cast("dict[str, list[str]]", schema["dependentRequired"])
+        check.charge(names_steps(dependent))
+        for key, needed in dependent.items():
             if key in value:
                 yield from check_required(check, {"required": list(needed)}, value, where, depth)
 
@@ -61,7 +70,9 @@ def check_dependent_schemas(
 ) -> Iterator[str]:
     """Check `dependentSchemas`."""
     if isinstance(value, dict):
-        for key, below in cast("Json", schema["dependentSchemas"]).items():
+        dependent = cast("Json", schema["dependentSchemas"])
+        check.charge(names_steps(dependent))
+        for key, below in dependent.items():
             if key in value:
                 yield from check.errors(value, below, where, depth)
 
@@ -72,6 +83,7 @@ def check_names(
     """Check `propertyNames`."""
     if isinstance(value, dict):
         for key in value:
+            check.charge(text_steps(key))
             key_name = f"the key {key!r} of {where}"
             yield from check.errors(key, schema["propertyNames"], key_name, depth)
 
@@ -82,7 +94,8 @@ def check_items(
     """Check `items`."""
     if isinstance(value, list):
         first = len(cast("list[JsonValue]", schema.get("prefixItems", [])))
-        for index, item in enumerate(value[first:], first):
+        check.charge(names_steps(value[:first]))
+        for index, item in islice(enumerate(value), first, None):
             yield from check.errors(item, schema["items"], f"{where}[{index}]", depth)
 
 

@@ -1,7 +1,7 @@
 """The check of a value against a schema, as its keywords use it; and its limits."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence, Sized
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -12,6 +12,10 @@ MAX_ERRORS = 5
 """The maximum number of errors reported for one value."""
 
 _BYTES_A_STEP = 100
+_BITS_A_STEP = 200
+_NAMES_A_STEP = 20
+_MAX_LISTED = 100
+"""Names or values that one error lists."""
 
 
 class UnusableSchema(Exception):
@@ -49,20 +53,83 @@ Word = Callable[[Check, Json, JsonValue, str, int], Iterator[str]]
 
 
 def brief(value: JsonValue, most: int = 60) -> str:
-    """Render a value on one line, shortened where it is long."""
-    text = json.dumps(value, ensure_ascii=False)
+    """Render a value on one line, shortened where it is long; a large one is not rendered whole."""
+    text = json.dumps(_beginning(value, most), ensure_ascii=False)
     return text if len(text) <= most else f"{text[:most]}..."
+
+
+def _beginning(value: JsonValue, most: int) -> JsonValue:
+    """Return a small value with the same first `most` characters as JSON."""
+    match value:
+        case str():
+            return value[: most + 1]
+        case list():
+            begun: list[JsonValue] = []
+            for item in value:
+                if most < 0:
+                    break
+                begun.append(_beginning(item, most))
+                most -= 2 + _width(begun[-1])
+            return begun
+        case dict():
+            made: Json = {}
+            for key, item in value.items():
+                if most < 0:
+                    break
+                name = key[: most + 1]
+                made[name] = _beginning(item, most)
+                most -= 4 + len(name) + _width(made[name])
+            return made
+        case _:
+            return value
+
+
+def _width(value: JsonValue) -> int:
+    """Return the least number of characters that a value has as JSON."""
+    match value:
+        case str():
+            return len(value) + 2
+        case list():
+            return sum(map(_width, value)) + 2
+        case dict():
+            return sum(len(key) + 4 + _width(item) for key, item in value.items()) + 2
+        case _:
+            return 1
+
+
+def names_steps(names: Sized) -> int:
+    """Return the work of looking at every name."""
+    return len(names) // _NAMES_A_STEP
+
+
+def text_steps(text: str) -> int:
+    """Return the work of copying a text."""
+    return len(text) // _BYTES_A_STEP
+
+
+def number_steps(number: float) -> int:
+    """Return the work of calculating with a number, or of rendering it."""
+    return number.bit_length() // _BITS_A_STEP if isinstance(number, int) else 0
+
+
+def some_of(texts: Sequence[str]) -> str:
+    """Return the texts on one line; of many only the first, and how many follow."""
+    rest = len(texts) - _MAX_LISTED
+    shown = ", ".join(texts[:_MAX_LISTED])
+    return f"{shown} and {rest} more" if rest > 0 else shown
 
 
 def weight(value: JsonValue) -> int:
     """Estimate the work of traversing the whole value."""
     match value:
         case dict():
-            return 1 + sum(map(weight, value.values()))
+            return 1 + sum(text_steps(key) + weight(item) for key, item in value.items())
         case list():
             return 1 + sum(map(weight, value))
         case str():
-            return 1 + len(value) // _BYTES_A_STEP
+            return 1 + text_steps(value)
+        case int() | float():
+            return 1 + number_steps(value)
         case _:
             return 1
 

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from dsl.json_schema import container_keywords as containers
 from dsl.json_schema import value_keywords as values
-from dsl.json_schema.keyword_check import MAX_ERRORS, Check, UnusableSchema, Word, brief
+from dsl.json_schema.keyword_check import MAX_ERRORS, Check, UnusableSchema, Word, brief, text_steps
 from dsl.json_schema.references import is_own, target_of
 from dsl.values import Json
 
@@ -50,6 +50,7 @@ def _if(check: Check, schema: Json, value: JsonValue, where: str, depth: int) ->
 
 def _ref(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
     reference = cast("str", schema["$ref"])
+    check.charge(text_steps(reference))
     if not is_own(reference):
         raise UnusableSchema(f"it refers to {reference!r}")
     below = target_of(check.root, reference, {})

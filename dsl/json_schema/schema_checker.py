@@ -10,7 +10,7 @@ from itertools import islice
 
 from pydantic import JsonValue
 
-from dsl.json_schema.keyword_check import MAX_ERRORS, UnusableSchema, weight
+from dsl.json_schema.keyword_check import MAX_ERRORS, UnusableSchema, text_steps, weight
 from dsl.json_schema.keywords import WORDS
 from dsl.json_schema.references import is_own
 from dsl.json_schema.schema_problems import static_fault, subschemas
@@ -77,7 +77,7 @@ class _Check:
 
     def errors(self, value: JsonValue, schema: JsonValue, where: str, depth: int) -> Iterator[str]:
         """Yield the errors of the value against the schema."""
-        self.charge(1)
+        self.charge(1 + text_steps(where))
         if depth > _MAX_DEPTH:
             raise UnusableSchema("it refers to itself without end")
         if schema is False:

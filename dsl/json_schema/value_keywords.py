@@ -10,12 +10,19 @@ from dsl.json_schema.keyword_check import (
     Check,
     Word,
     brief,
+    names_steps,
+    number_steps,
+    some_of,
+    text_steps,
 )
 from dsl.json_schema.patterns import schema_pattern
 from dsl.json_values import describe_kind
 from dsl.values import Json
 
 _COMPILED = 20
+
+_INSTRUCTIONS_A_STEP = 20
+"""Instructions of a pattern whose compilation counts as one unit of work."""
 
 _PATTERN_A_STEP = 250
 """Characters times instructions of the pattern that count as one unit of work."""
@@ -62,6 +69,7 @@ def check_type(
     """Check `type`."""
     wanted = schema["type"]
     names = wanted if isinstance(wanted, list) else [wanted]
+    check.charge(names_steps(names))
     if not any(_is(value, name) for name in names):
         kinds = " or ".join(_KINDS[cast("str", name)] for name in names)
         yield f"{where} is {describe_kind(value)}, not {kinds}"
@@ -73,7 +81,7 @@ def check_enum(
     """Check `enum`."""
     options = cast("list[JsonValue]", schema["enum"])
     if not any(check.equal(value, option) for option in options):
-        yield f"{where} is {brief(value)}, not one of {', '.join(brief(one) for one in options)}"
+        yield f"{where} is {brief(value)}, not one of {some_of([brief(one) for one in options])}"
 
 
 def check_const(
@@ -89,6 +97,7 @@ def bound_check(word: str, relation: str, holds: Callable[[float, float], bool])
 
     def test(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
         number, limit = _number(value), schema[word]
+        check.charge(number_steps(number or 0) + number_steps(_number(limit) or 0))
         if number is not None and not holds(number, cast("float", limit)):
             yield f"{where} is {brief(number)}, not {relation} {brief(limit)}"
 
@@ -121,7 +130,9 @@ def check_pattern(
     """Check `pattern`, in linear time."""
     if isinstance(value, str):
         text = cast("str", schema["pattern"])
+        check.charge(_COMPILED + text_steps(text))
         found = schema_pattern(text)
-        check.charge(_COMPILED + len(value) * found.programsize // _PATTERN_A_STEP)
+        steps = len(value) * found.programsize // _PATTERN_A_STEP
+        check.charge(steps + found.programsize // _INSTRUCTIONS_A_STEP)
         if found.search(value) is None:
             yield f"{where} is {brief(value)}, which does not match {text!r}"

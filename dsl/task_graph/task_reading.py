@@ -4,6 +4,7 @@ Ids become texts and unique, unknown dependencies and those that close a cycle a
 what has no room is refused; every change leaves a note. Linear in the tasks and dependencies.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import JsonValue
@@ -50,9 +51,12 @@ def read_tasks(
         inner, outer = _dependencies(item, id, own, known, notes)
         edges.append(inner)
         outside.append(outer)
+    closing: defaultdict[int, set[int]] = defaultdict(set)
     for index, dependency in closing_edges(edges):
-        edges[index].remove(dependency)
+        closing[index].add(dependency)
         notes.add(TaskNote("cycle_broken", ids[index], ids[dependency]))
+    for index, dropped in closing.items():
+        edges[index] = [one for one in edges[index] if one not in dropped]
     tasks: list[GraphTask] = []
     for (_, item), id, inner, outer in zip(values, ids, edges, outside, strict=True):
         names: list[JsonValue] = [*outer, *(ids[one] for one in inner)]

@@ -1,5 +1,7 @@
 """JSON Schema inside a run: as the library finds it, and never too long."""
 
+import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -8,11 +10,18 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from activities.answer_schema import SchemaFault, schema_errors
-from dsl.json_schema.keyword_check import MAX_ERRORS
+from dsl.json_schema.keyword_check import MAX_ERRORS, brief
 from dsl.json_schema.schema_checker import UnusableSchema, beyond, misfits
 from dsl.values import Json
+from tests.support.documents.hostile_schemas import HOSTILE_SCHEMAS
 from tests.support.documents.strategies import json_values
+from tests.support.measured import cpu_seconds
 
+CLOSED: Json = {"additionalProperties": False}
+MAX_CPU = 1.0
+"""Seconds; ten times what is promised, which no machine can blame on its load."""
+MAX_ANSWER_CPU = 3.0
+"""Seconds on a thread of its own; the library takes minutes for most of these."""
 _KEYS = ("a", "b", "c")
 _values = st.recursive(
     st.sampled_from((None, True, False, 0, 1, 2, 1.0, 2.5, -3, "", "a", "abc", "b1")),
@@ -184,6 +193,42 @@ def test_a_hostile_schema_costs_little_and_is_not_used(
     with pytest.raises(UnusableSchema) as raised:
         misfits(value, schema)
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize("case", range(len(HOSTILE_SCHEMAS)))
+def test_every_keyword_costs_little_however_large_the_schema_and_the_value(case: int) -> None:
+    """Both may come from outside: from a server of tools, and from a model."""
+    schema, value = HOSTILE_SCHEMAS[case]
+
+    def check() -> None:
+        with suppress(UnusableSchema):
+            assert sum(map(len, misfits(value, schema))) < 1000
+
+    assert cpu_seconds(check, MAX_CPU) < MAX_CPU
+
+
+@pytest.mark.parametrize("case", range(0, len(HOSTILE_SCHEMAS), 3))
+def test_an_answer_costs_little_however_large_it_and_its_schema_are(case: int) -> None:
+    schema, value = HOSTILE_SCHEMAS[case]
+
+    def check() -> None:
+        with suppress(SchemaFault):
+            schema_errors(value, schema)
+
+    assert cpu_seconds(check, MAX_ANSWER_CPU) < MAX_ANSWER_CPU
+
+
+def test_an_error_lists_a_hundred_names_and_counts_the_rest() -> None:
+    (error,) = misfits({"z": 1}, {"properties": {f"k{n:04}": True for n in range(2000)}, **CLOSED})
+    assert error.endswith(", k0098, k0099 and 1900 more")
+    (error,) = misfits(-1, {"enum": list(range(2000))})
+    assert error.endswith(", 98, 99 and 1900 more")
+
+
+@given(json_values, st.integers(0, 80))
+def test_a_value_is_shortened_as_if_it_had_been_rendered_whole(value: JsonValue, most: int) -> None:
+    text = json.dumps(value, ensure_ascii=False)
+    assert brief(value, most) == (text if len(text) <= most else f"{text[:most]}...")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from coterie.display.discovery_notes import DiscoveryNotes
 from coterie.display.follower import Watch
 from coterie.display.live import LiveView
 from coterie.display.plain_view import PlainView, ProgressView
-from coterie.display.screens import OpenScreen, ScreenHandling, ScreenLeft
+from coterie.display.screens import OpenScreen, Screen, ScreenHandling, ScreenLeft
 from coterie.display.written_decisions import WrittenDecision
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
@@ -95,19 +95,13 @@ async def _serve_at(
     ):
         run = await _begun(settings, connection, record, begin)
         _announce(run, connection)
-        found = DiscoveryNotes(record.trusted.providers)
-        screen = None if opened is None else opened(run, Path(record.trusted.workspace))
         view: ProgressView
-        if screen is None:
+        if opened is None:
             view = _view(run, settings, record, interactive=interactive, verbose=verbose)
-            decider = Decider(run, view, written, interactive=interactive)
-            watching = Watch(run, view, decider, found).until_end()
+            watching = _on_terminal(run, record, view, written, interactive=interactive)
         else:
-            view = screen
-            handling = ScreenHandling(
-                Decider(run, view, written, interactive=False), screen, written
-            )
-            watching = screen.until_left(Watch(run, view, handling, found).until_end())
+            view = screen = opened(run, Path(record.trusted.workspace))
+            watching = _on_screen(run, record, screen, written)
         try:
             end = await _watched(watching, view, connection.embedded)
         except (asyncio.CancelledError, ScreenLeft):
@@ -158,6 +152,28 @@ def _view(
     return LiveView(
         run.id, color=settings.color, verbose=verbose, workspace=Path(record.trusted.workspace)
     )
+
+
+def _on_terminal(
+    run: Run,
+    record: RunRecord,
+    view: ProgressView,
+    written: Sequence[WrittenDecision],
+    *,
+    interactive: bool,
+) -> Coroutine[object, object, RunEnd]:
+    """Return what follows the run line by line."""
+    decider = Decider(run, view, written, interactive=interactive)
+    return Watch(run, view, decider, DiscoveryNotes(record.trusted.providers)).until_end()
+
+
+def _on_screen(
+    run: Run, record: RunRecord, screen: Screen, written: Sequence[WrittenDecision]
+) -> Coroutine[object, object, RunEnd]:
+    """Return what shows the run in the whole terminal, until the person leaves."""
+    handling = ScreenHandling(Decider(run, screen, written, interactive=False), screen, written)
+    found = DiscoveryNotes(record.trusted.providers)
+    return screen.until_left(Watch(run, screen, handling, found).until_end())
 
 
 async def _watched(

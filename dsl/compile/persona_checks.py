@@ -1,6 +1,6 @@
 """Checks of the personas that agents use, before their execution plans are resolved."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -91,11 +91,7 @@ class PersonaChecks:
             details = hook_of_plan(str(step.persona_key))
             problems.note("E510", tree.find(where).at, where, details)
         if follows and persona.execution_plan is not None:
-            inputs = tuple(step.input) if isinstance(step.input, dict) else None
-            given = inputs if step.input is not None else ()
-            plan = self.plan_scope(persona.execution_plan, written_at("execution_plan"), given)
-            check_steps(plan)
-            return UsablePersona(persona, plan)
+            return UsablePersona(persona, self._checked_plan(step, persona, written_at))
         if persona.tools and self._calls_agents(persona):
             reads.update(self.tool_reads)
         check_tool_use(step, persona, path, written_at, tree, problems)
@@ -113,6 +109,17 @@ class PersonaChecks:
             check_batch(step, persona, sections, written_at("batch"), tree, problems)
         reads.update(check_prompts(scope, step, persona, path, written_at))
         return UsablePersona(persona)
+
+    def _checked_plan(
+        self, step: AgentStep, persona: Persona, written_at: Callable[[str], NodePath]
+    ) -> StepScope:
+        """Check the steps of an execution plan, with the inputs that the agent gives it."""
+        inputs = tuple(step.input) if isinstance(step.input, dict) else None
+        given = inputs if step.input is not None else ()
+        steps = persona.execution_plan or ()
+        plan = self.plan_scope(steps, written_at("execution_plan"), given)
+        check_steps(plan)
+        return plan
 
     def _calls_agents(self, persona: Persona) -> bool:
         tools = self.document.tools

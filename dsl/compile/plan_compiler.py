@@ -98,7 +98,6 @@ class PlanCompiler:
         check_cycles(tools, agents.personas, teams, self.tools.places, self.tree, self.problems)
         if orchestration.output is not None:
             self.teams.check_run_output(orchestration.output)
-        no_progress, no_progress_terms = asking(orchestration.no_progress)
         self.budgets.check()
         if self.problems.errors:
             return None
@@ -107,15 +106,7 @@ class PlanCompiler:
         plan = Plan(
             name=self.document.name or name,
             entry_team=orchestration.entry_team,
-            limits=Limits(
-                max_total_teams=orchestration.max_total_teams,
-                max_recursion_depth=orchestration.max_recursion_depth,
-                max_concurrent_branches=orchestration.max_concurrent_branches,
-                cancel_timeout=orchestration.cancel_timeout,
-                no_progress=no_progress,
-                no_progress_terms=no_progress_terms,
-                max_messages=orchestration.max_messages or DEFAULT_MESSAGES,
-            ),
+            limits=_limits(orchestration),
             budgets=budgets,
             prices=prices_of(budgets, agents.personas, price_of),
             teams=teams,
@@ -136,3 +127,16 @@ class PlanCompiler:
             terms = orchestration.egress_approval or AskTerms()
             plan = plan.model_copy(update={"egress_approval": terms})
         return plan.sealed()
+
+
+def _limits(orchestration: Orchestration) -> Limits:
+    no_progress, no_progress_terms = asking(orchestration.no_progress)
+    return Limits(
+        max_total_teams=orchestration.max_total_teams,
+        max_recursion_depth=orchestration.max_recursion_depth,
+        max_concurrent_branches=orchestration.max_concurrent_branches,
+        cancel_timeout=orchestration.cancel_timeout,
+        no_progress=no_progress,
+        no_progress_terms=no_progress_terms,
+        max_messages=orchestration.max_messages or DEFAULT_MESSAGES,
+    )

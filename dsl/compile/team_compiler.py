@@ -51,19 +51,7 @@ class TeamCompiler:
             self.routes.check_clean_up(team.on_cancel, (*path, "on_cancel"))
         if collect is not None:
             check_signal(self.tree, self.problems, collect.signal, (*path, "collect", "signal"))
-        scope = StepScope(
-            self.tree,
-            self.problems,
-            self.capabilities,
-            self.task_names,
-            team.tasks,
-            (*path, "tasks"),
-            inputs=(),
-            tools=self.document.tools,
-            given=() if collect is None else CONCENTRATOR_NAMES,
-            outputs=self.outputs.of(team.tasks),
-            settings=self.orchestration.settings,
-        )
+        scope = self._scope_of_tasks(team, (*path, "tasks"))
         check_steps(scope)
         steps, agents_read = self.agents.team_steps(team_id, team.tasks, (*path, "tasks"), scope)
         if (team.on_failure or self.orchestration.on_failure) == "ask":
@@ -94,6 +82,21 @@ class TeamCompiler:
             resets=resets,
             reads=context,
             reads_teams=earlier,
+        )
+
+    def _scope_of_tasks(self, team: TeamDocument, path: NodePath) -> StepScope:
+        return StepScope(
+            self.tree,
+            self.problems,
+            self.capabilities,
+            self.task_names,
+            team.tasks,
+            path,
+            inputs=(),
+            tools=self.document.tools,
+            given=() if collect_of(team) is None else CONCENTRATOR_NAMES,
+            outputs=self.outputs.of(team.tasks),
+            settings=self.orchestration.settings,
         )
 
     def check_run_output(self, output: JsonValue) -> None:

@@ -198,10 +198,7 @@ def _request(
     now = scope.now()
     earlier = state.remembered.get(kept_as) if terms.remember else None
     if earlier is not None:
-        at = now.isoformat(timespec="milliseconds")
-        comment = f"as in {earlier.id}"
-        update = {"id": request_id, "at": at, "how": "remembered", "comment": comment}
-        state.decide(earlier.model_copy(update=update))
+        _decide_again(state, earlier, request_id, now)
         return request_id
     shown = terms if isinstance(terms, ApprovalTerms) else ApprovalTerms()
     allowed = optional_seconds(terms.deadline)
@@ -225,6 +222,14 @@ def _request(
         via=terms.via,
     )
     return request_id
+
+
+def _decide_again(state: RunState, earlier: Decision, request_id: str, now: datetime) -> None:
+    """Answer a request with the decision about an equal one."""
+    at = now.isoformat(timespec="milliseconds")
+    comment = f"as in {earlier.id}"
+    update = {"id": request_id, "at": at, "how": "remembered", "comment": comment}
+    state.decide(earlier.model_copy(update=update))
 
 
 def _by_deadline(scope: Scope, request_id: str, on_timeout: str) -> None:

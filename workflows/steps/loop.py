@@ -164,10 +164,17 @@ async def _concurrent(
 
     rounds = _Rounds(items, outcomes, one)
     await scope.together(rounds, enough=enough, at_once=number_of(step.concurrency))
-    names = [str(number) for number in range(len(items))]
+    return _joined_rounds(step, progress, len(items), place, scope)
+
+
+def _joined_rounds(
+    step: LoopStep, progress: ConcurrentLoopProgress, rounds: int, place: Location, scope: Scope
+) -> Outcome:
+    """Join what the rounds have written, and return their results in the list's order."""
+    outcomes, names = progress.ended, [str(number) for number in range(rounds)]
     results: list[JsonValue] = [outcomes[name].data if name in outcomes else None for name in names]
     if len(outcomes) < len(names):
-        scope.state.forget_steps(key, {name for name in names if name not in outcomes})
+        scope.state.forget_steps(place.key, {name for name in names if name not in outcomes})
     written = {name: progress.writes[name] for name in names if name in progress.writes}
     _close(place, scope)
     write(place, joined(written, {}, _each_its_own), scope, repr(step.name))

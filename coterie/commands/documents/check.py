@@ -102,46 +102,50 @@ def _report(
     """Return everything as JSON; an unbounded figure is null."""
     return {
         "problems": [{**problem.as_dict()} for problem in problems],
-        "inputs": [
-            {
-                "path": one.path,
-                "needed": one.needed,
-                "to_start": one.path in needs,
-                "file": one.mark.file,
-                "line": one.mark.line,
-                "team": one.place,
-                **(
-                    {
-                        "form": one.form,
-                        "default": one.default or None,
-                        "operations": [*one.operations],
-                    }
-                    if one.form
-                    else {}
-                ),
-            }
-            for one in inputs
-        ],
-        "worst_case": {
-            "total": _figures(worst.total),
-            **({} if worst.message is None else {"message": _figures(worst.message)}),
-            "teams": {team: _figures(figures) for team, figures in worst.teams.items()},
-            "models": {
-                model: {"calls": _bound(calls), "price": _price(worst.terms.prices.get(model))}
-                for model, calls in worst.models.items()
-            },
-            "unbounded": [
-                {
-                    "step": loop.step,
-                    "length_of": loop.length_of,
-                    "file": loop.mark.file,
-                    "line": loop.mark.line,
-                }
-                for loop in worst.unbounded
-            ],
-            "assumed_input_tokens_per_call": worst.terms.input_tokens,
-        },
+        "inputs": [_input(one, needs) for one in inputs],
+        "worst_case": _worst_case(worst),
         "exceeded": [*over_limit],
+    }
+
+
+def _input(one: Input, needs: Collection[str]) -> Json:
+    declared: Json = {}
+    if one.form:
+        declared = {
+            "form": one.form,
+            "default": one.default or None,
+            "operations": [*one.operations],
+        }
+    return {
+        "path": one.path,
+        "needed": one.needed,
+        "to_start": one.path in needs,
+        "file": one.mark.file,
+        "line": one.mark.line,
+        "team": one.place,
+        **declared,
+    }
+
+
+def _worst_case(worst: WorstCase) -> Json:
+    return {
+        "total": _figures(worst.total),
+        **({} if worst.message is None else {"message": _figures(worst.message)}),
+        "teams": {team: _figures(figures) for team, figures in worst.teams.items()},
+        "models": {
+            model: {"calls": _bound(calls), "price": _price(worst.terms.prices.get(model))}
+            for model, calls in worst.models.items()
+        },
+        "unbounded": [
+            {
+                "step": loop.step,
+                "length_of": loop.length_of,
+                "file": loop.mark.file,
+                "line": loop.mark.line,
+            }
+            for loop in worst.unbounded
+        ],
+        "assumed_input_tokens_per_call": worst.terms.input_tokens,
     }
 
 

@@ -7,6 +7,7 @@ from dsl.checks.document_steps import every_step
 from dsl.model.budgets import Budget, Budgets, BudgetTerms, Scope, compiled, written
 from dsl.model.document import Orchestration, SystemDocument
 from dsl.model.plan import Persona, Team
+from dsl.model.plan_key import PlanKey
 from dsl.model.price import Price
 from dsl.model.steps import AgentStep
 from dsl.model.traversal.step_walk import walk
@@ -27,7 +28,6 @@ PriceOf = Callable[[str, str], Price | None]
 """Returns the price of a provider's model; None if it has none."""
 
 _PERSONAS: NodePath = ("llm_config", "personas")
-_OF_TASKS = "@"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class BudgetCompiler:
             price_of: returns the price of a model; None if prices are not known here.
         """
         found: list[Budget] = []
-        used = {key.partition(_OF_TASKS)[0] for key in personas}
+        used = {PlanKey(key).persona for key in personas}
         for scope, name, budgets, path in _owned(self.document, self.orchestration):
             if scope == "persona" and name not in used:
                 continue

@@ -3,6 +3,7 @@
 import re
 
 from dsl.checks.agents.agent_classes import check_agent_classes
+from dsl.checks.agents.persona_names import check_persona_names
 from dsl.checks.approval_checks import check_approvals
 from dsl.checks.document_steps import every_step
 from dsl.checks.keys_without_effect import check_unread_keys, check_without_effect
@@ -34,6 +35,7 @@ def check_document(
     steps = tuple(every_step(document))
     check_without_effect(document, steps, tree, problems)
     check_unread_keys(document, steps, tree, problems)
+    check_persona_names(document, tree, problems)
     check_agent_classes(document, steps, tree, problems, capabilities)
     check_approvals(document, orchestration, steps, tree, problems, capabilities.channels)
     check_tool_names(document, tree, problems)

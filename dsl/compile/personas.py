@@ -3,7 +3,7 @@
 The result is a snapshot that needs nothing else of the document.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -16,6 +16,7 @@ from dsl.compile.merged_personas import PersonaMerger
 from dsl.compile.persona_checks import PersonaChecks
 from dsl.model.budgets import Budgets
 from dsl.model.plan import Persona
+from dsl.model.plan_key import PlanKey
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.steps import (
     ORCHESTRATING,
@@ -29,6 +30,9 @@ from dsl.model.steps import (
 from dsl.model.traversal.step_lists import rebuilt
 from dsl.values import UNREADABLE, Json, NodePath
 from dsl.wording.agent_wording import skill_as_task
+
+KeyOf = Callable[[str, str], PlanKey]
+"""Returns the plan key of a persona with the `config` of a step."""
 
 
 @dataclass
@@ -46,7 +50,7 @@ class AgentResolver:
     """`{plan key: the task's own budgets and their place}`."""
     used: set[str] = field(default_factory=set[str])
     """The personas that some agent uses."""
-    _open: list[str] = field(default_factory=list[str])
+    _open: list[PlanKey] = field(default_factory=list[PlanKey])
     """The plan keys of the execution plans in progress, outermost first."""
 
     def team_steps(
@@ -54,7 +58,9 @@ class AgentResolver:
     ) -> tuple[tuple[Step, ...], dict[str, None]]:
         """Resolve the team's steps; return them with the context paths that its agents read."""
         reads: dict[str, None] = {}
-        steps = self._steps(tasks, path, scope, team, reads, in_plan=False)
+        steps = self._steps(
+            tasks, path, scope, partial(PlanKey.of_task, team), reads, in_plan=False
+        )
         return steps, reads
 
     def _steps(
@@ -62,13 +68,13 @@ class AgentResolver:
         steps: Sequence[Step],
         path: NodePath,
         scope: StepScope,
-        place: str,
+        key_of: KeyOf,
         reads: dict[str, None],
         *,
         in_plan: bool,
     ) -> tuple[Step, ...]:
         checks, tree, problems = self.checks, self.checks.tree, self.checks.problems
-        inner = partial(self._steps, scope=scope, place=place, reads=reads, in_plan=in_plan)
+        inner = partial(self._steps, scope=scope, key_of=key_of, reads=reads, in_plan=in_plan)
         resolved: list[Step] = []
         for index, written in enumerate(steps):
             here = (*path, index)
@@ -78,7 +84,7 @@ class AgentResolver:
                     resolved.append(self._legacy(step, here, reads))
                 case AgentStep():
                     named = check_agent_keys(step, here, checks.capabilities, tree, problems)
-                    agent = self._agent(step, here, scope, place, reads) if named else step
+                    agent = self._agent(step, here, scope, key_of, reads) if named else step
                     resolved.append(agent)
                 case SkillStep():
                     resolved.append(self._skill(step, here, in_plan))
@@ -118,13 +124,13 @@ class AgentResolver:
         step: AgentStep,
         path: NodePath,
         scope: StepScope,
-        place: str,
+        key_of: KeyOf,
         reads: dict[str, None],
     ) -> AgentStep:
         if not step.personas:
-            return self._choice(step, path, (*path, "persona_key"), scope, place, reads)
+            return self._choice(step, path, (*path, "persona_key"), scope, key_of, reads)
         chosen = [
-            self._choice(one, path, (*path, "personas", index), scope, place, reads)
+            self._choice(one, path, (*path, "personas", index), scope, key_of, reads)
             for index, one in enumerate(step.choices)
         ]
         keys = tuple(one.persona_key for one in chosen)
@@ -136,7 +142,7 @@ class AgentResolver:
         path: NodePath,
         named_at: NodePath,
         scope: StepScope,
-        place: str,
+        key_of: KeyOf,
         reads: dict[str, None],
     ) -> AgentStep:
         """Resolve a step with one persona; a step with a problem stays as it is."""
@@ -144,7 +150,7 @@ class AgentResolver:
         if merged is None:
             return step
         self.used.add(merged.key)
-        plan_key = merged.key if step.config is None else f"{merged.key}@{place}.{step.name}"
+        plan_key = PlanKey(merged.key) if step.config is None else key_of(merged.key, step.name)
         # An edited answer is checked against the schema of answers; a plan has none.
         schema = None if step.agent_type == ORCHESTRATING else merged.persona.output_schema
         approval = checked_by(
@@ -167,7 +173,7 @@ class AgentResolver:
         if step.config is not None and step.config.budgets is not None:
             self.budgets[plan_key] = (step.config.budgets, (*path, "config", "budgets"))
         return step.model_copy(
-            update={"persona_key": plan_key, "config": None, "requires_approval": approval}
+            update={"persona_key": str(plan_key), "config": None, "requires_approval": approval}
         )
 
     def _legacy(self, step: AgentStep, path: NodePath, reads: dict[str, None]) -> AgentStep:
@@ -177,10 +183,11 @@ class AgentResolver:
             reads[""] = None  # a legacy agent receives the whole context
         return step
 
-    def _plan(self, plan: StepScope, plan_key: str, reads: dict[str, None]) -> tuple[Step, ...]:
+    def _plan(self, plan: StepScope, plan_key: PlanKey, reads: dict[str, None]) -> tuple[Step, ...]:
         """Resolve the steps of an execution plan."""
         self._open.append(plan_key)
-        steps = self._steps(plan.steps, plan.path, plan, plan_key, reads, in_plan=True)
+        key_of = partial(PlanKey.of_plan_step, plan_key)
+        steps = self._steps(plan.steps, plan.path, plan, key_of, reads, in_plan=True)
         self._open.pop()
         reads.update(plan.reads)
         return steps
@@ -202,7 +209,8 @@ class AgentResolver:
         scope = self.checks.plan_scope((), path, inputs)
         tree, problems = self.checks.tree, self.checks.problems
         if check_agent_keys(step, path, self.checks.capabilities, tree, problems):
-            self._agent(step, path, scope, tool, self.checks.tool_reads)
+            key_of = partial(PlanKey.of_task, tool)
+            self._agent(step, path, scope, key_of, self.checks.tool_reads)
         return self.personas.get(agent)
 
     def _default_type(self, agent: str) -> str:

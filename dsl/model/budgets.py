@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from dsl.model.plan_key import PlanKey
 from dsl.model.terms import AskTerms, OnExceeded, asking
 from dsl.values import Frozen, Timeout
 
@@ -84,7 +85,7 @@ class Budget(Frozen):
         """The owner: `run`, `team.review`, `persona.coder`, `task.draft.write`."""
         if self.scope == "run":
             return "run"
-        return f"{self.scope}.{self.name.partition('@')[2] or self.name}"
+        return f"{self.scope}.{PlanKey(self.name).task or self.name}"
 
     @property
     def id(self) -> str:
@@ -108,7 +109,7 @@ class Budget(Frozen):
             case "team":
                 return self.name == team
             case "persona":
-                return any(key.partition("@")[0] == self.name for key in personas)
+                return any(PlanKey(key).persona == self.name for key in personas)
             case "task":
                 return self.name in personas
 

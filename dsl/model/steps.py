@@ -15,6 +15,7 @@ from dsl.model.compaction_policy import Compaction
 from dsl.model.conditions import Condition
 from dsl.model.hooks import HookSection
 from dsl.model.model_options import Effort, PromptCache, Thinking
+from dsl.model.plan_key import PlanKey
 from dsl.model.step_kinds.call_steps import SkillStep, TeamStep, ToolStep
 from dsl.model.step_kinds.join_policies import JoinWord, MergePolicy
 from dsl.model.step_kinds.plain_steps import FailStep, ReturnStep, SetStep
@@ -91,7 +92,7 @@ class AgentStep(StepBase):
     @property
     def persona_name(self) -> str:
         """The persona, as the document names it: a plan adds a task's `config` to its key."""
-        return (self.persona_key or "").partition("@")[0]
+        return PlanKey(self.persona_key or "").persona
 
 
 TaskOrder = Literal["written", "critical_path"]

@@ -13,6 +13,15 @@ def persona_key_missing() -> ProblemText:
 
 
 @statement
+def persona_name_refused(name: str) -> ProblemText:
+    return ProblemText(
+        f"no persona can be called {name!r}",
+        "a name without @, which separates a persona from the task whose `config` it has",
+        f"write {name.replace('@', '_')!r}, also where it is used",
+    )
+
+
+@statement
 def personas_missing(step: str) -> ProblemText:
     return ProblemText(
         f"the persona of {called(step, 'the task')} is a template, so nothing can be checked",

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from activities.contracts import AgentResponse, SkillResult, Spent, TokenUsage
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from dsl.model.plan_key import PlanKey
 from workflows.core.location import Location
 from workflows.core.memory import Tally
 from workflows.core.state import RunState
@@ -24,7 +25,7 @@ def began(state: RunState, place: Location, persona: str, model: str = "", tool:
     task, key = _tallied(place, model, tool)
     tally = state.tallies.get(key)
     if tally is None:
-        owner = persona.partition("@")[0]
+        owner = PlanKey(persona).persona
         tally = state.tallies[key] = Tally(task, owner, model, tool)
     tally.calls += 1
     return tally

@@ -1,0 +1,14 @@
+"""Checks that the names of personas fit into the keys of a plan."""
+
+from dsl.model.document import SystemDocument
+from dsl.model.plan_key import can_be_persona
+from dsl.source.nodes import Node, Problems
+from dsl.wording.agent_wording import persona_name_refused
+
+
+def check_persona_names(document: SystemDocument, tree: Node, problems: Problems) -> None:
+    """Note each persona whose name would read as that of a persona with a task's `config`."""
+    for name in document.llm_config.personas:
+        if not can_be_persona(name):
+            place = ("llm_config", "personas", name)
+            problems.note("E105", tree.find(place).at, place, persona_name_refused(name))

@@ -12,6 +12,12 @@ from tests.law.sources import ROOMS, ROOT, modules, tops
 MAX_FILES = 20
 """Beside each other in one folder."""
 
+MAX_LINES = 300
+"""Of one file."""
+
+ONE_THING = {"dsl.model.steps"}
+"""The modules above that; docs/decisions/0014 says why each is one thing."""
+
 LOADERS = {
     ("activities.call_prices", "activities.contracts"),
     ("activities.call_prices", "activities.providers.provider"),
@@ -71,6 +77,11 @@ def test_no_folder_holds_more_files_than_a_person_can_survey() -> None:
     files = [file for room in (*ROOMS, "tests") for _, file in modules(room)]
     counted = Counter(file.parent for file in files if file.name != "__init__.py")
     assert {folder for folder, count in counted.items() if count > MAX_FILES} == set()
+
+
+def test_no_file_is_longer_than_a_person_can_read_at_once() -> None:
+    long = {name for name, file in sources() if len(file.read_text().splitlines()) > MAX_LINES}
+    assert long == ONE_THING, "split it along a seam"
 
 
 def test_no_two_modules_have_the_same_name() -> None:

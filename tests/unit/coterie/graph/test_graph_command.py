@@ -121,4 +121,5 @@ def test_a_recorded_run_is_drawn_from_its_file(
     begun = json.loads(file.read_text())["events"][0]["workflowExecutionStartedEventAttributes"]
     assert begun["workflowId"] in out
     assert "visit" in out
-    assert "==>|" in out or "1 of 30 team visits" in out
+    # without a taken route, the run ended in its first team, or before it
+    assert "==>|" in out or "1 of 30 team visits" in out or "0 of 30 team visits" in out

@@ -36,3 +36,15 @@ def non_finite(value: JsonValue, path: str = "") -> str | None:
         if found is not None:
             return found
     return None
+
+
+def finite_float(text: str) -> float:
+    """Return the number that a JSON text writes, for `parse_float` of `json`.
+
+    Raises:
+        ValueError: It is beyond all numbers, such as `1e400`.
+    """
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:40]} is beyond all numbers")
+    return number

@@ -11,6 +11,7 @@ import mcp_types as types
 from pydantic_core import to_jsonable_python
 
 from activities.mcp_client.call_outcomes import ToolAnswer, UnusableTool
+from dsl.finite import non_finite
 from dsl.json_schema.schema_grammar import grammar_fault
 from dsl.model.capabilities import ServerTool
 from dsl.model.tools.offer_names import kind_of_offer
@@ -39,6 +40,10 @@ def server_tool(tool: types.Tool) -> ServerTool | UnusableTool:
     annotations = tool.annotations
     hints = {} if annotations is None else annotations.model_dump(exclude_none=True)
     hints.pop("title", None)
+    number = non_finite({"input": tool.input_schema, "output": tool.output_schema, "hints": hints})
+    if number is not None:
+        why = f"{visible(number)} is NaN or beyond all numbers, which JSON has not"
+        return UnusableTool(name, why)
     listed = ServerTool(
         name=name,
         description=tool.description or "",

@@ -20,6 +20,7 @@ from activities.mcp_client.input_rounds import call_with_input
 from activities.mcp_client.server_settings import McpServer
 from activities.mcp_client.tool_difference import differences
 from dsl.errors import listed
+from dsl.finite import non_finite
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
 from dsl.model.capabilities import ServerListing, ServerTool
 from dsl.model.sections.mcp_digests import digest_of_tool
@@ -180,7 +181,7 @@ class McpServers:
         """Check the result of a task against the schema of its tool, if that is still offered."""
         offered = await connection.offers(kind_of_offer(call.tool), MAX_LISTING_AGE)
         known = next((one for one in offered.tools if one.name == call.tool), None)
-        return answer if known is None else _checked(answer, known)
+        return _checked(answer, known)
 
     async def cancel_task(self, server: str, task: ServerTask) -> None:
         """Ask a server to end a task, and ignore its answer."""
@@ -257,9 +258,12 @@ class McpServers:
         task.add_done_callback(self._closing.pop)
 
 
-def _checked(answer: ToolAnswer, tool: ServerTool) -> ToolAnswer:
-    """Check a result against the schema of its tool, in bounded time for any pattern."""
-    if answer.failed or tool.output_schema is None:
+def _checked(answer: ToolAnswer, tool: ServerTool | None) -> ToolAnswer:
+    """Check a result: that it is JSON, and in bounded time whether it matches its tool's schema."""
+    number = non_finite({"the result": answer.data})
+    if number is not None:
+        raise ResultInvalid(f"{number} is NaN or beyond all numbers, which JSON has not")
+    if answer.failed or tool is None or tool.output_schema is None:
         return answer
     try:
         problems = misfits(answer.data, tool.output_schema, "the result")

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from activities.providers.message_model import ImagePart, ToolResultPart
 from activities.providers.provider import ModelRequest
+from dsl.finite import finite_float
 from dsl.values import Json, JsonValue
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
@@ -47,7 +48,9 @@ def arguments_object(arguments: str) -> Json:
     What is not one is wrapped, so the model sees what it wrote.
     """
     try:
-        value: JsonValue = json.loads(arguments, parse_constant=_refuse_constant)
+        value: JsonValue = json.loads(
+            arguments, parse_constant=_refuse_constant, parse_float=finite_float
+        )
     except (ValueError, RecursionError):
         return {_INVALID: plain(arguments)}
     if not isinstance(value, dict):

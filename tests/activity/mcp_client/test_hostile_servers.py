@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from activities.mcp_client.bounded_stdio import MAX_LINE
+from dsl.model.sections.mcp_digests import digest_of_tool
 from dsl.model.sections.mcp_document import McpServerSection
 from tests.support.servers.mcp_tools import (
     HOSTILE,
@@ -50,6 +51,18 @@ async def test_a_pattern_of_a_server_cannot_stop_the_worker(tmp_path: Path) -> N
             error = await failure_of(servers, "bad/evil", known["evil"])
     assert error.type == "SkillFailed"
     assert "bad/evil returned a result that violates its contract" in error.message
+
+
+async def test_a_number_that_json_has_not_is_no_result_and_no_schema(tmp_path: Path) -> None:
+    async with mcp_servers(tmp_path, {"bad": hostile("infinite")}) as servers:
+        found = await servers.list_tools("bad")
+        (tool,) = found.tools
+        error = await failure_of(servers, f"bad/{tool.name}", digest_of_tool(tool))
+    assert [(one.name, one.why) for one in found.left_out] == [
+        ("odd", "input.properties.n.default is NaN or beyond all numbers, which JSON has not")
+    ]
+    assert error.type == "SkillFailed"
+    assert "the result.s.1 is NaN or beyond all numbers" in error.message
 
 
 async def test_a_listing_without_end_is_bounded(tmp_path: Path) -> None:

@@ -47,12 +47,17 @@ def result_of(method: str) -> dict[str, object] | None:
             return {"tools": TOOLS[:1], "nextCursor": "again"}
         case "tools/list" if WAY == "many":
             return {"tools": TOOLS[2:3] * 600, "nextCursor": "more"}
+        case "tools/list" if WAY == "infinite":
+            schema = {"type": "object", "properties": {"n": {"default": float("inf")}}}
+            return {"tools": [TOOLS[0], {"name": "odd", "inputSchema": schema}]}
         case "tools/list":
             return {"tools": TOOLS}
         case "tools/call" if WAY == "silent":
             return None
         case "tools/call" if WAY == "garbled":
             return {"content": [{"type": "hologram", "text": 3}]}
+        case "tools/call" if WAY == "infinite":
+            return {"content": [], "structuredContent": {"s": [1, float("nan")]}}
         case "tools/call":
             return {"content": [], "structuredContent": {"s": "a" * 40 + "!"}}
         case _:

@@ -174,3 +174,22 @@ async def test_the_number_of_differences_that_are_reported_is_bounded(
     done = await replayed("fan_out.0.1.0")
     assert len(done.differences) == 21
     assert done.differences[-1] == "and 12 more"
+
+
+@pytest.mark.parametrize(
+    ("name", "end"), [("limit.0.1.0", "failed"), ("blocks.0.1.0", "completed")]
+)
+async def test_a_run_that_ends_with_another_result_is_reported(name: str, end: str) -> None:
+    taken = history(name)
+    event = WorkflowHistory.from_json("again", taken.to_json()).events[-1]
+    match end:
+        case "failed":
+            failure = event.workflow_execution_failed_event_attributes.failure
+            payload = failure.application_failure_info.details.payloads[0]
+        case _:
+            payload = event.workflow_execution_completed_event_attributes.result.payloads[0]
+    payload.data = payload.data.replace(b"{", b'{"other":1,', 1)
+    done = await replay(WorkflowHistory(taken.workflow_id, [*taken.events[:-1], event]))
+    assert done.end is not None
+    assert done.end.facts["ended"] == end
+    assert done.differences != ()

@@ -69,6 +69,11 @@ def test_these_keys_are_not(key: str) -> None:
         (f"x: {{secrets: [{SECRET}, {SECRET}], b: 2}}", "x: {secrets: ***"),
         (f"x: {{token: {SECRET}", "x: {token: ***"),
         (f"x: {{token: '{SECRET}", "x: {token: ***"),
+        (f"x: {{name: a, token: {SECRET}}}", "x: {name: a, token: ***}"),
+        (
+            f"x: {{token: '{{{{ context.a }}}}', api_key: {SECRET}}}",
+            "x: {token: '{{ context.a }}', api_key: ***}",
+        ),
         (f"    api_key_env: {SHAPED}", "    api_key_env: ***"),
         (f"  - Use {SHAPED} to write.", "  - Use *** to write."),
         (f"  api_base: https://me:{SECRET}@example.org", "  api_base: https://***@example.org"),

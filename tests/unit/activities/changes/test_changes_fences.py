@@ -31,6 +31,10 @@ def test_content_that_begins_with_a_fence_keeps_every_line(text: str) -> None:
         ("````md\n```\na\n```\n````\n\n", "```\na\n```\n"),
         (WRAPPED_README, "# Shop\n\n```sh\nmake test\n```\n\nMore.\n"),
         ("```\na\n```  \n   \n", "a\n"),
+        ("```\na\n~~~\n```\n", "a\n~~~\n"),
+        ("````\na\n```\n````\n", "a\n```\n"),
+        ("```\na\n````\n", "a\n"),
+        ("````md\n```sh\na\n```\n\n````\n", "```sh\na\n```\n\n"),
     ],
 )
 def test_fence_around_the_whole_content_is_taken_off(text: str, inner: str) -> None:

@@ -192,6 +192,18 @@ def test_hunk_that_fits_nowhere_between_its_neighbours_is_ambiguous() -> None:
     assert "hunk 2 fits in 2 places, at lines 1, 2" in message
 
 
+@pytest.mark.parametrize(
+    ("places", "shown"),
+    [
+        (2, "fits in 2 places, at lines 1, 2;"),
+        (5, "fits in 5 places, at lines 1, 2, 3, 4, 5;"),
+        (6, "fits in 6 places, at lines 1, 2, 3, 4, 5 and 1 more;"),
+    ],
+)
+def test_an_ambiguous_hunk_is_told_with_its_first_five_places(places: int, shown: str) -> None:
+    assert shown in refusal("x\n" * places, "@@\n-x\n+X\n")
+
+
 def test_lines_that_look_like_a_header_belong_to_their_hunk_unless_an_at_line_follows() -> None:
     diff = "@@ -1,3 +1,3 @@\n a\n--- old\n+++ new\n z\n@@ -9 +9 @@\n-q\n+Q\n"
     text = "a\n-- old\nz\n" + "\n" * 5 + "q\n"

@@ -80,6 +80,52 @@ def test_input_that_every_run_reads_in_a_block_is_needed(task: str) -> None:
     assert list(needs(f"a:\n  tasks: [{tasks}]\n{called}")) == ["order.id"]
 
 
+RETURN = "{ name: r, type: return, value: 1 }"
+WHEN = "when: { context_field: full, operator: equals, value: 1 }"
+
+
+@pytest.mark.parametrize(
+    ("task", "goes_on"),
+    [
+        (f"{RETURN[:-1]}, {WHEN} }}", False),
+        (f"{{ name: s, type: set, values: {{ a: 1 }}, {WHEN} }}", True),
+        ("{ name: f, type: fail, message: no, on_failure: continue }", False),
+        ("{ name: s, type: set, values: { a: 1 }, on_failure: continue }", True),
+        (
+            f"{{ name: b, branches: [{{ condition: '{{{{ 1 == 2 }}}}', steps: [{RETURN}] }}] }}",
+            False,
+        ),
+        (
+            "{ name: b, branches: [{ condition: '{{ 1 == 2 }}', steps: [{ name: s, type: set, "
+            "values: { a: 1 } }] }] }",
+            True,
+        ),
+        (f"{{ name: l, iterate_on: '{{{{ [] }}}}', loop_variable: i, body: [{RETURN}] }}", False),
+        (
+            f"{{ name: t, type: try, steps: [{RETURN}], catch: [{{ steps: [] }}], finally: [] }}",
+            False,
+        ),
+        (
+            "{ name: t, type: try, steps: [{ name: s, type: wait, duration: 1 }], "
+            "catch: [{ steps: [] }], finally: [] }",
+            True,
+        ),
+    ],
+)
+def test_what_comes_after_a_step_that_may_end_the_team_is_not_needed(
+    task: str, goes_on: bool
+) -> None:
+    found = needs(f"a:\n  tasks: [{task}, {NOTE}]\n")
+    assert ("order.id" in found) is goes_on
+
+
+def test_a_condition_is_needed_though_its_step_may_not_run() -> None:
+    condition = "when: '{{ context.full == 1 }}'"
+    assert needs(f"a:\n  tasks: [{NOTE.replace('type:', condition + ', type:')}]\n") == {
+        "full": "a/note"
+    }
+
+
 def test_a_team_that_only_some_routes_lead_to_needs_nothing() -> None:
     route = "{ condition: { context_field: x, operator: equals, value: 1 }, next_team: b }"
     other = f"b:\n  tasks: [{NOTE}]\n"

@@ -91,6 +91,20 @@ def test_a_mistake_is_refused_where_it_is_written(hook: str, code: str, place: s
     ]
 
 
+def test_every_mistake_of_a_condition_is_told_at_once() -> None:
+    when = "[{ task: plan, status: success }, '{{ arguments.a }}', '{{ tasks.b }}', '{{ turn']"
+    problems = found(f"hooks: [{{ on: before_turn, when: {when}, decide: fail }}]")
+    assert [code for code, _ in problems] == ["E109", "E207", "E207", "E301"]
+    assert len({path for _, path in problems}) == 4
+
+
+def test_every_template_of_a_value_is_checked() -> None:
+    value = "{ expression: '{{ turn }}', a: ['{{ tasks.b }}', 1, '{{ tasks.c }}'] }"
+    hook = f"on: before_turn, skill: Calculator.evaluate, input: {value}, decide: fail"
+    codes = [code for code, _ in found(f"hooks: [{{ {hook} }}]")]
+    assert codes.count("E207") == 2
+
+
 def test_a_retry_may_not_repeat_an_effect() -> None:
     tools = "act: { skill: CommandRunner.run_once, fixed: { command: deploy } }"
     hook = "{ on: after_tool_call, tool: 'a*', decide: retry }"

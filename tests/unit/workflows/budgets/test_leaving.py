@@ -9,8 +9,10 @@ from coterie.runs.local_scope import LocalScope
 from dsl.errors import BudgetExceeded
 from dsl.model.plan import Plan
 from tests.support.compiling import plan_of
+from workflows.approvals.decisions import record
 from workflows.budgets.call_admission import admit_call
-from workflows.core.location import Location
+from workflows.core.location import Location, RunLeft
+from workflows.core.messages import DecideInput
 from workflows.core.scope import Leaving
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN
@@ -23,6 +25,7 @@ orchestration:
     work:
       tasks: [{name: note, type: set, values: {n: 1}}]
 """
+REST = "    rest: {tasks: [{name: note, type: set, values: {n: 1}}]}\n"
 HERE = Location.of_visit(MAIN, "work", 1).at("note")
 
 
@@ -101,6 +104,43 @@ async def test_a_run_is_left_when_its_calls_have_ended(scope: LocalScope) -> Non
     with pytest.raises(BudgetExceeded):
         await stopped
     assert scope.leaving is None
+
+
+async def test_a_run_that_a_person_ends_is_left_when_its_calls_have_ended() -> None:
+    asking = "{tool_calls: {limit: 2, on_exceeded: ask}}"
+    scope = LocalScope(plan_of(PLAN.replace("{tool_calls: 2}", asking)), RunState(), Nowhere())
+    await call(scope)
+    await call(scope)
+    scope.in_flight = 1
+    asked = asyncio.create_task(call(scope))
+    await stir(scope)
+    (request,) = scope.state.pending
+    given = DecideInput(id=request, decision="approve", by="ann", payload={"extend_by": 0})
+    record(scope.state, given, scope.now(), "update")
+    await stir(scope)
+    assert not asked.done()
+    assert scope.leaving is not None
+    scope.in_flight = 0
+    await stir(scope)
+    with pytest.raises(RunLeft):
+        await asked
+
+
+async def test_a_run_that_a_budget_leads_to_a_team_is_left_when_its_calls_have_ended() -> None:
+    leading = "{tool_calls: {limit: 2, on_exceeded: route, next_team: rest}}"
+    text = PLAN.replace("{tool_calls: 2}", leading)
+    scope = LocalScope(plan_of(text + REST), RunState(), Nowhere())
+    await call(scope)
+    await call(scope)
+    scope.in_flight = 1
+    led = asyncio.create_task(call(scope))
+    await stir(scope)
+    assert not led.done()
+    scope.in_flight = 0
+    await stir(scope)
+    with pytest.raises(RunLeft) as left:
+        await led
+    assert left.value.team == "rest"
 
 
 async def test_branch_stopped_while_leaving_lets_the_next_one_leave(scope: LocalScope) -> None:

@@ -173,6 +173,31 @@ async def test_a_run_that_began_before_pays_no_money_for_a_losing_call() -> None
     assert (used["run.money"].used, used["run.money"].state) == (0, "open")
 
 
+class RecordingScope(OlderScope):
+    """Notes which patches the run asks for: each writes an event into its history."""
+
+    asked: set[Patch]
+
+    def patched(self, patch: Patch) -> bool:
+        self.asked.add(patch)
+        return super().patched(patch)
+
+
+@pytest.mark.parametrize(
+    ("budget", "asks"),
+    [("tokens: 100000", False), ("money: 5", True), ("tokens: 100000, money: 5", True)],
+)
+async def test_only_a_run_with_a_budget_of_money_asks_what_a_losing_call_costs(
+    budget: str, asks: bool
+) -> None:
+    plan = with_budgets(f"budgets: {{{budget}}}\n  teams:")
+    state = fresh(plan, {"text": "x" * 4000})
+    scope = RecordingScope(plan, state, World(answer), None)
+    scope.asked = set()
+    await run(scope)
+    assert (Patch.CUT_OFF_MONEY in scope.asked) is asks
+
+
 class PayingScope(RacingScope):
     """Each answer has used 50 tokens, and cost 0.01 US dollars."""
 

@@ -46,3 +46,32 @@ async def test_a_concentrator_sees_the_outcomes_of_done_branches_alone() -> None
     for result in (first, again):
         seen = task_data(result)["seen"]
         assert seen == {"left": 1, "right": False, "ends": ["done", "failed"]}
+
+
+RESETTING = """
+orchestration:
+  entry_team: start
+  context:
+    notes: {type: array, default: [0]}
+    kept: {type: integer, default: 1}
+  teams:
+    start:
+      tasks: [{name: begin, type: set, values: {x: 1}, context_updates: {notes: [1], kept: 2}}]
+      routing: {rules: [{condition: all_success, next_team: [left, right], concentrator: both}]}
+    left: {resets: [notes], tasks: [{name: l, type: set, values: {x: 1}}], routing: {default: both}}
+    right: {tasks: [{name: r, type: set, values: {x: 1}}], routing: {default: both}}
+    both:
+      type: concentrator
+      tasks:
+        - name: seen
+          type: set
+          values: {notes: "{{ context.notes }}", kept: "{{ context.kept }}"}
+"""
+
+
+async def test_a_path_that_a_branch_resets_has_its_default_after_the_fan_out() -> None:
+    plan = plan_of(RESETTING)
+    first, _ = await undisturbed(plan, {}, answer)
+    again, _ = await stopped_everywhere(plan, {}, answer)
+    for result in (first, again):
+        assert task_data(result)["seen"] == {"notes": [0], "kept": 2}

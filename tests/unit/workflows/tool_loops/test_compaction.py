@@ -107,6 +107,20 @@ async def test_a_loop_is_compacted_before_the_turn_that_would_be_too_large() -> 
     )
 
 
+async def test_a_summary_that_counts_no_turns_is_noted_with_none() -> None:
+    growing = filling()
+
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        response = growing(request, number)
+        if request.compaction is None:
+            return response
+        return response.model_copy(update={"data": {"summary": "Known.", "kept": "all"}})
+
+    _, _, state = await ran(plan(), model)
+    (cause,) = compactions(state)
+    assert (cause.summarised, cause.kept) == (0, 0)
+
+
 async def test_the_turn_continues_the_new_conversation_with_its_results() -> None:
     _, world, _ = await ran(plan(), filling())
     asked = next(one for one in world.requests if one.compaction is not None)

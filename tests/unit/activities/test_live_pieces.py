@@ -1,0 +1,56 @@
+"""The pieces of an answer are sent together, at once or soon after the previous ones."""
+
+import asyncio
+
+from activities.live_text import LiveText
+from dsl.known_secrets import KnownSecrets
+
+
+class Sent:
+    """Counts what a live text sends."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._more = asyncio.Event()
+        self.live = LiveText(KnownSecrets(), 1, self._send)
+
+    def _send(self) -> None:
+        self.count += 1
+        self._more.set()
+
+    async def more(self) -> None:
+        """Wait until something is sent."""
+        async with asyncio.timeout(10):
+            await self._more.wait()
+        self._more.clear()
+
+
+async def test_an_empty_piece_sends_nothing() -> None:
+    nothing, some = Sent(), Sent()
+    with nothing.live, some.live:
+        nothing.live.write("")
+        some.live.write("a ")
+        await some.more()
+    assert (nothing.count, some.count) == (0, 1)
+
+
+async def test_pieces_that_arrive_together_are_sent_once() -> None:
+    sent, later = Sent(), Sent()
+    with sent.live, later.live:
+        for round in (1, 2):
+            for piece in ("a ", "b ", "", "c "):
+                sent.live.write(piece)
+            later.live.write("x ")  # its timer is due after those of `sent`
+            await sent.more()
+            await later.more()
+            assert (sent.count, later.count) == (round, round)
+
+
+async def test_a_text_that_has_ended_sends_nothing_more() -> None:
+    ended, other = Sent(), Sent()
+    with ended.live:
+        ended.live.write("a ")
+    with other.live:
+        other.live.write("x ")
+        await other.more()
+    assert (ended.count, other.count) == (0, 1)

@@ -1,0 +1,41 @@
+"""What a model sees of its tools: its own, then a tool for each team that it may hand over to."""
+
+import pytest
+
+from dsl.model.plan import Plan
+from dsl.values import Json
+from tests.support.tool_agents import persona, skill_tool, tool_plan
+from workflows.agents.loop.loop_terms import loop_terms, offered_tools
+
+ANSWER: Json = {"name": "check", "kind": "return", "value": 1}
+
+
+def plan(name: str) -> Plan:
+    review: Json = {"id": "review", "steps": [ANSWER]}
+    if name:
+        review["name"] = name
+    tools = {"clock": skill_tool("Clock.now")}
+    actor = persona("clock", handoffs=["review"])
+    return tool_plan(tools, {"actor": actor}, teams={"review": review})
+
+
+@pytest.mark.parametrize(
+    ("name", "about"), [("", ""), ("review", ""), ("Careful readers", " (Careful readers)")]
+)
+def test_a_team_is_offered_by_its_id_and_its_name_where_it_has_another(
+    name: str, about: str
+) -> None:
+    of = plan(name)
+    terms = loop_terms(of, of.personas["actor"], 5, may_hand_over=True)
+    own, handoff = offered_tools(of, terms)
+    assert own.name == "clock"
+    assert handoff.name == "handoff_to_review"
+    assert handoff.description == (
+        f"Hands the work over to the team review{about}, and ends yours."
+    )
+
+
+def test_an_agent_that_another_waits_for_hands_nothing_over() -> None:
+    of = plan("")
+    terms = loop_terms(of, of.personas["actor"], 5, may_hand_over=False)
+    assert [tool.name for tool in offered_tools(of, terms)] == ["clock"]

@@ -11,6 +11,10 @@ from activities.workspace.command_lock import alone
 from activities.workspace.skill_failures import SkillFailure
 
 
+def open_files() -> set[str]:
+    return {file.name for file in Path("/proc/self/fd").iterdir()}
+
+
 async def test_a_second_command_of_a_name_waits_for_the_first(tmp_path: Path) -> None:
     order: list[str] = []
 
@@ -43,11 +47,11 @@ async def test_a_lock_that_another_process_holds_is_waited_for_without_open_file
         (file,) = tmp_path.iterdir()
     held = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(held, fcntl.LOCK_EX)
-    before = set(os.listdir("/proc/self/fd"))
+    before = open_files()
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.12), alone(tmp_path, "make"):
             pass
-    assert set(os.listdir("/proc/self/fd")) == before
+    assert open_files() == before
     os.close(held)
     async with alone(tmp_path, "make"):
         pass

@@ -11,8 +11,12 @@ from activities.workspace.command_lock import alone
 from activities.workspace.skill_failures import SkillFailure
 
 
+def files_in(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
 def open_files() -> set[str]:
-    return {file.name for file in Path("/proc/self/fd").iterdir()}
+    return {file.name for file in files_in(Path("/proc/self/fd"))}
 
 
 async def test_a_second_command_of_a_name_waits_for_the_first(tmp_path: Path) -> None:
@@ -33,9 +37,9 @@ async def test_a_second_command_of_a_name_waits_for_the_first(tmp_path: Path) ->
 
 async def test_a_lock_that_has_ended_leaves_no_file_and_no_descriptor(tmp_path: Path) -> None:
     async with alone(tmp_path / "locks", "make") as descriptor:
-        assert len(list((tmp_path / "locks").iterdir())) == 1
+        assert len(files_in(tmp_path / "locks")) == 1
         os.fstat(descriptor)
-    assert list((tmp_path / "locks").iterdir()) == []
+    assert files_in(tmp_path / "locks") == []
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(descriptor)
 
@@ -44,7 +48,7 @@ async def test_a_lock_that_another_process_holds_is_waited_for_without_open_file
     tmp_path: Path,
 ) -> None:
     async with alone(tmp_path, "make"):
-        (file,) = tmp_path.iterdir()
+        (file,) = files_in(tmp_path)
     held = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(held, fcntl.LOCK_EX)
     before = open_files()

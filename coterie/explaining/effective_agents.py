@@ -13,6 +13,8 @@ from dsl.values import NodePath
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 _MEANS_NOTHING: tuple[JsonValue, ...] = (None, {}, [])
+_OF_TOOLS = ("max_turns", "tool_choice", "tool_calls", "parallel_tool_calls")
+"""Fields whose defaults count only for an agent that is offered a tool or a handoff."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,9 @@ class AgentSources:
         """Yield each effective field of the persona, leaf by leaf, with its origin.
 
         Omit the execution plan, whose steps have fields of their own. Defaults count only if the
-        agent calls a model.
+        agent calls a model, and those of tools only if it is offered some.
         """
+        unused = () if persona.tools or persona.handoffs else _OF_TOOLS
         merged = self.merged
         values = persona.model_dump(mode="json", by_alias=True, exclude={"execution_plan"})
         for key, value in values.items():
@@ -51,7 +54,7 @@ class AgentSources:
                 yield (key,), value, chosen
             elif node is not None and node.value is not None:
                 yield from self._leaves((key,), value, node)
-            elif asks_a_model and value not in _MEANS_NOTHING:
+            elif asks_a_model and value not in _MEANS_NOTHING and key not in unused:
                 yield (key,), value, DEFAULT
 
     def _chosen(self, key: str, persona: Persona) -> Origin | None:

@@ -21,6 +21,7 @@ from activities.skills.skill_registry import AnySkill, find_skill
 from activities.user_code.child_pool import UserCode
 from activities.workspace.skill_base import SkillContext
 from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
+from dsl.known_secrets import KnownSecrets, secrets_of
 
 _LOOK_SECONDS = 0.5
 """Between two looks whether the call is still wanted."""
@@ -42,11 +43,21 @@ def main() -> None:
         _let_go()
         os.close(writer)
         try:
-            end = asyncio.run(_ended(order, folder))
+            end = _without_secrets(asyncio.run(_ended(order, folder)), order)
         except BaseException as error:  # a bug, which the run has to learn of
             end = JobEnd(failure="lost", message=f"its process failed with {type(error).__name__}")
         folder.write(end)
     os._exit(0)
+
+
+def _without_secrets(end: JobEnd, order: JobOrder) -> JobEnd:
+    """Mask the secrets that the call got in the words of its failure, before they are stored.
+
+    The result stays whole: it is data, and the run gets what a shorter call would return.
+    """
+    given = {} if order.function is None else order.function.secrets
+    known = KnownSecrets((*given.values(), *secrets_of(order.workspace.environment)))
+    return end.model_copy(update={"message": known.without(end.message)})
 
 
 def _let_go() -> None:

@@ -7,10 +7,12 @@ from dsl.checks.steps.step_scope import StepScope
 from dsl.json_schema.argument_schemas import declared_arguments
 from dsl.model.capabilities import SkillContract
 from dsl.model.steps import ORCHESTRATING, AgentStep, SkillStep, ToolStep
+from dsl.model.tools.long_calls import continues_long
 from dsl.model.tools.tool_groups import is_group, tool_groups
+from dsl.model.tools.tool_section import ToolSection
 from dsl.templates.jsonable import brief
 from dsl.templates.template import is_template
-from dsl.values import NodePath
+from dsl.values import MAX_CALL_SECONDS, NodePath
 from dsl.wording.mcp_wording import group_called
 from dsl.wording.step_wording import (
     conversation_without_model,
@@ -18,6 +20,7 @@ from dsl.wording.step_wording import (
     no_conversation,
     not_arguments,
 )
+from dsl.wording.tool_wording import call_too_long
 
 
 def check_agent(scope: StepScope, step: AgentStep, path: NodePath) -> None:
@@ -44,7 +47,24 @@ def check_skill(scope: StepScope, step: SkillStep, path: NodePath) -> None:
     )
     contract = known.get(step.skill)
     if contract is not None:
+        _check_time(scope, step, step.skill, contract, path)
         check_input(scope.tree, scope.problems, contract, step.input, (*path, "input"))
+
+
+def _check_time(
+    scope: StepScope,
+    step: SkillStep | ToolStep,
+    name: str,
+    contract: SkillContract,
+    path: NodePath,
+) -> None:
+    """Check that a call which may take long continues without its worker."""
+    seconds = step.timeout
+    if not isinstance(seconds, int | float) or continues_long(contract):
+        return
+    if seconds > MAX_CALL_SECONDS:
+        details = call_too_long(name, seconds, MAX_CALL_SECONDS)
+        scope.note("E106", (*path, "timeout"), details)
 
 
 def check_tool(scope: StepScope, step: ToolStep, path: NodePath) -> None:
@@ -67,21 +87,28 @@ def check_tool(scope: StepScope, step: ToolStep, path: NodePath) -> None:
     for name in step.arguments.keys() & section.fixed.keys():
         place = (*path, "arguments", name)
         scope.note("E213", place, fixed_argument(step.tool, name))
-    offered = scope.capabilities
-    contract: SkillContract | None = offered.skills.get(section.skill or "")
+    contract = _contract_of(scope, step.tool, section)
+    if contract is None:
+        return
+    if section.skill is not None or section.mcp is not None:
+        _check_time(scope, step, step.tool, contract, path)
+    check_input(
+        scope.tree,
+        scope.problems,
+        contract,
+        step.arguments,
+        (*path, "arguments"),
+        fixed=section.fixed,
+    )
+
+
+def _contract_of(scope: StepScope, name: str, section: ToolSection) -> SkillContract | None:
+    """Return the contract of what a tool is made of; None if the worker does not have it."""
     if section.mcp is not None:
-        contract = offered.mcp_tools.get(section.mcp)
-    elif section.skill is None:
-        schema = declared_arguments(section.input_schema)
-        contract = SkillContract(
-            name=step.tool, description="", effect="once", input_schema=schema, output_schema={}
-        )
-    if contract is not None:
-        check_input(
-            scope.tree,
-            scope.problems,
-            contract,
-            step.arguments,
-            (*path, "arguments"),
-            fixed=section.fixed,
-        )
+        return scope.capabilities.mcp_tools.get(section.mcp)
+    if section.skill is not None:
+        return scope.capabilities.skills.get(section.skill)
+    schema = declared_arguments(section.input_schema)
+    return SkillContract(
+        name=name, description="", effect="once", input_schema=schema, output_schema={}
+    )

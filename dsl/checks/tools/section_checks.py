@@ -7,6 +7,7 @@ from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.capabilities import Label, SkillContract
 from dsl.model.terms import consent
 from dsl.model.tools.local_activities import is_local, local_reasons
+from dsl.model.tools.long_calls import continues_long
 from dsl.model.tools.tool_contract import ToolKind, ToolOrigin
 from dsl.model.tools.tool_section import ToolSection
 from dsl.problem_details import Details
@@ -94,8 +95,8 @@ def check_skill_tool(
     problems: Problems,
 ) -> None:
     """Note what a skill's effect rules out: a cache, and further attempts."""
-    is_long = contract.startup > 0 or contract.timeout > MAX_CALL_SECONDS
-    if section.timeout is not None and section.timeout > MAX_CALL_SECONDS and not is_long:
+    is_long = section.timeout is not None and section.timeout > MAX_CALL_SECONDS
+    if section.timeout is not None and is_long and not continues_long(contract):
         details = call_too_long(name, section.timeout, MAX_CALL_SECONDS)
         problems.note("E106", tree.find((*path, "timeout")).at, (*path, "timeout"), details)
     if section.cache is not None and contract.effect != "read":

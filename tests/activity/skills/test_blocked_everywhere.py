@@ -14,6 +14,7 @@ from activities.workspace.skill_base import Command, Workspace
 from activities.workspace.web_access import WebAccess
 from dsl.safety.blocked_rules import FieldKind
 from dsl.values import Json
+from dsl.wording.blocked_wording import BlockedRule, blocked_text
 from tests.support.skills import call
 from tests.unit.dsl.safety.test_blocked_fields import BLOCKED, PROSE
 
@@ -43,6 +44,22 @@ TOOLS: dict[str, tuple[FieldKind, Given]] = {
 PLACES = ("path", "paths", "file_path", "url", "code", "cwd", "folder", "directory")
 """What fields of these kinds are called."""
 PARAMETERS: tuple[ParameterType, ...] = ("path", "url", "code", "command")
+
+
+OF_PATHS = {
+    "../x": "has '..', which could lead outside the root",
+    "a/../b": "has '..', which could lead outside the root",
+    "..": "has '..', which could lead outside the root",
+    "..\\x": "has a backslash; use '/'",
+    "a\x00b": "contains a NUL character",
+}
+"""What tools with paths of the project say, which look at them before the rules do."""
+
+
+def said(rule: BlockedRule, text: str, message: str) -> bool:
+    """Whether a refusal says what the text does by this rule, and what to do instead."""
+    why = blocked_text(rule, "").removeprefix("''")
+    return why in message or (text in OF_PATHS and OF_PATHS[text] in message)
 
 
 def names_in(schema: JsonValue) -> set[str]:
@@ -92,10 +109,11 @@ def test_every_tool_that_takes_such_a_text_is_in_the_table() -> None:
 async def test_no_blocked_text_reaches_anything(tool: str, workspace: Workspace) -> None:
     kind, given = TOOLS[tool]
     before = files(workspace)
-    for text in BLOCKED[kind]:
+    for text, rule in BLOCKED[kind].items():
         with pytest.raises(ApplicationError) as caught:
             await call(workspace, tool, given(text))
         assert caught.value.type == "SkillRefused", text
+        assert said(rule, text, caught.value.message), text
     assert files(workspace) == before
 
 
@@ -103,11 +121,12 @@ async def test_no_blocked_text_reaches_anything(tool: str, workspace: Workspace)
 async def test_no_blocked_text_becomes_an_argument_of_a_command(
     kind: FieldKind, workspace: Workspace
 ) -> None:
-    for text in BLOCKED[kind]:
+    for text, rule in BLOCKED[kind].items():
         given: Json = {"command": kind, "arguments": {"it": text}}
         with pytest.raises(ApplicationError) as caught:
             await call(workspace, "CommandRunner.run", given)
         assert caught.value.type == "SkillRefused"
+        assert said(rule, text, caught.value.message), text
 
 
 @pytest.mark.parametrize("text", PROSE)

@@ -50,6 +50,12 @@ def digs(depth: int, context: ToolContext) -> str:
     while not os.path.exists("free"):
         time.sleep(0.01)
     return f"{depth} {len(context.secret('KEY'))}"
+
+
+@tool(effect="read", timeout=700, secrets=["KEY"])
+def leaks(depth: int, context: ToolContext) -> str:
+    """Fail with what it knows."""
+    raise RuntimeError("refused with " + context.secret("KEY"))
 '''
 
 
@@ -299,7 +305,7 @@ async def test_a_long_function_keeps_its_progress_and_its_secrets_off_the_disk(
 ) -> None:
     (tmp_path / "deep_tools.py").write_text(TOOLS)
     user_code = UserCode(tmp_path, {}, (str(tmp_path),))
-    [found] = await find_tools(user_code, ["deep_tools"])
+    [found, _] = await find_tools(user_code, ["deep_tools"])
     skill = FunctionSkill(found, user_code, {"KEY": "s3cret-value"})
     caller = Caller(tmp_path, skills={skill.name: skill})
     await caller.make(skill.name, {"depth": 3}, at=environment(timeout=730))
@@ -309,5 +315,20 @@ async def test_a_long_function_keeps_its_progress_and_its_secrets_off_the_disk(
     assert await caller.ledger(2) == ["begun None", "begun 3"]
     caller.free()
     assert await again == "3 12"
+    assert "s3cret" not in str(stored(tmp_path))
+    await user_code.close()
+
+
+async def test_a_secret_in_the_words_of_a_failure_is_masked_before_they_are_stored(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "deep_tools.py").write_text(TOOLS)
+    user_code = UserCode(tmp_path, {}, (str(tmp_path),))
+    [_, found] = await find_tools(user_code, ["deep_tools"])
+    skill = FunctionSkill(found, user_code, {"KEY": "s3cret-value"})
+    caller = Caller(tmp_path, skills={skill.name: skill})
+    await caller.make(skill.name, {"depth": 1}, at=environment(timeout=730))
+    await when(lambda: "end.json" in stored(tmp_path))
+    assert "raised RuntimeError" in stored(tmp_path)["end.json"]
     assert "s3cret" not in str(stored(tmp_path))
     await user_code.close()

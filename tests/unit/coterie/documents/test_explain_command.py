@@ -75,42 +75,38 @@ Agents
   draft/plan               planner  by its plan
   draft/plan/rounds/write  writer   scripted/of-the-plan      config/personas/planner.yml:13 (the task's config)
 
-183 values in all; to see a part: coterie explain report teams.draft
+171 values in all; to see a part: coterie explain report teams.draft
 """)  # noqa: E501
 
 
 def test_a_task_is_reported_line_by_line(explain: Ask) -> None:
     assert explain("orchestration.teams.draft.tasks.first") == snapshot("""\
 orchestration.teams.draft.tasks.first
-  name                       "first"                             config/teams/report.yml:8
-  timeout                    120                                 config/teams/report.yml:14
-  retry.retries              1                                   config/teams/report.yml:15
-  retry.interval             0                                   default
-  retry.backoff              2                                   default
-  type                       "agent"                             config/teams/report.yml:8
-  agent_type                 "generic_single_shot"               config/teams/report.yml:9
-  persona_key                "writer"                            config/teams/report.yml:10
-  config.max_tokens          50                                  config/teams/report.yml:12
-  config.prompts.system      "You write briefly."                config/teams/report.yml:13
-  requires_approval          false                               default
-  agent.provider             "scripted"                          config/system_config.yml:2 (llm_config.default_provider)
-  agent.model                "of-the-provider"                   config/system_config.yml:5 (llm_config.providers.scripted.default_model)
-  agent.temperature          0.2                                 config/personas/writer.yml:1 (persona writer)
-  agent.max_tokens           50                                  config/teams/report.yml:12 (the task's config)
-  agent.prompts.system       "You write briefly."                config/teams/report.yml:13 (the task's config)
-  agent.prompts.user         "Write about {{ context.topic }}."  config/personas/writer.yml:7 (persona writer)
-  agent.prompt_syntax        "template"                          default
-  agent.output_schema        2 values                            config/personas/writer.yml:9 (persona writer)
-  agent.max_reasks           2                                   default
-  agent.prompt_cache         "auto"                              default
-  agent.timeout              600                                 default
-  agent.retries              9                                   coterie.yml:3 (persona writer)
-  agent.stream               false                               default
-  agent.batch                false                               default
-  agent.max_turns            10                                  default
-  agent.tool_choice          "auto"                              default
-  agent.tool_calls           "execute"                           default
-  agent.parallel_tool_calls  true                                default
+  name                   "first"                             config/teams/report.yml:8
+  timeout                120                                 config/teams/report.yml:14
+  retry.retries          1                                   config/teams/report.yml:15
+  retry.interval         0                                   default
+  retry.backoff          2                                   default
+  type                   "agent"                             config/teams/report.yml:8
+  agent_type             "generic_single_shot"               config/teams/report.yml:9
+  persona_key            "writer"                            config/teams/report.yml:10
+  config.max_tokens      50                                  config/teams/report.yml:12
+  config.prompts.system  "You write briefly."                config/teams/report.yml:13
+  requires_approval      false                               default
+  agent.provider         "scripted"                          config/system_config.yml:2 (llm_config.default_provider)
+  agent.model            "of-the-provider"                   config/system_config.yml:5 (llm_config.providers.scripted.default_model)
+  agent.temperature      0.2                                 config/personas/writer.yml:1 (persona writer)
+  agent.max_tokens       50                                  config/teams/report.yml:12 (the task's config)
+  agent.prompts.system   "You write briefly."                config/teams/report.yml:13 (the task's config)
+  agent.prompts.user     "Write about {{ context.topic }}."  config/personas/writer.yml:7 (persona writer)
+  agent.prompt_syntax    "template"                          default
+  agent.output_schema    2 values                            config/personas/writer.yml:9 (persona writer)
+  agent.max_reasks       2                                   default
+  agent.prompt_cache     "auto"                              default
+  agent.timeout          600                                 default
+  agent.retries          9                                   coterie.yml:3 (persona writer)
+  agent.stream           false                               default
+  agent.batch            false                               default
 """)  # noqa: E501
 
 

@@ -17,6 +17,8 @@ TEAM = "config/teams/report.yml"
 FIRST = "orchestration.teams.draft.tasks.first"
 ROUNDS = "orchestration.teams.draft.tasks.plan.agent.execution_plan.rounds"
 
+OF_TOOLS = {"max_turns", "tool_choice", "tool_calls", "parallel_tool_calls"}
+
 Told = dict[str, tuple[Any, str]]
 Ask = Callable[..., Told]
 
@@ -40,6 +42,19 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return asked
 
 
+def test_settings_of_tools_are_shown_of_an_agent_that_has_tools(tmp_path: Path, ask: Ask) -> None:
+    shown = {path.rpartition(".")[2] for path in ask(f"{FIRST}.agent")}
+    assert not shown & OF_TOOLS
+    writer = tmp_path / "config" / "personas" / "writer.yml"
+    writer.write_text(writer.read_text() + "tools: [look]\n")
+    team = tmp_path / "config" / "teams" / "report.yml"
+    team.write_text(team.read_text() + "tools: { look: { skill: Files.list } }\n")
+    for file in (team, tmp_path / "config" / "personas" / "planner.yml"):
+        file.write_text(file.read_text().replace("generic_single_shot", "generic_tool_calling"))
+    shown = {path.rpartition(".")[2] for path in ask(f"{FIRST}.agent")}
+    assert shown > OF_TOOLS
+
+
 def test_an_agents_fields_come_from_persona_override_task_and_defaults(ask: Ask) -> None:
     shown = ask(f"{FIRST}.agent")
     assert {path.removeprefix(f"{FIRST}.agent."): value for path, value in shown.items()} == {
@@ -58,10 +73,6 @@ def test_an_agents_fields_come_from_persona_override_task_and_defaults(ask: Ask)
         "retries": (9, place("coterie.yml", "retries: 9")),
         "stream": (False, "default"),
         "batch": (False, "default"),
-        "max_turns": (10, "default"),
-        "tool_choice": ("auto", "default"),
-        "tool_calls": ("execute", "default"),
-        "parallel_tool_calls": (True, "default"),
     }
 
 

@@ -24,12 +24,15 @@ KNOWN = CAPABILITIES.model_copy(update={"skills": {**CAPABILITIES.skills, FUNCTI
 
 
 def problems(skill: str, timeout: str) -> list[tuple[str, str, str]]:
-    text = f"""
+    return problems_of(f"""
 tools: {{ it: {{ skill: "{skill}", timeout: {timeout} }} }}
 orchestration:
   entry_team: only
   teams: {{ only: {{ tasks: [{{ name: note, type: set, values: {{ a: 1 }} }}] }} }}
-"""
+""")
+
+
+def problems_of(text: str) -> list[tuple[str, str, str]]:
     try:
         compile_sources([SourceText("t.yml", text)], KNOWN, name="t")
     except InvalidDocument as error:
@@ -48,6 +51,35 @@ def test_another_skill_is_refused_by_name_with_what_to_do_instead() -> None:
     assert code == "E106"
     assert "a call of 'it' may take 660 s, and this kind of tool at most 600 s" in message
     assert "continues a long call as a task" in fix
+
+
+STEPS = {
+    "skill": """
+llm_config:
+  personas:
+    worker: {{ execution_plan: [{{ name: do, skill: {skill}, input: {given}, timeout: {timeout} }}] }}
+orchestration:
+  entry_team: only
+  teams: {{ only: {{ tasks: [{{ name: work, persona_key: worker }}] }} }}
+""",
+    "tool": """
+tools: {{ it: {{ skill: {skill} }} }}
+orchestration:
+  entry_team: only
+  teams: {{ only: {{ tasks: [{{ name: do, tool: it, arguments: {given}, timeout: {timeout} }}] }} }}
+""",
+}
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_a_step_gives_a_short_skill_at_most_ten_minutes(kind: str) -> None:
+    text, given = STEPS[kind], "{ path: x }"
+    assert problems_of(text.format(skill="Files.read", given=given, timeout="10m")) == []
+    [(code, message, _)] = problems_of(text.format(skill="Files.read", given=given, timeout="11m"))
+    named = "it" if kind == "tool" else "Files.read"
+    assert code == "E106"
+    assert f"a call of {named!r} may take 660 s, and this kind of tool at most 600 s" in message
+    assert problems_of(text.format(skill='"shop:dig"', given="{}", timeout="1h")) == []
 
 
 @pytest.mark.parametrize("given", [{"timeout": "11m"}, {"tools": {"*": {"timeout": "11m"}}}])

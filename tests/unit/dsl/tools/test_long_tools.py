@@ -57,7 +57,10 @@ STEPS = {
     "skill": """
 llm_config:
   personas:
-    worker: {{ execution_plan: [{{ name: do, skill: {skill}, input: {given}, timeout: {timeout} }}] }}
+    worker:
+      provider: scripted
+      model: demo
+      execution_plan: [{{ name: do, skill: {skill}, input: {given}, timeout: {timeout} }}]
 orchestration:
   entry_team: only
   teams: {{ only: {{ tasks: [{{ name: work, persona_key: worker }}] }} }}

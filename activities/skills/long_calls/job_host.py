@@ -55,8 +55,10 @@ def _without_secrets(end: JobEnd, order: JobOrder) -> JobEnd:
 
     The result stays whole: it is data, and the run gets what a shorter call would return.
     """
-    given = {} if order.function is None else order.function.secrets
-    known = KnownSecrets((*given.values(), *secrets_of(order.workspace.environment)))
+    secrets = secrets_of(order.workspace.environment)
+    if order.function is not None:
+        secrets = (*secrets, *order.function.secrets.values())
+    known = KnownSecrets(secrets)
     return end.model_copy(update={"message": known.without(end.message)})
 
 

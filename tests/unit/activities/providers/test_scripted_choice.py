@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.contracts import FailureType, TokenUsage
+from activities.contracts import FailureType, StartedBatch, TokenUsage
 from activities.providers.message_model import ModelMessage
 from activities.providers.provider import Completion, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
@@ -177,3 +177,17 @@ async def test_an_entry_may_play_a_call_that_fails_for_good(tmp_path: Path) -> N
         ("RateLimited", "Not today", False),
         (FailureType.PROVIDER_UNAVAILABLE, "Out of order", False),
     ]
+
+
+@pytest.mark.parametrize(
+    ("waited", "answer"), [(0.0, None), (4.9, None), (5.0, "late"), (6.0, "late")]
+)
+async def test_a_batch_is_answered_once_it_has_taken_its_time(
+    tmp_path: Path, waited: float, answer: str | None
+) -> None:
+    script = tmp_path / "script.yml"
+    script.write_text("answers: [{task: ask, answer: late, batch_seconds: 5}]")
+    request = asked("work/ask#1.0")
+    batch = StartedBatch(id="b", custom_id="c", waited=waited)
+    found = await ScriptedProvider(script).collect(request, batch)
+    assert (None if found is None else found.text) == answer

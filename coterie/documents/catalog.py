@@ -16,6 +16,7 @@ import config
 from coterie.documents.file_kinds import SUFFIXES, is_test
 from coterie.documents.includes import included_files, with_includes
 from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE, Settings
+from coterie.text.document_text import text_of_document
 from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidDocument, Problem, listed, nearest
 from dsl.source.yaml_reader import read
@@ -183,7 +184,7 @@ class Catalog:
 
     def _source(self, file: Path, persona: str | None = None) -> SourceText:
         try:
-            text = file.read_text(encoding="utf-8")
+            text = text_of_document(file)
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise _unreadable(
@@ -246,7 +247,7 @@ def _without_parts(documents: list[Path]) -> list[Path]:
 
 def _has_entry(file: Path) -> bool:
     try:
-        tree = read(file.read_text(encoding="utf-8"), file.name)
+        tree = read(text_of_document(file), file.name)
     except (InvalidDocument, OSError, UnicodeDecodeError):
         return False  # reported with the document that includes it
     return tree.find(("orchestration",)).child("entry_team") is not None
@@ -258,7 +259,7 @@ def _is_document(file: Path) -> bool:
     Files that only set defaults or overrides may have limits, but no teams.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = text_of_document(file)
         if not _SAYS_TEAMS.search(text):
             return False
         orchestration = read(text, file.name).child("orchestration")

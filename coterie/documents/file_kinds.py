@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from coterie.text.document_text import text_of_document
 from dsl.errors import InvalidDocument
 from dsl.model.document import SystemDocument
 from dsl.model.steps import PersonaDocument
@@ -28,7 +29,7 @@ def is_persona(file: Path) -> bool:
     """Return whether a file contains a persona: by its folder, else by its keys."""
     in_folder = file.parent.name == "personas"
     try:
-        text = file.read_text(encoding="utf-8")
+        text = text_of_document(file)
         if not in_folder and not _DOCUMENT_ONLY.isdisjoint(top_keys(text)):
             return False  # found without reading the whole text
         keys = read(text, file.name).entries().keys()

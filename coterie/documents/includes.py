@@ -12,6 +12,7 @@ from pathlib import Path
 from coterie.documents.file_kinds import SUFFIXES, is_persona, is_test
 from coterie.documents.include_globs import TooManyEntries, is_glob, matching_files
 from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE
+from coterie.text.document_text import text_of_document
 from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidDocument
 from dsl.problem_details import Details
@@ -56,7 +57,7 @@ def with_includes(source: SourceText, file: Path, shown: Callable[[Path], str]) 
 def included_files(file: Path) -> set[Path]:
     """Return the resolved files that a document includes, as far as they can be read."""
     try:
-        source = SourceText(file.name, file.read_text(encoding="utf-8"))
+        source = SourceText(file.name, text_of_document(file))
     except (OSError, UnicodeDecodeError):
         return set()
     reader = _Reader(str, [file.resolve()], [file.name])
@@ -181,7 +182,7 @@ class _Entry:
                 what = f"the included files have more than {MAX_INCLUDED_BYTES:,} bytes"
                 self._note(include_too_large(what))
                 return None
-            text = found.read_text(encoding="utf-8")
+            text = text_of_document(found)
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
             self._note(include_unreadable(name, reason))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from coterie.text.document_text import text_of_document
 from coterie.text.lines import text_of
 from dsl.errors import Problem
 from dsl.redaction import redacted_line
@@ -49,7 +50,7 @@ def lines_of_file(folder: Path) -> ReadLines:
     def lines_of(file: str) -> Sequence[str]:
         if file not in read:
             try:
-                read[file] = (folder / file).read_text(encoding="utf-8").splitlines()
+                read[file] = text_of_document(folder / file).splitlines()
             except (OSError, ValueError):
                 read[file] = ()
         return read[file]

@@ -1,11 +1,13 @@
 """Documents are found by path or by name, and laid over each other in a written order."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from coterie.documents.catalog import Catalog, shipped_root
 from coterie.settings import Settings, load
+from coterie.text.problems import lines_of_file, problems_text
 from dsl.errors import InvalidDocument
 
 
@@ -88,3 +90,19 @@ def test_a_file_that_cannot_be_read_is_a_problem_with_a_code(settings: Settings)
     [problem] = refused.value.problems
     assert (problem.code, problem.file) == ("E001", "latin.yml")
     assert "not UTF-8" in problem.message
+
+
+@pytest.mark.parametrize("odd", ["pipe", "device"])
+def test_a_pipe_or_a_device_among_the_documents_holds_nobody_up(
+    settings: Settings, odd: str
+) -> None:
+    file = settings.project / "config" / "teams" / "odd.yml"
+    if odd == "pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to("/dev/zero")
+    catalog = Catalog(settings)
+    assert {"own", "odd"} <= set(catalog.names())
+    with pytest.raises(InvalidDocument, match="could not be read: it is not a regular file") as one:
+        catalog.sources(catalog.locate("odd"))
+    assert "odd.yml" in problems_text(one.value.problems, lines_of_file(settings.project))

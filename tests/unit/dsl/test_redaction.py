@@ -74,6 +74,10 @@ def test_these_keys_are_not(key: str) -> None:
             f"x: {{token: '{{{{ context.a }}}}', api_key: {SECRET}}}",
             "x: {token: '{{ context.a }}', api_key: ***}",
         ),
+        (
+            f"x: {{token: {SHAPED}, b: 2, password: {SECRET}}}",
+            "x: {token: ***, b: 2, password: ***}",
+        ),
         (f"    api_key_env: {SHAPED}", "    api_key_env: ***"),
         (f"  - Use {SHAPED} to write.", "  - Use *** to write."),
         (f"  api_base: https://me:{SECRET}@example.org", "  api_base: https://***@example.org"),

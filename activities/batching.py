@@ -4,7 +4,6 @@ The first attempt submits the call, and the turn reports the batch instead of an
 activity builds the same call again, and collects the answer if it is there.
 """
 
-import re
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from uuid import uuid4
@@ -14,14 +13,12 @@ from temporalio import activity
 from activities.agents.agent_base import ProviderAccess
 from activities.attempts import check_attempt
 from activities.context_windows import ContextWindows
-from activities.contracts import StartedBatch
+from activities.contracts import StartedBatch, first_id
 from activities.metering import Meter
 from activities.providers.batches.batch_provider import BatchProvider, without_batches
 from activities.providers.provider import Completion, ModelProvider, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
 
-_REPEATED = re.compile(r"(\.again|\.q\d+)+$")
-"""What the id of an activity ends with when the same call is scheduled again."""
 _CLOCKS_DIFFER = timedelta(minutes=5)
 
 
@@ -116,5 +113,5 @@ def _call_of(request: ModelRequest) -> tuple[str, datetime]:
     """Return the id of the call, equal in all attempts, and the earliest time of its start."""
     if not activity.in_activity():  # outside an activity, where no later attempt looks for it
         return f"coterie-{uuid4().hex}", datetime.now(UTC)
-    digest = sha256(_REPEATED.sub("", request.call).encode()).hexdigest()[:40]
+    digest = sha256(first_id(request.call).encode()).hexdigest()[:40]
     return f"coterie-{digest}", activity.info().scheduled_time - _CLOCKS_DIFFER

@@ -18,6 +18,18 @@ from activities.contracts.activity_options import (
     CallOptions,
     FailureType,
 )
+from activities.contracts.call_suffixes import (
+    NamedTurn,
+    TurnSuffix,
+    first_id,
+    id_after_detour,
+    id_after_loss,
+    id_of_look,
+    id_of_unwanted,
+    named_turn,
+    skill_step,
+    skill_summary,
+)
 from activities.contracts.call_usage import LiveTail, OpenModelCall, Spent, TokenUsage
 from activities.contracts.model_turn import (
     AgentError,
@@ -65,6 +77,7 @@ __all__ = [
     "ForkResult",
     "KeptResult",
     "LiveTail",
+    "NamedTurn",
     "Notification",
     "NotificationKind",
     "OpenModelCall",
@@ -76,5 +89,14 @@ __all__ = [
     "StartedBatch",
     "StopReason",
     "TokenUsage",
+    "TurnSuffix",
     "VisibilitySettings",
+    "first_id",
+    "id_after_detour",
+    "id_after_loss",
+    "id_of_look",
+    "id_of_unwanted",
+    "named_turn",
+    "skill_step",
+    "skill_summary",
 ]

@@ -45,7 +45,7 @@ class WrittenDecision(Frozen):
     """One entry of the file."""
 
     approval: str = Field(default="*", min_length=1)
-    """A pattern with `*` and `?` over `team/step#visit`."""
+    """A pattern with `*` and `?` over `team/step#number`."""
     decision: Choice
     by: str = Field(min_length=1, max_length=MAX_BY_LENGTH)
     comment: str = Field(default="", max_length=MAX_WHY_LENGTH)

@@ -1,7 +1,6 @@
 """Format the calls of a step: prompts, answers, attempts, tokens and cost."""
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
@@ -14,9 +13,6 @@ from coterie.text.durations import duration
 from coterie.text.lines import text_of
 from dsl.tool_loop.exchange import ToolTurn
 from dsl.values import Json
-
-_NUMBER = re.compile(r"\.t(\d+)(\.again)?(\.f\d+)?$")
-"""End of the id of a turn of an agent that uses tools."""
 
 
 def calls_text(run: str, step: str, calls: Sequence[RecordedCall]) -> str:
@@ -72,8 +68,8 @@ def _model_turn(call: RecordedCall) -> str:
     """Name a model turn, with its number if the agent uses tools."""
     if isinstance(call.request, AgentRequest) and call.request.compaction is not None:
         return "summary that compacts the conversation"
-    number = _NUMBER.search(call.id)
-    return "model turn" if number is None else f"model turn {number[1]}"
+    number = call.suffix.turn
+    return f"model turn {number}" if number else "model turn"
 
 
 def _attempts(call: RecordedCall) -> str:

@@ -85,7 +85,7 @@ def _call_of(event: HistoryEvent) -> LocalCall | None:
     return LocalCall(
         data.activity_id,
         summary,
-        asked or SkillRequest(skill=summary.partition(": ")[2], key=""),
+        asked or SkillRequest(skill=summary.rpartition(": ")[2], key=""),
         data.seq,
         _at(data.complete_time),
         result,

@@ -1,13 +1,10 @@
 """The history before a history: before continue-as-new, or that of the run it was forked from."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowHistory
 
-from activities.contracts import ForkResult
+from activities.contracts import FORK_RUN, ForkResult
 from coterie.runs.run_client import Run
 from coterie.storage.wire import data_converter
 from workflows.core.messages import TeamInput
@@ -34,7 +31,7 @@ async def previous_history(client: Client, history: WorkflowHistory) -> Previous
     if given.fork is None:
         return None
     origin = await Run(client, given.fork.run).history(given.fork.run_id)
-    point = next(_points(history.events), None)
+    point = fork_point(history)
     return PreviousHistory(origin, is_other_run=True, point=point)
 
 
@@ -44,10 +41,15 @@ def begun_with(history: WorkflowHistory) -> TeamInput:
     return data_converter.payload_converter.from_payload(started.input.payloads[0], TeamInput)
 
 
-def _points(events: Sequence[HistoryEvent]) -> Iterator[ForkResult]:
-    for event in events:
-        for payload in event.activity_task_completed_event_attributes.result.payloads:
-            try:
-                yield data_converter.payload_converter.from_payload(payload, ForkResult)
-            except (ValidationError, ValueError, RuntimeError):
-                continue
+def fork_point(history: WorkflowHistory) -> ForkResult | None:
+    """Return where a fork continues; None until a worker has found that."""
+    found: set[int] = set()
+    for event in history.events:
+        scheduled = event.activity_task_scheduled_event_attributes
+        if scheduled.activity_type.name == FORK_RUN:
+            found.add(event.event_id)
+        completed = event.activity_task_completed_event_attributes
+        if completed.scheduled_event_id in found:
+            (payload,) = completed.result.payloads
+            return data_converter.payload_converter.from_payload(payload, ForkResult)
+    return None

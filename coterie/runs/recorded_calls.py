@@ -1,19 +1,28 @@
 """Read the calls of a step from the run's history: requests, attempts, results."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
-from temporalio.api.common.v1 import Payload, Payloads
+from temporalio.api.common.v1 import Payload
 from temporalio.api.failure.v1 import Failure
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 
 from activities.agents.prompts import system_message, user_message
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from activities.contracts import (
+    CALL_SKILL,
+    RUN_AGENT,
+    AgentRequest,
+    AgentResponse,
+    SkillRequest,
+    SkillResult,
+    TurnSuffix,
+    named_turn,
+    skill_step,
+)
 from coterie.runs.local_calls import LocalCall, local_calls
 from coterie.storage.wire import data_converter
 from dsl.errors import TemplateFailed
@@ -23,8 +32,6 @@ from workflows.core.views import TrailEntry
 Model = TypeVar("Model", bound=BaseModel)
 _MAX_ERROR_LENGTH = 500
 _MOMENT = timedelta(microseconds=1)
-_TURN = re.compile(r"(\.[rt]\d+)?(\.compact|\.again)?(\.f\d+)?$")
-"""Suffix of the path of a re-ask, or of a turn of an agent that uses tools."""
 
 
 @dataclass(slots=True)
@@ -37,6 +44,8 @@ class RecordedCall:
     visit: int
     scheduled: datetime
     request: AgentRequest | SkillRequest
+    suffix: TurnSuffix = field(default_factory=TurnSuffix)
+    """Of a model turn."""
     attempts: int = 0
     started: datetime | None = None
     """Start of the last attempt."""
@@ -64,10 +73,8 @@ def recorded_calls(history: WorkflowHistory) -> list[RecordedCall]:
         if event.event_id in local:
             calls[event.event_id] = _local(local[event.event_id])
             continue
-        scheduled = event.activity_task_scheduled_event_attributes
         if event.HasField("activity_task_scheduled_event_attributes"):
-            summary = _text(event.user_metadata.summary)
-            made = _call(scheduled.activity_id, summary, scheduled.input, event)
+            made = _call(event)
             if made is not None:
                 calls[event.event_id] = made
             continue
@@ -103,21 +110,30 @@ def filled_prompts(request: AgentRequest) -> tuple[str | None, str]:
         return None, f"the prompt could not be rendered: {error}"
 
 
-def _call(id: str, summary: str, given: Payloads, event: HistoryEvent) -> RecordedCall | None:
-    at = event.event_time.ToDatetime(UTC)
-    path = _TURN.sub("", summary.partition(" ")[0].removesuffix(":"))
-    for payload in given.payloads:
-        skill = _decoded(payload, SkillRequest)
-        if skill is not None:
-            return RecordedCall(id, path, SkillCallKey(skill.key).execution, at, skill)
-        agent = _decoded(payload, AgentRequest)
-        if agent is not None:
-            return RecordedCall(id, path, agent.visit, at, agent)
-    return None
+def _call(event: HistoryEvent) -> RecordedCall | None:
+    """Return the call that an event schedules; None for another activity."""
+    scheduled = event.activity_task_scheduled_event_attributes
+    id, (given, *_) = scheduled.activity_id, (*scheduled.input.payloads, Payload())
+    at, summary = event.event_time.ToDatetime(UTC), _text(event.user_metadata.summary)
+    match scheduled.activity_type.name:
+        case name if name == CALL_SKILL:
+            skill = _decoded(given, SkillRequest)
+            if skill is None:
+                return None
+            path, visit = skill_step(summary, skill.skill), SkillCallKey(skill.key).execution
+            return RecordedCall(id, path, visit, at, skill)
+        case name if name == RUN_AGENT:
+            agent = _decoded(given, AgentRequest)
+            if agent is None:
+                return None
+            path, suffix = named_turn(summary, agent.task)
+            return RecordedCall(id, path, agent.visit, at, agent, suffix)
+        case _:
+            return None
 
 
 def _local(local: LocalCall) -> RecordedCall:
-    path = local.summary.partition(" ")[0].removesuffix(":")
+    path = skill_step(local.summary, local.request.skill)
     visit = SkillCallKey(local.request.key).execution if local.result is not None else 1
     began = local.ended - _MOMENT  # a visit that begins when the call has ended does not own it
     call = RecordedCall(local.id, path, visit, began, local.request, attempts=1, started=began)

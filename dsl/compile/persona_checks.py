@@ -11,6 +11,7 @@ from dsl.checks.agents.prompt_checks import check_prompts, check_syntax
 from dsl.checks.agents.streaming_checks import check_batch, check_reasks, check_streaming
 from dsl.checks.contracts.outputs import DeclaredOutputs
 from dsl.checks.format_checks import check_answer_schema
+from dsl.checks.steps.outside_reads import OutsideReads
 from dsl.checks.steps.step_checks import check_steps
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.tools.tool_use_checks import check_tool_use
@@ -52,8 +53,8 @@ class PersonaChecks:
     settings: Json
     model: str | None
     """The model of every persona instead of its own, if one is set."""
-    tool_reads: dict[str, None] = field(default_factory=dict[str, None])
-    """The context paths that the agents of tools read."""
+    tool_reads: OutsideReads = field(default_factory=OutsideReads)
+    """What the agents of tools read."""
 
     def checked(
         self,
@@ -61,7 +62,7 @@ class PersonaChecks:
         merged: MergedPersona,
         path: NodePath,
         scope: StepScope,
-        reads: dict[str, None],
+        reads: OutsideReads,
         *,
         is_open: bool,
     ) -> UsablePersona | None:
@@ -72,7 +73,7 @@ class PersonaChecks:
             merged: the persona with the step's `config`.
             path: where the step is written.
             scope: of the step.
-            reads: collects the context paths that the agent reads.
+            reads: collects what the agent reads.
             is_open: whether an enclosing step already follows the persona's plan.
         """
         persona, written_at = merged.persona, merged.written_at
@@ -93,7 +94,7 @@ class PersonaChecks:
         if follows and persona.execution_plan is not None:
             return UsablePersona(persona, self._checked_plan(step, persona, written_at))
         if persona.tools and self._calls_agents(persona):
-            reads.update(self.tool_reads)
+            reads.add(self.tool_reads)
         check_tool_use(step, persona, path, written_at, tree, problems)
         providers = self.capabilities.providers
         if persona.fallback:
@@ -107,7 +108,7 @@ class PersonaChecks:
             check_streaming(step, persona, path, written_at("stream"), tree, problems)
             sections = self.document.llm_config.providers
             check_batch(step, persona, sections, written_at("batch"), tree, problems)
-        reads.update(check_prompts(scope, step, persona, path, written_at))
+        reads.add(check_prompts(scope, step, persona, path, written_at))
         return UsablePersona(persona)
 
     def _checked_plan(
@@ -125,7 +126,7 @@ class PersonaChecks:
         tools = self.document.tools
         return any(tools[name].agent is not None for name in persona.tools if name in tools)
 
-    def _hooked(self, persona: Persona, merged: MergedPersona, reads: dict[str, None]) -> Persona:
+    def _hooked(self, persona: Persona, merged: MergedPersona, reads: OutsideReads) -> Persona:
         """Return the persona with its hooks checked."""
         path = merged.written_at("hooks")
         scope = self.plan_scope((), path)
@@ -137,7 +138,7 @@ class PersonaChecks:
         )
         if persona.stream:
             check_streamed_answers(hooks, path, self.tree, self.problems)
-        reads.update(scope.reads)
+        reads.add(scope.reads)
         return persona.model_copy(update={"hooks": hooks})
 
     def run_hooks(

@@ -10,6 +10,7 @@ from functools import partial
 from dsl.checks.agents.agent_checks import check_agent_keys, check_legacy
 from dsl.checks.agents.consent_checks import checked_by
 from dsl.checks.steps.bound_checks import with_maxima
+from dsl.checks.steps.outside_reads import OutsideReads
 from dsl.checks.steps.step_scope import StepScope
 from dsl.compile.loop_policy import compiled_loop
 from dsl.compile.merged_personas import PersonaMerger
@@ -55,9 +56,9 @@ class AgentResolver:
 
     def team_steps(
         self, team: str, tasks: Sequence[Step], path: NodePath, scope: StepScope
-    ) -> tuple[tuple[Step, ...], dict[str, None]]:
-        """Resolve the team's steps; return them with the context paths that its agents read."""
-        reads: dict[str, None] = {}
+    ) -> tuple[tuple[Step, ...], OutsideReads]:
+        """Resolve the team's steps; return them with what its agents read."""
+        reads = OutsideReads()
         steps = self._steps(
             tasks, path, scope, partial(PlanKey.of_task, team), reads, in_plan=False
         )
@@ -69,7 +70,7 @@ class AgentResolver:
         path: NodePath,
         scope: StepScope,
         key_of: KeyOf,
-        reads: dict[str, None],
+        reads: OutsideReads,
         *,
         in_plan: bool,
     ) -> tuple[Step, ...]:
@@ -125,7 +126,7 @@ class AgentResolver:
         path: NodePath,
         scope: StepScope,
         key_of: KeyOf,
-        reads: dict[str, None],
+        reads: OutsideReads,
     ) -> AgentStep:
         if not step.personas:
             return self._choice(step, path, (*path, "persona_key"), scope, key_of, reads)
@@ -143,7 +144,7 @@ class AgentResolver:
         named_at: NodePath,
         scope: StepScope,
         key_of: KeyOf,
-        reads: dict[str, None],
+        reads: OutsideReads,
     ) -> AgentStep:
         """Resolve a step with one persona; a step with a problem stays as it is."""
         merged = self.merger.merged(step, path, named_at)
@@ -176,20 +177,20 @@ class AgentResolver:
             update={"persona_key": str(plan_key), "config": None, "requires_approval": approval}
         )
 
-    def _legacy(self, step: AgentStep, path: NodePath, reads: dict[str, None]) -> AgentStep:
+    def _legacy(self, step: AgentStep, path: NodePath, reads: OutsideReads) -> AgentStep:
         self.uses_legacy = True
         check_legacy(step, path, self.checks.tree, self.checks.problems)
         if step.input is None:
-            reads[""] = None  # a legacy agent receives the whole context
+            reads.context[""] = None  # a legacy agent receives the whole context
         return step
 
-    def _plan(self, plan: StepScope, plan_key: PlanKey, reads: dict[str, None]) -> tuple[Step, ...]:
+    def _plan(self, plan: StepScope, plan_key: PlanKey, reads: OutsideReads) -> tuple[Step, ...]:
         """Resolve the steps of an execution plan."""
         self._open.append(plan_key)
         key_of = partial(PlanKey.of_plan_step, plan_key)
         steps = self._steps(plan.steps, plan.path, plan, key_of, reads, in_plan=True)
         self._open.pop()
-        reads.update(plan.reads)
+        reads.add(plan.reads)
         return steps
 
     def tool_agent(

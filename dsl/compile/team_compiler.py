@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from dsl.checks.contracts.outputs import DeclaredOutputs
 from dsl.checks.steps.bound_checks import check_bound, with_maximum
 from dsl.checks.steps.context_paths import check_resets
+from dsl.checks.steps.outside_reads import OutsideReads
 from dsl.checks.steps.step_checks import check_steps
-from dsl.checks.steps.step_scope import EARLIER, StepScope
+from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.template_checks import check_value
 from dsl.checks.steps.wait_checks import check_signal
 from dsl.checks.team_checks import check_max_visits, check_team_type
@@ -66,7 +67,7 @@ class TeamCompiler:
         resets: tuple[str, ...] = ()
         if team.resets:
             resets = check_resets(team, self.outputs.context, self.tree, self.problems, path)
-        context, earlier = self._watched({**scope.reads, **agents_read})
+        context, earlier = self._watched(scope.reads, agents_read)
         return Team(
             id=team_id,
             name="" if team.name == team_id else team.name or "",
@@ -136,10 +137,11 @@ class TeamCompiler:
             settings=self.orchestration.settings,
         )
 
-    def _watched(self, reads: dict[str, None]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _watched(self, *read: OutsideReads) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the context paths and the earlier teams whose change counts as progress."""
         if self.orchestration.no_progress == "ignore":
             return (), ()
-        context = tuple(path for path in reads if not path.startswith(EARLIER))
-        earlier = tuple(path.removeprefix(EARLIER) for path in reads if path.startswith(EARLIER))
-        return ("",) if "" in context else context, earlier
+        reads = OutsideReads()
+        for one in read:
+            reads.add(one)
+        return ("",) if "" in reads.context else tuple(reads.context), tuple(reads.teams)

@@ -1,19 +1,26 @@
 """Possible statuses of tasks, from their text alone: which cannot fail, which never skip."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from typing import assert_never, cast
 
 from dsl.logic.solver import ABSENT, ANY_STATUS, FAILURE, SKIPPED, SUCCESS, Statuses
 from dsl.model.conditions import Expression
 from dsl.model.steps import (
+    AgentStep,
+    ApprovalStep,
     BlockStep,
     BranchStep,
     FailStep,
     LoopStep,
     ParallelStep,
+    ReplyStep,
     ReturnStep,
     SetStep,
+    SkillStep,
     Step,
+    TaskGraphStep,
+    TeamStep,
+    ToolStep,
     TryStep,
     WaitStep,
 )
@@ -129,9 +136,8 @@ def _ran(step: Step) -> int:
 
 def can_fail(step: Step) -> bool:
     """Return whether the step may fail; false only when it certainly does not."""
-    if step.timeout is not None or step.fail_when is not None or _asks_expressions(step):
-        return True
-    if bound_templates(step):
+    certain = step.timeout is None and step.fail_when is None and not bound_templates(step)
+    if not certain or _asks_expressions(step):
         return True
     match step:
         case ParallelStep(join=join) if join != "all" and _may_not_run(step):
@@ -150,8 +156,19 @@ def can_fail(step: Step) -> bool:
             caught = any(clause.takes_all for clause in clauses)
             in_clause = any(_fails(clause.steps) for clause in clauses)
             return _fails(last) or (_fails(steps) and (not caught or in_clause))
-        case _:
+        case (
+            AgentStep()
+            | SkillStep()
+            | ToolStep()
+            | TeamStep()
+            | TaskGraphStep()
+            | ApprovalStep()
+            | ReplyStep()
+            | FailStep()
+        ):
             return True
+        case _:
+            assert_never(step)
 
 
 def _fails(steps: Sequence[Step]) -> bool:

@@ -6,7 +6,7 @@ trail with its because. `dsl.tool_loop.context_room` decides; labels that the ru
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -18,6 +18,7 @@ from activities.contracts import (
     CompactionTurn,
     ContextUse,
     FailureType,
+    TurnSuffix,
 )
 from dsl.hooks.hook_rulings import HookRuling
 from dsl.model.compaction_policy import Compaction
@@ -71,7 +72,7 @@ class Compactor:
         request: AgentRequest,
         number: int,
         options: CallOptions,
-        suffix: str,
+        suffix: TurnSuffix,
         parked: ParkedTurn | None = None,
     ) -> AgentResponse | HookRuling:
         """Call the models with a request, once the conversation has room for it.
@@ -85,7 +86,8 @@ class Compactor:
             request = _continued(request, self._head)
             due, tried = self._due(request), False
         else:
-            due, tried, suffix = parked.compacts, parked.compacted, parked.suffix
+            due, tried = parked.compacts, parked.compacted
+            suffix = TurnSuffix.parse(parked.suffix)
         while True:
             if due is not None:
                 tried = True
@@ -101,14 +103,14 @@ class Compactor:
                 due, parked = None if tried else self._due_after(request, error), None
                 if due is None:
                     raise
-                suffix += ".again"
+                suffix = replace(suffix, again=True)
 
     async def _called(
         self,
         request: AgentRequest,
         number: int,
         options: CallOptions,
-        suffix: str,
+        suffix: TurnSuffix,
         parked: ParkedTurn | None,
     ) -> AgentResponse | HookRuling:
         return await call_models(
@@ -127,7 +129,7 @@ class Compactor:
     @contextmanager
     def _parking(
         self,
-        suffix: str,
+        suffix: TurnSuffix,
         compacted: bool,
         request: AgentRequest | None = None,
         due: CompactionDue | None = None,
@@ -140,7 +142,7 @@ class Compactor:
             yield
         except Interrupted:
             parks = self._scope.state.progress.parked_turns[self._place.key]
-            parks.suffix, parks.compacted, parks.compacts = suffix, compacted, due
+            parks.suffix, parks.compacted, parks.compacts = str(suffix), compacted, due
             parks.model, parks.request = self._chain.current, request or parks.request
             raise
 
@@ -193,7 +195,7 @@ class Compactor:
             personas = (*place.personas, self._key)
             await admit_call(scope, place, personas, "model_calls", boundary=False)
         options = CallOptions(timeout=persona.timeout, retries=persona.retries)
-        suffix = f".t{number}.compact"
+        suffix = TurnSuffix(turn=number, compacts=True)
         response = await call_models(
             chain, self._hooks, number, made, options, suffix, self._key, place, scope, parked
         )

@@ -3,7 +3,9 @@
 A conversation stays with the model that took over, so its prefix does not change again.
 """
 
-from activities.contracts import AgentRequest, AgentResponse, CallOptions, FailureType
+from dataclasses import replace
+
+from activities.contracts import AgentRequest, AgentResponse, CallOptions, FailureType, TurnSuffix
 from dsl.hooks.hook_rulings import HookRuling
 from dsl.model.plan import Plan
 from dsl.model_names import split_model
@@ -81,7 +83,7 @@ async def call_models(
     turn: int,
     request: AgentRequest,
     options: CallOptions,
-    suffix: str,
+    suffix: TurnSuffix,
     persona: str,
     place: Location,
     scope: Scope,
@@ -96,7 +98,7 @@ async def call_models(
     """
     tried = 0 if parked is None else parked.fallbacks
     while True:
-        name = f"{suffix}.f{tried}" if tried else suffix
+        name = replace(suffix, fallback=tried)
         addressed = chain.addressed(request)
         if parked is None:
             call = turn_call(request.task, place, scope, options, name)

@@ -10,6 +10,9 @@ from activities.contracts import (
     CallOptions,
     FailureType,
     StartedBatch,
+    TurnSuffix,
+    id_of_look,
+    id_of_unwanted,
 )
 from dsl.model.outcomes import Outcome
 from workflows.agents.repeated_calls import notes
@@ -188,7 +191,7 @@ async def _collected(
         waited = round(scope.time() - parked.began, 2)
         started = parked.batch.model_copy(update={"waited": waited})
         look = request.model_copy(update={"started": started})
-        response = await scope.run_agent(look, call._replace(id=f"{call.id}.b{parked.looks}"))
+        response = await scope.run_agent(look, call._replace(id=id_of_look(call.id, parked.looks)))
         if response.in_progress is None:
             return response
         parked.wait = min(2 * parked.wait, _MAX_LOOK_SECONDS)
@@ -226,11 +229,11 @@ async def _give_up(scope: Scope, request: AgentRequest, call: Call, batch: Start
         started=batch.model_copy(update={"unwanted": True}),
     )
     with suppress(CallFailed):
-        await scope.run_agent(unwanted, call._replace(id=f"{call.id}.unwanted", options=_GIVE_UP))
+        await scope.run_agent(unwanted, call._replace(id=id_of_unwanted(call.id), options=_GIVE_UP))
 
 
 def turn_call(
-    name: str, place: Location, scope: Scope, options: CallOptions, suffix: str = ""
+    name: str, place: Location, scope: Scope, options: CallOptions, suffix: TurnSuffix
 ) -> Call:
     """Count a model turn of the run, and return its name; `suffix` tells turns of a step apart."""
     state = scope.state
@@ -239,10 +242,10 @@ def turn_call(
     return named_call(f"{state.calls:04}.{place.team}.{name}{suffix}", place, options, suffix)
 
 
-def named_call(id: str, place: Location, options: CallOptions, suffix: str) -> Call:
+def named_call(id: str, place: Location, options: CallOptions, suffix: TurnSuffix) -> Call:
     """Return a model turn by the name that it has."""
     path = place.step
-    return Call(id=id, summary=path + suffix, options=options, step=path)
+    return Call(id=id, summary=f"{path}{suffix}", options=options, step=path)
 
 
 def is_worth_a_reask(response: AgentResponse) -> bool:

@@ -13,6 +13,7 @@ from activities.contracts import (
     CallOptions,
     Conversation,
     Reask,
+    TurnSuffix,
 )
 from dsl.evaluate.slices import slice_for
 from dsl.hooks.hook_rulings import HookRuling
@@ -83,7 +84,7 @@ async def _asked(
             if begun.stop is not None:
                 return stopped_outcome(begun.stop), None
             request = _with_notices(request, (*shared, *notices, *begun.notes))
-        suffix = f".r{number}" if number else ""
+        suffix = TurnSuffix(reask=number)
         options = _options(step, request)
         try:
             with _parking(number, left, retries, talk, place, scope):

@@ -13,6 +13,7 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
     Spent,
+    skill_summary,
 )
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.step_kinds.step_base import SkillTerms
@@ -223,7 +224,7 @@ def _call(
         local_timeout=_local_timeout(terms, seconds),
     )
     id = f"{number:04}.{place.team}.{place.name}"
-    return Call(id=id, summary=f"{place.step}: {skill}", options=options, step=place.step)
+    return Call(id=id, summary=skill_summary(place.step, skill), options=options, step=place.step)
 
 
 def _local_timeout(terms: SkillTerms, seconds: float | None) -> float | None:

@@ -29,6 +29,9 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
     Spent,
+    id_after_detour,
+    id_after_loss,
+    id_of_unwanted,
 )
 from dsl.model.tools.asked_input import AskedInput, GivenInput, ServerTask
 from workflows.core.encoding import encoded
@@ -98,7 +101,7 @@ class Calls:
             except NotTaken:
                 queues.pop(provider, None)
             detours += 1
-            sent = call._replace(id=f"{call.id}.q{detours}")
+            sent = call._replace(id=id_after_detour(call.id, detours))
 
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
         """Run one activity `call_skill`; if it is cancelled, wait until it has stopped."""
@@ -134,7 +137,7 @@ class Calls:
         asked = AskedInput(task=task.model_copy(update={"unwanted": True}))
         ending = request.model_copy(update={"given_input": GivenInput(asked=asked), "keep": False})
         with suppress(CallFailed):
-            named = call._replace(id=f"{call.id}.unwanted", options=_GIVE_UP)
+            named = call._replace(id=id_of_unwanted(call.id), options=_GIVE_UP)
             await self._call(CALL_SKILL, ending, SkillResult, named)
 
     def _unwanted(self, call: Call) -> BaseException | None:
@@ -210,7 +213,7 @@ class Calls:
         except ActivityError as error:
             interrupted = given_back(error)
             if interrupted is not None and call.options.effect != "once":
-                again = call._replace(id=f"{call.id}.again")
+                again = call._replace(id=id_after_loss(call.id))
                 cut = spent_of(interrupted.details)
                 calling = self._call(name, request, result, again, cancellation, queue)
                 return await (calling if cut is None else _with(cut, calling))

@@ -73,7 +73,7 @@ class DecisionDocument(Frozen):
     """A decision, made after the request has waited; each request uses it once."""
 
     approval: str = Field(default="*", min_length=1)
-    """A pattern with `*` and `?` over `team/step#visit`."""
+    """A pattern with `*` and `?` over `team/step#number`."""
     decision: Literal["approve", "reject", "retry", "skip"]
     """`retry` is for a failed task that waits, `skip` also for an approval."""
     payload: JsonValue = None
@@ -198,7 +198,7 @@ class NotificationCheck(Frozen):
     what: Check = None
     """`request`, `reminder`, `escalation` or `timeout`."""
     request: Check = None
-    """`team/step#visit`."""
+    """`team/step#number`."""
     channel: Check = None
     number: Check = None
     """Ordinal of the reminder or escalation, from 1."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from dsl.checks.steps.outside_reads import OutsideReads
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.template_checks import check_value, parsed
 from dsl.evaluate.prompt_choice import (
@@ -45,7 +46,7 @@ def check_syntax(
 
 def check_prompts(
     scope: StepScope, step: AgentStep, persona: Persona, path: NodePath, origin: Origin
-) -> dict[str, None]:
+) -> OutsideReads:
     """Check the system prompt and the prompt that the step asks; return what they read.
 
     Args:

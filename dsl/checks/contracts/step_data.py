@@ -1,16 +1,25 @@
 """The data of steps that call nothing themselves: each kind has a form of its own."""
 
 from collections.abc import Callable, Sequence
+from typing import assert_never
 
 from dsl.model.steps import (
+    AgentStep,
     ApprovalStep,
+    BlockStep,
     BranchStep,
+    FailStep,
     LoopStep,
     ParallelStep,
     ReplyStep,
     ReturnStep,
+    SetStep,
+    SkillStep,
     Step,
     TaskGraphStep,
+    TeamStep,
+    ToolStep,
+    TryStep,
     WaitStep,
 )
 from dsl.templates.template import is_template
@@ -101,8 +110,20 @@ def step_data(step: Step, schema_of: SchemaOf) -> Json | None:
             return _closed({"until": _TEXT})
         case ReplyStep(value=value) | ReturnStep(value=value):
             return written_form(value)
-        case _:
+        case (
+            AgentStep()
+            | SkillStep()
+            | ToolStep()
+            | TeamStep()
+            | WaitStep()  # for a signal
+            | TryStep()
+            | BlockStep()
+            | SetStep()
+            | FailStep()
+        ):
             return None
+        case _:
+            assert_never(step)
 
 
 def written_form(value: JsonValue) -> Json | None:

@@ -59,7 +59,7 @@ def check_condition(
             case TaskStatus(task=task):
                 _check_task(scope, task, (*place, "task"))
             case ContextField(context_field=field_path):
-                scope.reads[field_path] = None
+                scope.reads.context[field_path] = None
                 _check_context_field(scope, leaf, (*place, "context_field"))
                 _check_operator_value(scope, leaf, place)
             case Expression(expression=text):

@@ -1,5 +1,7 @@
 """Checks that belong to one kind of step."""
 
+from typing import assert_never
+
 from dsl.checks.steps.bound_checks import check_bounds
 from dsl.checks.steps.condition_checks import check_condition
 from dsl.checks.steps.context_paths import check_team_input
@@ -16,9 +18,12 @@ from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
+    BlockStep,
+    BranchStep,
     FailStep,
     LoopStep,
     ParallelStep,
+    ReplyStep,
     ReturnStep,
     SetStep,
     SkillStep,
@@ -71,15 +76,20 @@ def _check_kind(scope: StepScope, step: Step, path: NodePath) -> None:
             _team(scope, step, path)
         case WaitStep():
             check_wait(scope, step, path)
-        case ApprovalStep(deadline=None):
-            scope.note("W502", path, no_deadline(called(step.name, "the approval")))
-        case SetStep(values=values) if not values and not step.context_updates:
-            scope.note("W510", path, step_does_nothing(step.name))
+        case ApprovalStep():
+            _approval(scope, step, path)
+        case SetStep():
+            _set(scope, step, path)
+        case ReplyStep() | ReturnStep() | FailStep():
+            pass  # their templates are checked as those of any step
         case _:
             _check_holder(scope, step, path)
 
 
-def _check_holder(scope: StepScope, step: Step, path: NodePath) -> None:
+Holder = LoopStep | TaskGraphStep | TryStep | ParallelStep | BranchStep | BlockStep
+
+
+def _check_holder(scope: StepScope, step: Holder, path: NodePath) -> None:
     """Check what is specific to a kind that holds other steps."""
     match step:
         case LoopStep():
@@ -91,8 +101,20 @@ def _check_holder(scope: StepScope, step: Step, path: NodePath) -> None:
             _catches(scope, step, path)
         case ParallelStep():
             check_parallel(scope, step, path)
+        case BranchStep() | BlockStep():
+            pass  # their conditions and steps are checked as those of any step
         case _:
-            pass
+            assert_never(step)
+
+
+def _approval(scope: StepScope, step: ApprovalStep, path: NodePath) -> None:
+    if step.deadline is None:
+        scope.note("W502", path, no_deadline(called(step.name, "the approval")))
+
+
+def _set(scope: StepScope, step: SetStep, path: NodePath) -> None:
+    if not step.values and not step.context_updates:
+        scope.note("W510", path, step_does_nothing(step.name))
 
 
 def _team(scope: StepScope, step: TeamStep, path: NodePath) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from dsl.checks.contracts.outputs import NO_OUTPUTS, Outputs
+from dsl.checks.steps.outside_reads import OutsideReads
 from dsl.errors import Code
 from dsl.model.capabilities import Capabilities
 from dsl.model.facts import GRAPH_VARIABLE
@@ -17,9 +18,6 @@ from dsl.problem_details import Details
 from dsl.source.nodes import Mark, Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
-
-EARLIER = "teams:"
-"""Marks the paths that read outcomes of earlier teams."""
 
 
 class TextSpot(NamedTuple):
@@ -54,8 +52,8 @@ class StepScope:
     """The persona's flags, which its prompts may name; None outside of prompts."""
     settings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """The constants of the document."""
-    reads: dict[str, None] = field(default_factory=dict[str, None])
-    """Context paths that are read, in order; paths of earlier teams' outcomes are marked."""
+    reads: OutsideReads = field(default_factory=OutsideReads)
+    """What is read of the context and of earlier teams."""
     _walked: list[tuple[Step, NodePath]] | None = None
     _names: dict[str, None] | None = None
     _variables: dict[str, NodePath] | None = None
@@ -99,13 +97,19 @@ class StepScope:
     def of_prompts(self, inputs: Collection[str] | None, flags: Collection[str]) -> "StepScope":
         """Return the scope of an agent's prompts: with its input and flags, and without tools."""
         known = {"_walked": self.walked, "_names": self.task_names, "_variables": self.variables}
-        return replace(self, inputs=inputs, flags=flags, tools={}, reads={}, **known)
+        return replace(self, inputs=inputs, flags=flags, tools={}, reads=OutsideReads(), **known)
 
     def of_output(self, path: NodePath) -> "StepScope":
         """Return the scope of the output written at a path: variables end with their visit."""
         outputs = self.outputs._replace(variables={})
         return replace(
-            self, path=path, given=(), tools={}, outputs=outputs, reads={}, _variables={}
+            self,
+            path=path,
+            given=(),
+            tools={},
+            outputs=outputs,
+            reads=OutsideReads(),
+            _variables={},
         )
 
     def at(self, path: NodePath) -> Mark:

@@ -6,7 +6,7 @@ from typing import NamedTuple, cast
 from dsl.checks.contracts.known_answers import missing_field
 from dsl.checks.contracts.outputs import Declared
 from dsl.checks.steps.context_paths import check_read
-from dsl.checks.steps.step_scope import EARLIER, StepScope, TextSpot
+from dsl.checks.steps.step_scope import StepScope, TextSpot
 from dsl.model.facts import OWN_DATA, OWN_RESULT
 from dsl.model.steps import ParallelStep, Step
 from dsl.model.traversal.step_walk import asks_after
@@ -90,9 +90,9 @@ def check_template(
         return
     for named, line in template.paths.items():
         if named[0] == "context":
-            scope.reads[".".join(named[1:])] = None
+            scope.reads.context[".".join(named[1:])] = None
         if named[0] == "teams":
-            scope.reads[EARLIER + ".".join(named[1:])] = None
+            scope.reads.teams[".".join(named[1:])] = None
         spot = TextSpot(path, line, named[0])
         if own is not None and named[0] in own.names:
             named = ("tasks", own.step, *named)

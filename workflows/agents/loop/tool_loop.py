@@ -12,6 +12,7 @@ from activities.contracts import (
     CallOptions,
     ContextUse,
     TokenUsage,
+    TurnSuffix,
 )
 from dsl.hooks.hook_rulings import HookRuling
 from dsl.model.outcomes import Outcome
@@ -196,7 +197,7 @@ class _Loop:
         if request is None:
             return None
         options = CallOptions(timeout=persona.timeout, retries=persona.retries)
-        suffix = f".t{asked.number}"
+        suffix = TurnSuffix(turn=asked.number)
         room = Compactor(
             persona, self._key, chain, hooks, place, scope, progress.context, self._moved
         )

@@ -2,10 +2,16 @@
 
 import json
 
-from activities.contracts import AgentRequest
+import pytest
+from temporalio.api.common.v1 import ActivityType, Payloads
+from temporalio.api.history.v1 import ActivityTaskScheduledEventAttributes, HistoryEvent
+from temporalio.client import WorkflowHistory
+
+from activities.contracts import RUN_AGENT, AgentRequest
 from coterie.rendering.calls_text import call_data, calls_text
-from coterie.runs.recorded_calls import filled_prompts, in_visits, recorded_calls
+from coterie.runs.recorded_calls import RecordedCall, filled_prompts, in_visits, recorded_calls
 from coterie.storage.histories import read_history
+from coterie.storage.wire import data_converter
 from tests.support.places import HISTORIES
 from workflows.core.views import TrailEntry
 
@@ -52,3 +58,38 @@ def test_a_call_belongs_to_the_visit_that_had_begun() -> None:
     assert calls[0].visit == 1
     in_visits(calls[:1], [trail[0].model_copy(update={"visit": 7})])
     assert calls[0].visit == 7
+
+
+def test_a_step_called_like_a_turn_keeps_its_name() -> None:
+    assert (_scheduled("t/x.t2", "0001.t.x.t2", "x.t2").path) == "t/x.t2"
+    assert (_scheduled("t/a step", "0001.t.a step", "a step").path) == "t/a step"
+
+
+@pytest.mark.parametrize("sent", ["", ".q1", ".again", ".b3", ".b3.q1.again"])
+def test_a_turn_has_its_number_however_it_was_sent(sent: str) -> None:
+    call = _scheduled("t/x.t2.again.f1", f"0001.t.x.t2.again.f1{sent}", "x")
+    assert call.path == "t/x"
+    assert "model turn 2 " in calls_text("r", call.path, [call])
+
+
+def test_what_an_activity_is_its_type_tells() -> None:
+    """Its arguments may read as those of another one."""
+    assert _recorded("t/x", "1", "x", activity="notify") == []
+
+
+def _scheduled(summary: str, id: str, task: str) -> RecordedCall:
+    (call,) = _recorded(summary, id, task)
+    return call
+
+
+def _recorded(summary: str, id: str, task: str, *, activity: str = RUN_AGENT) -> list[RecordedCall]:
+    to_payloads = data_converter.payload_converter.to_payloads
+    request = AgentRequest(team="t", task=task, provider="scripted")
+    scheduled = ActivityTaskScheduledEventAttributes(
+        activity_id=id,
+        activity_type=ActivityType(name=activity),
+        input=Payloads(payloads=to_payloads([request])),
+    )
+    event = HistoryEvent(event_id=1, activity_task_scheduled_event_attributes=scheduled)
+    event.user_metadata.summary.CopyFrom(to_payloads([summary])[0])
+    return recorded_calls(WorkflowHistory("w", [event]))

@@ -91,6 +91,8 @@ orchestration:
       tasks: [{name: note, type: set, values: {x: "{{ teams.a.tasks.write.data.text }}"}}]
     c:
       tasks: [{name: old, agent_class: legacy.agents.Old}]
+    d:
+      tasks: [{name: note, type: set, values: {x: "{{ context['teams:w'] }}"}}]
 """
 TEAMS = plan_of(DOCUMENT).teams
 
@@ -100,6 +102,10 @@ def test_reads_of_a_team_are_known_before_it_runs() -> None:
     assert TEAMS["b"].reads == ()
     assert TEAMS["b"].reads_teams == ("a.tasks.write.data.text",)
     assert TEAMS["c"].reads == ("",), "a legacy agent is given everything"
+
+
+def test_a_context_key_that_looks_like_a_mark_is_read_from_the_context() -> None:
+    assert (TEAMS["d"].reads, TEAMS["d"].reads_teams) == (("teams:w",), ())
 
 
 @pytest.mark.parametrize(

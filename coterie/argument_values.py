@@ -17,6 +17,9 @@ from dsl.paths import parse, put
 from dsl.source.yaml_reader import read
 from dsl.values import Json
 
+_MAX_TEXT_LENGTH = 20_000_000
+"""Characters of a file that an argument names; a run takes far less."""
+
 
 def read_context(
     settings: Settings,
@@ -135,13 +138,18 @@ def _with_path(problem: Problem) -> Problem:
 
 
 def read_text(file: Path, name: str) -> str:
-    """Read a text file.
+    """Read a text file, or a pipe to its end.
 
     Raises:
-        InvalidDocument: It cannot be read.
+        InvalidDocument: It cannot be read, or is too large, like a device without an end.
     """
     try:
-        return file.read_text(encoding="utf-8")
+        with file.open(encoding="utf-8") as given:
+            text = given.read(_MAX_TEXT_LENGTH + 1)
+        if len(text) <= _MAX_TEXT_LENGTH:
+            return text
+        message = f"{name} has more than {_MAX_TEXT_LENGTH:,} characters"
+        raise InvalidDocument([Problem("E001", name, 1, 1, "", message)])
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         problem = Problem("E001", name, 1, 1, "", f"could not read {name}: {reason}")

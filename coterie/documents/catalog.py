@@ -84,6 +84,8 @@ class Catalog:
             return named
         if path.is_dir():
             raise _unreadable(target, "is a folder", "name a file in it")
+        if path.exists():
+            raise _unreadable(target, "is not a regular file", "name a YAML file")
         if target.endswith(SUFFIXES) or os.sep in target:
             beside = [str(Path(target).parent / file.name) for file in _documents(path.parent)]
             raise _unreadable(target, "does not exist", nearest(target, beside))

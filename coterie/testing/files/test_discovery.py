@@ -36,7 +36,9 @@ def _of(path: Path, target: str) -> list[Path]:
             raise CommandError(f"no test file in {target}; test files end in .test.yml")
         return found
     if not path.is_file():
-        raise CommandError(f"{target} does not exist")
+        raise CommandError(
+            f"{target} is not a regular file" if path.exists() else f"{target} does not exist"
+        )
     if not is_test(path):
         raise CommandError(f"{target} is not a test file: test files end in .test.yml")
     return [path]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from coterie.argument_values import read_text
 from coterie.documents.catalog import Catalog, shipped_root
 from coterie.settings import Settings, load
 from coterie.text.problems import lines_of_file, problems_text
@@ -106,3 +107,15 @@ def test_a_pipe_or_a_device_among_the_documents_holds_nobody_up(
     with pytest.raises(InvalidDocument, match="could not be read: it is not a regular file") as one:
         catalog.sources(catalog.locate("odd"))
     assert "odd.yml" in problems_text(one.value.problems, lines_of_file(settings.project))
+
+
+@pytest.mark.parametrize("odd", ["odd.yml", "odd"])
+def test_a_pipe_that_a_person_names_is_not_called_missing(settings: Settings, odd: str) -> None:
+    os.mkfifo(settings.project / odd)
+    with pytest.raises(InvalidDocument, match=f"{odd} is not a regular file"):
+        Catalog(settings).locate(odd)
+
+
+def test_a_device_without_an_end_is_not_read_to_its_end() -> None:
+    with pytest.raises(InvalidDocument, match="/dev/zero has more than 20,000,000 characters"):
+        read_text(Path("/dev/zero"), "/dev/zero")

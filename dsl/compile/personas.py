@@ -170,6 +170,8 @@ class AgentResolver:
         if checked.plan is not None:
             steps = self._plan(checked.plan, plan_key, reads)
             persona = persona.model_copy(update={"execution_plan": steps})
+        elif plan_key in self.personas:
+            persona = self.personas[plan_key]  # the same; another agent may follow its plan
         self.personas[plan_key] = persona
         if step.config is not None and step.config.budgets is not None:
             self.budgets[plan_key] = (step.config.budgets, (*path, "config", "budgets"))

@@ -4,10 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsl.compile.compiler import compile_sources
+from dsl.compile.merged_sources import SourceText
 from dsl.model.plan import Plan
 from dsl.model.plan_key import PlanKey, can_be_persona
 from dsl.model.steps import AgentStep
-from tests.support.compiling import plan_of, problems_of
+from tests.support.compiling import CAPABILITIES, plan_of, problems_of
 
 _TWO = """
 llm_config:
@@ -63,6 +65,20 @@ def test_dots_in_names_mix_up_no_models() -> None:
     plan = plan_of(_DOTS)
     found = [model_of(plan, team.steps[0]) for team in plan.teams.values()]
     assert found == ["one", "two"]
+
+
+@pytest.mark.parametrize("own_first", [True, False])
+def test_an_agent_that_ignores_a_plan_leaves_it_to_the_one_that_follows_it(own_first: bool) -> None:
+    plan = _TWO.strip().splitlines()[-1]
+    own = plan.replace("name: plan", "name: own").replace(
+        "generic_orchestrating", "mine, input: {}"
+    )
+    text = _TWO.replace(plan, f"{own}\n{plan}" if own_first else f"{plan}\n{own}")
+    types = (*CAPABILITIES.agent_types, "mine")
+    capabilities = CAPABILITIES.model_copy(update={"agent_types": types})
+    compiled = compile_sources([SourceText("1.yml", text)], capabilities, name="test").plan
+    steps = compiled.personas["coder"].execution_plan or ()
+    assert [model_of(compiled, step) for step in steps] == ["two"]
 
 
 def model_of(plan: Plan, step: object) -> str:

@@ -12,7 +12,13 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from coterie.agents.agent_definition import AgentDefinition, AgentTool, SubagentDefinition
-from coterie.agents.tool_definitions import InvalidTool, ToolFunction, ready_tool, schema_of
+from coterie.agents.tool_definitions import (
+    InvalidTool,
+    ToolFunction,
+    is_same_tool,
+    ready_tool,
+    schema_of,
+)
 from coterie.agents.tool_registry import ToolRegistry
 from dsl.errors import listed, nearest
 from dsl.values import Json
@@ -185,7 +191,7 @@ class _Writer:
             if known is None:
                 found = function.found.model_copy(update={"name": name})
                 self.functions[name] = replace(function, found=found)
-            elif known.schema != function.schema:
+            elif not is_same_tool(known.schema, function.schema):
                 continue
             return self.functions[name]
         raise AssertionError("names never end")

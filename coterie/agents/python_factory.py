@@ -148,7 +148,7 @@ class AgentFactory(document_factory.AgentFactory):
         kind = spec.cls
         if as_orchestrator or called:
             kind = self._ensure_orchestrator_class(kind)
-        return self._made(name, kind, config, called, (name,))
+        return self._made(name, kind, config, called, (name,), {})
 
     def create_agent(self, task_config: Json) -> agent_base.BaseAgent:
         """Create the one-turn agent of a task, as a worker does for a document.
@@ -191,8 +191,18 @@ class AgentFactory(document_factory.AgentFactory):
         config: Mapping[str, Any],
         subagents: Sequence[str],
         above: tuple[str, ...],
+        shared: dict[str, BaseAgent],
     ) -> BaseAgent:
-        """Make an agent with its subagents; `above` are the agents that lead here."""
+        """Make an agent with its subagents.
+
+        Args:
+            name: Its `agent_id`.
+            kind: Its class.
+            config: The arguments of its constructor.
+            subagents: The names of its subagents.
+            above: The agents that lead here.
+            shared: The subagents that this `create` has made; several agents may call one.
+        """
         missing = missing_arguments(kind, config)
         if missing:
             raise ValueError(without_arguments(name, kind, missing))
@@ -201,10 +211,12 @@ class AgentFactory(document_factory.AgentFactory):
         agent.agent_id = name
         agent.memory_graph = self._memory_graph
         for called in subagents:
-            agent.register_agent(self._create_subagent_instance(called, above))
+            agent.register_agent(self._create_subagent_instance(called, above, shared))
         return agent
 
-    def _create_subagent_instance(self, name: str, above: tuple[str, ...]) -> BaseAgent:
+    def _create_subagent_instance(
+        self, name: str, above: tuple[str, ...], shared: dict[str, BaseAgent]
+    ) -> BaseAgent:
         spec = self._registry.get(name)
         if spec is None:
             hint = nearest(name, self._registry)
@@ -217,11 +229,14 @@ class AgentFactory(document_factory.AgentFactory):
         if name in above:
             circle = " -> ".join((*above[above.index(name) :], name))
             raise ValueError(f"agents would call each other in a circle: {circle}")
+        if name in shared:
+            return shared[name]
         kind = self._ensure_subagent_class(spec, name)
         if spec.subagents:
             kind = self._ensure_orchestrator_class(kind)
         config = {**self._global_defaults, **spec.defaults}
-        return self._made(name, kind, config, spec.subagents, (*above, name))
+        shared[name] = self._made(name, kind, config, spec.subagents, (*above, name), shared)
+        return shared[name]
 
     def _ensure_orchestrator_class(self, cls: type[BaseAgent]) -> type[BaseAgent]:
         """Return the class if it is marked, else a marked subclass of it."""

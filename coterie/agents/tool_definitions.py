@@ -12,8 +12,8 @@ All three become a ToolSchema, which holds what a caller relies on. Nothing is r
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from inspect import getdoc
+from dataclasses import dataclass, replace
+from inspect import getdoc, ismethod
 from typing import Any, ClassVar
 
 from pydantic import JsonValue
@@ -73,6 +73,7 @@ class BaseTool(ABC):
     """A tool as a class: its attributes are the contract, `run` does the work.
 
     The types of `run` give the arguments and the result; `input_schema` may give the arguments.
+    Instances of one class with equal attributes are one tool: agents of a run may each have one.
     """
 
     name: ClassVar[str] = ""
@@ -105,6 +106,14 @@ class BaseTool(ABC):
             requires_approval=self.requires_approval,
         )
 
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return _same_state(object.__getstate__(self), object.__getstate__(other))
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
 
 @dataclass(frozen=True, slots=True)
 class ToolFunction:
@@ -135,6 +144,19 @@ def schema_of(tool: "Executor | BaseTool | ToolSchema") -> ToolSchema:
             "of a skill or of a registered tool"
         )
     return ToolSchema(name=getattr(tool, "__name__", type(tool).__name__), executor=tool)
+
+
+def is_same_tool(one: ToolSchema, other: ToolSchema) -> bool:
+    """Return whether two definitions are one tool.
+
+    Methods of equal instances of a BaseTool are the same function.
+    """
+    mine, theirs = one.executor, other.executor
+    if ismethod(mine) and ismethod(theirs) and mine.__func__ is theirs.__func__:
+        owner = mine.__self__
+        if isinstance(owner, BaseTool) and owner == theirs.__self__:
+            return replace(one, executor=theirs) == other
+    return one == other
 
 
 def ready_tool(schema: ToolSchema) -> ToolFunction:
@@ -203,6 +225,17 @@ def _terms(schema: ToolSchema) -> ToolTerms:
         labels=tuple(dict.fromkeys((*own, *schema.labels))),
         secrets=() if marked is None else marked.secrets,
     )
+
+
+def _same_state(one: object, other: object) -> bool:
+    """Compare the attributes of two instances, of which some may not say whether they are equal."""
+    if isinstance(one, tuple) and isinstance(other, tuple):  # with slots
+        return all(map(_same_state, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(
+            value is other[key] or (value == other[key]) is True for key, value in one.items()
+        )
+    return one is other
 
 
 def _object_schema(given: Mapping[str, JsonValue]) -> Json:

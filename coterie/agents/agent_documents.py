@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+import yaml
 from pydantic import JsonValue
 
 from coterie.agents.agent_definition import AgentDefinition, AgentTool, SubagentDefinition
@@ -74,6 +75,11 @@ def document_of(agent: AgentDefinition, registry: ToolRegistry) -> AgentDocument
     if not writer.tools:
         del tree["tools"]
     return AgentDocument(agent.id, tree, tuple(writer.functions.values()), writer.owners)
+
+
+def written_document(document: AgentDocument) -> str:
+    """Return the document as YAML."""
+    return yaml.safe_dump(document.tree, sort_keys=False, allow_unicode=True)
 
 
 def written_persona(agent: AgentDefinition, tools: tuple[str, ...]) -> Json:

@@ -14,7 +14,7 @@ from activities.contracts import TokenUsage
 from activities.user_code.tool_functions import terms_of
 from coterie.agents.agent_compilation import CompiledAgent, InvalidAgent
 from coterie.agents.agent_definition import AgentDefinition
-from coterie.agents.agent_documents import AgentDocument, shares_function
+from coterie.agents.agent_documents import AgentDocument, shares_function, written_document
 from coterie.agents.agent_state import AgentAnswer
 from coterie.agents.tool_definitions import Executor, ToolFunction
 from coterie.runs.new_runs import start_run
@@ -57,7 +57,7 @@ async def start_durably(
         CommandError: There is no server, or the id is taken.
     """
     connection = await open_connection(settings, start=True)
-    given = TeamInput(plan=compiled.plan, context=context)
+    given = _input_of(compiled, context)
     name = compiled.document.name
     run = await start_run(
         connection.client,
@@ -67,6 +67,14 @@ async def start_durably(
         summary=name,
     )
     return DurableRun(run, name)
+
+
+def _input_of(compiled: CompiledAgent, context: Json) -> TeamInput:
+    """Send the plan; workers that run no plans compiled elsewhere get the document."""
+    trusted = compiled.trusted
+    if not trusted.accept_plans:
+        return TeamInput(document=written_document(compiled.document), context=context)
+    return TeamInput(plan=compiled.plan, context=context, marked=trusted.marks_runs)
 
 
 class DurableRun:

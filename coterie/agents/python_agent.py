@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-import yaml
 from pydantic import BaseModel, JsonValue
 
 from activities.agents import agent_base
@@ -20,7 +19,13 @@ from coterie.agents.agent_definition import (
     id_of,
     without_system_message,
 )
-from coterie.agents.agent_documents import QUERY, name_of, query_of, written_persona
+from coterie.agents.agent_documents import (
+    QUERY,
+    name_of,
+    query_of,
+    written_document,
+    written_persona,
+)
 from coterie.agents.agent_runs import AgentRun
 from coterie.agents.agent_state import AgentState
 from coterie.agents.durable_agents import DurableRun, check_durable, start_durably
@@ -200,10 +205,9 @@ class BaseAgent(agent_base.BaseAgent):
         context: AgentContext | None = None,
         max_iterations: int | None = None,
     ) -> AgentState:
-        """Run in this process, and return the state at the end.
+        """Run in this process as `begin` does, and return the state at the end.
 
         A run that asks a person is left, with the status `paused`; `begin` lets a program answer.
-        Arguments and errors are those of `begin`.
         """
         run = self.begin(query, context=context, max_iterations=max_iterations)
         try:
@@ -222,11 +226,7 @@ class BaseAgent(agent_base.BaseAgent):
         return asyncio.run(self.run(query, context=context, max_iterations=max_iterations))
 
     async def process(self, context: Json) -> AgentResponse:
-        """Run in this process, as an agent of a document does.
-
-        Args:
-            context: The query is its `input`, or the `query` of its `input` or `context`.
-        """
+        """Answer the `input` of a context, or the `query` in its `input` or `context`."""
         state = await self.run(query_of(context))
         if state.status == "completed":
             return AgentResponse(data=state.data)
@@ -240,9 +240,7 @@ class BaseAgent(agent_base.BaseAgent):
         Raises:
             ValueError: A worker cannot run the agent; names each lambda, closure or method.
         """
-        return yaml.safe_dump(
-            self.durable(context).document.tree, sort_keys=False, allow_unicode=True
-        )
+        return written_document(self.durable(context).document)
 
     async def start(
         self, query: str, *, id: str | None = None, context: AgentContext | None = None

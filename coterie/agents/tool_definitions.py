@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from inspect import getdoc, ismethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from pydantic import JsonValue
 
@@ -107,9 +107,12 @@ class BaseTool(ABC):
         )
 
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
+        if not isinstance(other, BaseTool) or type(self) is not type(other):
             return NotImplemented
-        return _same_state(object.__getstate__(self), object.__getstate__(other))
+        mine, theirs = _attributes(self), _attributes(other)
+        return mine.keys() == theirs.keys() and all(
+            _is_equal(value, theirs[key]) for key, value in mine.items()
+        )
 
     def __hash__(self) -> int:
         return hash(type(self))
@@ -227,15 +230,17 @@ def _terms(schema: ToolSchema) -> ToolTerms:
     )
 
 
-def _same_state(one: object, other: object) -> bool:
-    """Compare the attributes of two instances, of which some may not say whether they are equal."""
-    if isinstance(one, tuple) and isinstance(other, tuple):  # with slots
-        return all(map(_same_state, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(
-            value is other[key] or (value == other[key]) is True for key, value in one.items()
-        )
-    return one is other
+def _attributes(tool: BaseTool) -> dict[str, object]:
+    """Return the attributes of an instance, also those in slots."""
+    held: dict[str, object] = {}
+    state: object = object.__getstate__(tool)  # a dict, or also one of the slots, or None
+    for part in state if isinstance(state, tuple) else (state,):  # pyright: ignore[reportUnknownVariableType]
+        held.update(cast("dict[str, object]", part or {}))
+    return held
+
+
+def _is_equal(one: object, other: object) -> bool:
+    return one is other or (one == other) is True  # an array says neither
 
 
 def _object_schema(given: Mapping[str, JsonValue]) -> Json:

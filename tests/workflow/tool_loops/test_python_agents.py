@@ -1,18 +1,23 @@
 """An agent of a program runs on Temporal as it does in the program."""
 
+import uuid
 from pathlib import Path
 from typing import Any
 
+import pytest
+import yaml
 from temporalio.testing import WorkflowEnvironment
 
 from activities.skills.functions.function_skills import FunctionSkill, find_tools
 from activities.user_code.child_pool import UserCode
 from coterie.agents import AgentAnswer, AgentFactory, DurableRun, SharedMemoryGraph
 from coterie.runs.run_client import Run
+from coterie.storage.wire import data_converter
 from dsl.values import Json
 from tests.law.sources import ROOT
 from tests.support.engine import engine, trail
 from tests.support.programs.python_agents import PlainAgent, PlannerAgent, around, asks, says
+from workflows.core.messages import TeamInput
 
 SCRIPT: list[Json] = [
     asks("planner", 1, ("forecast", {"city": "Rome"}), ("scout", {"query": "Rome?"})),
@@ -75,3 +80,41 @@ async def test_a_failed_run_ends_the_same_way_in_both_places(
     assert (there.status, there.error_type, there.text) == (here.status, here.error_type, "")
     assert there.error is not None
     assert "has no answer for 'plain/plain#1.0'" in there.error
+
+
+@pytest.mark.parametrize(
+    ("worker", "sent", "marked"),
+    [
+        ("accept_plans: true", "plan", False),
+        ("accept_plans: true, search_attributes: true", "plan", True),
+        ("accept_plans: true, event_groups: true", "plan", True),
+        ("accept_plans: false, search_attributes: true", "document", False),
+        ("tool_env: []", "document", False),
+    ],
+)
+async def test_start_sends_what_the_workers_of_the_project_accept(
+    env: WorkflowEnvironment,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    worker: str,
+    sent: str,
+    marked: bool,
+) -> None:
+    (tmp_path / "coterie.yml").write_text(f"worker: {{{worker}}}\n")
+    monkeypatch.setenv("COTERIE_ADDRESS", env.client.service_client.config.target_host)
+    monkeypatch.setenv("COTERIE_TASK_QUEUE", "agents")
+    agent = PlainAgent(agent_id="plain", provider="scripted", model="demo")
+    context, id = around(tmp_path), f"plain-{uuid.uuid4()}"
+    run = await agent.start("Where?", id=id, context=context)
+    handle = env.client.get_workflow_handle(id)
+    begun = (await handle.fetch_history()).events[0].workflow_execution_started_event_attributes
+    await handle.terminate()
+    (given,) = await data_converter.decode(begun.input.payloads, [TeamInput])
+    assert (run.id, begun.task_queue.name) == (id, "agents")
+    assert (given.context, given.marked) == ({"query": "Where?"}, marked)
+    if sent == "plan":
+        assert (given.plan, given.document) == (agent.durable(context).plan, None)
+    else:
+        assert given.plan is None
+        assert given.document == agent.to_yaml(context)
+        assert yaml.safe_load(given.document)["name"] == "plain"

@@ -38,8 +38,8 @@ _LOOKBACK = 18
 def anthropic_body(request: ModelRequest, provider: str) -> Json:
     """Return the body, without what the client's own parameters carry.
 
-    The beginning of a conversation has the same bytes in every request: marks for the cache stand
-    outside the messages, except after a turn with very many blocks.
+    The beginning of a conversation has the same bytes in every request. The one exception is the
+    mark for the cache after a turn with very many blocks, which the next request has elsewhere.
 
     Args:
         request: The model call.
@@ -47,15 +47,16 @@ def anthropic_body(request: ModelRequest, provider: str) -> Json:
     """
     system, schema = _structured(request)
     mark = _cache_mark(request)
-    body: Json = {"messages": _messages(request.messages, provider, mark)}
+    body: Json = {"messages": _messages(request, provider, mark)}
     tools: list[JsonValue] = [
         {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
         for tool in request.tools
     ]
     if system is not None:
-        body["system"] = system
+        text: Json = {"type": "text", "text": system}
         if mark is not None:
-            body["system"] = [{"type": "text", "text": system, "cache_control": mark}]
+            text["cache_control"] = mark
+        body["system"] = system if request.prompt_cache == "off" else [text]
     elif mark is not None and tools:
         tools[-1] = {**_mapping(tools[-1]), "cache_control": mark}
     if tools:
@@ -140,15 +141,14 @@ def _cache_mark(request: ModelRequest) -> Json | None:
             return {"type": "ephemeral", "ttl": "1h"}
 
 
-def _messages(
-    messages: Sequence[ModelMessage], provider: str, mark: Json | None
-) -> list[JsonValue]:
+def _messages(request: ModelRequest, provider: str, mark: Json | None) -> list[JsonValue]:
     """Return the messages; the API joins neighbours of one role, and refuses empty ones."""
+    messages, may_mark = request.messages, request.prompt_cache != "off"
     turns = [(message, _blocks(message, provider)) for message in messages]
     if mark is not None:
         _mark_previous_end([blocks for _, blocks in turns], mark)
     return [
-        {"role": message.role, "content": _content(message, blocks)}
+        {"role": message.role, "content": _content(message, blocks, may_mark=may_mark)}
         for message, blocks in turns
         if blocks or message is messages[-1]
     ]
@@ -160,9 +160,10 @@ def _mark_previous_end(turns: list[list[Json]], mark: Json) -> None:
         turns[-3][-1] = {**turns[-3][-1], "cache_control": mark}
 
 
-def _content(message: ModelMessage, blocks: list[Json]) -> JsonValue:
+def _content(message: ModelMessage, blocks: list[Json], *, may_mark: bool) -> JsonValue:
+    """Return a lone text as it is, unless a later request may have to mark it."""
     match message.content, blocks:
-        case (TextPart(extra=None),), [{"text": text, **rest}] if rest == {"type": "text"}:
+        case (TextPart(extra=None),), [{"text": text}] if not may_mark:
             return text
         case _:
             return [*blocks]

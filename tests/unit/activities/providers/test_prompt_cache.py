@@ -36,22 +36,52 @@ def asked(turns: int = 0, calls: int = 1, **fields: Any) -> ModelRequest:
     return ModelRequest(model="m", messages=tuple(messages), **given)
 
 
+@pytest.mark.parametrize("tools", [(TOOL,), ()])
+@pytest.mark.parametrize("calls", [1, 12])
+@pytest.mark.parametrize("prompt_cache", ["auto", "off", "5m"])
 @pytest.mark.parametrize("api", ["anthropic", "openai", "responses"])
-def test_each_request_repeats_the_one_before_byte_for_byte(api: str) -> None:
-    before: list[JsonValue] = []
+def test_each_request_repeats_the_one_before_byte_for_byte(
+    api: str, prompt_cache: Any, calls: int, tools: tuple[ToolSpec, ...]
+) -> None:
+    """Only the marks of the cache may move."""
+    before: Json = {"turns": []}
     for turns in range(30):
-        request = asked(turns)
-        match api:
-            case "anthropic":
-                now = anthropic_body(request, "p")["messages"]
-            case "openai":
-                now = chat_messages(request, "S.", "p")
-            case _:
-                now = responses_body(request, "p")["input"]
-        assert isinstance(now, list)
-        assert json.dumps(now).startswith(json.dumps(before).removesuffix("]"))
-        assert len(now) > len(before)
+        now = sent(api, asked(turns, calls, prompt_cache=prompt_cache, tools=tools))
+        new, old = turns_of(now), turns_of(before)
+        assert json.dumps(new).startswith(json.dumps(old).removesuffix("]"))
+        assert len(new) > len(old)
+        assert turns == 0 or {**now, "turns": 0} == {**before, "turns": 0}
         before = now
+
+
+def sent(api: str, request: ModelRequest) -> Json:
+    """What a request has before its messages, and the messages."""
+    match api:
+        case "anthropic":
+            body = unmarked(anthropic_body(request, "p"))
+            assert isinstance(body, dict)
+            return {"turns": body.pop("messages"), **body}
+        case "openai":
+            return {"turns": [*chat_messages(request, "S.", "p")]}
+        case _:
+            body = responses_body(request, "p")
+            return {"turns": body.pop("input"), **body}
+
+
+def turns_of(body: Json) -> list[JsonValue]:
+    turns = body["turns"]
+    assert isinstance(turns, list)
+    return turns
+
+
+def unmarked(value: JsonValue) -> JsonValue:
+    match value:
+        case dict():
+            return {key: unmarked(one) for key, one in value.items() if key != "cache_control"}
+        case list():
+            return [unmarked(one) for one in value]
+        case _:
+            return value
 
 
 def marks(request: ModelRequest) -> int:
@@ -76,7 +106,8 @@ def test_a_cache_is_marked_where_another_request_is_likely(
     assert body.get("cache_control") == mark
     if mark is None:
         assert "cache_control" not in json.dumps(body)
-        assert body["system"] == "S."
+        off = request_.prompt_cache == "off"
+        assert body["system"] == ("S." if off else [{"type": "text", "text": "S."}])
     else:
         assert body["system"] == [{"type": "text", "text": "S.", "cache_control": mark}]
 

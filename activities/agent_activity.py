@@ -15,6 +15,7 @@ from activities.agents.agent_base import (
     SkillCaller,
 )
 from activities.agents.compacting import compacting
+from activities.agents.inner_calls import inner_call
 from activities.agents.refusals import AgentRefused
 from activities.batching import BatchedProviders, BatchInProgress, cancel_batch
 from activities.call_prices import Pricing
@@ -25,6 +26,8 @@ from activities.contracts import (
     AgentResponse,
     FailureType,
     OwnQueue,
+    SkillRequest,
+    SkillResult,
 )
 from activities.factory import AgentFactory, AgentTypes
 from activities.factory_config import checked_persona, system_config, task_config
@@ -40,6 +43,7 @@ from activities.turn_results import sendable, unusable
 from activities.user_code.child_failures import UserCodeTimeout
 from activities.user_code.child_pool import UserCode
 from dsl.known_secrets import KnownSecrets
+from dsl.model.capabilities import SkillContract
 
 
 class AgentActivities:
@@ -52,7 +56,7 @@ class AgentActivities:
         agent_types: AgentTypes | None = None,
         agent_packages: Collection[str] = (),
         call_skill: SkillCaller | None = None,
-        skills: Collection[str] = (),
+        skills: Mapping[str, SkillContract] | None = None,
         blobs: Blobs | None = None,
         queues: Mapping[str, OwnQueue] | None = None,
         pricing: Pricing | None = None,
@@ -66,7 +70,7 @@ class AgentActivities:
             agent_types: The worker's own agent types, beside the built-in ones.
             agent_packages: Packages that a legacy `agent_class` may be imported from.
             call_skill: Runs a skill for an agent's own code.
-            skills: Names of the skills, to explain a mistaken agent type.
+            skills: Contracts of the skills: what the calls of an agent's own code bring.
             blobs: Stores conversations; without it, no agent can have one.
             queues: Task queues of the providers with a rate limit.
             pricing: Prices of model calls; without it, no call has a price.
@@ -81,7 +85,7 @@ class AgentActivities:
         self._agent_types = agent_types
         self._agent_packages = tuple(agent_packages)
         self._call_skill = call_skill
-        self._skills = tuple(skills)
+        self._skills = dict(skills or {})
         self._blobs = blobs
         self._conversations = None if blobs is None else Conversations(blobs)
         self._queues = dict(queues or {})
@@ -221,7 +225,7 @@ class AgentActivities:
             providers=self._access(request, meter, windows),
             windows=windows,
             compaction=request.compaction,
-            call_skill=self._call_skill,
+            call_skill=self._skill_caller(meter),
             label=label,
             key=key,
             conversation=self._conversation(request),
@@ -234,6 +238,30 @@ class AgentActivities:
             user_code=self._user_code,
             timeout=None if limit is None else limit.total_seconds(),
         )
+
+    def _skill_caller(self, meter: Meter) -> SkillCaller | None:
+        """Return what calls skills for an agent's own code, and tells the run of it."""
+        call = self._call_skill
+        if call is None:
+            return None
+
+        async def called(request: SkillRequest) -> SkillResult:
+            contract = self._skills.get(request.skill)
+            if contract is not None:
+                meter.note_call(inner_call(contract))
+            try:
+                return await call(request)
+            except ApplicationError as error:
+                raise ApplicationError(
+                    error.message,
+                    *meter.details(),
+                    type=error.type,
+                    non_retryable=error.non_retryable,
+                    next_retry_delay=error.next_retry_delay,
+                    category=error.category,
+                ) from None
+
+        return called
 
     def _access(
         self, request: AgentRequest, meter: Meter, windows: ContextWindows

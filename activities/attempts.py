@@ -1,4 +1,4 @@
-"""Check whether the current attempt of a call still counts.
+"""Check whether the current attempt of a call still counts, and read what earlier ones left.
 
 Temporal gives a call to another worker when this one is silent for longer than the call's heartbeat
 timeout. A worker that was frozen meanwhile (a stopped process, a suspended machine) does not
@@ -15,13 +15,15 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from enum import Enum
+from typing import cast
 
+from pydantic import JsonValue, ValidationError
 from temporalio import activity
 from temporalio.client import AsyncActivityCancelledError
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.contracts import FailureType
+from activities.contracts import FailureType, Spent
 from dsl.values import Json
 
 Details = Callable[[], tuple[Json, ...]]
@@ -214,3 +216,26 @@ def attempt_of_activity(details: Details) -> Attempt | None:
 
     patience = (info.start_to_close_timeout or timeout).total_seconds()
     return Attempt(timeout.total_seconds(), ask, age=max(age, 0.0), patience=patience)
+
+
+def handed_on() -> Spent | None:
+    """Return what earlier attempts used, from the details of the last heartbeat."""
+    if not activity.in_activity():
+        return None
+    details = activity.info().heartbeat_details
+    if not details:
+        return None
+    try:
+        return Spent.model_validate(details[0]).closed()
+    except ValidationError:
+        return None  # from another version of this worker
+
+
+def reported() -> JsonValue:
+    """Return what an earlier attempt reported, from the details of the last heartbeat."""
+    details = activity.info().heartbeat_details if activity.in_activity() else ()
+    match details:
+        case [_, {"progress": progress}]:
+            return cast("JsonValue", progress)
+        case _:
+            return None

@@ -10,20 +10,21 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from typing import Self, cast
+from typing import Self
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.agents.agent_base import ProviderAccess
-from activities.attempts import check_attempt
+from activities.attempts import check_attempt, handed_on, reported
 from activities.call_prices import Pricing
 from activities.context_windows import ContextWindows
 from activities.contracts import (
     MAX_HEARTBEAT_DELAY,
     WORKER_STOPPED,
     AgentResponse,
+    InnerCall,
     OpenModelCall,
     Spent,
     TokenUsage,
@@ -55,6 +56,7 @@ class Meter:
         self._cost = earlier.cost
         self._unpriced = earlier.unpriced
         self._cut_off = earlier.cut_off
+        self._inner_calls = {one.skill: one for one in earlier.inner_calls}
         self._in_progress: dict[object, OpenModelCall] = {}
         self._earlier = earlier.seconds
         self._clock = clock
@@ -67,8 +69,8 @@ class Meter:
     @classmethod
     def of_activity(cls, pricing: Pricing | None = None) -> Self:
         """Return the meter of the current activity, including the usage of earlier attempts."""
-        meter = cls(pricing, _handed_on())
-        meter.progress = _reported()
+        meter = cls(pricing, handed_on())
+        meter.progress = reported()
         return meter
 
     @property
@@ -86,6 +88,7 @@ class Meter:
             seconds=self.seconds,
             cut_off=self._cut_off,
             open=tuple(self._in_progress.values()),
+            inner_calls=tuple(self._inner_calls.values()),
         )
 
     def details(self) -> tuple[Json, ...]:
@@ -106,6 +109,13 @@ class Meter:
         self.progress = progress
         if activity.in_activity():
             self.beat()
+
+    def note_call(self, call: InnerCall) -> None:
+        """Keep that the agent's own code calls a skill, also if this attempt is lost."""
+        if call.skill not in self._inner_calls:
+            self._inner_calls[call.skill] = call
+            if activity.in_activity():
+                self.beat()
 
     def beat(self) -> None:
         """Send a heartbeat now; a local activity has none."""
@@ -214,6 +224,9 @@ class Meter:
     def billed(self, response: AgentResponse) -> AgentResponse:
         """Add the usage of all attempts to a response; without any, keep the agent's own count."""
         seconds = self.seconds
+        if self._inner_calls:
+            inner_calls = tuple(self._inner_calls.values())
+            response = response.model_copy(update={"inner_calls": inner_calls})
         if self._usage is None:
             return response.model_copy(update={"seconds": seconds}) if seconds else response
         return response.model_copy(
@@ -226,29 +239,6 @@ class Meter:
                 "cut_off": self._cut_off,
             }
         )
-
-
-def _handed_on() -> Spent | None:
-    """Return what earlier attempts used, from the details of the last heartbeat."""
-    if not activity.in_activity():
-        return None
-    details = activity.info().heartbeat_details
-    if not details:
-        return None
-    try:
-        return Spent.model_validate(details[0]).closed()
-    except ValidationError:
-        return None  # from another version of this worker
-
-
-def _reported() -> JsonValue:
-    """Return what an earlier attempt reported, from the details of the last heartbeat."""
-    details = activity.info().heartbeat_details if activity.in_activity() else ()
-    match details:
-        case [_, {"progress": progress}]:
-            return cast("JsonValue", progress)
-        case _:
-            return None
 
 
 class MeteredProviders:

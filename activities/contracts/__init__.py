@@ -30,7 +30,7 @@ from activities.contracts.call_suffixes import (
     skill_step,
     skill_summary,
 )
-from activities.contracts.call_usage import LiveTail, OpenModelCall, Spent, TokenUsage
+from activities.contracts.call_usage import InnerCall, LiveTail, OpenModelCall, Spent, TokenUsage
 from activities.contracts.model_turn import (
     AgentError,
     AgentRequest,
@@ -75,6 +75,7 @@ __all__ = [
     "FailureType",
     "ForkRequest",
     "ForkResult",
+    "InnerCall",
     "KeptResult",
     "LiveTail",
     "NamedTurn",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from dsl.model.capabilities import Effect, Label
 from dsl.values import Frozen
 
 
@@ -39,6 +40,14 @@ class OpenModelCall(Frozen):
     """US dollars of the input; None while no price is known."""
 
 
+class InnerCall(Frozen):
+    """A skill that the own code of an agent called within its turn, which the run did not see."""
+
+    skill: str
+    effect: Effect
+    labels: tuple[Label, ...] = ()
+
+
 class Spent(Frozen):
     """Usage of a call's attempts, as recorded in heartbeats and failure details."""
 
@@ -50,6 +59,8 @@ class Spent(Frozen):
     """Model calls whose answer nobody got, counted with an estimate of their input."""
     open: tuple[OpenModelCall, ...] = ()
     """The model calls in progress."""
+    inner_calls: tuple[InnerCall, ...] = ()
+    """The skills that the agent called: each once."""
 
     def closed(self) -> "Spent":
         """Return the usage of an attempt that was lost: its open model calls are paid, too."""
@@ -63,6 +74,7 @@ class Spent(Frozen):
             unpriced=self.unpriced or len(costs) < len(self.open),
             seconds=self.seconds,
             cut_off=self.cut_off + len(self.open),
+            inner_calls=self.inner_calls,
         )
 
 

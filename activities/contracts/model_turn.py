@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from activities.contracts.call_usage import TokenUsage
+from activities.contracts.call_usage import InnerCall, TokenUsage
 from dsl.model.plan import Persona
 from dsl.tool_loop.exchange import ToolCallRequest, ToolResult, ToolTurn
 from dsl.values import Frozen, Json
@@ -147,6 +147,8 @@ class AgentResponse(Frozen):
     """Model calls of lost attempts, in the usage and the cost with an estimate of their input."""
     in_progress: StartedBatch | None = None
     """Set while the provider works on the turn as a batch; there is no answer yet."""
+    inner_calls: tuple[InnerCall, ...] = ()
+    """The skills that the agent's own code called, in all attempts: each once."""
 
 
 StopReason = Literal["end", "tool_calls", "max_tokens", "refusal", "other"]

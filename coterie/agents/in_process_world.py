@@ -29,7 +29,7 @@ from activities.providers.scripts.scripted_answers import ScriptedAnswers
 from activities.providers.scripts.scripted_choice import choose, missing
 from activities.providers.translation.request_checks import check_request
 from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import AnySkill
+from activities.skills.skill_registry import AnySkill, contracts
 from activities.storage.blobs import MemoryBlobs
 from activities.workspace.skill_base import Workspace
 from coterie.agents.tool_registry import ToolRegistry
@@ -104,7 +104,7 @@ class InProcessWorld:
         self._agents = AgentActivities(
             providers,
             call_skill=self._skills.call_for_agent,
-            skills=tuple(skills),
+            skills=contracts(skills),
             blobs=blobs,
             pricing=pricing,
         )

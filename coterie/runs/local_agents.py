@@ -18,6 +18,7 @@ from activities.contracts import (
 )
 from activities.factory import AgentFactory
 from activities.skills.skill_activity import SkillActivities
+from activities.skills.skill_registry import contracts
 from activities.storage.blobs import MemoryBlobs
 from activities.workspace.skill_base import Workspace
 from coterie.runs.local_scope import LocalScope, World
@@ -36,7 +37,7 @@ class LocalWorld:
         blobs = MemoryBlobs()
         self._skills = SkillActivities(workspace, blobs=blobs)
         self._agents = AgentActivities(
-            providers, call_skill=self._skills.call_for_agent, blobs=blobs
+            providers, call_skill=self._skills.call_for_agent, skills=contracts(), blobs=blobs
         )
 
     async def run_agent(self, request: AgentRequest) -> AgentResponse:

@@ -18,7 +18,7 @@ from activities.notifications import NotificationActivities
 from activities.processes.process_privacy import keep_to_itself
 from activities.skills.long_calls.long_call import LongCalls
 from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import SKILLS, AnySkill
+from activities.skills.skill_registry import SKILLS, AnySkill, contracts
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.logs import hide
 from coterie.runtime.task_board import TaskBoard
@@ -39,6 +39,7 @@ from coterie.worker.surroundings import (
 )
 from coterie.worker.watchdog_process import watched
 from coterie.worker.worker_parts import WorkerParts, worker_parts
+from dsl.model.capabilities import SkillContract
 from workflows.team import TeamWorkflow
 
 MAX_ACTIVITIES = 100
@@ -159,7 +160,7 @@ def _workers(
         workspace, offered, blobs=blobs, servers=parts.servers, long_calls=LongCalls()
     )
     hide(parts.known)  # in logs
-    agents = _agents(settings, trusted, parts, skills, tuple(offered))
+    agents = _agents(settings, trusted, parts, skills, contracts(offered))
     compiler = CompileActivities(settings, trusted, parts.queues, parts.visibility)
     forks = ForkActivities(client, accept_plans=accept_plans)
     notices = _notices(settings, trusted)
@@ -187,7 +188,7 @@ def _agents(
     trusted: TrustedConfig,
     parts: WorkerParts,
     skills: SkillActivities,
-    offered: tuple[str, ...],
+    offered: dict[str, SkillContract],
 ) -> AgentActivities:
     return AgentActivities(
         parts.providers,

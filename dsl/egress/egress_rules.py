@@ -13,7 +13,7 @@ from dsl.model.capabilities import KeptLabel, Label
 from dsl.model.hooks import Hook
 from dsl.model.plan import Plan
 from dsl.model.step_kinds.step_base import SkillTerms
-from dsl.model.steps import SkillStep
+from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING, AgentStep, SkillStep
 from dsl.model.terms import Approval, Consent, DecisionTerms, consent
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.step_walk import walk
@@ -101,8 +101,15 @@ def can_send_private_data(plan: Plan) -> bool:
         for step, _ in walk(steps, ()):
             if isinstance(step, SkillStep) and step.terms is not None:
                 labels.update(step.terms.labels)
+            if isinstance(step, AgentStep) and _has_own_code(step):
+                labels.update(KEPT)  # nobody knows which skills it calls before it runs
     labels.update(label for _, terms in hook_terms(plan) for label in terms.labels)
     return labels >= {*KEPT, "egress"}
+
+
+def _has_own_code(step: AgentStep) -> bool:
+    """Return whether an agent is of a type that the worker adds, whose code may call skills."""
+    return step.agent_type not in (None, SINGLE_SHOT, TOOL_CALLING, ORCHESTRATING)
 
 
 def hook_terms(plan: Plan) -> Iterator[tuple[Hook, SkillTerms]]:

@@ -54,6 +54,12 @@ def test_the_wheel_holds_every_source_and_every_file_of_the_shipped_teams(wheel:
     assert "config/system_config.yml" in packed
 
 
+def test_the_wheel_says_that_its_five_rooms_are_typed(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        packed = set(archive.namelist())
+    assert {f"{room}/py.typed" for room in ROOMS} <= packed
+
+
 def test_the_rooms_run_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
     """The unpacked wheel stands before the checkout on the path, and finds its own teams."""
     with ZipFile(wheel) as archive:

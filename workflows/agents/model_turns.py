@@ -9,6 +9,7 @@ from activities.contracts import (
     AgentResponse,
     CallOptions,
     FailureType,
+    InnerCall,
     StartedBatch,
     TurnSuffix,
     id_of_look,
@@ -16,6 +17,7 @@ from activities.contracts import (
 )
 from dsl.model.outcomes import Outcome
 from workflows.agents.repeated_calls import notes
+from workflows.approvals.egress_approval import LabelledCall, meet_labels
 from workflows.budgets.balances import paid
 from workflows.budgets.call_admission import admit_call, in_flight
 from workflows.budgets.call_estimates import CallEstimate, estimate_call
@@ -130,11 +132,21 @@ async def _counted(
     except CallFailed as error:
         if error.spent is not None:
             used(state, place, tally, error.spent)
+            _meet(error.spent.inner_calls, place, scope)
         raise
     used(state, place, tally, response)
+    _meet(response.inner_calls, place, scope)
     if scope.plan.budgets:
         remember_tokens(state, request, response)
     return response
+
+
+def _meet(calls: tuple[InnerCall, ...], place: Location, scope: Scope) -> None:
+    """Keep what the calls of an agent's own code have brought, and forget reads after effects."""
+    for one in calls:
+        meet_labels(LabelledCall(one.skill, one.labels), place, scope)
+    if any(one.effect != "read" for one in calls):
+        scope.state.forget_reads()
 
 
 async def _paid(

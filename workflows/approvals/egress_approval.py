@@ -130,10 +130,17 @@ def approve_call(decision: Decision, given: JsonValue, place: Location, scope: S
 
 def end_call(call: LabelledCall, place: Location, scope: Scope) -> None:
     """Keep what a call has brought, also if it failed; its approval ends with it."""
+    if scope.plan.egress_approval is None:
+        return
+    scope.state.progress.sending_calls.pop(place.key, None)
+    meet_labels(call, place, scope)
+
+
+def meet_labels(call: LabelledCall, place: Location, scope: Scope) -> None:
+    """Keep what a call has brought."""
     state = scope.state
     if scope.plan.egress_approval is None:
         return
-    state.progress.sending_calls.pop(place.key, None)
     latest = max(state.progress.cleared_labels.values(), default=0)
     for one in state.labels.meet(call.labels, call.name, str(place.step), latest):
         note_step(scope, place, "met", LabelMet("label_met", one.label, one.tool))

@@ -91,6 +91,7 @@ def together(cut: Spent, what: Used) -> Used:
             "unpriced": unpriced and bool(costs),
             "seconds": seconds,
             "cut_off": cut.cut_off + what.cut_off,
+            "inner_calls": tuple(dict.fromkeys((*cut.inner_calls, *what.inner_calls))),
         }
     )
 

@@ -80,7 +80,7 @@ class Stage:
             agent_types=agent_types(self.file.team.trusted),
             agent_packages=self.file.team.trusted.agent_packages,
             call_skill=self.skills.call_skill,
-            skills=self.skills.names,
+            skills=self.skills.contracts,
             blobs=self.blobs,
             pricing=Pricing(provider_settings(self.file.team.trusted, self.file.settings)),
             user_code=self.user_code,

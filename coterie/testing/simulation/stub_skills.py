@@ -14,7 +14,7 @@ from activities.answer_schema import schema_errors
 from activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
 from activities.skills.functions.function_skills import FunctionSkill
 from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import SKILLS, AnySkill
+from activities.skills.skill_registry import SKILLS, AnySkill, contracts
 from activities.skills.skill_results import refusal_details
 from activities.storage.blobs import Blobs
 from activities.workspace.skill_base import Workspace
@@ -38,8 +38,8 @@ class StubSkills:
     ) -> None:
         offered: dict[str, AnySkill] = {**SKILLS, **functions}
         self._real = SkillActivities(workspace, offered, blobs=blobs)
-        self.names = tuple(offered)
-        """Every skill that exists."""
+        self.contracts = contracts(offered)
+        """Of every skill that exists."""
         self._played = played
         self._stand_ins = stand_ins
         self.unanswered: dict[str, str] = {}

@@ -11,8 +11,16 @@ from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
 from activities.agents.extension_agent import extension_agent
-from activities.contracts import AgentResponse, FailureType, SkillRequest, SkillResult
+from activities.contracts import (
+    AgentResponse,
+    FailureType,
+    InnerCall,
+    SkillRequest,
+    SkillResult,
+    Spent,
+)
 from activities.providers.provider_failures import ProviderFailure
+from activities.skills.skill_registry import contracts
 from activities.user_code.child_failures import UserCodeTimeout
 from activities.user_code.child_pool import UserCode
 from activities.user_code.extension_messages import ExtensionTurn
@@ -31,6 +39,10 @@ async def asks(turn):
 
 async def calls(turn):
     return await turn.call_skill("Calculator.evaluate", {"expression": "1"})
+
+async def reads(turn):
+    for name in ("Files.read", "Files.read", "Files.write", turn.inputs["input"]):
+        await turn.call_skill(name, {})
 
 async def gives(turn):
     return turn.inputs["input"]
@@ -83,12 +95,15 @@ async def ran(
     inputs: Json | None = None,
 ) -> AgentResponse:
     async def call_skill(asked: SkillRequest) -> SkillResult:
+        if asked.input == {} and asked.skill == "Files.view":
+            raise ApplicationError("no such file", type=FailureType.SKILL_FAILED)
         return SkillResult(data=[asked.skill, asked.input])
 
     activities = AgentActivities(
         model or RecordingModel(),
         agent_types={"mine": extension_agent(f"my_agents:{name}")},
         call_skill=call_skill,
+        skills=contracts(),
         user_code=user_code,
     )
     return await turn(activities, request(inputs, who, {"agent_type": "mine"}))
@@ -113,6 +128,38 @@ async def test_its_questions_are_answered_and_paid_by_the_worker(user_code: User
 async def test_it_may_call_skills(user_code: UserCode) -> None:
     response = await ran(user_code, "calls")
     assert response.data == ["Calculator.evaluate", {"expression": "1"}]
+
+
+READ = InnerCall(skill="Files.read", effect="read", labels=("private",))
+WRITE = InnerCall(skill="Files.write", effect="idempotent")
+
+
+async def test_the_run_learns_which_skills_it_called(user_code: UserCode) -> None:
+    response = await ran(user_code, "reads", inputs={"input": "Calculator.evaluate"})
+    assert response.success
+    assert response.inner_calls == (
+        READ,
+        WRITE,
+        InnerCall(skill="Calculator.evaluate", effect="read"),
+    )
+
+
+async def test_it_may_call_no_skill_that_sends_data_out(user_code: UserCode) -> None:
+    with pytest.raises(ApplicationError) as caught:
+        await ran(user_code, "reads", inputs={"input": "Web.fetch"})
+    assert (caught.value.type, caught.value.non_retryable) == (FailureType.AGENT_REFUSED, True)
+    assert "cannot call Web.fetch: it sends data out (egress)" in caught.value.message
+    assert "Call it in a step, with `tool:` or `skill:`" in caught.value.message
+    spent = Spent.model_validate(caught.value.details[0])
+    assert spent.inner_calls == (READ, WRITE)
+
+
+async def test_the_run_learns_it_also_from_a_turn_that_failed(user_code: UserCode) -> None:
+    with pytest.raises(ApplicationError, match="no such file") as caught:
+        await ran(user_code, "reads", inputs={"input": "Files.view"})
+    assert (caught.value.type, caught.value.non_retryable) == (FailureType.SKILL_FAILED, False)
+    spent = Spent.model_validate(caught.value.details[0])
+    assert [one.skill for one in spent.inner_calls] == ["Files.read", "Files.write", "Files.view"]
 
 
 @pytest.mark.parametrize(

@@ -145,10 +145,10 @@ async def test_value_that_json_cannot_hold_fails_and_is_not_sent(here: Engine) -
     [
         ("duration: '{{ 1e300 }}'", "not between 0 and a hundred years"),
         ("duration: '{{ -5 }}'", "not between 0 and a hundred years"),
-        ("duration: '{{ [1] }}'", "is no duration"),
+        ("duration: '{{ [1] }}'", "is not a duration"),
         ("time: '9999-01-01'", "more than a hundred years away"),
-        ("time: '{{ 5 }}'", "is no time"),
-        ("time: '0001-01-01T00:00+23:59'", "is no time"),
+        ("time: '{{ 5 }}'", "is not a time"),
+        ("time: '0001-01-01T00:00+23:59'", "is not a time"),
         ("time: '1970-01-01'", None),
     ],
 )

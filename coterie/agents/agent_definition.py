@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from coterie.agents.memory_graph import SharedMemoryGraph
 from coterie.agents.tool_definitions import BaseTool, Executor, ToolSchema
+from dsl.checks.tools.tool_names import NAME_OF_A_TOOL
 from dsl.errors import nearest
 from dsl.model.steps import PersonaDocument
 from dsl.values import Json
@@ -30,6 +31,9 @@ SETTINGS: tuple[str, ...] = tuple(
 )
 """The fields of a persona that an agent takes as settings; the others come from its tools and its
 system message, or belong to documents."""
+
+_MOST_RETRIES = 100
+"""Of a tool in a document."""
 
 NAME_OF_AN_AGENT = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
@@ -93,9 +97,31 @@ def checked_id(name: str) -> str:
     )
 
 
-def unknown_setting(kind: str, name: str, known: Sequence[str]) -> str:
-    """Say that a class takes no setting of this name, and which one was meant."""
-    hint = nearest(name, (*known, "system_message", "tools", "agent_id"))
+def check_subagent(where: str, name: str | None, retries: int | None) -> None:
+    """Refuse what no tool can have; None stands for a default.
+
+    Raises:
+        ValueError: Begins with `where` the argument was written.
+    """
+    if name is not None and not NAME_OF_A_TOOL.fullmatch(name):
+        raise ValueError(
+            f"{where}: a tool cannot be called {name!r}; use letters, digits, `-` and `_`, at "
+            "most 64"
+        )
+    if retries is not None and not 0 <= retries <= _MOST_RETRIES:
+        raise ValueError(f"{where}: retries={retries!r}; give 0 to {_MOST_RETRIES}")
+
+
+def unknown_setting(kind: str, name: str, known: Sequence[str], otherwise: str = "") -> str:
+    """Say that a class takes no setting of this name, and which one was meant.
+
+    Args:
+        kind: The class.
+        name: The setting.
+        known: Settings that it takes.
+        otherwise: The advice if none of them is near.
+    """
+    hint = nearest(name, (*known, "system_message", "tools", "agent_id")) or otherwise
     return f"{kind} takes no {name!r}" + (f"; {hint}" if hint else "")
 
 

@@ -7,17 +7,10 @@ like any other.
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from dsl.values import Json
+from coterie.agents.agent_definition import check_subagent
+from dsl.json_schema.argument_schemas import schema_of_properties
 
 Kind = TypeVar("Kind", bound=type[Any])
-
-QUERY_SCHEMA: Json = {
-    "type": "object",
-    "properties": {"query": {"type": "string"}},
-    "required": ["query"],
-    "additionalProperties": False,
-}
-"""The arguments with which an orchestrator calls a subagent."""
 
 
 def subagent(
@@ -33,17 +26,18 @@ def subagent(
         retries: Additional attempts of a failed call before the orchestrator sees the failure.
 
     Raises:
-        ValueError: The name or the description is empty.
+        ValueError: The name or the description is empty, or an argument is invalid.
     """
     if not name or not description:
         raise ValueError("@subagent needs a name and a description: a model chooses by them")
+    check_subagent("@subagent", name, retries)
 
     def mark(kind: Kind) -> Kind:
         kind.subagent_name = name
         kind.subagent_description = description
         kind.subagent_stateless = stateless
         kind.subagent_retries = retries
-        kind.subagent_schema = QUERY_SCHEMA
+        kind.subagent_schema = schema_of_properties({})
         return kind
 
     return mark

@@ -1,12 +1,14 @@
 """What a factory knows of a registered class."""
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
+from coterie.agents.agent_definition import SETTINGS
 from coterie.agents.python_agent import BaseAgent
+from dsl.errors import nearest
 
 _RENAMED = {
     "subagent_enabled": "expose_as_subagent",
@@ -32,6 +34,12 @@ class AgentSpec:
     retries: int = 0
     """Additional attempts of a failed call as a subagent."""
 
+    def __new__(cls, /, *args: object, **given: object) -> Self:
+        """Refuse unknown arguments before `__init__` does, with the names that were meant."""
+        known = tuple(one.name for one in fields(cls))
+        refuse_unknown("AgentSpec()", (key for key in given if key not in known), known, "defaults")
+        return object.__new__(cls)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "defaults", MappingProxyType(dict(self.defaults)))
 
@@ -50,18 +58,33 @@ class AgentSpec:
         raise AttributeError(f"AgentSpec has no {name!r}")
 
 
-def warn_of_conflicts(name: str, spec: AgentSpec, subagent_name: str | None) -> None:
-    """Report each argument of `register` that `@subagent` overrides."""
-    cls, described = spec.cls, spec.subagent_description
-    given = {
-        "subagent_name": (subagent_name, getattr(cls, "subagent_name", None)),
-        "subagent_description": (described, getattr(cls, "subagent_description", None)),
-        "stateless": (spec.stateless, getattr(cls, "subagent_stateless", True)),
-        "retries": (spec.retries or None, getattr(cls, "subagent_retries", 0)),
-    }
-    for key, (mine, decorated) in given.items():
-        is_default = mine is None or (key == "stateless" and mine is True)
-        if mine != decorated and not is_default:
+def refuse_unknown(call: str, given: Iterable[str], known: Sequence[str], settings: str) -> None:
+    """Refuse arguments that a call does not take.
+
+    Args:
+        call: What is called, as written.
+        given: The unknown arguments.
+        known: The arguments that it takes.
+        settings: The one that holds arguments of constructors.
+
+    Raises:
+        TypeError: Names the first one, and what to write instead.
+    """
+    for name in given:
+        now = _RENAMED.get(name)
+        if now is not None and now in known:
+            raise TypeError(f"{call} has no {name!r} any more: it is called {now!r}")
+        hint = nearest(name, known)
+        if name in (*SETTINGS, "system_message", "tools"):
+            hint = f"write {settings}={{{name!r}: ...}}"
+        raise TypeError(f"{call} takes no {name!r}" + (f"; {hint}" if hint else ""))
+
+
+def warn_of_conflicts(name: str, cls: type[BaseAgent], given: Mapping[str, object]) -> None:
+    """Report each argument of `register` that `@subagent` overrides; None is not given."""
+    for key, mine in given.items():
+        decorated = getattr(cls, key if key.startswith("subagent_") else f"subagent_{key}")
+        if mine is not None and mine != decorated:
             warnings.warn(
                 f"Agent '{name}': @subagent of {cls.__name__} says {key}={decorated!r}, which "
                 f"wins over {key}={mine!r} of register()",

@@ -5,7 +5,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 from coterie.agents.agent_definition import SETTINGS, unknown_setting
 from coterie.agents.python_agent import BaseAgent
+from dsl.errors import nearest
 
+_MODES = {
+    "agent": "create({name!r})",
+    "orchestrator": "create({name!r}, as_orchestrator=True, subagents=[...])",
+}
+"""What to write instead of the modes of the first design."""
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -22,6 +28,23 @@ def missing_arguments(cls: type[BaseAgent], config: Mapping[str, object]) -> lis
     if plain and not cls.system_message and not config.get("system_message"):
         missing.insert(0, "system_message")
     return missing
+
+
+def check_class(name: str, cls: object) -> None:
+    """Refuse what is no class of agents.
+
+    Raises:
+        TypeError: Says what to write instead.
+    """
+    if isinstance(cls, BaseAgent):
+        kind = type(cls).__name__
+        raise TypeError(f"Agent '{name}': cls is an instance of {kind}; pass the class: {kind}")
+    if isinstance(cls, type) and issubclass(cls, BaseAgent):
+        return
+    given = cls.__name__ if isinstance(cls, type) else f"an instance of {type(cls).__name__}"
+    raise TypeError(
+        f"Agent '{name}': cls is {given}; pass a subclass of BaseAgent of coterie.agents"
+    )
 
 
 def check_arguments(
@@ -63,3 +86,17 @@ def without_arguments(name: str, cls: type[BaseAgent], missing: Sequence[str]) -
         else "pass it in `defaults` of register(), or to create()"
     )
     return f"Agent '{name}': {cls.__name__} needs {needed}; {where}"
+
+
+def instead_of_mode(name: str, mode: object) -> str:
+    """Say how to create an agent without the modes of the first design."""
+    form = _MODES.get(mode) if isinstance(mode, str) else None
+    if form is not None:
+        return f"create() has no `mode` any more; write {form.format(name=name)}"
+    hint = nearest(mode, _MODES) if isinstance(mode, str) else ""
+    forms = ", or ".join(one.format(name=name) for one in _MODES.values())
+    return (
+        f"create() has no `mode` any more, and {mode!r} was none"
+        + (f" ({hint})" if hint else "")
+        + f"; write {forms}"
+    )

@@ -3,14 +3,21 @@
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import fields
+from typing import Any, Never
 
 from activities import factory as document_factory
 from activities.agents import agent_base
-from coterie.agents.agent_definition import checked_id
+from coterie.agents.agent_definition import check_subagent, checked_id
 from coterie.agents.agent_roles import orchestrator, subagent
-from coterie.agents.agent_spec import AgentSpec, warn_of_conflicts
-from coterie.agents.constructor_checks import check_arguments, missing_arguments, without_arguments
+from coterie.agents.agent_spec import AgentSpec, refuse_unknown, warn_of_conflicts
+from coterie.agents.constructor_checks import (
+    check_arguments,
+    check_class,
+    instead_of_mode,
+    missing_arguments,
+    without_arguments,
+)
 from coterie.agents.memory_graph import SharedMemoryGraph
 from coterie.agents.python_agent import BaseAgent
 from dsl.errors import nearest
@@ -18,11 +25,7 @@ from dsl.values import Json, JsonValue
 
 _LOG = logging.getLogger(__name__)
 
-_MODES = {
-    "agent": "create({name!r})",
-    "orchestrator": "create({name!r}, as_orchestrator=True, subagents=[...])",
-}
-"""What to write instead of the modes of the first design."""
+_OF_REGISTER = ("name", *(one.name for one in fields(AgentSpec)))
 
 
 class AgentFactory(document_factory.AgentFactory):
@@ -43,13 +46,19 @@ class AgentFactory(document_factory.AgentFactory):
         global_defaults: Mapping[str, Any] | None = None,
         *,
         defaults: Mapping[str, Any] | None = None,
+        **unknown: Never,
     ) -> None:
         """Make an empty factory.
 
         Args:
             global_defaults: Arguments for the constructors of all agents.
             defaults: The older name of `global_defaults`.
+            unknown: Refused, with the name that was meant.
+
+        Raises:
+            TypeError: An argument is unknown.
         """
+        refuse_unknown("AgentFactory()", unknown, ("global_defaults",), "global_defaults")
         if defaults is not None:
             _deprecated("AgentFactory(defaults=...)", "AgentFactory(global_defaults=...)")
             global_defaults = {**defaults, **(global_defaults or {})}
@@ -66,11 +75,12 @@ class AgentFactory(document_factory.AgentFactory):
         expose_as_subagent: bool = False,
         subagent_name: str | None = None,
         subagent_description: str | None = None,
-        stateless: bool = True,
+        stateless: bool | None = None,
         defaults: Mapping[str, Any] | None = None,
         subagents: Sequence[str] = (),
-        retries: int = 0,
+        retries: int | None = None,
         subagent_stateless: bool | None = None,
+        **unknown: Never,
     ) -> "AgentFactory":
         """Register a class; return the factory, for chaining.
 
@@ -80,32 +90,43 @@ class AgentFactory(document_factory.AgentFactory):
             expose_as_subagent: Its agents can be tools of orchestrators.
             subagent_name: The tool's name. Default: `name`.
             subagent_description: What an orchestrator's model reads.
-            stateless: Each call is alone, and may run beside others.
+            stateless: Each call is alone, and may run beside others. Default: true.
             defaults: Arguments of its constructor.
             subagents: Registered agents that it may always call, also as a subagent itself.
             retries: Additional attempts of a failed call before an orchestrator sees the failure.
+                Default: 0.
             subagent_stateless: The older name of `stateless`.
+            unknown: Refused, with the name that was meant.
 
         Raises:
-            ValueError: The description or a required argument is missing.
-            TypeError: The constructor does not take an argument.
+            ValueError: The description or a required argument is missing, or a name is invalid.
+            TypeError: An argument is unknown, or `cls` is no class of agents.
         """
+        refuse_unknown("register()", unknown, _OF_REGISTER, "defaults")
         if subagent_stateless is not None:
             _deprecated("register(subagent_stateless=...)", "register(stateless=...)")
             stateless = subagent_stateless
         checked_id(name)
+        check_class(name, cls)
+        check_subagent(f"Agent '{name}'", subagent_name, retries)
         spec = AgentSpec(
             cls=cls,
             expose_as_subagent=expose_as_subagent,
             subagent_name=subagent_name or name,
             subagent_description=subagent_description,
-            stateless=stateless,
+            stateless=True if stateless is None else stateless,
             defaults=defaults or {},
             subagents=tuple(subagents),
-            retries=retries,
+            retries=retries or 0,
         )
         if spec.is_already_subagent():
-            warn_of_conflicts(name, spec, subagent_name)
+            said = {
+                "subagent_name": subagent_name,
+                "subagent_description": subagent_description,
+                "stateless": stateless,
+                "retries": retries,
+            }
+            warn_of_conflicts(name, cls, said)
         elif expose_as_subagent and not subagent_description:
             raise ValueError(
                 f"Agent '{name}': expose_as_subagent=True requires subagent_description "
@@ -138,7 +159,7 @@ class AgentFactory(document_factory.AgentFactory):
             TypeError: The constructor does not take an argument, or `mode` is given.
         """
         if "mode" in overrides:
-            raise TypeError(_instead_of_mode(name, overrides["mode"]))
+            raise TypeError(instead_of_mode(name, overrides["mode"]))
         if name not in self._registry:
             available = list(self._registry)
             raise ValueError(f"Agent '{name}' not registered. Available: {available}")
@@ -195,13 +216,7 @@ class AgentFactory(document_factory.AgentFactory):
     ) -> BaseAgent:
         """Make an agent with its subagents.
 
-        Args:
-            name: Its `agent_id`.
-            kind: Its class.
-            config: The arguments of its constructor.
-            subagents: The names of its subagents.
-            above: The agents that lead here.
-            shared: The subagents that this `create` has made; several agents may call one.
+        `above` are the agents that lead here, `shared` the subagents that this `create` has made.
         """
         missing = missing_arguments(kind, config)
         if missing:
@@ -273,19 +288,6 @@ class AgentFactory(document_factory.AgentFactory):
 
 def _subclass(cls: type[BaseAgent], suffix: str) -> type[BaseAgent]:
     return type(f"{cls.__name__}{suffix}", (cls,), {"__module__": cls.__module__})
-
-
-def _instead_of_mode(name: str, mode: object) -> str:
-    form = _MODES.get(mode) if isinstance(mode, str) else None
-    if form is not None:
-        return f"create() has no `mode` any more; write {form.format(name=name)}"
-    hint = nearest(mode, _MODES) if isinstance(mode, str) else ""
-    forms = ", or ".join(one.format(name=name) for one in _MODES.values())
-    return (
-        f"create() has no `mode` any more, and {mode!r} was none"
-        + (f" ({hint})" if hint else "")
-        + f"; write {forms}"
-    )
 
 
 def _deprecated(old: str, new: str) -> None:

@@ -4,13 +4,14 @@ import logging
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from activities.agents import agent_base
 from coterie.agents import AgentFactory, AgentSpec, BaseAgent, orchestrator, subagent
-from tests.support.programs.python_agents import PlainAgent, PlannerAgent, WeatherAgent
+from tests.support.programs.python_agents import PlainAgent, PlannerAgent, WeatherAgent, around
 
 
 @subagent(name="clock", description="Tells the time.", stateless=False)
@@ -200,6 +201,88 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         "PlainAgent is not a subagent: mark it with @subagent(name=..., description=...), or "
         "register it with expose_as_subagent=True",
     ),
+    "a misspelt argument of register": (
+        lambda: AgentFactory().register("p", PlainAgent, expose_as_subagnt=True),  # type: ignore[arg-type]
+        TypeError,
+        "register() takes no 'expose_as_subagnt'; did you mean 'expose_as_subagent'?",
+    ),
+    "an older argument of register": (
+        lambda: AgentFactory().register("p", PlainAgent, subagent_enabled=True),  # type: ignore[arg-type]
+        TypeError,
+        "register() has no 'subagent_enabled' any more: it is called 'expose_as_subagent'",
+    ),
+    "a setting as an argument of register": (
+        lambda: AgentFactory().register("p", PlainAgent, model="x"),  # type: ignore[arg-type]
+        TypeError,
+        "register() takes no 'model'; write defaults={'model': ...}",
+    ),
+    "an argument of register that is near none": (
+        lambda: AgentFactory().register("p", PlainAgent, zzz=1),  # type: ignore[arg-type]
+        TypeError,
+        "register() takes no 'zzz'",
+    ),
+    "a misspelt argument of a factory": (
+        lambda: AgentFactory(globl_defaults={}),  # type: ignore[arg-type]
+        TypeError,
+        "AgentFactory() takes no 'globl_defaults'; did you mean 'global_defaults'?",
+    ),
+    "a setting as an argument of a factory": (
+        lambda: AgentFactory(model="x"),  # type: ignore[arg-type]
+        TypeError,
+        "AgentFactory() takes no 'model'; write global_defaults={'model': ...}",
+    ),
+    "an older field of a specification": (
+        lambda: AgentSpec(PlainAgent, subagent_enabled=True),  # type: ignore[call-arg]
+        TypeError,
+        "AgentSpec() has no 'subagent_enabled' any more: it is called 'expose_as_subagent'",
+    ),
+    "another older field of a specification": (
+        lambda: AgentSpec(cls=PlainAgent, subagent_stateless=True),  # type: ignore[call-arg]
+        TypeError,
+        "AgentSpec() has no 'subagent_stateless' any more: it is called 'stateless'",
+    ),
+    "a misspelt field of a specification": (
+        lambda: AgentSpec(PlainAgent, retrys=1),  # type: ignore[call-arg]
+        TypeError,
+        "AgentSpec() takes no 'retrys'; did you mean 'retries'?",
+    ),
+    "a class that is no agent": (
+        lambda: AgentFactory().register("p", Path),  # type: ignore[arg-type]
+        TypeError,
+        "Agent 'p': cls is Path; pass a subclass of BaseAgent of coterie.agents",
+    ),
+    "a value that is no class": (
+        lambda: AgentFactory().register("p", {}),  # type: ignore[arg-type]
+        TypeError,
+        "Agent 'p': cls is an instance of dict; pass a subclass of BaseAgent of coterie.agents",
+    ),
+    "an agent instead of its class": (
+        lambda: AgentFactory().register("p", PlainAgent()),  # type: ignore[arg-type]
+        TypeError,
+        "Agent 'p': cls is an instance of PlainAgent; pass the class: PlainAgent",
+    ),
+    "a name that no tool can have": (
+        lambda: AgentFactory().register("p", PlainAgent, subagent_name="my tool!"),
+        ValueError,
+        "Agent 'p': a tool cannot be called 'my tool!'; use letters, digits, `-` and `_`, at "
+        "most 64",
+    ),
+    "negative retries": (
+        lambda: AgentFactory().register("p", PlainAgent, retries=-1),
+        ValueError,
+        "Agent 'p': retries=-1; give 0 to 100",
+    ),
+    "a decorator with a name that no tool can have": (
+        lambda: subagent("my tool!", "Helps."),
+        ValueError,
+        "@subagent: a tool cannot be called 'my tool!'; use letters, digits, `-` and `_`, at "
+        "most 64",
+    ),
+    "a decorator with negative retries": (
+        lambda: subagent("tool", "Helps.", retries=-1),
+        ValueError,
+        "@subagent: retries=-1; give 0 to 100",
+    ),
     "an unknown setting of a constructor": (
         lambda: PlainAgent(temprature=0.5),
         TypeError,
@@ -291,6 +374,17 @@ def test_the_older_names_of_arguments_work_with_a_warning() -> None:
 def test_an_older_name_of_a_field_answers_with_the_new_one(old: str, new: str) -> None:
     with pytest.raises(AttributeError, match=f"{old!r} any more: it is called {new!r}"):
         getattr(AgentSpec(PlainAgent), old)
+
+
+def test_a_mark_says_what_an_orchestrator_has_as_a_tool(tmp_path: Path) -> None:
+    marked: Any = ClockAgent
+    said = (marked.subagent_name, marked.subagent_description, marked.subagent_stateless)
+    assert said == ("clock", "Tells the time.", False)
+    chief = ChiefAgent(provider="scripted", model="demo")
+    chief.register_agent(ClockAgent(provider="scripted", model="demo"))
+    tool = chief.compiled(around(tmp_path)).plan.tools["clock"]
+    assert marked.subagent_schema == tool.input_schema
+    assert marked.subagent_schema["properties"]["query"] == {"type": "string", "minLength": 1}
 
 
 def test_registering_a_class_twice_changes_nothing_but_the_specification() -> None:

@@ -100,6 +100,31 @@ def test_a_decorator_wins_and_the_conflict_is_reported(
     )
 
 
+@subagent("memory", "Remembers.", stateless=False, retries=2)
+class StatefulAgent(BaseAgent):
+    system_message = "You remember."
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(
+    ("given", "reported"),
+    [
+        ({"stateless": True}, "stateless=False, which wins over stateless=True"),
+        ({"subagent_stateless": True}, "stateless=False, which wins over stateless=True"),
+        ({"retries": 0}, "retries=2, which wins over retries=0"),
+        ({"subagent_description": ""}, "subagent_description='Remembers.', which wins"),
+    ],
+)
+def test_a_conflict_is_reported_when_the_factory_says_what_is_the_default(
+    given: dict[str, Any], reported: str
+) -> None:
+    factory = AgentFactory().register("planner", PlannerAgent)
+    with pytest.warns(UserWarning, match=reported):
+        factory.register("memory", StatefulAgent, expose_as_subagent=True, **given)
+    called = factory.create("planner", subagents=["memory"]).definition().subagents[0]
+    assert (called.stateless, called.retries) == (False, 2)
+
+
 @pytest.mark.filterwarnings("error")
 def test_equal_words_of_decorator_and_factory_are_no_conflict() -> None:
     AgentFactory().register(
@@ -108,7 +133,10 @@ def test_equal_words_of_decorator_and_factory_are_no_conflict() -> None:
         expose_as_subagent=True,
         subagent_name="weather",
         subagent_description="Weather from decorator",
+        stateless=True,
+        retries=0,
     )
+    AgentFactory().register("memory", StatefulAgent, expose_as_subagent=True)
 
 
 def test_a_missing_system_message_is_found_at_registration() -> None:

@@ -9,6 +9,7 @@ from coterie.agents.tool_definitions import BaseTool, Executor, ToolSchema
 from dsl.checks.tools.tool_names import NAME_OF_A_TOOL
 from dsl.errors import nearest
 from dsl.model.steps import PersonaDocument
+from dsl.model.template_bound import MAX_RETRIES
 from dsl.values import Json
 
 AgentTool = Executor | BaseTool | ToolSchema | str
@@ -31,9 +32,6 @@ SETTINGS: tuple[str, ...] = tuple(
 )
 """The fields of a persona that an agent takes as settings; the others come from its tools and its
 system message, or belong to documents."""
-
-_MOST_RETRIES = 100
-"""Of a tool in a document."""
 
 NAME_OF_AN_AGENT = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
@@ -108,8 +106,8 @@ def check_subagent(where: str, name: str | None, retries: int | None) -> None:
             f"{where}: a tool cannot be called {name!r}; use letters, digits, `-` and `_`, at "
             "most 64"
         )
-    if retries is not None and not 0 <= retries <= _MOST_RETRIES:
-        raise ValueError(f"{where}: retries={retries!r}; give 0 to {_MOST_RETRIES}")
+    if retries is not None and not 0 <= retries <= MAX_RETRIES:
+        raise ValueError(f"{where}: retries={retries!r}; give 0 to {MAX_RETRIES}")
 
 
 def unknown_setting(kind: str, name: str, known: Sequence[str], otherwise: str = "") -> str:

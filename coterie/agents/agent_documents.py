@@ -214,6 +214,12 @@ class _Writer:
         """Let the subagents read each other's work, as far as they are here."""
         for edge in agent.graph or ():
             source, reader = (self._subagents.get(one) for one in (edge.source, edge.reader))
+            if edge.reader == agent.id:
+                warnings.warn(
+                    f"{agent.id!r} reads the work of {edge.source!r} as the result of its calls; "
+                    "an edge to the orchestrator itself does nothing",
+                    stacklevel=2,
+                )
             if reader is None:
                 continue  # the graph serves other orchestrators too
             if source is None:

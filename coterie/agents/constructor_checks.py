@@ -1,7 +1,9 @@
 """Check the arguments of an agent's constructor before it is called."""
 
+import ast
 import inspect
 from collections.abc import Collection, Mapping, Sequence
+from textwrap import dedent
 
 from coterie.agents.agent_definition import SETTINGS, unknown_setting
 from coterie.agents.python_agent import BaseAgent
@@ -24,10 +26,85 @@ def missing_arguments(cls: type[BaseAgent], config: Mapping[str, object]) -> lis
         and parameter.kind not in _VARIADIC
         and name not in config
     ]
-    plain = cls.__init__ is BaseAgent.__init__
-    if plain and not cls.system_message and not config.get("system_message"):
+    said = cls.system_message or config.get("system_message")
+    if not said and "system_message" not in missing and _adds_no_message(cls):
         missing.insert(0, "system_message")
     return missing
+
+
+def _adds_no_message(cls: type[BaseAgent]) -> bool:
+    """Return whether no constructor of a class can have a system message of its own."""
+    own = [vars(one).get("__init__") for one in cls.__mro__[: cls.__mro__.index(BaseAgent)]]
+    return all(_only_passes_on(one) for one in own if one is not None)
+
+
+def _only_passes_on(constructor: object) -> bool:
+    """Return whether a constructor has only the message that it is given.
+
+    False if its source leaves a doubt: the class then says so when it is created.
+    """
+    written = _source_of(constructor)
+    calls = [] if written is None else list(filter(_is_call_of_base, ast.walk(written)))
+    if written is None or len(calls) != 1 or not isinstance(calls[0], ast.Call):
+        return False
+    names = {"system_message"}
+    if written.args.kwarg is not None:
+        names.add(written.args.kwarg.arg)
+    passed = _passed(calls[0])
+    if not all(isinstance(one, ast.Name) and one.id in names for one in passed):
+        return False
+    return not any(
+        _may_be_a_message(node, names) for node in ast.walk(written) if node not in passed
+    )
+
+
+def _source_of(constructor: object) -> ast.FunctionDef | None:
+    """Return the source of a function whose default for the system message is empty."""
+    if not inspect.isfunction(constructor):
+        return None
+    given = inspect.signature(constructor).parameters.get("system_message")
+    try:
+        (written,) = ast.parse(dedent(inspect.getsource(constructor))).body
+    except (OSError, SyntaxError, ValueError):
+        return None
+    if not isinstance(written, ast.FunctionDef) or written.decorator_list:
+        return None
+    return None if given is not None and given.default else written
+
+
+def _is_call_of_base(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(
+            func=ast.Attribute(attr="__init__", value=ast.Call(func=ast.Name(id="super")))
+        ):
+            return True
+        case _:
+            return False
+
+
+def _passed(call: ast.Call) -> list[ast.AST]:
+    """Return the parts of the arguments of a call that may be, or hold, a system message."""
+    passed: list[ast.AST] = list(call.args)
+    for argument in call.keywords:
+        match argument:
+            case ast.keyword(arg=None, value=ast.Dict(keys=keys, values=values)):
+                pairs = zip(keys, values, strict=True)
+                passed += [one for key, one in pairs if not isinstance(key, ast.Constant)]
+            case ast.keyword(arg=None | "system_message"):
+                passed.append(argument.value)
+            case _:
+                pass
+    return passed
+
+
+def _may_be_a_message(node: ast.AST, names: Collection[str]) -> bool:
+    match node:
+        case ast.Name(id=name):
+            return name in names
+        case ast.Constant(value="system_message") | ast.Attribute(attr="system_message"):
+            return True
+        case _:
+            return False
 
 
 def check_class(name: str, cls: object) -> None:
@@ -66,11 +143,17 @@ def check_arguments(
     open_ended = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
     known = [*own, *(SETTINGS if open_ended else ())]
     passed_on = ("system_message", "tools", "agent_id", "output_schema") if open_ended else ()
+    otherwise = "name the constructor's own arguments explicitly" if open_ended else ""
     for key in config:
         if key not in known and key not in passed_on:
-            raise TypeError(
-                f"Agent '{name}': {unknown_setting(cls.__name__, key, [*known, *beside])}"
-            )
+            unknown = unknown_setting(cls.__name__, key, [*known, *beside], otherwise)
+            raise TypeError(f"Agent '{name}': {unknown}")
+    given = config.get("agent_id", name)
+    if given != name:
+        raise TypeError(
+            f"Agent '{name}': `agent_id` is the registered name, so register the class as "
+            f"{given!r}, or leave agent_id={given!r} out"
+        )
 
 
 def _parameters(cls: type[BaseAgent]) -> Mapping[str, inspect.Parameter]:

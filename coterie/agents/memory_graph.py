@@ -6,12 +6,18 @@
 Each call of `writer` then sees the accepted work that `researcher` has done in the same run.
 """
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
+
+from dsl.errors import nearest
 
 Publish = Literal["final", "tool_result"]
 """What an agent shows: its accepted answers, or also the results of its own tools."""
+
+
+_PUBLISH: tuple[str, ...] = get_args(Publish)
 
 
 class MemoryEdge(NamedTuple):
@@ -39,8 +45,14 @@ class SharedMemoryGraph:
             publish: `tool_result` also shows the results of the source's own tools.
 
         Raises:
-            ValueError: The edge would close a cycle.
+            ValueError: The edge would close a cycle, or there is no such `publish`.
         """
+        if publish not in _PUBLISH:
+            hint = nearest(str(publish), _PUBLISH)
+            raise ValueError(
+                f"publish={publish!r}: write 'final' or 'tool_result'"
+                + (f"; {hint}" if hint else "")
+            )
         edges = {**self._edges, (source, reader): MemoryEdge(source, reader, publish)}
         order: TopologicalSorter[str] = TopologicalSorter()
         for edge in edges.values():
@@ -71,3 +83,16 @@ class SharedMemoryGraph:
 
     def __len__(self) -> int:
         return len(self._edges)
+
+
+def warn_of_readers(graph: SharedMemoryGraph | None, registered: Iterable[str]) -> None:
+    """Report the edges whose reader is no registered agent, so that nobody reads along them."""
+    known = tuple(registered)
+    for edge in graph or ():
+        if edge.reader not in known:
+            hint = nearest(edge.reader, known)
+            warnings.warn(
+                f"the memory graph has an edge from {edge.source!r} to {edge.reader!r}, which is "
+                "not registered" + (f"; {hint}" if hint else ""),
+                stacklevel=3,
+            )

@@ -18,7 +18,7 @@ from coterie.agents.constructor_checks import (
     missing_arguments,
     without_arguments,
 )
-from coterie.agents.memory_graph import SharedMemoryGraph
+from coterie.agents.memory_graph import SharedMemoryGraph, warn_of_readers
 from coterie.agents.python_agent import BaseAgent
 from dsl.errors import nearest
 from dsl.values import Json, JsonValue
@@ -169,6 +169,8 @@ class AgentFactory(document_factory.AgentFactory):
         kind = spec.cls
         if as_orchestrator or called:
             kind = self._ensure_orchestrator_class(kind)
+        if called:
+            warn_of_readers(self._memory_graph, self._registry)
         return self._made(name, kind, config, called, (name,), {})
 
     def create_agent(self, task_config: Json) -> agent_base.BaseAgent:

@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from activities.agents import agent_base
-from coterie.agents import AgentFactory, AgentSpec, BaseAgent, orchestrator, subagent
+from coterie.agents import (
+    AgentFactory,
+    AgentSpec,
+    BaseAgent,
+    SharedMemoryGraph,
+    orchestrator,
+    subagent,
+)
 from tests.support.programs.python_agents import PlainAgent, PlannerAgent, WeatherAgent, around
 
 
@@ -282,6 +289,34 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         lambda: subagent("tool", "Helps.", retries=-1),
         ValueError,
         "@subagent: retries=-1; give 0 to 100",
+    ),
+    "an unknown subagent with a name near it": (
+        lambda: weather_factory().create("planner", subagents=["weather_agnt"]),
+        ValueError,
+        "Subagent 'weather_agnt' not registered; did you mean 'weather_agent'?",
+    ),
+    "another id than the registered name": (
+        lambda: weather_factory().create("planner", agent_id="zz"),
+        TypeError,
+        "Agent 'planner': `agent_id` is the registered name, so register the class as 'zz', or "
+        "leave agent_id='zz' out",
+    ),
+    "another id in the defaults": (
+        lambda: AgentFactory().register("p", PlainAgent, defaults={"agent_id": "zz"}),
+        TypeError,
+        "Agent 'p': `agent_id` is the registered name, so register the class as 'zz', or leave "
+        "agent_id='zz' out",
+    ),
+    "an argument that a constructor takes without naming it": (
+        lambda: AgentFactory().register("planner", PlannerAgent, defaults={"db": 1}),
+        TypeError,
+        "Agent 'planner': PlannerAgent takes no 'db'; name the constructor's own arguments "
+        "explicitly",
+    ),
+    "an edge that publishes nothing known": (
+        lambda: SharedMemoryGraph().add_edge("a", "b", publish="tool_results"),  # type: ignore[arg-type]
+        ValueError,
+        "publish='tool_results': write 'final' or 'tool_result'; did you mean 'tool_result'?",
     ),
     "an unknown setting of a constructor": (
         lambda: PlainAgent(temprature=0.5),

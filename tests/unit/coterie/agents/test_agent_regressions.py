@@ -144,6 +144,139 @@ def test_a_missing_system_message_is_found_at_registration() -> None:
         AgentFactory().register("weather", WeatherAgent)
 
 
+class Open(BaseAgent):
+    def __init__(self, **settings: Any) -> None:
+        cool: Any = 0.1
+        super().__init__(**{"temperature": cool, **settings})
+
+
+class Optional(BaseAgent):
+    def __init__(self, system_message: str | None = None, **settings: Any) -> None:
+        super().__init__(system_message, tools=[forecast], **settings)
+
+
+class Named(Optional):
+    def __init__(self, *, system_message: str = "", **settings: Any) -> None:
+        super().__init__(system_message=system_message, **settings)
+
+
+class Closed(BaseAgent):
+    def __init__(self) -> None:
+        super().__init__()
+
+
+@pytest.mark.parametrize("cls", [Open, Optional, Named, Closed])
+@pytest.mark.parametrize("more", [{}, {"expose_as_subagent": True, "subagent_description": "D."}])
+def test_a_constructor_that_only_passes_the_system_message_on_is_known_to_have_none(
+    cls: type[BaseAgent], more: dict[str, Any]
+) -> None:
+    with pytest.raises(ValueError, match=f"{cls.__name__} needs `system_message`; set it in"):
+        AgentFactory().register("agent", cls, **more)
+    if cls is not Closed:
+        given = AgentFactory({"system_message": "You help."}).register("agent", cls, **more)
+        assert given.create("agent").system_message == "You help."
+
+
+class Positional(BaseAgent):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__("You help.", **settings)
+
+
+class Keyword(BaseAgent):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(system_message="You help.", **settings)
+
+
+class Below(Positional):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+
+
+class Alternative(BaseAgent):
+    def __init__(self, system_message: str | None = None, **settings: Any) -> None:
+        super().__init__(system_message or "You help.", **settings)
+
+
+class Later(BaseAgent):
+    def __init__(self, system_message: str | None = None, **settings: Any) -> None:
+        system_message = system_message or "You help."
+        super().__init__(system_message, **settings)
+
+
+class Default(BaseAgent):
+    def __init__(self, system_message: str = "You help.", **settings: Any) -> None:
+        super().__init__(system_message, **settings)
+
+
+class Merged(BaseAgent):
+    def __init__(self, **settings: Any) -> None:
+        text: Any = "You help."
+        super().__init__(**{"system_message": text, **settings})
+
+
+class Assigned(BaseAgent):
+    def __init__(self, **settings: Any) -> None:
+        self.system_message = "You help."
+        super().__init__(**settings)
+
+
+class Direct(BaseAgent):
+    def __init__(self, **settings: Any) -> None:
+        BaseAgent.__init__(self, "You help.", **settings)
+
+
+class Starred(BaseAgent):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(*["You help."], **settings)
+
+
+SPOKEN: dict[str, Any] = {"system_message": "You help."}
+
+
+class Elsewhere(BaseAgent):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**SPOKEN, **settings)
+
+
+class Updated(BaseAgent):
+    def __init__(self, **settings: Any) -> None:
+        settings.update(SPOKEN)
+        super().__init__(**settings)
+
+
+def without_source() -> type[BaseAgent]:
+    made: dict[str, Any] = {"BaseAgent": BaseAgent}
+    text = "def __init__(self, **settings): BaseAgent.__init__(self, 'You help.', **settings)"
+    exec(text, made)
+    return type("WithoutSource", (BaseAgent,), {"__init__": made["__init__"]})
+
+
+@pytest.mark.parametrize(
+    "cls",
+    [
+        *(Positional, Keyword, Below, Alternative, Later, Default, Merged, Assigned, Direct),
+        *(Starred, Elsewhere, Updated, without_source()),
+    ],
+)
+def test_a_constructor_with_a_system_message_of_its_own_is_accepted(cls: type[BaseAgent]) -> None:
+    assert exposed_as(cls).create("agent").system_message == "You help."
+
+
+def exposed_as(cls: type[BaseAgent]) -> AgentFactory:
+    return AgentFactory().register(
+        "agent", cls, expose_as_subagent=True, subagent_description="Helps."
+    )
+
+
+def test_an_edge_that_nobody_reads_along_is_reported(tmp_path: Path) -> None:
+    graph = SharedMemoryGraph().add_edge("b", "plannr").add_edge("b", "planner")
+    factory = exposed(AgentFactory().with_memory_graph(graph), "b").register("planner", PlainAgent)
+    with pytest.warns(UserWarning, match="'plannr', which is not registered; did you mean 'plan"):
+        planner = factory.create("planner", subagents=["b"])
+    with pytest.warns(UserWarning, match="an edge to the orchestrator itself does nothing"):
+        planner.to_yaml(around(tmp_path))
+
+
 async def test_agents_are_nodes_of_a_memory_graph_and_read_along_its_edges(
     tmp_path: Path,
 ) -> None:

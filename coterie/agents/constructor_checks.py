@@ -108,7 +108,7 @@ def _may_be_a_message(node: ast.AST, names: Collection[str]) -> bool:
 
 
 def check_class(name: str, cls: object) -> None:
-    """Refuse what is no class of agents.
+    """Refuse what is not a class of agents.
 
     Raises:
         TypeError: Says what to write instead.

@@ -86,7 +86,7 @@ class SharedMemoryGraph:
 
 
 def warn_of_readers(graph: SharedMemoryGraph | None, registered: Iterable[str]) -> None:
-    """Report the edges whose reader is no registered agent, so that nobody reads along them."""
+    """Report the edges whose reader is not registered: nobody reads along them."""
     known = tuple(registered)
     for edge in graph or ():
         if edge.reader not in known:

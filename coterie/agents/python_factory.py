@@ -100,7 +100,7 @@ class AgentFactory(document_factory.AgentFactory):
 
         Raises:
             ValueError: The description or a required argument is missing, or a name is invalid.
-            TypeError: An argument is unknown, or `cls` is no class of agents.
+            TypeError: An argument is unknown, or `cls` is not a class of agents.
         """
         refuse_unknown("register()", unknown, _OF_REGISTER, "defaults")
         if subagent_stateless is not None:

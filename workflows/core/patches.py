@@ -64,3 +64,9 @@ class Patch(StrEnum):
     not begin. A run asks only when one would exceed it. The old code can go with the first release,
     too.
     """
+
+    ABANDONED_TURNS = "abandoned-turns"
+    """0.1.0: an agent with tools that is aborted leaves its conversation, so that a cleanup can
+    continue it. A run asks only when such an agent is aborted. The old code can go with the first
+    release, too.
+    """

@@ -48,6 +48,7 @@ from workflows.agents.tool_calls import run_calls
 from workflows.agents.turn_hooks import TurnHooks, hooks_of
 from workflows.core.causes.agent_causes import CallRefused, ModelTurned
 from workflows.core.location import Interpreter, Location
+from workflows.core.patches import Patch
 from workflows.core.progress_kinds import AgentLoopProgress
 from workflows.core.scope import CallFailed, Scope, on_abort
 from workflows.core.trail import note_step
@@ -104,7 +105,7 @@ class _Loop:
         if known is None:
             known = loops[key] = self._begun()
         self._progress = known
-        async with on_abort(self._leave_results):
+        async with on_abort(self._abandon):
             return await self._turns()
 
     async def _turns(self) -> Outcome:
@@ -267,6 +268,12 @@ class _Loop:
         results = [call.result or lost for call in self._progress.loop.calls]
         if self._conversation is not None and results:
             self._scope.state.unsent_results[self._conversation] = results
+
+    def _abandon(self) -> None:
+        """Leave the conversation to whoever continues it: a cleanup, or the team of a budget."""
+        self._leave_results()
+        if self._conversation is not None and self._scope.patched(Patch.ABANDONED_TURNS):
+            self._scope.state.progress.tool_loops.pop(self._place.key, None)
 
     def _note(self, asked: AskModel, turn: TurnTaken) -> None:
         """Note the turn in the trail, and the calls that are not executed."""

@@ -111,8 +111,7 @@ class _Turn:
         self._interpreter = interpreter
         self._place = place._replace(personas=(*place.personas, persona), loop=None)
         self._agent = place
-        owner = without_calls(place.name) if place.step.is_model_call else ""
-        self._publishes = bool(owner) and is_read(owner, scope.plan, results=True)
+        self._publishes = _publishes(place, scope)
         """Whether other agents read the results of this one's tools."""
 
     def tool(self, index: int) -> Tool:
@@ -257,6 +256,13 @@ class _Turn:
         shown = terms is not None and terms.at == "after"
         exits = self._terms.policy(call.tool).exit_on_success
         return not shown and not exits and not self._publishes
+
+
+def _publishes(agent: Location, scope: Scope) -> bool:
+    """Return whether an agent runs as a tool whose own results others read."""
+    if not agent.tool or not is_read(agent.tool, scope.plan, results=True):
+        return False
+    return agent.step.is_model_call or scope.patched(Patch.PUBLISHED_RESULTS)
 
 
 def _for_model(ran: _Ran) -> tuple[ToolResult, str]:

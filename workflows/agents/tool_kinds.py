@@ -167,7 +167,8 @@ def _made(
     if tool.team is not None:
         return _team(call, tool.team, given, scope, interpreter)
     hand_over_work(tool, call.place, scope)
-    return interpreter.run_agent(agent_step(call.name, tool, scope), call.place, given)
+    place = call.place._replace(tool=call.name)
+    return interpreter.run_agent(agent_step(call.name, tool, scope), place, given)
 
 
 async def _team(

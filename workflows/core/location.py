@@ -40,6 +40,8 @@ class Location(NamedTuple):
     """Key of the innermost loop that watches for repeated calls."""
     drafts: tuple[StateKey, ...] = ()
     """Keys of the drafts that its writes go to, outermost first; none for the context itself."""
+    tool: str = ""
+    """The tool that the agent here runs as; empty for any other step."""
 
     @classmethod
     def of_visit(cls, track: StateKey, team: str | None, visit: int) -> "Location":
@@ -55,7 +57,7 @@ class Location(NamedTuple):
     def beside(self, path: str) -> "Location":
         """Return the location of another path in the same frame."""
         key = StateKey.at(self.track, self.team, self.visit, path)
-        return self._replace(key=key, step=StepKey.of(self.team, path), path=path)
+        return self._replace(key=key, step=StepKey.of(self.team, path), path=path, tool="")
 
     def own_frame(self, persona: str) -> "Location":
         """Return this location as the root of a persona's plan, with a frame of its own."""

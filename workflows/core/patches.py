@@ -70,3 +70,9 @@ class Patch(StrEnum):
     continue it. A run asks only when such an agent is aborted. The old code can go with the first
     release, too.
     """
+
+    PUBLISHED_RESULTS = "published-results"
+    """0.1.0: the agent of a `tool` step, too, publishes the results of its tools. A run asks only
+    when a tool reads them with `publish: tool_result`. The old code can go with the first release,
+    too.
+    """

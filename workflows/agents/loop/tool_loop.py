@@ -270,7 +270,7 @@ class _Loop:
             self._scope.state.unsent_results[self._conversation] = results
 
     def _abandon(self) -> None:
-        """Leave the conversation to whoever continues it: a cleanup, or the team of a budget."""
+        """Leave the conversation to what continues it: a cleanup, or the team of a budget."""
         self._leave_results()
         if self._conversation is not None and self._scope.patched(Patch.ABANDONED_TURNS):
             self._scope.state.progress.tool_loops.pop(self._place.key, None)

@@ -79,7 +79,7 @@ def left_by(way: str, cleanup: str) -> Plan:
     body: Json = {"kind": "try", "name": "tried", "steps": [act]}
     if cleanup == "finally":
         body["finally"] = [again]
-    teams: Json = {
+    teams: dict[str, Json] = {
         "work": {"id": "work", "steps": [body]},
         "rest": REST,
         "tidy": {"id": "tidy", "steps": [again]},
@@ -92,7 +92,7 @@ def left_by(way: str, cleanup: str) -> Plan:
             "clock": skill_tool("Clock.now", input_schema={"type": "object"}),
         },
         {"actor": persona("clock", "search", parallel_tool_calls=False)},
-        teams=teams,  # type: ignore[arg-type]
+        teams=teams,
         on_cancel="tidy" if cleanup == "on_cancel" else None,
         budgets=[] if way == "cancel" else [{**budget, **ends}],
     )

@@ -241,8 +241,9 @@ async def test_a_call_of_an_agent_waits_for_its_approval() -> None:
         ("tool_result", ("[From finder: look: {READ}]", "[From finder: Rome]")),
     ],
 )
+@pytest.mark.parametrize("caller", ["model", "step"])
 async def test_a_tool_reads_the_accepted_work_of_another(
-    publish: str, seen: tuple[str, ...]
+    publish: str, seen: tuple[str, ...], caller: str
 ) -> None:
     tools: dict[str, Json] = {
         "finder": {"agent": "finder", "input_schema": QUERY},
@@ -254,10 +255,15 @@ async def test_a_tool_reads_the_accepted_work_of_another(
         "look": skill_tool(input_schema={"type": "object"}),
     }
     personas = {"actor": persona("finder", "helper"), "writer": WRITER, "finder": persona("look")}
-    of = tool_plan(tools, personas)
+    asked: list[tuple[str, Json]] = [("helper", ASK), ("finder", ASK), ("helper", ASK)]
+    steps: list[JsonValue] = [
+        {"kind": "tool", "name": f"s{number}", "tool": name, "arguments": given}
+        for number, (name, given) in enumerate(asked)
+    ]
+    by_steps: dict[str, Json] = {"work": {"id": "work", "steps": steps}}
+    of = tool_plan(tools, personas, teams=by_steps if caller == "step" else None)
 
     def act(_: AgentRequest, number: int) -> AgentResponse:
-        asked: list[tuple[str, Json]] = [("helper", ASK), ("finder", ASK), ("helper", ASK)]
         return calls(asked[number - 1]) if number <= len(asked) else answer("done")
 
     def finder(_: AgentRequest, number: int) -> AgentResponse:

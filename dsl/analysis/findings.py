@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from dsl.analysis.bodies import Bodies, bodies
 from dsl.analysis.choices import Choices
+from dsl.analysis.concurrency.stateful_tools import check_stateful_tools
 from dsl.analysis.context_use import check_unused, context_users, declared_inputs
 from dsl.analysis.dataflow import Flow, Input, check_context
 from dsl.analysis.labels.label_findings import check_labels
@@ -65,6 +66,7 @@ def analysed(compiled: Compiled) -> Analysis:
     check_variables(parts, reader, tree, problems)
     check_settings(parts, tree, problems)
     check_labels(plan, graph, parts, effort, tree, problems)
+    check_stateful_tools(plan, graph, parts, tree, problems)
     found = tuple(sorted(problems.found, key=_reading_order))
     needs = (
         {one.path: one.place for one in inputs if one.needed}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.support.compiling import problems_of
+from dsl.analysis.findings import analysed, warnings
+from tests.support.compiling import compiled
 
 HEAD = """
 llm_config:
@@ -10,13 +11,19 @@ llm_config:
   default_model: demo
   personas:
     archivist: { prompts: { user: "{{ input.query }}" } }
-    asker: { prompts: { user: "Ask." }, tools: [archivist] }
+    asker: { description: Asks., prompts: { user: "Ask." }, tools: [archivist] }
+    abstainer: { prompts: { user: "Ask." }, tools: [archivist, plain], exclude_tools: [archivist] }
+    boss: { prompts: { user: "Ask." }, subagents: [asker] }
+    planner: { execution_plan: [PLANNED] }
 tools:
   archivist: { agent: archivist, description: Knows the archive., stateful: STATEFUL }
   other: { agent: archivist, description: Knows the archive too., stateful: STATEFUL }
+  plain: { agent: archivist, description: Knows nothing. }
 orchestration:
   entry_team: look
   teams:
+    first: { tasks: [{ name: go, type: set, values: { a: 1 } }], routing: { default: second } }
+    second: { tasks: [PLANNED] }
     look:
       tasks:
         - STEP
@@ -35,6 +42,22 @@ def loop(body: str, more: str = "") -> str:
     return f"{{ name: it, type: loop, iterate_on: [1, 2], loop_variable: n, body: [{body}]{more} }}"
 
 
+def agent(persona: str) -> str:
+    return f"{{ name: ask_{persona}, persona_key: {persona} }}"
+
+
+TEAM = "{ name: run, type: team, team: first }"
+CHOICE = (
+    "{ name: choose, persona_key: '{{ context.who }}', personas: [asker, abstainer], "
+    "input: { query: x } }"
+)
+
+
+def several(*tools: str) -> str:
+    listed = ", ".join(f"{{ tool: {tool}, arguments: {{ query: x }} }}" for tool in tools)
+    return f"{{ name: it, type: tool, calls: [{listed}] }}"
+
+
 ASK = "{ name: ask, persona_key: asker }"
 
 CONCURRENT = {
@@ -50,8 +73,14 @@ CONCURRENT = {
         f"max_iterations: 5, body: [{call('x')}] }}",
         "concurrency",
     ),
+    "a team that leads to the call": (branches(call("x"), TEAM), "branches"),
+    "an agent's subagent": (branches(call("x"), agent("boss")), "branches"),
+    "an execution plan": (branches(call("x"), agent("planner")), "branches"),
+    "one of the personas of a template": (branches(call("x"), CHOICE), "branches"),
 }
 ALONE = {
+    "an agent that excludes it": branches(call("x"), agent("abstainer")),
+    "calls of two tools": several("archivist", "other"),
     "one branch": branches(call("x"), call("y", "other")),
     "one branch after another": branches(call("x"), call("y"), ", join: fallback"),
     "rounds in a row": loop(call("x")),
@@ -59,18 +88,40 @@ ALONE = {
 }
 
 
-def warnings(step: str, *, stateful: bool = True) -> list[tuple[str, str]]:
-    text = HEAD.replace("STEP", step).replace("STATEFUL", str(stateful).lower())
-    return [(one.code, one.path) for one in problems_of(text) if one.code != "W520"]
+def warned(step: str, *, stateful: bool = True, more: str = "") -> list[tuple[str, str]]:
+    text = (
+        HEAD.replace("STEP", step)
+        .replace("PLANNED", call("planned"))
+        .replace("STATEFUL", str(stateful).lower())
+        + more
+    )
+    done = compiled(text)
+    return [(one.code, one.path) for one in warnings(done, analysed(done)) if one.code == "W524"]
 
 
 @pytest.mark.parametrize("case", CONCURRENT)
 def test_a_stateful_tool_in_concurrent_branches_is_a_warning(case: str) -> None:
     step, key = CONCURRENT[case]
-    assert warnings(step) == [("W524", f"orchestration.teams.look.tasks[0].{key}")]
-    assert warnings(step, stateful=False) == []
+    assert warned(step) == [("W524", f"orchestration.teams.look.tasks[0].{key}")]
+    assert warned(step, stateful=False) == []
 
 
 @pytest.mark.parametrize("case", ALONE)
 def test_a_stateful_tool_that_works_alone_is_none(case: str) -> None:
-    assert warnings(ALONE[case]) == []
+    assert warned(ALONE[case]) == []
+
+
+def test_two_of_several_calls_are_a_warning() -> None:
+    step = several("archivist", "other", "archivist")
+    assert warned(step) == [("W524", "orchestration.teams.look.tasks[0]")]
+
+
+@pytest.mark.parametrize(("to", "count"), [("[first, second]", 1), ("[first, calm]", 0)])
+def test_teams_of_a_fan_out_are_concurrent(to: str, count: int) -> None:
+    routing = f"""
+      routing: {{ rules: [{{ condition: {{ task: s, status: success }}, next_team: {to} }}] }}
+    calm: {{ tasks: [{{ name: c, type: set, values: {{ a: 1 }} }}] }}
+"""
+    found = warned("{ name: s, type: set, values: { a: 1 } }", more=routing)
+    path = "orchestration.teams.look.routing.rules[0].next_team"
+    assert found == [("W524", path)] * count

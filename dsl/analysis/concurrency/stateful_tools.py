@@ -1,0 +1,127 @@
+"""Warn of stateful agents that concurrent work calls: their calls wait for each other.
+
+What calls them may be a step, the model of an agent, a subagent, an execution plan or a team, at
+any depth. A tool that a template names counts only where a literal list says which it is.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from dsl.analysis.bodies import Bodies
+from dsl.analysis.labels.label_sources import executes
+from dsl.analysis.teams import TeamNode, Teams
+from dsl.model.plan import Plan
+from dsl.model.steps import LoopStep, ParallelStep, Step, TaskGraphStep, TeamStep, ToolStep
+from dsl.model.traversal.callable_tools import tools_of
+from dsl.model.traversal.step_lists import EachRound, EachTask, step_lists
+from dsl.model.traversal.step_walk import walk
+from dsl.source.nodes import Node, Problems
+from dsl.values import NodePath
+from dsl.wording.tool_wording import stateful_in_parallel
+
+
+def check_stateful_tools(
+    plan: Plan, graph: Teams, parts: Bodies, tree: Node, problems: Problems
+) -> None:
+    """Warn where branches, rounds, tasks or teams may call one stateful tool at the same time."""
+    if not any(tool.stateful for tool in plan.tools.values()):
+        return
+    reach = _Reach(plan, graph, parts)
+    for body in (*parts.teams.values(), *parts.plans.values()):
+        for step, place in body.walked():
+            for key, names in _met(step, place, reach):
+                here = (*place, *key)
+                for name in sorted(names):
+                    problems.note(
+                        "W524", tree.find(here).at, here, stateful_in_parallel(step.name, name)
+                    )
+    for team, exits in graph.exits.items():
+        for exit in exits:
+            if exit.rule is None or not exit.usable:
+                continue
+            met = [reach.of_team(branch) for branch in graph.branches(exit)]
+            here = (*parts.teams[team].path[:-1], "routing", "rules", exit.rule, "next_team")
+            for name in sorted(_twice(met)):
+                problems.note("W524", tree.find(here).at, here, stateful_in_parallel(team, name))
+
+
+def _met(step: Step, place: NodePath, reach: "_Reach") -> Iterator[tuple[NodePath, set[str]]]:
+    """Yield the key that makes steps concurrent, with the tools that they call at once."""
+    inner = step_lists(step, place)
+    match step:
+        case ParallelStep(join="fallback"):
+            return
+        case ParallelStep():
+            yield ("branches",), _twice([reach.of_steps(one.steps) for one in inner])
+        case LoopStep() if step.is_concurrent:
+            bodies = [one.steps for one in inner if isinstance(one.role, EachRound)]
+            yield ("concurrency",), set[str]().union(*map(reach.of_steps, bodies))
+            yield (), _twice([{name} & reach.stateful for name in _listed(step)])
+        case TaskGraphStep() if step.concurrency != 1:
+            bodies = [one.steps for one in inner if isinstance(one.role, EachTask)]
+            yield ("concurrency",), set[str]().union(*map(reach.of_steps, bodies))
+        case _:
+            return
+
+
+def _listed(step: LoopStep) -> Iterator[str]:
+    """Yield the tool of each round, for a loop over a literal list of calls."""
+    named = f"{{{{ {step.loop_variable}.tool }}}}"
+    if not any(isinstance(one, ToolStep) and one.tool == named for one in step.body):
+        return
+    for item in step.iterate_on if isinstance(step.iterate_on, Sequence) else ():
+        if isinstance(item, Mapping) and isinstance(item.get("tool"), str):
+            yield str(item["tool"])
+
+
+def _twice(met: Iterable[set[str]]) -> set[str]:
+    """Return the tools that two of the concurrent parts call."""
+    counts = Counter(name for names in met for name in names)
+    return {name for name, count in counts.items() if count > 1}
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """What steps and teams of a plan may call."""
+
+    plan: Plan
+    graph: Teams
+    parts: Bodies
+
+    @property
+    def stateful(self) -> set[str]:
+        """All stateful tools."""
+        return {name for name, tool in self.plan.tools.items() if tool.stateful}
+
+    def of_steps(self, steps: Sequence[Step]) -> set[str]:
+        """Return the stateful tools that steps may call, at any depth."""
+        found, seen = set[str](), set[str]()
+        ahead = [step for step, _ in walk(steps, ())]
+        for step in ahead:
+            if isinstance(step, TeamStep):
+                found |= self.of_team(TeamNode(step.team))
+            found |= self._own(step)
+            for body in self.parts.called_by(step):
+                if body.key not in seen:
+                    seen.add(body.key)
+                    ahead.extend(one for one, _ in body.walked())
+        return found
+
+    def of_team(self, first: TeamNode) -> set[str]:
+        """Return the stateful tools that a team and all that it leads to may call."""
+        found, nodes = set[str](), [first]
+        for node in nodes:
+            for body in self.parts.within(self.parts.teams[node.team]):
+                for step, _ in body.walked():
+                    found |= self._own(step)
+            nodes.extend(one for one in self.graph.beside(node) if one not in nodes)
+        return found
+
+    def _own(self, step: Step) -> set[str]:
+        """Return the stateful tools that a step or the model of its agent may call itself."""
+        if isinstance(step, ToolStep) and step.tool not in self.plan.tools:
+            return set()  # a template
+        if not executes(step, self.plan):
+            return set()
+        return {name for name, tool in tools_of(step, self.plan) if tool.stateful}

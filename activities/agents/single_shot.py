@@ -72,9 +72,10 @@ class GenericSingleShotAgent(BaseAgent):
             response = self._response(persona, completion)
         else:  # off the event loop: a hostile schema uses up its CPU budget
             response = await asyncio.to_thread(self._response, persona, completion)
-        if not response.success:
-            return response
-        return await self._kept(prompt, media, request, completion, response)
+        said = completion.text if response.success else (response.answer or "").strip()
+        if not response.success and not said:
+            return response  # nothing was said that the conversation could continue from
+        return await self._kept(prompt, said, media, request, completion, response)
 
     async def _asked(self, persona: Persona, inputs: Json) -> tuple[str, str | None]:
         """Return the prompt and the system prompt.
@@ -111,6 +112,7 @@ class GenericSingleShotAgent(BaseAgent):
     async def _kept(
         self,
         prompt: str,
+        said: str,
         media: tuple[StoredPart, ...],
         request: ModelRequest,
         completion: Completion,
@@ -121,7 +123,7 @@ class GenericSingleShotAgent(BaseAgent):
             return response
         try:
             tokens = tokens_of(completion)
-            head = await self.services.conversation.add(prompt, completion.text, media, tokens)
+            head = await self.services.conversation.add(prompt, said, media, tokens)
         except BlobsUnusable as error:
             message = f"task {self.unique_name!r}: could not store the model's answer: {error}"
             return failed(FailureType.STORAGE_UNUSABLE, message, completion)

@@ -37,7 +37,9 @@ async def converse(step: AgentStep, place: Location, scope: Scope, turns: Turns)
         if unsent:
             window = window.model_copy(update={"left": tuple(unsent)})
         outcome, response = await turns(window)
-        if outcome.success and response is not None and response.conversation is not None:
+        if response is None or response.conversation is None:
+            return outcome
+        if outcome.success or not response.success:  # an unusable answer stays, a stopped one not
             head, context = response.conversation, response.context
             keep_conversation(scope.state, name, head, context, response.usage)
             scope.state.unsent_results.pop(name, None)  # the calls are not the latest turn any more

@@ -6,11 +6,12 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
-from activities.contracts import AgentError, AgentResponse, FailureType
+from activities.contracts import AgentError, AgentResponse, Conversation, FailureType
 from activities.providers.message_model import ModelMessage
 from activities.providers.provider import ModelRequest, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.provider_registry import Providers
+from activities.storage.blobs import DirectoryBlobs
 from dsl.values import Json
 from tests.support.agents import USAGE, RecordingModel, answer, persona, request, turn
 
@@ -210,3 +211,19 @@ async def test_an_output_schema_that_cannot_be_used_is_refused_before_the_call()
         await turn(AgentActivities(model), request(who=who))
     assert (e.value.type, e.value.non_retryable) == (FailureType.AGENT_REFUSED, True)
     assert model.requests == []
+
+
+async def test_an_unusable_answer_stays_in_the_conversation_and_one_without_text_does_not(
+    tmp_path: Path,
+) -> None:
+    model = RecordingModel(answer("no"), answer(" "), answer('{"verdict": "yes"}'))
+    agents = AgentActivities(model, blobs=DirectoryBlobs(tmp_path))
+    who = persona(output_schema=VERDICT)
+    first = await turn(agents, request(who=who, changes={"conversation": Conversation()}))
+    assert first.error is not None
+    assert (first.error.type, first.answer) == (FailureType.ANSWER_UNUSABLE, "no")
+    asked = {"conversation": Conversation(head=first.conversation)}
+    empty = await turn(agents, request(who=who, changes=asked))
+    assert (empty.success, empty.conversation) == (False, None)
+    assert (await turn(agents, request(who=who, changes=asked))).data == {"verdict": "yes"}
+    assert [message.text for message in model.requests[2].messages] == ["Go.", "no", "Go."]

@@ -20,6 +20,7 @@ from tests.support.tool_agents import (
     persona,
     skill_tool,
     tool_plan,
+    unusable,
 )
 from tests.unit.workflows.tool_loops.test_tool_loop import found, stopped_everywhere
 from workflows.core.state import RunState
@@ -287,3 +288,23 @@ async def test_a_failed_call_publishes_nothing() -> None:
     model = of_tasks(act=once(("helper", ASK)), helper=lambda _, __: failing)
     _, _, state = await ran(plan(tool), model)
     assert state.published == {}
+
+
+async def test_a_stateful_agent_without_tools_sees_its_unusable_answer_in_its_next_call() -> None:
+    asked: list[tuple[str, Json]] = [("helper", {"query": text}) for text in ("a", "b")]
+
+    def helper(request: AgentRequest, number: int) -> AgentResponse:
+        return unusable("not JSON") if number == 1 else answer(f"turn {number}")
+
+    tool: Json = {"agent": "writer", "stateful": True, "on_error": "surface"}
+    of = plan(tool, {**WRITER, "max_reasks": 0})
+    _, world, state = await ran(of, of_tasks(act=once(*asked), helper=helper))
+    assert [(one.text, one.failed) for one in results(world)] == [
+        ("AnswerUnusable: not JSON", True),
+        ('{"text":"turn 2"}', False),
+    ]
+    first, second = (one.conversation for one in world.requests if one.task == "helper")
+    assert first is not None
+    assert second is not None
+    assert (first.head, second.head) == (None, "0002.work.helper")
+    assert state.conversations == {"tool:helper": "0003.work.helper"}

@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 from temporalio.exceptions import ApplicationError
 
+from activities.mcp_client import server_pool
 from activities.mcp_client.call_outcomes import ServerUnreachable, ToolDrifted
 from activities.mcp_client.server_answers import MAX_TEXT
 from activities.mcp_client.server_pool import McpServers, PinnedCall
@@ -151,6 +152,25 @@ async def test_a_changed_tool_is_refused_with_the_difference(demo: Demo) -> None
     (demo.folder / "description").unlink()
     await demo.kill()
     assert await call_tool(demo.servers, "demo/add", demo.digests["add"], {"a": 1}) == {"total": 2}
+
+
+@pytest.mark.parametrize("tools", [{}, {"add": READ}])
+async def test_a_tool_that_a_running_server_changed_is_refused_as_soon_as_its_listing_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: dict[str, object]
+) -> None:
+    """A call that may happen only once reads it always, others when theirs is old."""
+    section = demo_section(tmp_path, tools=tools)
+    async with mcp_servers(tmp_path, {"demo": section}) as servers:
+        known = digests(await listing_of(servers, "demo"))
+        assert await call_tool(servers, "demo/add", known["add"], {"a": 1}) == {"total": 2}
+        before = (tmp_path / "pid").read_text()
+        await call_tool(servers, "demo/redescribe", known["redescribe"], {"text": "Sends."})
+        if tools:
+            monkeypatch.setattr(server_pool, "MAX_LISTING_AGE", 0.0)
+        error = await failure_of(servers, "demo/add", known["add"], {"a": 2})
+        assert (tmp_path / "pid").read_text() == before
+    assert (error.type, error.non_retryable) == ("ToolChanged", True)
+    assert ledger(tmp_path) == ["add 1 1"]
 
 
 async def test_a_tool_that_is_gone_is_refused(demo: Demo) -> None:

@@ -281,13 +281,16 @@ async def test_a_response_that_failed_is_a_failure_though_its_status_is_200(
     assert failed.usage == (TokenUsage(5, 1) if used else None)
 
 
+@pytest.mark.parametrize(
+    "url", ["http://eu.api.openai.com/v1", "http://shop.openai.azure.com/openai/v1"]
+)
 async def test_openai_own_servers_get_the_newer_name_of_the_token_limit(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
     async with raw_server(SAYS["openai"]) as server:
         monkeypatch.setenv("HTTP_PROXY", server.url)
-        await ask("openai", "http://eu.api.openai.com/v1", request(max_tokens=9))
-    assert server.requests[0].path == "http://eu.api.openai.com/v1/chat/completions"
+        await ask("openai", url, request(max_tokens=9))
+    assert server.requests[0].path == f"{url}/chat/completions"
     body = server.requests[0].body
     assert (body["max_completion_tokens"], "max_tokens" in body) == (9, False)
 

@@ -5,12 +5,15 @@ import subprocess
 import sys
 import traceback
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from temporalio.api.failure.v1 import Failure
 from temporalio.converter import DefaultFailureConverter, default
 
 from activities.contracts import FailureType
+from activities.providers.openai import OpenAIProvider
+from activities.providers.openai_responses import OpenAIResponsesProvider
 from activities.providers.provider import ProviderSettings
 from activities.providers.provider_failures import ProviderFailure, to_application_error
 from activities.providers.provider_registry import Providers
@@ -86,6 +89,24 @@ def test_a_missing_key_of_another_name_is_reported_by_that_name() -> None:
     mine = ProviderSettings("local", "openai", "http://127.0.0.1:1/v1", api_key_env="MY_KEY")
     failed = refused(Providers({"local": mine}), "local")
     assert failed.message.startswith("MY_KEY is not set on the worker")
+
+
+@pytest.mark.parametrize(
+    ("api_base", "api", "made"),
+    [
+        (None, None, OpenAIResponsesProvider),
+        ("http://127.0.0.1:1/v1", None, OpenAIProvider),
+        (None, "chat", OpenAIProvider),
+        ("http://127.0.0.1:1/v1", "responses", OpenAIResponsesProvider),
+    ],
+)
+async def test_openai_itself_is_asked_by_responses_and_other_servers_by_chat(
+    api_base: str | None, api: Literal["responses", "chat"] | None, made: type
+) -> None:
+    own = ProviderSettings("openai", "openai", api_base, api_key=KEY, api=api)
+    providers = Providers({"openai": own})
+    assert type(providers.get("openai")) is made
+    await providers.close()
 
 
 async def test_a_server_of_ones_own_needs_no_key() -> None:

@@ -26,6 +26,7 @@ async def test_research_runs_by_each_api_and_every_turn_finds_its_beginning_in_t
     play(model_server)
     with project(tmp_path / "invoicing") as made:
         await asyncio.to_thread(index, made.folder)
+        await asyncio.to_thread(verify_without_key, made)
         for api in APIS:
             async with checking_proxy(model_server.anthropic_url) as proxy:
                 report = await asyncio.to_thread(researched, made, api, proxy)
@@ -41,6 +42,14 @@ def index(folder: Path) -> None:
     with opened(file, "test") as store:
         for part in parts_of(readme_of("temporalio")):
             store.put(source, part.path, part.digest, 0.0, part.chunks[:2])
+
+
+def verify_without_key(made: Project) -> None:
+    """Without a model and its key, the shipped script answers by the real tools."""
+    question = "What does an invoice of 60 pens at 1.25 cost, with a tax rate of 0.19?"
+    done = made.coterie("run", "research", "--set", f"question={question}")
+    assert done.returncode == 0, (done.stderr, done.stdout)
+    assert "80.33" in done.stdout
 
 
 def researched(made: Project, api: str, proxy: CheckingProxy) -> Any:

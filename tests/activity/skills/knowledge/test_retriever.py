@@ -82,6 +82,21 @@ async def test_the_passage_that_means_the_same_comes_first(
     assert all(0 <= score <= 1 for score in scores)
 
 
+@pytest.mark.parametrize("code", ["ERR_4711", "ERR_4712"])
+async def test_a_literal_identifier_decides_between_texts_that_mean_the_same(
+    tmp_path: Path, code: str
+) -> None:
+    """The vectors alone prefer one of the two texts for both."""
+    texts = {
+        "ERR_4711": "ERR_4711: the printer has no paper.",
+        "ERR_4712": "ERR_4712: the printer has no paper.",
+    }
+    write(tmp_path / "texts", {f"{name}.md": text for name, text in texts.items()})
+    index(tmp_path, tmp_path / "texts")
+    passages = await found(tmp_path, f"{code} printer", top_k=2)
+    assert passages[0]["path"] == f"{code}.md"
+
+
 async def test_a_passage_has_its_place_heading_and_text(corpus: Path) -> None:
     (passage,) = await found(corpus, "When do parcels arrive?", top_k=1)
     assert cast("float", passage.pop("score")) > 0.5

@@ -1,6 +1,7 @@
 """Reading a page: its text, within bounds, and never from an address that is not public."""
 
 import gzip
+import socket
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
@@ -12,7 +13,7 @@ from pydantic import JsonValue
 
 from activities.contracts import FailureType
 from activities.skills.web.page_download import guard_connections
-from activities.skills.web.public_addresses import AddressRefused, is_public
+from activities.skills.web.public_addresses import AddressRefused, PublicNetwork, is_public
 from activities.workspace.skill_base import Workspace
 from activities.workspace.web_access import WebAccess
 from dsl.values import Json
@@ -140,6 +141,18 @@ async def test_an_address_that_is_not_public_is_never_asked(tmp_path: Path, url:
     assert (error.type, error.non_retryable) == (FailureType.SKILL_REFUSED, True)
     assert "has an address that is not public" in error.message
     assert server.asked == []
+
+
+@pytest.mark.parametrize("addresses", [("8.8.8.8", "10.0.0.1"), ("::1", "2606:4700::1111")])
+async def test_a_name_with_one_private_address_is_refused(
+    monkeypatch: pytest.MonkeyPatch, addresses: tuple[str, ...]
+) -> None:
+    def look_up(*asked: object, **options: object) -> list[tuple[object, ...]]:
+        return [(0, socket.SOCK_STREAM, 6, "", (one, 80)) for one in addresses]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    with pytest.raises(AddressRefused, match="'both.example' has an address that is not public"):
+        await PublicNetwork(WebAccess()).connect_tcp("both.example", 80, timeout=1)
 
 
 @pytest.mark.parametrize("target", ["http://{other}/", "//{other}/", "http://localhost:1/"])

@@ -29,6 +29,24 @@ orchestration:
 """
 
 
+DAY = r"""
+description: Asks for a day.
+tools: {ask_person: {skill: Person.ask}}
+orchestration:
+  entry_team: ask
+  context: {day: {type: string, default: ""}}
+  output: {day: "{{ context.day }}"}
+  teams:
+    ask:
+      tasks:
+        - name: ask
+          type: tool
+          tool: ask_person
+          arguments: {question: Which day?}
+          context_updates: {day: "{{ data.answer }}"}
+"""
+
+
 class Caller:
     """A client process, and the server that it has started."""
 
@@ -126,3 +144,19 @@ def test_another_client_collects_the_result_after_the_first_was_killed(desk: Pro
         assert done["state"] == "done"
         assert done["result"]["judge"] == {"verdict": "good"}
         assert (done["result"]["sign_off"]["by"], done["whole"]) == ("ada", True)
+
+
+def test_another_client_answers_the_question_of_one_that_was_killed(desk: Project) -> None:
+    (desk.folder / "day.yml").write_text(DAY)
+    with client(desk, "day.yml") as first:
+        started = first.call("start", team="day")
+        first.kill()
+    run = str(started["run"])
+    with client(desk, "day.yml") as second:
+        schema = second.ask()["day"]["output_schema"]
+        assert schema["properties"]["result"]["anyOf"][0]["properties"] == {"day": {}}
+        waiting = second.call("result", run=run)
+        assert [one["prompt"] for one in waiting["approvals"]] == ["ask/ask asks: Which day?"]
+        second.call("answer", run=run, message="Monday")
+        done = second.call("result", run=run)
+    assert (done["state"], done["result"]) == ("done", {"day": "Monday"})

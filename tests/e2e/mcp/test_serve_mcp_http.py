@@ -24,8 +24,10 @@ from activities.mcp_client.task_protocol import (
     TaskReplyParams,
     UpdateTask,
 )
+from coterie.runs.run_client import Run
 from dsl.values import Json
 from tests.support.project import BIN, Project
+from workflows.core.messages import DecideInput
 
 TRIP = r"""
 description: Books a trip.
@@ -118,6 +120,13 @@ async def called_as_task(client: Client) -> str:
     return created.task_id
 
 
+async def approved(desk: Project, id: str) -> None:
+    """Let a person approve the one request of a run."""
+    run = Run(await desk.client(), id)
+    (asked,) = await run.pending()
+    await run.decide(DecideInput(id=asked.id, decision="approve", by="ada"))
+
+
 def accepted(**content: str | int | float | bool | list[str] | None) -> types.ElicitResult:
     return types.ElicitResult(action="accept", content=content)
 
@@ -186,9 +195,16 @@ async def test_a_run_is_a_task_that_another_process_answers_and_ends(desk: Proje
             held = await task_at(client, id, "working")
             while "a person must decide" not in (held.status_message or ""):
                 held = await task_at(client, id, "working")
-            cancelling = CancelTask(params=TaskIdParams(task_id=id))
+            other = await called_as_task(client)
+            cancelling = CancelTask(params=TaskIdParams(task_id=other))
             await client.session.send_request(cancelling, types.EmptyResult)
-            await task_at(client, id, "cancelled")
+            await task_at(client, other, "cancelled")
+            await approved(desk, id)
+        async with second.client(extensions=[FollowsTasks()], client_info=told) as client:
+            done = await task_at(client, id, "completed")
+    report = (done.result or {})["structuredContent"]
+    assert (report["state"], report["result"]["day"]["answer"]) == ("done", "Monday")
+    assert report["result"]["pay"]["by"] == "ada"
     decided = desk.coterie("why", id).stdout
     assert "mcp:desk" in decided
 

@@ -151,7 +151,7 @@ async def test_a_name_with_one_private_address_is_refused(
         return [(0, socket.SOCK_STREAM, 6, "", (one, 80)) for one in addresses]
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    with pytest.raises(AddressRefused, match="'both.example' has an address that is not public"):
+    with pytest.raises(AddressRefused, match=r"'both\.example' has an address that is not public"):
         await PublicNetwork(WebAccess()).connect_tcp("both.example", 80, timeout=1)
 
 

@@ -263,9 +263,7 @@ def test_any_text_gets_an_answer(kind: FieldKind, text: str) -> None:
 
 
 @given(
-    st.sampled_from(["a", "..", ".", "b c", "%2e"]).flatmap(
-        lambda part: st.lists(st.just(part), min_size=1, max_size=3)
-    ),
+    st.lists(st.sampled_from(["a", "..", ".", "b c", "%2e"]), min_size=1, max_size=4),
     st.integers(0, 2),
 )
 def test_a_path_is_blocked_exactly_if_a_part_is_the_parent(parts: list[str], rounds: int) -> None:

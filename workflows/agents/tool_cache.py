@@ -130,4 +130,6 @@ def forget_result(name: str, tool: Tool, given: JsonValue, state: RunState) -> N
 
 
 def _key(name: str, tool: Tool, given: JsonValue) -> str:
-    return fingerprint([name, tool.contract, given])
+    """Return the key of a call; without grants, it is the one that earlier versions have kept."""
+    grants: list[JsonValue] = [*sorted(tool.grants)]
+    return fingerprint([name, tool.contract, given, *([grants] if grants else [])])

@@ -1,0 +1,36 @@
+"""The key of a cached result: an amended plan that takes a grant back gets no result by it."""
+
+import pytest
+
+from dsl.model.capabilities import KeptLabel
+from dsl.tool_loop.call_checks import fingerprint
+from dsl.values import Json, JsonValue
+from tests.support.simulation.stopping import fresh
+from tests.support.tool_agents import persona, skill_tool, tool_plan
+from workflows.agents.tool_cache import forget_result
+from workflows.core.memory import CachedResult
+
+GIVEN: Json = {"query": "x"}
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked", "same"),
+    [
+        ((), (), True),
+        (("private", "untrusted"), ("untrusted", "private"), True),
+        (("private",), (), False),
+        ((), ("private",), False),
+        (("private",), ("untrusted",), False),
+    ],
+)
+def test_a_result_is_that_of_a_call_with_the_same_grants(
+    kept: tuple[KeptLabel, ...], asked: tuple[KeptLabel, ...], same: bool
+) -> None:
+    search = skill_tool("Web.search", labels=["egress"], cache="run")
+    plan = tool_plan({"search": search}, {"actor": persona("search")})
+    tool, state = plan.tools["search"], fresh(plan, {})
+    grants: list[JsonValue] = [[*sorted(kept)]] if kept else []
+    key = fingerprint(["search", tool.contract, GIVEN, *grants])
+    state.cached_results[key] = CachedResult(data=1)
+    forget_result("search", tool.model_copy(update={"grants": asked}), GIVEN, state)
+    assert (state.cached_results == {}) is same

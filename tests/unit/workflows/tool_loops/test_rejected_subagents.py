@@ -1,0 +1,51 @@
+"""A person's rejection of a subagent is an error for its parent, and publishes nothing."""
+
+from collections.abc import Callable
+
+import pytest
+
+from dsl.values import Json
+from tests.support.simulation.stopping import fresh
+from tests.support.tool_agents import ModelScope, ModelWorld, answer
+from tests.unit.workflows.tool_loops.test_nested_agents import ASK, of_tasks, once, plan, results
+from tests.unit.workflows.tool_loops.test_tool_loop import found
+from workflows.approvals.decisions import record
+from workflows.core.messages import DecideInput
+from workflows.interpreter import run
+
+
+class RejectingScope(ModelScope):
+    """A scope where ann rejects whatever waits."""
+
+    async def wait_until(
+        self,
+        ready: Callable[[], bool],
+        seconds: float | None,
+        summary: str,
+        *,
+        boundary: bool = True,
+        stands_still: bool = True,
+    ) -> bool:
+        for request in list(self.state.pending):
+            given = DecideInput(id=request, decision="reject", by="ann", comment="not now")
+            record(self.state, given, self.now(), "update")
+        assert ready(), f"waits forever: {summary}"
+        return True
+
+
+@pytest.mark.parametrize(("at", "runs"), [("before", 0), ("after", 1)])
+async def test_a_rejected_subagent_is_an_error_for_its_parent_and_publishes_nothing(
+    at: str, runs: int
+) -> None:
+    tool: Json = {"agent": "writer", "requires_approval": at, "reads": [{"from": "helper"}]}
+    model = of_tasks(act=once(("helper", ASK)), helper=lambda _, __: answer("secret"))
+    of = plan(tool)
+    world, state = ModelWorld(model, found), fresh(of, {})
+    result = await run(RejectingScope(of, state, world, None))
+    assert result.output == {"act": {"text": "done"}}
+    assert sum(one.task == "helper" for one in world.requests) == runs
+    (rejected,) = results(world)
+    assert rejected.failed
+    assert "not now" in rejected.text
+    assert "secret" not in rejected.text
+    assert state.published == {}

@@ -163,7 +163,7 @@ async def engine(
     agents = AgentActivities(
         providers,
         agent_packages=agent_packages,
-        skills=tuple(SKILLS),
+        skills=contracts(),
         blobs=blobs,
         pricing=Pricing({"scripted": settings}),
         user_code=user_code,

@@ -85,7 +85,7 @@ class AgentFactory(document_factory.AgentFactory):
         """Register a class; return the factory, for chaining.
 
         Args:
-            name: Names the agent in this factory, and is the `agent_id` of what it creates.
+            name: Names the agent here; the `agent_id` of what it creates.
             cls: A subclass of BaseAgent. What `@subagent` says of it wins over these arguments.
             expose_as_subagent: Its agents can be tools of orchestrators.
             subagent_name: The tool's name. Default: `name`.
@@ -93,8 +93,7 @@ class AgentFactory(document_factory.AgentFactory):
             stateless: Each call is alone, and may run beside others. Default: true.
             defaults: Arguments of its constructor.
             subagents: Registered agents that it may always call, also as a subagent itself.
-            retries: Additional attempts of a failed call before an orchestrator sees the failure.
-                Default: 0.
+            retries: Additional attempts before an orchestrator sees a failure. Default: 0.
             subagent_stateless: The older name of `stateless`.
             unknown: Refused, with the name that was meant.
 
@@ -120,18 +119,10 @@ class AgentFactory(document_factory.AgentFactory):
             retries=retries or 0,
         )
         if spec.is_already_subagent():
-            said = {
-                "subagent_name": subagent_name,
-                "subagent_description": subagent_description,
-                "stateless": stateless,
-                "retries": retries,
-            }
-            warn_of_conflicts(name, cls, said)
-        elif expose_as_subagent and not subagent_description:
-            raise ValueError(
-                f"Agent '{name}': expose_as_subagent=True requires subagent_description "
-                f"because class {cls.__name__} is not decorated with @subagent"
-            )
+            given = {"stateless": stateless, "retries": retries}
+            named = {"subagent_name": subagent_name, "subagent_description": subagent_description}
+            warn_of_conflicts(name, cls, named | given)
+        _check_description(name, spec)
         self._check_constructor(name, spec)
         self._registry[name] = spec
         _LOG.info("AgentFactory: registered '%s' (%s)", name, cls.__name__)
@@ -290,6 +281,15 @@ class AgentFactory(document_factory.AgentFactory):
 
 def _subclass(cls: type[BaseAgent], suffix: str) -> type[BaseAgent]:
     return type(f"{cls.__name__}{suffix}", (cls,), {"__module__": cls.__module__})
+
+
+def _check_description(name: str, spec: AgentSpec) -> None:
+    described = spec.subagent_description or spec.is_already_subagent()
+    if spec.expose_as_subagent and not described:
+        raise ValueError(
+            f"Agent '{name}': expose_as_subagent=True requires subagent_description "
+            f"because class {spec.cls.__name__} is not decorated with @subagent"
+        )
 
 
 def _deprecated(old: str, new: str) -> None:

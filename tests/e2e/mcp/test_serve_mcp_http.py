@@ -169,12 +169,12 @@ async def test_a_run_is_a_task_that_another_process_answers_and_ends(desk: Proje
         async with first.client(extensions=[FollowsTasks()]) as client:
             id = await called_as_task(client)
         first.kill()
-    told = types.Implementation(name="desk", version="1")
+    info = types.Implementation(name="desk", version="1")
     with served(desk) as second:
         async with second.client() as plain:
             with pytest.raises(MCPError, match="declare the extension"):
                 await task_at(plain, id, "working")
-        async with second.client(extensions=[FollowsTasks()], client_info=told) as client:
+        async with second.client(extensions=[FollowsTasks()], client_info=info) as client:
             with pytest.raises(MCPError, match="no MCP client started a run 'x'"):
                 await task_at(client, "x", "working")
             asked = await task_at(client, id, "input_required")
@@ -200,7 +200,7 @@ async def test_a_run_is_a_task_that_another_process_answers_and_ends(desk: Proje
             await client.session.send_request(cancelling, types.EmptyResult)
             await task_at(client, other, "cancelled")
             await approved(desk, id)
-        async with second.client(extensions=[FollowsTasks()], client_info=told) as client:
+        async with second.client(extensions=[FollowsTasks()], client_info=info) as client:
             done = await task_at(client, id, "completed")
     report = (done.result or {})["structuredContent"]
     assert (report["state"], report["result"]["day"]["answer"]) == ("done", "Monday")

@@ -13,7 +13,7 @@ from activities.agents.single_shot import GenericSingleShotAgent
 from activities.agents.tool_calling import GenericToolCallingAgent
 from dsl.errors import listed, nearest
 from dsl.model.merge import deep_merge
-from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
+from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from dsl.values import Json
 
 AgentTypes = Mapping[str, type[BaseAgent]]

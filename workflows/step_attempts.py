@@ -15,15 +15,7 @@ from dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers
 from dsl.model.outcomes import Outcome
 from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.step_kinds.step_base import Retry
-from dsl.model.steps import (
-    ORCHESTRATING,
-    TOOL_CALLING,
-    AgentStep,
-    ParallelStep,
-    SkillStep,
-    Step,
-    ToolStep,
-)
+from dsl.model.steps import AgentStep, ParallelStep, SkillStep, Step, ToolStep
 from dsl.model.template_bound import TemplateBound, number_of, seconds_of
 from dsl.model.traversal.step_bounds import RETRIES, bound_templates
 from dsl.model.traversal.step_lists import step_lists
@@ -200,13 +192,7 @@ def _bounded(step: Step, started: StartedStep, place: Location, scope: Scope) ->
 
 def _is_call(step: Step) -> bool:
     """Return whether the step is a single call, and not made of other steps."""
-    match step:
-        case AgentStep(agent_type=agent_type):
-            return agent_type not in (ORCHESTRATING, TOOL_CALLING)
-        case SkillStep() | ToolStep():
-            return True
-        case _:
-            return False
+    return isinstance(step, AgentStep | SkillStep | ToolStep) and not holds_steps(step)
 
 
 async def _within(

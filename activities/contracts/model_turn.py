@@ -6,6 +6,7 @@ from pydantic import Field, JsonValue
 
 from activities.contracts.call_usage import InnerCall, TokenUsage
 from dsl.model.plan import Persona
+from dsl.model.step_kinds.agent_types import SINGLE_SHOT
 from dsl.tool_loop.exchange import ToolCallRequest, ToolResult, ToolTurn
 from dsl.values import Frozen, Json
 
@@ -77,7 +78,7 @@ class AgentRequest(Frozen):
     """The agent's unique name: the task's name."""
     visit: int = 1
     """The team's visit in this run, from 1."""
-    agent_type: str | None = "generic_single_shot"
+    agent_type: str | None = SINGLE_SHOT
     """None for a legacy agent. Defaults are not sent, so the common value is the default."""
     agent_class: str | None = None
     persona_key: str = ""

@@ -8,7 +8,7 @@ from coterie.documents.installed_extensions import installed_paths
 from dsl.model.capabilities import Capabilities, ServerListing, SkillContract
 from dsl.model.sections.provider_document import BuiltInKind, ProviderSection
 from dsl.model.sections.worker_document import CommandSection
-from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
+from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 
 AGENT_TYPES = (SINGLE_SHOT, ORCHESTRATING, TOOL_CALLING)
 """The types that the agent factory knows; loading it takes half a second."""

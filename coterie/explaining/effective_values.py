@@ -23,8 +23,9 @@ from dsl.model.capabilities import SkillContract
 from dsl.model.document import SystemDocument, TeamDocument
 from dsl.model.plan import Team
 from dsl.model.sections.provider_document import LlmConfig
+from dsl.model.step_kinds.agent_types import ORCHESTRATING
 from dsl.model.step_kinds.step_base import StepBase
-from dsl.model.steps import ORCHESTRATING, AgentStep, LoopStep, PersonaDocument, SkillStep, WaitStep
+from dsl.model.steps import AgentStep, LoopStep, PersonaDocument, SkillStep, WaitStep
 from dsl.model.template_bound import BoundTemplate, TemplateBound, TemplateDuration
 from dsl.model.terms import DecisionTerms
 from dsl.source.nodes import Node, Problems

@@ -16,7 +16,7 @@ from dsl.analysis.context_use import users_of_plan
 from dsl.compile.merged_sources import SourceText
 from dsl.evaluate.declared_values import form_of
 from dsl.model.plan import Plan
-from dsl.model.steps import ORCHESTRATING
+from dsl.model.step_kinds.agent_types import ORCHESTRATING
 from dsl.source.nodes import dotted
 from dsl.values import NodePath
 

@@ -12,10 +12,8 @@ from coterie.text.durations import duration
 from coterie.text.problems import counted
 from dsl.model.conditions import Condition
 from dsl.model.plan import Persona, Plan
+from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from dsl.model.steps import (
-    ORCHESTRATING,
-    SINGLE_SHOT,
-    TOOL_CALLING,
     AgentStep,
     ApprovalStep,
     BlockStep,

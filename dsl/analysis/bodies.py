@@ -6,7 +6,8 @@ from functools import cached_property
 
 from dsl.compile.concentrators import CONCENTRATOR_NAMES
 from dsl.model.plan import Plan, Team
-from dsl.model.steps import ORCHESTRATING, AgentStep, Step
+from dsl.model.step_kinds.agent_types import ORCHESTRATING
+from dsl.model.steps import AgentStep, Step
 from dsl.model.traversal.callable_tools import step_of_tool, tools_of
 from dsl.model.traversal.step_walk import walk
 from dsl.source.nodes import Node

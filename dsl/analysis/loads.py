@@ -24,8 +24,8 @@ from dsl.model.context.declarations import declared_at
 from dsl.model.hooks import Hook
 from dsl.model.plan import Persona, Plan
 from dsl.model.price import Price
+from dsl.model.step_kinds.agent_types import SINGLE_SHOT
 from dsl.model.steps import (
-    SINGLE_SHOT,
     AgentStep,
     ApprovalStep,
     BlockStep,

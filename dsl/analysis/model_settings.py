@@ -2,7 +2,8 @@
 
 from dsl.analysis.bodies import Bodies, is_there
 from dsl.model.model_defaults import read_defaults
-from dsl.model.steps import ORCHESTRATING, AgentStep
+from dsl.model.step_kinds.agent_types import ORCHESTRATING
+from dsl.model.steps import AgentStep
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
 from dsl.wording.agent_wording import persona_key_without_effect

@@ -13,7 +13,8 @@ from dsl.logic.possible_statuses import after_all, after_success
 from dsl.logic.solver import Effort, Statuses, can_hold
 from dsl.logic.translation import formula
 from dsl.model.plan import Plan, Routing, Rule, Team
-from dsl.model.steps import ORCHESTRATING, AgentStep, Step
+from dsl.model.step_kinds.agent_types import ORCHESTRATING
+from dsl.model.steps import AgentStep, Step
 from dsl.model.traversal.step_lists import followed_plans
 from dsl.model.traversal.step_walk import walk
 

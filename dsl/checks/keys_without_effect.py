@@ -5,7 +5,8 @@ from typing import get_args
 from dsl.checks.document_steps import PlacedSteps
 from dsl.model.document import SystemDocument
 from dsl.model.sections.provider_document import BuiltInKind, provider_kind
-from dsl.model.steps import ORCHESTRATING, AgentStep, ParallelStep, PersonaDocument, TeamStep
+from dsl.model.step_kinds.agent_types import ORCHESTRATING
+from dsl.model.steps import AgentStep, ParallelStep, PersonaDocument, TeamStep
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath

@@ -3,7 +3,7 @@
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, TeamDocument
 from dsl.model.plan import Collect
-from dsl.model.step_kinds.step_base import SkillTerms
+from dsl.model.step_kinds.step_base import terms_of
 from dsl.model.steps import SkillStep
 from dsl.model.traversal.step_walk import walk
 from dsl.source.nodes import Node, Problems
@@ -44,20 +44,13 @@ def aggregation(
         mark = tree.find(place).mark
         unknown(problems, mark, place, "E204", "aggregation", collect.aggregate, names)
         return ()
-    terms = SkillTerms(
-        effect=contract.effect,
-        timeout=contract.timeout,
-        retries=contract.retries,
-        labels=contract.labels,
-        startup=contract.startup,
-    )
     given: Json = {"branches": "{{ branches }}", "data": "{{ data }}"}
     step = SkillStep(
         kind="skill",
         name="aggregate",
         skill=collect.aggregate,
         input=given,
-        terms=terms,
+        terms=terms_of(contract),
         output_variable="aggregate",
     )
     return (step,)

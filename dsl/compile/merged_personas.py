@@ -11,6 +11,7 @@ from dsl.compile.models import PersonaModels
 from dsl.model.merge import deep_merge
 from dsl.model.plan import Persona
 from dsl.model.sections.provider_document import LlmConfig
+from dsl.model.step_kinds.agent_types import offered_tools
 from dsl.model.steps import (
     AgentStep,
     PersonaDocument,
@@ -120,7 +121,7 @@ def with_offered_tools(merged: Json, groups: Mapping[str, Sequence[str]]) -> Jso
     if not any(key in merged for key in _LISTS):
         return merged
     tools, subagents, excluded = (_names(merged.get(key), groups) for key in _LISTS)
-    offered = dict.fromkeys(name for name in (*tools, *subagents) if name not in excluded)
+    offered = dict.fromkeys(offered_tools(tools, subagents, excluded))
     rest = {key: value for key, value in merged.items() if key not in _LISTS}
     names: list[JsonValue] = list(offered)
     return {**rest, "tools": names} if names else rest

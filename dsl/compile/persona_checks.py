@@ -21,7 +21,8 @@ from dsl.model.document import SystemDocument
 from dsl.model.hooks import Hook, HookSection
 from dsl.model.plan import Persona
 from dsl.model.sections.provider_document import LlmConfig
-from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, AgentStep, PersonaDocument, Step
+from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT
+from dsl.model.steps import AgentStep, PersonaDocument, Step
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import Json, NodePath

@@ -18,16 +18,9 @@ from dsl.compile.persona_checks import PersonaChecks
 from dsl.model.budgets import Budgets
 from dsl.model.plan import Persona
 from dsl.model.plan_key import PlanKey
-from dsl.model.step_kinds.step_base import SkillTerms
-from dsl.model.steps import (
-    ORCHESTRATING,
-    SINGLE_SHOT,
-    TOOL_CALLING,
-    AgentStep,
-    LoopStep,
-    SkillStep,
-    Step,
-)
+from dsl.model.step_kinds.agent_types import ORCHESTRATING, default_agent_type, offered_tools
+from dsl.model.step_kinds.step_base import terms_of
+from dsl.model.steps import AgentStep, LoopStep, SkillStep, Step
 from dsl.model.traversal.step_lists import rebuilt
 from dsl.values import UNREADABLE, Json, NodePath
 from dsl.wording.agent_wording import skill_as_task
@@ -103,13 +96,8 @@ class AgentResolver:
         contract = self.checks.capabilities.skills.get(step.skill)
         if contract is None:
             return step
-        terms = SkillTerms(
-            effect=contract.effect,
-            timeout=step.timeout if isinstance(step.timeout, int | float) else contract.timeout,
-            retries=contract.retries,
-            labels=contract.labels,
-            startup=contract.startup,
-        )
+        written = step.timeout if isinstance(step.timeout, int | float) else None
+        terms = terms_of(contract, timeout=written)
         approval = checked_by(
             step.requires_approval,
             contract.input_schema,
@@ -218,8 +206,9 @@ class AgentResolver:
 
     def _default_type(self, agent: str) -> str:
         persona = self.checks.document.llm_config.personas[agent]
-        if persona.execution_plan:
-            return ORCHESTRATING
-        offered = {*(persona.tools or ()), *(persona.subagents or ())}
-        uses_tools = offered - set(persona.exclude_tools or ()) or persona.handoffs
-        return TOOL_CALLING if uses_tools else SINGLE_SHOT
+        offered = offered_tools(
+            persona.tools or (), persona.subagents or (), persona.exclude_tools or ()
+        )
+        return default_agent_type(
+            has_plan=bool(persona.execution_plan), offers_tools=bool(offered or persona.handoffs)
+        )

@@ -27,7 +27,7 @@ from dsl.json_schema.argument_schemas import (
 )
 from dsl.model.capabilities import Capabilities, SkillContract
 from dsl.model.document import SystemDocument
-from dsl.model.step_kinds.step_base import SkillTerms
+from dsl.model.step_kinds.step_base import SkillTerms, terms_of
 from dsl.model.terms import NEVER, Approval, Consent
 from dsl.model.tools.local_activities import is_local
 from dsl.model.tools.tool_contract import Tool
@@ -248,15 +248,13 @@ def _terms_of_question(approval: Approval) -> Approval:
 
 
 def _terms(section: ToolSection, contract: SkillContract) -> SkillTerms:
-    """Return the terms of a skill's contract, with the values that the tool overrides."""
-    retries = contract.retries if section.retries is None else section.retries
-    return SkillTerms(
-        effect=contract.effect,
-        timeout=section.timeout or contract.timeout,
-        retries=retries,
-        startup=contract.startup,
-        local_activity=is_local(section.local_activity, contract),
-    )
+    """Return the terms of a skill's contract with the values that the tool overrides.
+
+    The labels are the tool's own.
+    """
+    terms = terms_of(contract, timeout=section.timeout, retries=section.retries)
+    is_local_call = is_local(section.local_activity, contract)
+    return terms.model_copy(update={"labels": (), "local_activity": is_local_call})
 
 
 def _pinned(tool: Tool, name: str, result: Json | None) -> Tool:

@@ -12,8 +12,9 @@ from dsl.egress.met_labels import KEPT, MetLabel
 from dsl.model.capabilities import KeptLabel, Label
 from dsl.model.hooks import Hook
 from dsl.model.plan import Plan
+from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from dsl.model.step_kinds.step_base import SkillTerms
-from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING, AgentStep, SkillStep
+from dsl.model.steps import AgentStep, SkillStep
 from dsl.model.terms import Approval, Consent, DecisionTerms, consent
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.step_walk import walk

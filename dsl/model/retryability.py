@@ -7,9 +7,8 @@ failure of a `fail` step.
 from collections.abc import Mapping
 from typing import Literal
 
+from dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
 from dsl.model.steps import (
-    ORCHESTRATING,
-    TOOL_CALLING,
     AgentStep,
     BlockStep,
     BranchStep,

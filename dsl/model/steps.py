@@ -34,13 +34,6 @@ from dsl.model.terms import Approval
 from dsl.model.tools.tool_use import ToolCalls, ToolChoice, ToolPolicy
 from dsl.values import Frozen, Json, Timeout
 
-SINGLE_SHOT = "generic_single_shot"
-"""The agent type that asks a model once."""
-ORCHESTRATING = "generic_orchestrating"
-"""The agent type that follows the execution plan of its persona."""
-TOOL_CALLING = "generic_tool_calling"
-"""The agent type whose model calls the tools of its persona, turn after turn."""
-
 
 class AgentStep(StepBase):
     """Runs one agent, built from a persona or from a legacy class."""

@@ -5,21 +5,22 @@ from collections.abc import Callable, Mapping
 from pydantic import JsonValue
 
 from dsl.errors import Code
+from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, default_agent_type
 from dsl.normalise.dialects import Entries, Here, skill_call, text_node
 from dsl.source.nodes import Node, placed
 from dsl.wording.document_wording import compiled_key
 
 AGENT_TYPES = {
-    "generic_llm": "generic_single_shot",
-    "generic_fallback": "generic_single_shot",
-    "generic_orchestrator": "generic_orchestrating",
-    "generic_skill": "generic_orchestrating",
-    "GenericLLMAgent": "generic_single_shot",
-    "GenericSingleShotAgent": "generic_single_shot",
-    "GenericFallbackAgent": "generic_single_shot",
-    "GenericOrchestratorAgent": "generic_orchestrating",
-    "GenericOrchestratingAgent": "generic_orchestrating",
-    "GenericSkillAgent": "generic_orchestrating",
+    "generic_llm": SINGLE_SHOT,
+    "generic_fallback": SINGLE_SHOT,
+    "generic_orchestrator": ORCHESTRATING,
+    "generic_skill": ORCHESTRATING,
+    "GenericLLMAgent": SINGLE_SHOT,
+    "GenericSingleShotAgent": SINGLE_SHOT,
+    "GenericFallbackAgent": SINGLE_SHOT,
+    "GenericOrchestratorAgent": ORCHESTRATING,
+    "GenericOrchestratingAgent": ORCHESTRATING,
+    "GenericSkillAgent": ORCHESTRATING,
 }
 """Agent types by their older names and by their class names."""
 
@@ -88,7 +89,7 @@ def _agent_call(entries: Entries, node: Node, here: Here) -> None:
     steps = here.asked(
         "llm_config", "personas", str(named.value if named else ""), "execution_plan"
     )
-    kind = "generic_orchestrating" if _active(steps) else "generic_single_shot"
+    kind = default_agent_type(has_plan=_active(steps), offers_tools=False)
     entries.setdefault("agent_type", text_node(node, kind))
 
 
@@ -108,7 +109,7 @@ def _model_call(entries: Entries, node: Node, here: Here) -> None:
     """
     for key in ("agent", "persona"):
         _renamed(entries, key, "persona_key")
-    entries.setdefault("agent_type", text_node(node, "generic_single_shot"))
+    entries.setdefault("agent_type", text_node(node, SINGLE_SHOT))
     if "persona_key" not in entries and here.persona is not None:
         entries["persona_key"] = text_node(node, here.persona)
     named = entries.get("persona_key")

@@ -2,7 +2,7 @@
 
 from pydantic import JsonValue
 
-from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
+from dsl.model.step_kinds.agent_types import default_agent_type, offered_tools
 from dsl.normalise.dialects import Here
 from dsl.source.nodes import Node
 from dsl.values import Json
@@ -77,11 +77,9 @@ _DECIDING = ("execution_plan", "tools", "subagents", "exclude_tools", "handoffs"
 
 def _agent_type(said: Json) -> str:
     """Return the agent type of a persona that has these values of the deciding keys."""
-    if said["execution_plan"]:
-        return ORCHESTRATING
     tools, subagents, excluded = (
         one if isinstance(one := said[key], list) else []
         for key in ("tools", "subagents", "exclude_tools")
     )
-    offered = [name for name in (*tools, *subagents) if name not in excluded]
-    return TOOL_CALLING if offered or said["handoffs"] else SINGLE_SHOT
+    offers_tools = bool(offered_tools(tools, subagents, excluded) or said["handoffs"])
+    return default_agent_type(has_plan=bool(said["execution_plan"]), offers_tools=offers_tools)

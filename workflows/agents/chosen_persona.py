@@ -4,7 +4,8 @@ from dsl.errors import listed, nearest
 from dsl.json_values import describe_kind
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
-from dsl.model.steps import ORCHESTRATING, AgentStep
+from dsl.model.step_kinds.agent_types import ORCHESTRATING
+from dsl.model.steps import AgentStep
 from dsl.model.terms import Consent
 from dsl.templates.template_filling import fill
 from workflows.core.causes.agent_causes import PersonaChosen

@@ -8,11 +8,11 @@ from pydantic import JsonValue
 from dsl.errors import InvalidPlan
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
 from dsl.model.outcomes import Outcome
-from dsl.model.plan import Persona
 from dsl.model.retryability import can_pass
-from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING, AgentStep
+from dsl.model.steps import AgentStep
 from dsl.model.terms import consent
 from dsl.model.tools.tool_contract import Tool
+from dsl.model.traversal.callable_tools import agent_type_of
 from dsl.values import Json
 from workflows.agents.shared_work import hand_over_work
 from workflows.agents.skill_calls import CalledSkill, make_call
@@ -187,17 +187,11 @@ def agent_step(name: str, tool: Tool, scope: Scope) -> AgentStep:
     persona = scope.plan.personas[tool.agent or ""]
     return AgentStep(
         name=name,
-        agent_type=_agent_type(persona),
+        agent_type=agent_type_of(persona),
         persona_key=tool.agent,
         input={},
         conversation=f"tool:{name}" if tool.stateful else None,
     )
-
-
-def _agent_type(persona: Persona) -> str:
-    if persona.execution_plan is not None:
-        return ORCHESTRATING
-    return TOOL_CALLING if persona.tools or persona.handoffs else SINGLE_SHOT
 
 
 def _checked(call: ToolCall, outcome: Outcome) -> Outcome:

@@ -6,7 +6,8 @@ from pydantic import JsonValue
 
 from dsl.evaluate.slices import slice_for
 from dsl.model.outcomes import Outcome
-from dsl.model.steps import ORCHESTRATING, TOOL_CALLING, AgentStep
+from dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
+from dsl.model.steps import AgentStep
 from dsl.model.terms import Consent, consent
 from dsl.model.traversal.step_lists import followed_plan
 from dsl.templates.template_filling import fill

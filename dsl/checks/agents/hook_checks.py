@@ -20,7 +20,7 @@ from dsl.model.hooks import (
     Hook,
     HookSection,
 )
-from dsl.model.step_kinds.step_base import SkillTerms
+from dsl.model.step_kinds.step_base import SkillTerms, terms_of
 from dsl.model.tools.tool_section import ToolSection
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
@@ -235,13 +235,7 @@ class _HookChecks:
                 scope.capabilities, scope.problems, scope.tree, hook.skill, hook.input, given
             )
         check_input(scope.tree, scope.problems, contract, hook.input, given)
-        return SkillTerms(
-            effect=contract.effect,
-            timeout=contract.timeout,
-            retries=contract.retries,
-            labels=contract.labels,
-            startup=contract.startup,
-        )
+        return terms_of(contract)
 
     def _templates(self) -> HookTemplates:
         return HookTemplates(self.hook, self.path, self.scope, self.tools)

@@ -5,13 +5,8 @@ from typing import cast, get_args
 
 from dsl.model.plan import Persona, Plan
 from dsl.model.sections.provider_document import BuiltInKind, ProviderSection
-from dsl.model.steps import (
-    ORCHESTRATING,
-    SINGLE_SHOT,
-    TOOL_CALLING,
-    AgentStep,
-    ApprovalStep,
-)
+from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
+from dsl.model.steps import AgentStep, ApprovalStep
 from dsl.model.terms import consent
 from dsl.model.traversal.step_walk import message_waits, templated, walk
 from dsl.model_names import split_model

@@ -22,10 +22,8 @@ from dsl.model.context.declarations import (
 from dsl.model.document import SystemDocument, TeamDocument
 from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.merge import deep_merge
+from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from dsl.model.steps import (
-    ORCHESTRATING,
-    SINGLE_SHOT,
-    TOOL_CALLING,
     AgentStep,
     BlockStep,
     LoopStep,

@@ -6,7 +6,8 @@ from dsl.checks.steps.loop_checks import is_one_template
 from dsl.checks.steps.step_scope import StepScope
 from dsl.json_schema.argument_schemas import declared_arguments
 from dsl.model.capabilities import SkillContract
-from dsl.model.steps import ORCHESTRATING, AgentStep, SkillStep, ToolStep
+from dsl.model.step_kinds.agent_types import ORCHESTRATING
+from dsl.model.steps import AgentStep, SkillStep, ToolStep
 from dsl.model.tools.long_calls import continues_long
 from dsl.model.tools.tool_groups import is_group, tool_groups
 from dsl.model.tools.tool_section import ToolSection

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from dsl.errors import Code
 from dsl.model.plan import Persona
-from dsl.model.steps import ORCHESTRATING, TOOL_CALLING, AgentStep
+from dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
+from dsl.model.steps import AgentStep
 from dsl.model.tools.tool_use import NamedTool, ToolPolicy
 from dsl.model.traversal.step_bounds import most_turns
 from dsl.problem_details import Details

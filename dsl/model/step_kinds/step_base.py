@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 from pydantic import Field, JsonValue
 
-from dsl.model.capabilities import Effect, Label
+from dsl.model.capabilities import Effect, Label, SkillContract
 from dsl.model.conditions import Condition
 from dsl.model.template_bound import RetriesBound, TimeoutBound
 from dsl.values import Frozen, Json, Seconds, Timeout
@@ -75,7 +75,7 @@ class StepBase(Frozen):
 
 
 class SkillTerms(Frozen):
-    """What the compiler takes over from a skill's contract."""
+    """What the compiler takes over from a skill's contract; `terms_of` derives it."""
 
     effect: Effect
     timeout: Timeout
@@ -88,3 +88,22 @@ class SkillTerms(Frozen):
     """Seconds that an attempt may take in addition, to start the process of the code."""
     local_activity: bool = False
     """Whether a call is a local activity: one event, recorded with the next workflow task."""
+
+
+def terms_of(
+    contract: SkillContract, *, timeout: float | None = None, retries: int | None = None
+) -> SkillTerms:
+    """Return the terms on which a run calls a skill with this contract.
+
+    Args:
+        contract: of the skill.
+        timeout: Replaces the contract's time limit of one attempt.
+        retries: Replaces its additional attempts.
+    """
+    return SkillTerms(
+        effect=contract.effect,
+        timeout=contract.timeout if timeout is None else timeout,
+        retries=contract.retries if retries is None else retries,
+        labels=contract.labels,
+        startup=contract.startup,
+    )

@@ -6,7 +6,8 @@ A run adds turn and number to the last part: `team/task/search@2.1` is a call of
 from collections.abc import Iterator, Sequence
 
 from dsl.model.plan import Persona, Plan
-from dsl.model.steps import TOOL_CALLING, AgentStep, Step
+from dsl.model.step_kinds.agent_types import TOOL_CALLING
+from dsl.model.steps import AgentStep, Step
 from dsl.model.traversal.step_paths import inside
 
 _AGENTS_WITHIN_AGENTS = 5

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from dsl.model.plan import Plan
-from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING, AgentStep, Step, TeamStep
+from dsl.model.plan import Persona, Plan
+from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, default_agent_type
+from dsl.model.steps import AgentStep, Step, TeamStep
 from dsl.model.steps import ToolStep as CallStep
 from dsl.model.tools.tool_contract import Tool
 from dsl.values import Json
@@ -39,12 +40,16 @@ def step_of_tool(name: str, tool: Tool, plan: Plan) -> Step | None:
     persona = plan.personas.get(tool.agent)
     if persona is None:
         return None
-    agent_type = SINGLE_SHOT
-    if persona.execution_plan is not None:
-        agent_type = ORCHESTRATING
-    elif persona.tools or persona.handoffs:
-        agent_type = TOOL_CALLING
+    agent_type = agent_type_of(persona)
     return AgentStep(name=name, agent_type=agent_type, persona_key=tool.agent, input=_given(tool))
+
+
+def agent_type_of(persona: Persona) -> str:
+    """Return the type of the agent that a tool is made of: the default of its persona."""
+    return default_agent_type(
+        has_plan=persona.execution_plan is not None,
+        offers_tools=bool(persona.tools or persona.handoffs),
+    )
 
 
 def _given(tool: Tool) -> Json:

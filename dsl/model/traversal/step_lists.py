@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from dsl.model.conditions import Condition
 from dsl.model.plan import Persona, Plan
+from dsl.model.step_kinds.agent_types import ORCHESTRATING
 from dsl.model.steps import (
-    ORCHESTRATING,
     AgentStep,
     BlockStep,
     BranchStep,

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -57,8 +57,9 @@ _SETTINGS = (
 _TEMPORARY = 1 << 30
 _SHARED_MEMORY = 256 << 20
 """Size of each temporary folder, in bytes."""
-_GUARDED = (".git/config", ".git/hooks")
-"""Paths that the user's own git would execute later."""
+_REPOSITORY = ".git"
+_GUARDED = ("config", "config.worktree", "hooks", "commondir")
+"""Paths in `.git` that say what the user's own git executes later."""
 _EMPTY = Path(__file__).with_name("__init__.py")
 """A file without content; a device such as /dev/null could not be opened there."""
 _TRIAL_TIMEOUT = 10.0
@@ -80,6 +81,14 @@ class SandboxView:
     hidden: tuple[Path, ...] = ()
     """Invisible paths in the workspace; they must exist."""
     network: bool = False
+
+    @property
+    def trusted(self) -> tuple[Path, ...]:
+        """Protected paths, and those of the workspace's git repository."""
+        repository = self.root / _REPOSITORY
+        if repository.is_dir():
+            return (*self.protected, *(repository / name for name in _GUARDED))
+        return (*self.protected, repository) if repository.exists() else self.protected
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +141,7 @@ def _closed(view: SandboxView) -> Iterator[str]:
     and put another one in its place.
     """
     hidden = _inside(view, (path for path in view.hidden if path not in view.read))
-    kept = _inside(view, (*view.protected, *(view.root / name for name in _GUARDED)))
+    kept = _inside(view, view.trusted)
     above = {
         folder
         for path in (*kept, *hidden)
@@ -157,17 +166,13 @@ def _inside(view: SandboxView, paths: Iterable[Path]) -> set[Path]:
     return {path for path in real if path != view.root and path.is_relative_to(view.root)}
 
 
-def find_bubblewrap(environment: Mapping[str, str]) -> Bubblewrap | str:
-    """Find the first bubblewrap that works here: the one on PATH, then the bundled one.
+@cache
+def find_bubblewrap(path: str) -> Bubblewrap | str:
+    """Find the first bubblewrap that works here: the one on a PATH, then the bundled one.
 
     Returns:
         The program, or the reason why none works.
     """
-    return _found(environment.get("PATH", os.defpath))
-
-
-@cache
-def _found(path: str) -> Bubblewrap | str:
     why = "bubblewrap (`bwrap`) is not installed"
     for program in (shutil.which("bwrap", path=path), _bundled()):
         if program is not None:

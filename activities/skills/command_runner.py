@@ -13,13 +13,15 @@ from pathlib import Path
 from pydantic import Field, JsonValue, TypeAdapter
 
 from activities.contracts import FailureType
+from activities.os_errors import reason_of
 from activities.processes.bounded_output import BoundedOutput
 from activities.processes.process_group import CommandEnd, Limit, NotStarted, run_group
 from activities.workspace.command_lock import alone
 from activities.workspace.command_parameters import ParameterProblem, checked_values, filled
-from activities.workspace.command_start import prepare, why_not_started
+from activities.workspace.command_start import Prepared, prepare, why_not_started
 from activities.workspace.skill_base import Command, Skill, SkillContext, Workspace
 from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
+from activities.workspace.trusted_entries import set_aside
 from dsl.errors import listed, nearest
 from dsl.values import MAX_COMMAND_TIMEOUT, Documented
 
@@ -28,6 +30,9 @@ Values = Mapping[str, tuple[str, ...]]
 
 CALL = "COTERIE_CALL"
 """The environment variable that identifies the call to the command."""
+
+ASIDE = Path(".coterie/set-aside")
+"""Where files go that a command wrote and the worker would trust."""
 
 
 class CommandInput(Documented):
@@ -132,24 +137,48 @@ async def _run(
     cwd = _folder(command, workspace)
     try:
         prepared = await asyncio.to_thread(prepare, command, workspace, cwd, values)
-        ended = await run_group(
-            prepared.argv,
-            cwd=cwd,
-            environment={**prepared.environment, CALL: call},
-            seconds=command.timeout,
-            output=output,
-            keeping=keeping,
-            limits=workspace.limits,
-            apart=prepared.apart,
-        )
+        try:
+            ended = await run_group(
+                prepared.argv,
+                cwd=cwd,
+                environment={**prepared.environment, CALL: call},
+                seconds=command.timeout,
+                output=output,
+                keeping=keeping,
+                limits=workspace.limits,
+                apart=prepared.apart,
+            )
+        finally:
+            aside = _set_aside(prepared, workspace)
     except NotStarted as error:
         raise SkillFailure(
             f"could not start command {command.name!r}: {command.run[0]}: {error}"
         ) from None
+    if aside:
+        raise SkillFailure(
+            f"command {command.name!r} wrote {listed(aside)}, which the worker trusts; Coterie "
+            f"moved it to {ASIDE.as_posix()}; only a person may create it"
+        )
     why = why_not_started(command, prepared, ended, output.text())
     if why is not None:
         raise SkillFailure(f"could not start command {command.name!r}: {why}")
     return _result(command, values, ended, output)
+
+
+def _set_aside(prepared: Prepared, workspace: Workspace) -> tuple[str, ...]:
+    """Undo what a sandboxed command did to names that the worker trusts; return the names.
+
+    It takes a millisecond, and must happen even if the call is cancelled.
+    """
+    if prepared.trusted is None:
+        return ()
+    try:
+        return set_aside(prepared.trusted, workspace.state_dir / ASIDE.name)
+    except OSError as error:
+        raise SkillFailure(
+            "could not move files that a command wrote and the worker trusts: "
+            f"{reason_of(error)}; look at {listed(map(str, prepared.trusted.absent))}"
+        ) from None
 
 
 def _values(command: Command, given: dict[str, JsonValue], workspace: Workspace) -> Values:

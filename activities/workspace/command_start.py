@@ -21,6 +21,7 @@ from activities.processes.python_interpreter import (
 from activities.workspace.command_parameters import filled
 from activities.workspace.protected_files import why_protected
 from activities.workspace.skill_base import Command, Workspace
+from activities.workspace.trusted_entries import TrustedEntries, trusted_entries
 
 PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV")
 """Environment variables that every command sees, besides all `LC_*`."""
@@ -28,6 +29,7 @@ SAFE_IMPORTS = {"PYTHONSAFEPATH": "1"}
 """For a program that has secrets and runs in the workspace, where agents write: Python imports
 nothing from there."""
 PYTHON = "{python}"
+CACHE = "__pycache__"
 _NO_MODULE = re.compile(r"(?m)^\S+: No module named '?([\w.]+)")
 _NOT_FOUND = (126, 127)
 """Exit codes of shells, `env` and similar tools that cannot run a program."""
@@ -41,8 +43,13 @@ class Prepared:
     environment: Mapping[str, str]
     python: str | None
     """The value of `{python}`."""
-    apart: bool
-    """Whether it runs in a sandbox."""
+    trusted: TrustedEntries | None = None
+    """What is at trusted names before it runs in a sandbox; None without one."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether it runs in a sandbox."""
+        return self.trusted is not None
 
 
 def prepare(
@@ -58,12 +65,13 @@ def prepare(
     name = str(python.program) if python else None
     argv = filled(tuple(part.replace(PYTHON, name or PYTHON) for part in command.run), values)
     if workspace.sandbox is None:
-        return Prepared(argv, seen, name, apart=False)
+        return Prepared(argv, seen, name)
     home = Path(seen["HOME"]) if seen.get("HOME") else None
     needs = folders_of(_program(argv[0], cwd, seen), home)
     view = _view(command, workspace, cwd, home, (*needs, *(python.needs if python else ())))
     wrapped = tuple(workspace.sandbox.wrapped(argv, view))
-    return Prepared(wrapped, {**seen, "TMPDIR": "/tmp"}, name, apart=True)
+    trusted = trusted_entries(workspace.root, view.trusted)
+    return Prepared(wrapped, {**seen, "TMPDIR": "/tmp"}, name, trusted)
 
 
 def environment_of(names: tuple[str, ...], environment: Mapping[str, str]) -> dict[str, str]:
@@ -80,6 +88,22 @@ def environment_of(names: tuple[str, ...], environment: Mapping[str, str]) -> di
         if name in passed or name.startswith("LC_")
     }
     return {"PATH": os.defpath, **seen}
+
+
+def path_outside(path: str, root: Path) -> str:
+    """Return a PATH without the folders of a project, where commands can put programs.
+
+    Args:
+        path: The worker's PATH.
+        root: The project; relative folders count as its own.
+    """
+    places = [place for place in path.split(os.pathsep) if Path(place).is_absolute()]
+    kept = (
+        place
+        for place in places
+        if not Path(place).is_relative_to(root) and not Path(place).resolve().is_relative_to(root)
+    )
+    return os.pathsep.join(kept) or os.defpath
 
 
 def why_not_started(
@@ -134,6 +158,10 @@ def _view(
     if state.is_relative_to(workspace.root):
         # created here so that no command can create it
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for path in workspace.protected:
+        # created here so that no command can put compiled code beside the worker's modules
+        if path.name == CACHE and path.parent.is_dir():
+            path.mkdir(exist_ok=True)
     secrets = (path for folder in {workspace.root, cwd} for path in folder.glob(".env*"))
     return SandboxView(
         root=workspace.root,

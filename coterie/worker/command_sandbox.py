@@ -1,6 +1,11 @@
 """Choose the sandbox for the commands of a worker."""
 
+import os
+from pathlib import Path
+
 from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
+from activities.processes.process_privacy import keep_to_itself
+from activities.workspace.command_start import path_outside
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.failures import CommandError
 from coterie.settings import Settings
@@ -11,13 +16,17 @@ def command_sandbox(
 ) -> "tuple[Bubblewrap | None, str | None]":
     """Return the sandbox, and a warning if commands run without one by accident.
 
+    From now on this process keeps to itself: commands may run beside it.
+
     Raises:
         CommandError: The configuration requires bubblewrap, and it does not work here.
     """
+    keep_to_itself()
     mode = trusted.sandbox.mode
     if mode == "none" or (mode == "auto" and not trusted.commands):
         return None, None
-    found = find_bubblewrap(settings.environment)
+    path = settings.environment.get("PATH", os.defpath)
+    found = find_bubblewrap(path_outside(path, Path(trusted.workspace).resolve()))
     if isinstance(found, Bubblewrap):
         return found, None
     if mode == "bubblewrap":

@@ -4,14 +4,18 @@ Configuration, the documents that a run started with, packages that the worker i
 that it runs as itself, and its own environment.
 """
 
+import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
+from importlib.machinery import all_suffixes
 from pathlib import Path
 
 import activities
 import config
 import dsl
 import workflows
+from activities.workspace.command_start import CACHE
 from coterie import version
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.settings import LISTINGS_FILE, OVERRIDE_FILE, SYSTEM_FILE, Settings
@@ -35,7 +39,7 @@ def protected_paths(trusted: TrustedConfig, settings: Settings) -> tuple[Path, .
         *_packages(
             (*trusted.agent_packages, *trusted.provider_packages, *trusted.tool_packages), settings
         ),
-        *_programs(trusted, root),
+        *_programs(trusted, root, settings.environment.get("PATH", os.defpath)),
         Path(sys.prefix),
         *(Path(str(room.__file__)).parent for room in _IN_ROOMS),
     )
@@ -71,17 +75,31 @@ def _packages(packages: Iterable[str], settings: Settings) -> Iterator[Path]:
         parts = package.split(".")
         for place in places:
             yield place.joinpath(*parts)
-            yield place.joinpath(*parts[:-1], f"{parts[-1]}.py")
+            yield from _modules(place.joinpath(*parts[:-1]), parts[-1])
             for depth in range(1, len(parts)):
-                yield place.joinpath(*parts[:depth], "__init__.py")
+                yield from _modules(place.joinpath(*parts[:depth]), "__init__")
 
 
-def _programs(trusted: TrustedConfig, workspace: Path) -> Iterator[Path]:
+def _modules(folder: Path, name: str) -> Iterator[Path]:
+    """Yield the files that Python imports by this name, compiled ones too."""
+    yield from (folder / f"{name}{suffix}" for suffix in all_suffixes())
+    if (folder / f"{name}.py").is_file():
+        yield folder / CACHE
+
+
+def _programs(trusted: TrustedConfig, workspace: Path, path: str) -> Iterator[Path]:
     """Yield notification commands and MCP servers, which run with secrets, and scripted answers."""
-    for channel in trusted.notify.values():
-        yield from (workspace / part for part in channel.run if (workspace / part).is_file())
-    for server in trusted.mcp_servers.values():
-        yield from (workspace / part for part in server.command if (workspace / part).is_file())
+    for words in (
+        *(channel.run for channel in trusted.notify.values()),
+        *(server.command for server in trusted.mcp_servers.values()),
+    ):
+        named = [workspace / part for part in words if (workspace / part).is_file()]
+        found = shutil.which(words[0], path=path) if words else None
+        for file in (*named, *([Path(found)] if found is not None else [])):
+            yield file
+            place = file.parent.parent  # a program of a virtual environment imports from it
+            if (place / "pyvenv.cfg").is_file():
+                yield place
     for provider in trusted.providers.values():
         if provider.answers is not None:
             yield Path(provider.answers)

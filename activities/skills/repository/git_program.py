@@ -14,7 +14,7 @@ from pathlib import Path
 from activities.os_errors import reason_of
 from activities.processes.process_group import NotStarted
 from activities.processes.short_program import ProgramOutput, ProgramTimeout, run_program
-from activities.workspace.command_start import environment_of
+from activities.workspace.command_start import environment_of, path_outside
 from activities.workspace.project_files import read_file
 from activities.workspace.skill_base import Workspace
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
@@ -189,7 +189,9 @@ async def repository(workspace: Workspace) -> GitRepository:
         git_dir = _git_dir(root)
     except OSError as error:
         raise SkillFailure(f".git cannot be read: {reason_of(error)}") from None
-    bare = GitRepository(root, git_dir, environment_of((), workspace.environment))
+    seen = environment_of((), workspace.environment)
+    seen["PATH"] = path_outside(seen["PATH"], root)  # git runs as the worker, not in the sandbox
+    bare = GitRepository(root, git_dir, seen)
     names = await bare.run("config", "--list", "--name-only", "-z", "--includes")
     if names.exit_code != 0 or not names.complete:
         raise failed("config", names)

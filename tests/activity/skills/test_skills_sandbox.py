@@ -16,7 +16,7 @@ from activities.skills.command_runner import CommandResult
 from activities.workspace.skill_base import Command, Workspace
 from tests.support.skills import call, environment, refusal, said
 
-SANDBOX = find_bubblewrap(os.environ)
+SANDBOX = find_bubblewrap(os.environ["PATH"])
 pytestmark = pytest.mark.skipif(
     not isinstance(SANDBOX, Bubblewrap), reason=f"bubblewrap does not work here: {SANDBOX}"
 )

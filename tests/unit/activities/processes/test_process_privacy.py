@@ -53,6 +53,33 @@ def test_another_process_of_the_user_cannot_read_the_environment(worker: str, fo
     assert shown == f"{found}\n"
 
 
+COMMANDS_IMPORTS = """
+import tempfile
+from pathlib import Path
+from coterie.documents.catalog import Catalog
+from coterie.documents.trusted_catalog import trusted_catalog
+from coterie.settings import load
+from coterie.worker.command_sandbox import command_sandbox
+settings = load(cwd=Path(tempfile.mkdtemp()))
+trusted = trusted_catalog(settings, Catalog(settings), None)
+"""
+COMMANDS = """
+command_sandbox(trusted, settings)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc to read")
+def test_nor_that_of_a_process_without_a_worker_that_may_run_commands() -> None:
+    process = begun(COMMANDS, imports=COMMANDS_IMPORTS)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    shown, _ = begun(READER, str(process.pid)).communicate()
+    process.communicate()
+    assert shown == "refused\n"
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc to read")
 def test_nor_that_of_a_process_that_waits_for_the_order_of_a_long_call() -> None:
     process = begun(JOB_HOST, "[]", "unused", "0" * 32, imports=JOB_HOST_IMPORTS)

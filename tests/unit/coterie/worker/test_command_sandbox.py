@@ -19,6 +19,7 @@ COMMANDS = "worker: {commands: {test: {run: [make], network: true}}, sandbox: SA
 
 
 def configured(folder: Path, sandbox: str, **environment: str) -> tuple[TrustedConfig, Settings]:
+    folder.mkdir(exist_ok=True)
     (folder / "coterie.yml").write_text(COMMANDS.replace("SANDBOX", sandbox))
     settings = load(environment, folder)
     return trusted_catalog(settings, Catalog(settings), None), settings
@@ -41,29 +42,39 @@ def test_a_worker_that_needs_bubblewrap_refuses_to_start_without_it(
     tmp_path: Path, broken: str
 ) -> None:
     with pytest.raises(CommandError, match="No permissions to create new namespace"):
-        command_sandbox(*configured(tmp_path, "bubblewrap", PATH=broken))
+        command_sandbox(*configured(tmp_path / "project", "bubblewrap", PATH=broken))
 
 
 def test_without_bubblewrap_auto_warns_once_and_none_is_silent(tmp_path: Path, broken: str) -> None:
-    sandbox, warning = command_sandbox(*configured(tmp_path, "auto", PATH=broken))
+    sandbox, warning = command_sandbox(*configured(tmp_path / "project", "auto", PATH=broken))
     assert sandbox is None
     assert warning is not None
     assert "commands run without a sandbox" in warning
     assert "No permissions to create new namespace" in warning
     assert "\n" not in warning
-    assert command_sandbox(*configured(tmp_path, "none", PATH=broken)) == (None, None)
+    assert command_sandbox(*configured(tmp_path / "project", "none", PATH=broken)) == (None, None)
 
 
 def test_a_bubblewrap_on_path_comes_before_the_one_that_is_brought_along(tmp_path: Path) -> None:
-    bundled = find_bubblewrap({"PATH": "/nowhere"})
+    bundled = find_bubblewrap("/nowhere")
     if not isinstance(bundled, Bubblewrap):
         pytest.skip(f"bubblewrap does not work here: {bundled}")
     own = tmp_path / "bin" / "bwrap"
     own.parent.mkdir()
     own.symlink_to(bundled.program)
     path = os.pathsep.join((str(own.parent), os.defpath))
-    sandbox, warning = command_sandbox(*configured(tmp_path, "auto", PATH=path))
+    sandbox, warning = command_sandbox(*configured(tmp_path / "project", "auto", PATH=path))
     assert (sandbox, warning) == (Bubblewrap(str(own)), None)
+
+
+def test_a_bubblewrap_in_the_workspace_is_not_used(tmp_path: Path) -> None:
+    trap = tmp_path / ".venv" / "bin" / "bwrap"
+    trap.parent.mkdir(parents=True)
+    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\necho works\n")
+    trap.chmod(0o755)
+    for path in (str(trap.parent), ".venv/bin", f"{tmp_path}/x/../.venv/bin"):
+        command_sandbox(*configured(tmp_path, "auto", PATH=path))
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_mapping_gives_paths_and_limits(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Which files a worker trusts follows from its own configuration."""
 
+from importlib.machinery import all_suffixes
 from pathlib import Path
 
 import pytest
@@ -42,8 +43,8 @@ def test_the_document_of_a_run_and_what_it_names_are_protected(project: Path) ->
         "config",
         "team.yml",
         "helpers/agents",
-        "helpers/agents.py",
-        "helpers/__init__.py",
+        *(f"helpers/agents{suffix}" for suffix in all_suffixes()),
+        *(f"helpers/__init__{suffix}" for suffix in all_suffixes()),
         "tools/page.py",
         "answers.yml",
     }
@@ -58,3 +59,24 @@ def test_a_root_around_the_workspace_leaves_the_workspace_changeable(project: Pa
     assert found >= {"system_config.yml", "teams", "personas"}
     assert "." not in found
     assert "config" not in found
+
+
+def test_compiled_code_beside_a_trusted_module_is_protected(project: Path) -> None:
+    (project / "helpers").mkdir()
+    (project / "helpers" / "agents.py").touch()
+    settings = load({}, project)
+    workspace = workspace_of(compile_target(settings, "team.yml").trusted, settings)
+    assert project / "helpers" / "__pycache__" in workspace.protected
+
+
+def test_a_program_that_path_finds_in_the_workspace_is_protected_with_its_environment(
+    project: Path,
+) -> None:
+    program = project / ".venv" / "bin" / "page-people"
+    program.parent.mkdir(parents=True)
+    program.touch(mode=0o755)
+    (project / ".venv" / "pyvenv.cfg").touch()
+    (project / "team.yml").write_text(TEAM.replace('["{python}", tools/page.py]', "[page-people]"))
+    settings = load({"PATH": f"{program.parent}:/usr/bin"}, project)
+    workspace = workspace_of(compile_target(settings, "team.yml").trusted, settings)
+    assert {program, project / ".venv"} <= set(workspace.protected)

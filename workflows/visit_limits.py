@@ -7,6 +7,7 @@ from dsl.evaluate.limits import fingerprint, non_progressing, visits_reached
 from dsl.model.plan import Team
 from dsl.model.terms import AskTerms
 from workflows.approvals.approval_wait import ask
+from workflows.approvals.rejections import is_approved
 from workflows.core.location import Location, Redirected, facts_at_end
 from workflows.core.memory import Track
 from workflows.core.scope import Scope
@@ -55,7 +56,7 @@ async def check_progress(team: Team, name: StateKey, track: Track, scope: Scope)
             decision = await ask(scope, place, question, terms=terms)
         except Redirected:  # only in a plan that no compiler of ours made
             raise problem from None
-        if decision is None or decision.verdict == "rejected":
+        if not is_approved(decision):
             raise problem
     else:
         seen.append(mark)

@@ -32,8 +32,8 @@ def timeout_routes(team: Team, plan: Plan) -> Iterator[TimeoutRoute]:
 def _of(steps: Sequence[Step], plan: Plan, seen: set[str]) -> Iterator[TimeoutRoute]:
     for step, _ in walk(steps, ()):
         for terms in _terms(step, plan):
-            if terms.deadline is not None and terms.on_timeout in plan.teams:
-                yield TimeoutRoute(step.name, most_of(terms.deadline), terms.on_timeout)
+            if terms.deadline is not None and terms.timeout_team is not None:
+                yield TimeoutRoute(step.name, most_of(terms.deadline), terms.timeout_team)
         for agent, followed in followed_plans(step, plan.personas):
             if agent.persona_key not in seen:
                 seen.add(agent.persona_key or "")

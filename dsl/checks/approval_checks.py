@@ -14,7 +14,15 @@ from dsl.model.budgets import written
 from dsl.model.document import Orchestration, SystemDocument, TeamDocument
 from dsl.model.steps import AgentStep, ApprovalStep, SkillStep
 from dsl.model.template_bound import most_of
-from dsl.model.terms import ApprovalTerms, Asking, AskTerms, Consent, DecisionTerms, channels
+from dsl.model.terms import (
+    TIMEOUT_OUTCOMES,
+    ApprovalTerms,
+    Asking,
+    AskTerms,
+    Consent,
+    DecisionTerms,
+    channels,
+)
 from dsl.person_names import each_once
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
@@ -43,9 +51,6 @@ from dsl.wording.approval_wording import (
     unusable_schema,
 )
 from dsl.wording.step_names import called
-
-TIMEOUT_OUTCOMES = ("reject", "approve", "fail")
-"""The values of `on_timeout` that are not names of teams."""
 
 
 class _Asked(NamedTuple):
@@ -150,7 +155,7 @@ class _Checks:
     def egress(self, terms: AskTerms) -> None:
         """Refuse what would let private data out without a person who looks at the call."""
         path: NodePath = ("orchestration", "egress_approval")
-        if terms.on_timeout == "approve":
+        if terms.timeout_outcome == "approve":
             place = (*path, "on_timeout")
             self._problems.note("E105", self._tree.find(place).mark, place, egress_by_silence())
         if terms.remember:
@@ -162,7 +167,8 @@ class _Checks:
         said, path = asked.terms.on_timeout, (*asked.path, "on_timeout")
         limit = isinstance(asked.terms, AskTerms)
         teams = () if limit else tuple(self._teams)
-        if said not in (*TIMEOUT_OUTCOMES, *teams) and not self._problems.has("E303", path):
+        team = asked.terms.timeout_team
+        if team is not None and team not in teams and not self._problems.has("E303", path):
             known = None if limit else teams
             details = unknown_timeout_route(asked.name, said, TIMEOUT_OUTCOMES, known)
             self._note("E201", asked, "on_timeout", details)

@@ -156,8 +156,8 @@ class RouteCompiler:
         """Return the teams that a team's approvals lead to at their deadlines."""
         if name not in self._silent:
             asking = (asks(step) for step, _ in walk(self.teams[name].tasks, ()))
-            found = {terms.on_timeout for terms in asking if terms is not None}
-            self._silent[name] = sorted(found & self.teams.keys())
+            found = {terms.timeout_team for terms in asking if terms is not None}
+            self._silent[name] = sorted(team for team in self.teams if team in found)
         return self._silent[name]
 
     def _updates_of(self, name: str) -> frozenset[Path]:

@@ -15,7 +15,7 @@ from dsl.model.plan import Plan
 from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.steps import AgentStep, SkillStep
-from dsl.model.terms import Approval, Consent, DecisionTerms, consent
+from dsl.model.terms import Approval, Consent, consent
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.step_walk import walk
 
@@ -73,17 +73,12 @@ def shows_arguments(terms: Consent) -> bool:
     return terms.at == "before" and terms.show is None
 
 
-def only_people_approve(terms: DecisionTerms) -> bool:
-    """Return whether no missing decision approves."""
-    return terms.deadline is None or terms.on_timeout != "approve"
-
-
 def always_covers(asked: Approval) -> bool:
     """Return whether an approval of a call always covers what it sends out."""
     terms = consent(asked)
     if terms is None or terms.when is not None:
         return False
-    return shows_arguments(terms) and only_people_approve(terms)
+    return shows_arguments(terms) and terms.only_people_approve
 
 
 def may_ask(tool: Tool, plan: Plan) -> bool:

@@ -6,7 +6,7 @@ step or a tool, and the limits of a run that ask before they end it.
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Literal, TypeVar, cast
+from typing import Annotated, Literal, TypeVar, cast, get_args
 
 from pydantic import Discriminator, Field, JsonValue, Tag
 from pydantic.json_schema import SkipJsonSchema
@@ -14,6 +14,10 @@ from pydantic.json_schema import SkipJsonSchema
 from dsl.model.conditions import AnyOf, Condition
 from dsl.model.template_bound import DeadlineBound
 from dsl.values import Frozen, Json, Timeout
+
+TimeoutOutcome = Literal["reject", "approve", "fail"]
+"""What `on_timeout` means unless it names a team."""
+TIMEOUT_OUTCOMES: tuple[TimeoutOutcome, ...] = get_args(TimeoutOutcome)
 
 
 class Escalation(Frozen):
@@ -64,6 +68,21 @@ class DecisionTerms(Frozen):
     """`mcp`: the person at an MCP client of `coterie serve --mcp` may decide, too. Default: no
     client may, because its model might answer.
     """
+
+    @property
+    def timeout_outcome(self) -> TimeoutOutcome | None:
+        """What a missing decision means; None if another team comes next."""
+        return next((one for one in TIMEOUT_OUTCOMES if one == self.on_timeout), None)
+
+    @property
+    def timeout_team(self) -> str | None:
+        """The team that comes next if nobody decides in time; None if `on_timeout` names none."""
+        return self.on_timeout if self.timeout_outcome is None else None
+
+    @property
+    def only_people_approve(self) -> bool:
+        """Whether no missing decision approves."""
+        return self.deadline is None or self.timeout_outcome != "approve"
 
 
 class ApprovalTerms(DecisionTerms):

@@ -8,7 +8,6 @@ from pydantic import JsonValue
 
 from dsl.egress.met_labels import MetLabel
 from dsl.model.causes import NotDecided
-from dsl.model.outcomes import Outcome
 from dsl.model.template_bound import optional_seconds, seconds_of
 from dsl.model.terms import ApprovalTerms, DecisionTerms
 from dsl.model.traversal.approvers import people
@@ -89,7 +88,7 @@ async def ask(
         await _decided(scope, place, request_id, terms, boundary=boundary)
     requests.pop(key, None)
     if request_id in state.pending:
-        return _undecided(scope, place, request_id, terms.on_timeout)
+        return _leave_undecided(scope, place, request_id, terms)
     decision = state.decided(request_id)
     cause = RequestDecided(
         "decided", decision.id, decision.verdict, decision.by, decision.comment, decision.changes
@@ -113,14 +112,6 @@ def _withdraw(state: RunState, request_id: str) -> None:
     state.heard(request_id)
 
 
-def rejected(decision: Decision | None) -> Outcome:
-    """Return the failure of a rejected step."""
-    if decision is None:
-        return Outcome.failed("NotDecided", "nobody decided in time")
-    reason = decision.comment or "no reason given"
-    return Outcome.failed("Rejected", f"{decision.by} rejected it: {reason}")
-
-
 async def _decided(
     scope: Scope, place: Location, request_id: str, terms: DecisionTerms, *, boundary: bool
 ) -> None:
@@ -141,7 +132,7 @@ async def _decided(
         if due is None or due.what == "deadline":
             text = f"nobody decided {request_id} in time: {terms.on_timeout}"
             notify(scope, place, pending[request_id], terms, "timeout", text)
-            _by_deadline(scope, request_id, terms.on_timeout)
+            _decide_by_deadline(scope, request_id, terms)
             return
         _while_nobody_decides(scope, place, pending[request_id], terms, due)
 
@@ -232,26 +223,28 @@ def _decide_again(state: RunState, earlier: Decision, request_id: str, now: date
     state.decide(earlier.model_copy(update=update))
 
 
-def _by_deadline(scope: Scope, request_id: str, on_timeout: str) -> None:
-    """Decide by `on_timeout`, if that is a decision."""
-    may_approve = on_timeout == "approve" and approvable(scope.state.pending[request_id])
-    if may_approve or on_timeout == "reject":
-        answer = DecideInput(
-            id=request_id,
-            decision="approve" if may_approve else "reject",
-            by="deadline",
-            comment="nobody decided in time",
-        )
-        record(scope.state, answer, scope.now(), "deadline")
+def _decide_by_deadline(scope: Scope, request_id: str, terms: DecisionTerms) -> None:
+    """Decide by `on_timeout`, if that is a decision that the request allows."""
+    match terms.timeout_outcome:
+        case "approve" if approvable(scope.state.pending[request_id]):
+            decision = "approve"
+        case "reject":
+            decision = "reject"
+        case "approve" | "fail" | None:
+            return
+    answer = DecideInput(
+        id=request_id, decision=decision, by="deadline", comment="nobody decided in time"
+    )
+    record(scope.state, answer, scope.now(), "deadline")
 
 
-def _undecided(scope: Scope, place: Location, request_id: str, on_timeout: str) -> None:
+def _leave_undecided(scope: Scope, place: Location, request_id: str, terms: DecisionTerms) -> None:
     """Fail the step after its deadline, or redirect the run to another team."""
     del scope.state.pending[request_id]
     cause = NotDecided("timed_out", request_id)
     note_request(scope, place, "failure", cause)
-    if on_timeout not in ("fail", "approve"):
-        raise Redirected(on_timeout, cause)
+    if terms.timeout_team is not None:
+        raise Redirected(terms.timeout_team, cause)
 
 
 def _seconds(moment: str) -> float:

@@ -20,8 +20,9 @@ from dsl.model.capabilities import KeptLabel, Label
 from dsl.model.outcomes import Outcome
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.tools.tool_contract import Tool
-from workflows.approvals.approval_wait import ask, rejected
+from workflows.approvals.approval_wait import ask
 from workflows.approvals.decisions import digest_of
+from workflows.approvals.rejections import is_approved, rejected
 from workflows.core.causes.egress_causes import (
     EgressAsked,
     EgressGranted,
@@ -96,7 +97,7 @@ async def refused_egress(
             met=without_numbers(asks.sources),
         )
         calls.pop(key, None)
-        if decision is None or decision.verdict == "rejected":
+        if not is_approved(decision):
             return rejected(decision)
         if known is not None and known.digest == digest:  # else the arguments have changed since
             calls[key] = SendingCall(digest, approved=True)

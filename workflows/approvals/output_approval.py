@@ -12,8 +12,9 @@ from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.terms import NEVER, Consent
 from dsl.templates.template_filling import fill
-from workflows.approvals.approval_wait import ask, rejected
+from workflows.approvals.approval_wait import ask
 from workflows.approvals.egress_approval import approve_call
+from workflows.approvals.rejections import is_approved, rejected
 from workflows.core.causes.people_causes import ApprovalNotAsked
 from workflows.core.location import Location
 from workflows.core.requests import Decision
@@ -58,7 +59,7 @@ async def with_consent(
             outcome = progress.outputs_to_approve[key] = await work(subject.given)
         if outcome.success and _must_ask(terms, subject, place, scope, outcome):
             decision = await _ask(terms, subject, place, scope, subject.accept, outcome.data)
-            if decision is None or decision.verdict == "rejected":
+            if not is_approved(decision):
                 outcome = rejected(decision)
             elif terms.editable:
                 outcome = Outcome.succeeded(decision.payload)
@@ -69,7 +70,7 @@ async def with_consent(
     if key not in progress.approved_inputs:
         shown = subject.given if subject.given is not None else subject.shown
         decision = await _ask(terms, subject, place, scope, subject.allow, shown)
-        if decision is None or decision.verdict == "rejected":
+        if not is_approved(decision):
             return rejected(decision)
         allowed = decision.payload if terms.editable else subject.given
         progress.approved_inputs[key] = allowed

@@ -12,8 +12,9 @@ from dsl.model.outcomes import Outcome
 from dsl.model.terms import ApprovalTerms, DecisionTerms
 from dsl.model.tools.asked_input import AskedInput, GivenInput
 from dsl.tool_loop.input_questions import answers_of, input_form, input_prompt, suggested_input
-from workflows.approvals.approval_wait import ask, rejected
+from workflows.approvals.approval_wait import ask
 from workflows.approvals.decisions import digest_of
+from workflows.approvals.rejections import is_approved, rejected
 from workflows.core.location import Location
 from workflows.core.progress_kinds import CallInput
 from workflows.core.scope import Scope
@@ -75,7 +76,7 @@ async def given_input(
         boundary=boundary,
         is_question=asked.is_plain,
     )
-    if decision is None or decision.verdict == "rejected":
+    if not is_approved(decision):
         forget_question(call, scope)
         return rejected(decision)
     payload = decision.payload

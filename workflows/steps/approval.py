@@ -6,6 +6,7 @@ from dsl.templates.template_filling import fill
 from dsl.values import Json
 from workflows.approvals.approval_wait import ask
 from workflows.approvals.egress_approval import clear_labels
+from workflows.approvals.rejections import is_approved, rejected
 from workflows.core.location import Location
 from workflows.core.scope import Scope
 
@@ -22,7 +23,7 @@ async def execute(step: ApprovalStep, place: Location, scope: Scope) -> Outcome:
         terms=step,
     )
     if decision is None:
-        return Outcome.failed("NotDecided", "nobody decided in time")
+        return rejected(decision)
     data: Json = {
         "decision": decision.verdict,
         "by": decision.by,
@@ -31,9 +32,8 @@ async def execute(step: ApprovalStep, place: Location, scope: Scope) -> Outcome:
     }
     if step.editable:
         data["payload"] = decision.payload
-    if decision.verdict == "approved":
+    if is_approved(decision):
         if decision.how != "deadline":
             clear_labels(place, scope)
         return Outcome.succeeded(data)
-    reason = decision.comment or "no reason given"
-    return Outcome.failed("Rejected", f"{decision.by} rejected it: {reason}", data)
+    return rejected(decision, data)

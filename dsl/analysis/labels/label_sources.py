@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from dsl.analysis.labels.points import Source
-from dsl.egress.egress_rules import hook_terms, only_people_approve
+from dsl.egress.egress_rules import hook_terms
 from dsl.egress.met_labels import KEPT
 from dsl.model.capabilities import Label
 from dsl.model.plan import Plan
@@ -65,4 +65,4 @@ def executes(step: Step, plan: Plan) -> bool:
 
 def clears(step: Step) -> bool:
     """Return whether a person decides at this step, so that what was met before counts no more."""
-    return isinstance(step, ApprovalStep) and only_people_approve(step)
+    return isinstance(step, ApprovalStep) and step.only_people_approve

@@ -108,7 +108,8 @@ def _reached(first: str, plan: Plan) -> Iterator[str]:
 def _next(team: Team, plan: Plan) -> Iterator[str]:
     for step, _ in walk(team.steps, ()):
         for terms in _asked(step, plan):
-            yield terms.on_timeout  # a team, or a keyword
+            if terms.timeout_team is not None:
+                yield terms.timeout_team
     if team.routing is None:
         return
     for rule in team.routing.rules:

@@ -232,7 +232,11 @@ class NoRoute(TeamError):
 
 
 class TeamFailed(TeamError):
-    """A team failed and its routing does not handle the failure."""
+    """A team failed and its routing does not handle the failure; `root` is the type of that."""
+
+    def __init__(self, message: str, *, root: str = "") -> None:
+        self.root = root
+        super().__init__(message)
 
 
 class StateTooLarge(TeamError):

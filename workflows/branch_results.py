@@ -12,6 +12,7 @@ from dsl.evaluate.strategies import RESULT_KEYS, BranchResult, Join, winner_of
 from dsl.json_values import json_equal
 from dsl.model.merge import merged_by
 from dsl.model.outcomes import Outcome
+from dsl.model.retryability import easiest, hardest
 from dsl.model.step_kinds.join_policies import CONTEXT, MergePolicy
 from dsl.model.steps import ParallelStep
 from dsl.model.traversal.step_walk import walk
@@ -213,5 +214,7 @@ def _verdict(branches: JoinedBranches, outcomes: dict[str, Outcome], data: Json)
         return Outcome.succeeded(data)
     messages = "; ".join(f"{n}: {o.error.message}" for n, o in failures.items() if o.error)
     first = next((o.error.type for o in failures.values() if o.error), "Failed")
+    roots = [outcome.root_error for outcome in failures.values()]
+    root = hardest(roots) if join == "all" else easiest(roots)
     need = "" if join == "all" else f"{good} of {wanted} needed branches succeeded; "
-    return Outcome.failed(first, f"{need}{messages}".removesuffix("; "), data)
+    return Outcome.failed(first, f"{need}{messages}".removesuffix("; "), data, root=root)

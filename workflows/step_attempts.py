@@ -13,13 +13,18 @@ from dsl.errors import (
 )
 from dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers
 from dsl.model.outcomes import Outcome
-from dsl.model.retryability import can_pass, holds_steps
+from dsl.model.retryability import holds_steps
 from dsl.model.step_kinds.step_base import Retry
 from dsl.model.steps import AgentStep, ParallelStep, SkillStep, Step, ToolStep
 from dsl.model.template_bound import TemplateBound, number_of, seconds_of
 from dsl.model.traversal.step_bounds import RETRIES, bound_templates
 from dsl.model.traversal.step_lists import step_lists
 from dsl.values import MAX_DURATION
+from workflows.agents.repeatable_attempts import (
+    close_attempt,
+    is_worth_another,
+    open_attempt,
+)
 from workflows.agents.time_limits import within_time
 from workflows.approvals.failed_steps import accepted
 from workflows.context_drafts import take_draft, with_draft, with_updates
@@ -27,6 +32,7 @@ from workflows.core.causes.step_causes import Failed
 from workflows.core.location import Interpreter, Location
 from workflows.core.progress_kinds import RetryProgress, StartedStep
 from workflows.core.scope import Interrupted, Scope
+from workflows.core.step_progress import RepeatableAttempt
 from workflows.core.trail import note_step
 from workflows.result_checks import check_result, may_repeat
 from workflows.skipped_steps import begin_round
@@ -81,19 +87,26 @@ async def _attempts(
         await _until_again(progress, progress.wait, place, scope)
     holds_others = holds_steps(step)
     while True:
+        attempt = open_attempt(place, scope) if holds_others else RepeatableAttempt()
         if progress.calls_before is None:
             progress.calls_before = scope.state.calls
         outcome = await _judged(step, started, place, scope, interpreter)
         called = scope.state.calls > progress.calls_before
         progress.calls_before = None
+        close_attempt(place, scope)
         retries[key] = progress  # a failed attempt forgets everything at its place
         error = outcome.error
         again = (
             error is not None
             and progress.retries < most
-            and can_pass(error.type, data_can_differ=holds_others and called)
             and (not retry.errors or error.type in retry.errors)
             and may_repeat(step, error.type, scope)
+            and is_worth_another(
+                outcome,
+                data_can_differ=attempt.may_differ,
+                thought_so=holds_others and called,
+                scope=scope,
+            )
         )
         if not again or error is None:
             del retries[key]

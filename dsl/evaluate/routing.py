@@ -58,7 +58,7 @@ def choose(team: Team, facts: Facts) -> Route:
     routing = team.routing
     if routing is None:
         if failure is not None:
-            raise TeamFailed(_failure_text(team, failure))
+            raise TeamFailed(_failure_text(team, failure), root=failure[1].root_error)
         return Route(None, NoRouting("no_routing"), "no_routing")
     try:
         return _routed(team, routing, failure, facts, meter)
@@ -66,7 +66,8 @@ def choose(team: Team, facts: Facts) -> Route:
         if failure is None:
             raise
         raise TeamFailed(
-            f"{_failure_text(team, failure)}; its routing could not be evaluated: {error}"
+            f"{_failure_text(team, failure)}; its routing could not be evaluated: {error}",
+            root=failure[1].root_error,
         ) from None
 
 
@@ -109,7 +110,7 @@ def _by_default(
 ) -> Route:
     if routing.default is None and not (routing.ends_by_default and failure is None):
         if failure is not None:
-            raise TeamFailed(_failure_text(team, failure))
+            raise TeamFailed(_failure_text(team, failure), root=failure[1].root_error)
         if routing.rules:
             raise NoRoute(
                 f"no route matched: none of the {len(routing.rules)} rules of team {team.id!r} "

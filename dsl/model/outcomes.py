@@ -1,9 +1,9 @@
 """Outcomes of steps: success, failure or skipped, with data or an error."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from dsl.model.conditions import Status
 
@@ -25,11 +25,20 @@ class Outcome:
     error: Failure | None = None
     seconds: float = 0.0
     """From its start to its end by the run's clock, all attempts and waits; 0 if it never ran."""
+    root: Annotated[str, Field(exclude=True)] = field(default="", compare=False, repr=False)
+    """The type of the nested failure that decides whether a retry can end differently; empty for
+    the failure's own. No history carries it.
+    """
 
     @property
     def success(self) -> bool:
         """Whether the step succeeded."""
         return self.status == "success"
+
+    @property
+    def root_error(self) -> str:
+        """The type of the failure that a retry would have to overcome; empty without one."""
+        return self.root or ("" if self.error is None else self.error.type)
 
     @property
     def data_or_error(self) -> JsonValue:
@@ -39,7 +48,7 @@ class Outcome:
     def timed(self, seconds: float) -> "Outcome":
         """Return this outcome with the time that the step took, rounded to milliseconds."""
         # by hand: `replace` takes five times as long, and every step does this
-        return Outcome(self.status, self.data, self.error, round(seconds, 3))
+        return Outcome(self.status, self.data, self.error, round(seconds, 3), self.root)
 
     @classmethod
     def succeeded(cls, data: JsonValue = None) -> "Outcome":
@@ -47,9 +56,11 @@ class Outcome:
         return cls("success", data)
 
     @classmethod
-    def failed(cls, type: str, message: str, data: JsonValue = None) -> "Outcome":
+    def failed(
+        cls, type: str, message: str, data: JsonValue = None, *, root: str = ""
+    ) -> "Outcome":
         """Return the outcome of a step that failed; `data` is what it has so far."""
-        return cls("failure", data, Failure(type, message))
+        return cls("failure", data, Failure(type, message), root=root)
 
     @classmethod
     def skipped(cls) -> "Outcome":

@@ -4,7 +4,7 @@ Types that are not listed can: an outage, an answer that the model words otherwi
 failure of a `fail` step.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
@@ -33,6 +33,7 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
     "AgentRefused": "never",
     "MissingSecret": "never",  # a worker has the keys that it was started with
     "TooManyConversations": "never",
+    "SessionFull": "never",
     "LimitExceeded": "never",
     "BudgetExceeded": "never",
     "TemplateFailed": "with_other_input",
@@ -62,8 +63,15 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
     "ContextConflict": "with_other_input",
     "ContextUpdateFailed": "with_other_input",
     "InvalidContext": "with_other_input",
+    "TooManyTasks": "with_other_input",
+    "NoMessage": "with_other_input",
+    "ReplyTooLarge": "with_other_input",
+    "NoRoute": "with_other_input",
 }
 """The same call fails in the same way, always or until its step gets other data."""
+
+ONCE_RETRYABLE = frozenset({"SessionFull", "TooManyTasks", "NoMessage", "ReplyTooLarge", "NoRoute"})
+"""What runs retried before the patch `recurring-failures`."""
 
 
 def holds_steps(step: Step) -> bool:
@@ -94,3 +102,17 @@ def can_pass(error: str, *, data_can_differ: bool) -> bool:
             return False
         case "with_other_input":
             return data_can_differ
+
+
+def hardest(errors: Iterable[str]) -> str:
+    """Return the type that a retry has to overcome when all of these must pass; `""` for none."""
+    return max(errors, key=_hardness, default="")
+
+
+def easiest(errors: Iterable[str]) -> str:
+    """Return the type that a retry has to overcome when one of these must pass; `""` for none."""
+    return min(errors, key=_hardness, default="")
+
+
+def _hardness(error: str) -> int:
+    return (None, "with_other_input", "never").index(NON_RETRYABLE.get(error))

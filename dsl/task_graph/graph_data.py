@@ -1,9 +1,10 @@
 """Graph data: what templates read of a task graph while it runs, and what its step comes to."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dsl.model.outcomes import Failure, Outcome
+from dsl.model.retryability import hardest
 from dsl.task_graph.graph_tasks import GraphTask, TaskNotes
 from dsl.task_graph.task_because import note_words, task_because
 from dsl.task_graph.task_causes import GraphTaskEnded
@@ -141,9 +142,23 @@ def graph_outcome(
     }
     if totals.dropped:
         data["dropped"] = totals.dropped
+    root = ""
     if failure is None and schedule.counts["failed"]:
         failure = Failure(FAILED_TASKS, _message(schedule.tasks, schedule.counts["blocked"]))
-    return Outcome.succeeded(data) if failure is None else Outcome("failure", data, failure)
+        root = hardest(_failed_by(schedule.tasks))
+    if failure is None:
+        return Outcome.succeeded(data)
+    return Outcome("failure", data, failure, root=root)
+
+
+def _failed_by(tasks: Sequence[GraphTask]) -> Iterator[str]:
+    """Yield the types of failure of the tasks that failed."""
+    for task in tasks:
+        match task.cause:
+            case GraphTaskEnded("task_failed", failure=Failure(type=error)):
+                yield error
+            case _:
+                pass
 
 
 def _notes(notes: TaskNotes) -> list[JsonValue]:

@@ -16,6 +16,7 @@ from activities.contracts import (
     id_of_unwanted,
 )
 from dsl.model.outcomes import Outcome
+from workflows.agents.repeatable_attempts import note_answer
 from workflows.agents.repeated_calls import notes
 from workflows.approvals.egress_approval import LabelledCall, meet_labels
 from workflows.budgets.balances import paid
@@ -130,10 +131,12 @@ async def _counted(
             else:
                 response = await _answered(scope, place, request, call, parked)
     except CallFailed as error:
+        note_answer(place, state, error.type)
         if error.spent is not None:
             used(state, place, tally, error.spent)
             _meet(error.spent.inner_calls, place, scope)
         raise
+    note_answer(place, state, None if response.error is None else response.error.type)
     used(state, place, tally, response)
     _meet(response.inner_calls, place, scope)
     if scope.plan.budgets:

@@ -20,6 +20,7 @@ from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.terms import DecisionTerms
 from dsl.model.tools.asked_input import AskedInput
 from dsl.model.tools.local_activities import MAX_LOCAL_SECONDS
+from workflows.agents.repeatable_attempts import note_answer
 from workflows.agents.repeated_calls import record_call, refused
 from workflows.approvals.approval_wait import PLAIN
 from workflows.approvals.tool_questions import (
@@ -184,6 +185,7 @@ async def _made(
     except CallFailed as error:
         spent, asked = error.spent, error.asked
         outcome = Outcome.failed(error.type, error.message)
+    note_answer(place, state, None if outcome.error is None else outcome.error.type)
     if terms.effect != "read":  # again: others may have read in the middle of the effect
         state.forget_reads()
     if spent is not None:

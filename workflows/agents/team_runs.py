@@ -2,7 +2,7 @@
 
 from pydantic import JsonValue
 
-from dsl.errors import InvalidContext, LimitExceeded, TeamError
+from dsl.errors import InvalidContext, LimitExceeded, TeamError, TeamFailed
 from dsl.evaluate.declared_values import merged
 from dsl.model.causes import Called
 from dsl.model.merge import deep_merge
@@ -71,7 +71,8 @@ async def follow_team(
     except (Interrupted, LimitExceeded):
         raise  # the run comes back to the middle of the called team, or ends here
     except TeamError as error:
-        failed = Outcome.failed(type(error).__name__, str(error))
+        root = error.root if isinstance(error, TeamFailed) else ""
+        failed = Outcome.failed(type(error).__name__, str(error), root=root)
     del tracks[name]
     scope.state.forget(name)
     if failed is not None:

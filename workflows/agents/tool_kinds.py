@@ -8,12 +8,16 @@ from pydantic import JsonValue
 from dsl.errors import InvalidPlan
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
 from dsl.model.outcomes import Outcome
-from dsl.model.retryability import can_pass
 from dsl.model.steps import AgentStep
 from dsl.model.terms import consent
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.callable_tools import agent_type_of
 from dsl.values import Json
+from workflows.agents.repeatable_attempts import (
+    close_attempt,
+    is_worth_another,
+    open_attempt,
+)
 from workflows.agents.shared_work import hand_over_work
 from workflows.agents.skill_calls import CalledSkill, make_call
 from workflows.agents.team_runs import begin_team, follow_team
@@ -115,14 +119,21 @@ async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpr
         await admit_call(scope, place, place.personas, "tool_calls")
     retries.setdefault(place.key, 0)
     while True:
+        attempt = open_attempt(place, scope)
         outcome = await _in_time(call, given, scope, interpreter)
         error = outcome.error
         done = retries.get(place.key, 0)
+        close_attempt(place, scope)
         if (
             error is None
             or tool.on_error == "surface"
             or done >= tool.retries
-            or not can_pass(error.type, data_can_differ=True)
+            or not is_worth_another(
+                outcome,
+                data_can_differ=attempt.may_differ,
+                thought_so=True,
+                scope=scope,
+            )
         ):
             retries.pop(place.key, None)
             return outcome

@@ -76,3 +76,9 @@ class Patch(StrEnum):
     when a tool reads them with `publish: tool_result`. The old code can go with the first release,
     too.
     """
+
+    RECURRING_FAILURES = "recurring-failures"
+    """0.1.0: a step, a task of a graph, or a tool is retried by the failure within it, and after a
+    call in that attempt whose answer may differ. A run asks only when the old code would decide
+    otherwise. The old code can go with the first release, too.
+    """

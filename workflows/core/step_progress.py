@@ -33,6 +33,14 @@ from workflows.core.progress_kinds import (
 
 
 @dataclass(slots=True)
+class RepeatableAttempt:
+    """An attempt that may be repeated: of a step with others, a task of a graph, a tool."""
+
+    may_differ: bool = False
+    """Whether the answer of a call in it may differ the next time."""
+
+
+@dataclass(slots=True)
 class StepProgress:
     """Every composite step, wait and approval that is in progress, by kind and by place."""
 
@@ -66,6 +74,7 @@ class StepProgress:
     """The tool that a `tool` step calls, until the step ends."""
     tries: dict[str, TryProgress] = field(default_factory=dict[str, TryProgress])
     retries: dict[str, RetryProgress] = field(default_factory=dict[str, RetryProgress])
+    attempts: dict[str, RepeatableAttempt] = field(default_factory=dict[str, RepeatableAttempt])
     waits: dict[str, float] = field(default_factory=dict[str, float])
     """Unix time at which a `wait` for a time ends."""
     relative_waits: dict[str, float] = field(default_factory=dict[str, float])
@@ -142,6 +151,7 @@ class StepProgress:
             self.called_tools,
             self.tries,
             self.retries,
+            self.attempts,
             self.waits,
             self.relative_waits,
             self.signal_waits,

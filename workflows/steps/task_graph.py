@@ -10,7 +10,6 @@ from dsl.evaluate.context import WRITE_ERRORS
 from dsl.evaluate.graph_reads import graph_fields
 from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.outcomes import Failure, Outcome
-from dsl.model.retryability import can_pass
 from dsl.model.steps import TaskGraphStep
 from dsl.model.template_bound import number_of
 from dsl.sizes import check_size
@@ -18,6 +17,7 @@ from dsl.task_graph.graph_data import GraphView, graph_view, restored
 from dsl.task_graph.graph_tasks import MAX_TASKS_SIZE
 from dsl.task_graph.task_causes import GraphTaskStarted
 from dsl.templates.template_filling import fill
+from workflows.agents.repeatable_attempts import close_attempt, is_worth_another, open_attempt
 from workflows.approvals.failed_steps import accepted
 from workflows.context_drafts import take_draft, write
 from workflows.core.causes.step_causes import Failed
@@ -234,12 +234,14 @@ class _Graph(Mapping[str, Job]):
             if key not in frames:
                 self._begin(index, inside, running)
             inner = inside.branched(inside.name, scope)
+            attempt = open_attempt(inside, scope)
             outcome = await self._interpreter.run_steps(self._step.body, inner, part="body")
             outcome = self._checked(index, outcome, inner)
+            close_attempt(inside, scope)
             if outcome.error is None:
                 return outcome
             running.error = outcome.error
-            again = self._may_retry(outcome.error, running)
+            again = self._may_retry(outcome, running, differs=attempt.may_differ)
             if again or isinstance(self._step.on_failed_task, str):
                 scope.state.forget(inside.key)
             if not again:
@@ -257,11 +259,12 @@ class _Graph(Mapping[str, Job]):
         variables[self._step.task_variable] = task.value
         variables[GRAPH_VARIABLE] = self._view(index, running.error)
 
-    def _may_retry(self, error: Failure, running: TaskAttempts) -> bool:
-        return (
-            running.retries < number_of(self._step.task_retries)
-            and can_pass(error.type, data_can_differ=True)
-            and not self._ledger.is_used_up()
+    def _may_retry(self, outcome: Outcome, running: TaskAttempts, *, differs: bool) -> bool:
+        if running.retries >= number_of(self._step.task_retries) or self._ledger.is_used_up():
+            return False
+        differs = differs or bool(self._fields)  # the graph changes, and its error
+        return is_worth_another(
+            outcome, data_can_differ=differs, thought_so=True, scope=self._scope
         )
 
     def _checked(self, index: int, outcome: Outcome, inner: Location) -> Outcome:

@@ -26,8 +26,8 @@ def render_all_as_x(monkeypatch: pytest.MonkeyPatch, *, failures: bool = True) -
     def x(*_: object) -> str:
         return X
 
-    def failed(type: str, message: str, data: Any = None) -> Outcome:
-        return make(type, X, data)
+    def failed(type: str, message: str, data: Any = None, *, root: str = "") -> Outcome:
+        return make(type, X, data, root=root)
 
     make = Outcome.failed
     for name in ("_condition", "_route"):

@@ -7,7 +7,7 @@ from dsl.errors import InvalidDocument
 from dsl.model.plan import Plan
 from dsl.model.retryability import NON_RETRYABLE
 from dsl.values import Json
-from tests.support.one_team import document, work
+from tests.support.one_team import agent, document, work
 from tests.support.simulation.stopping import StoppingScope, World, fresh, stopped_everywhere
 from workflows.core.state import RunState
 from workflows.core.views import TeamResult
@@ -104,3 +104,96 @@ def test_retry_that_names_what_cannot_pass_is_a_problem(kind: str, named: bool) 
     assert (problem.code, problem.line) == ("E105", document(task).count("\n"))
     assert problem.path.endswith("tasks[0].retry.errors[0]")
     assert "'bad' would retry after 'AgentRefused'" in problem.message
+
+
+BAD = "{name: bad, agent_type: generic_single_shot, persona_key: writer, input: x}"
+AGREED = "{name: agreed, type: approval, prompt: Sure}"
+UNFILLED = '{name: use, type: set, values: {x: "{{ context.none.at.all }}"}}'
+REFUSED = "{name: no, type: fail, error: AgentRefused, message: no}"
+AROUND = {
+    "block": "type: block, steps: [STEPS]",
+    "loop": "iterate_on: [1], loop_variable: one, body: [STEPS]",
+    "concurrent loop": "iterate_on: [1], loop_variable: one, concurrency: 2, body: [STEPS]",
+    "branch": 'branches: [{condition: "{{ 1 > 0 }}", steps: [STEPS]}]',
+    "try": "type: try, steps: [STEPS], finally: [{name: last, type: set, values: {y: 1}}]",
+    "all": "join: all, branches: {a: [STEPS], b: [{name: other, type: set, values: {y: 1}}]}",
+    "any": f"join: any, branches: {{a: [STEPS], b: [{REFUSED}]}}",
+    "fallback": f"join: fallback, branches: {{a: [{REFUSED}], b: [STEPS]}}",
+    "best": f"join: best, branches: {{a: [STEPS], b: [{REFUSED}]}}",
+    "task_graph": "type: task_graph, tasks: [{id: a}], task_variable: task, body: [STEPS]",
+    "team": "team: inner",
+}
+
+
+def around(kind: str, *steps: str) -> Plan:
+    """A step of the kind with `retry` around the steps."""
+    step = AROUND[kind].replace("STEPS", ", ".join(steps))
+    inner = "".join(f"  - {one}\n" for one in steps)
+    return work(f"- {{name: outer, {RETRY}, {step}}}\n", f"inner:\n  tasks:\n{inner}")
+
+
+@pytest.mark.parametrize("kind", AROUND)
+@pytest.mark.parametrize("error", ["AgentRefused", "SkillRefused", "TemplateFailed"])
+async def test_step_around_a_failure_that_cannot_pass_asks_nobody_again(
+    kind: str, error: str
+) -> None:
+    _, world, state = await ran(around(kind, AGREED, BAD), fails=error)
+    assert (len(world.calls), retried(state), len(state.decisions)) == (1, 0, 1)
+
+
+@pytest.mark.parametrize("kind", AROUND)
+async def test_step_around_a_failure_without_a_call_asks_nobody_again(kind: str) -> None:
+    _, world, state = await ran(around(kind, AGREED, UNFILLED))
+    assert (len(world.calls), retried(state), len(state.decisions)) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("kind", AROUND)
+@pytest.mark.parametrize("error", ["ProviderUnavailable", "Mine"])
+async def test_step_around_a_failure_that_may_pass_is_retried(kind: str, error: str) -> None:
+    _, world, state = await ran(around(kind, BAD), fails=error)
+    assert (len(world.calls), retried(state)) == (3, 2)
+
+
+@pytest.mark.parametrize("kind", AROUND)
+async def test_step_around_a_call_whose_answer_may_differ_is_retried(kind: str) -> None:
+    ask = agent("ask")
+    _, world, state = await ran(
+        around(kind, ask, UNFILLED.replace("context.none", "tasks.ask.data"))
+    )
+    assert (len(world.calls), retried(state)) == (3, 2)
+
+
+async def test_call_of_another_branch_gives_a_step_no_other_data() -> None:
+    plan = work(
+        "- name: both\n"
+        "  type: parallel\n"
+        "  on_failure: continue\n"
+        "  branches:\n"
+        f"    a: [{{name: outer, retry: {{retries: 2}}, type: block, "
+        f"steps: [{AGREED}, {UNFILLED}]}}]\n"
+        f"    b: [{agent('ask')}]\n"
+    )
+    _, _, state = await ran(plan)
+    assert (retried(state), len(state.decisions)) == (0, 1)
+
+
+GRAPH = (
+    "- {{name: g, on_failure: continue, task_retries: 2, type: task_graph, tasks: [{{id: a}}], "
+    "task_variable: task, body: [{}]}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "retries"),
+    [
+        (f"{AGREED}, {UNFILLED}", 0),
+        (f"{AGREED}, {UNFILLED.replace('context.none', 'graph.error')}", 2),
+        (f"{agent('ask')}, {AGREED}, {UNFILLED}", 2),
+    ],
+    ids=["the same data", "reads the last error", "another answer"],
+)
+async def test_task_of_a_graph_is_retried_only_where_its_data_can_differ(
+    body: str, retries: int
+) -> None:
+    _, _, state = await ran(work(GRAPH.format(body)))
+    assert (retried(state), len(state.decisions)) == (retries, retries + 1)

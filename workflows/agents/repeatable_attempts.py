@@ -1,0 +1,54 @@
+"""Repeatable attempts: whether another one can end differently than one that has failed."""
+
+from dsl.model.outcomes import Outcome
+from dsl.model.retryability import ONCE_RETRYABLE, can_pass
+from workflows.core.location import Location
+from workflows.core.patches import Patch
+from workflows.core.scope import Scope
+from workflows.core.state import RunState
+from workflows.core.state_keys import StateKey
+from workflows.core.step_progress import RepeatableAttempt
+
+
+def open_attempt(place: Location, scope: Scope) -> RepeatableAttempt:
+    """Return the attempt in progress at a place, from before the run continued as new or begun."""
+    return scope.state.progress.attempts.setdefault(place.key, RepeatableAttempt())
+
+
+def close_attempt(place: Location, scope: Scope) -> None:
+    """Forget the attempt: it has ended."""
+    scope.state.progress.attempts.pop(place.key, None)
+
+
+def note_answer(place: Location, state: RunState, error: str | None) -> None:
+    """Note the end of a call in all attempts around it, unless the call would fail in the same way.
+
+    Args:
+        place: Where the call stands.
+        state: The state of the run.
+        error: The type of the call's failure; None if it succeeded.
+    """
+    if error is not None and not can_pass(error, data_can_differ=False):
+        return
+    for key, attempt in state.progress.attempts.items():
+        if StateKey(key).holds(place.key):
+            attempt.may_differ = True
+
+
+def is_worth_another(
+    outcome: Outcome, *, data_can_differ: bool, thought_so: bool, scope: Scope
+) -> bool:
+    """Return whether another attempt can end differently.
+
+    Args:
+        outcome: How this attempt failed.
+        data_can_differ: Whether the next attempt may meet other data.
+        thought_so: The same, as the code before the patch judged it.
+        scope: The scope of the run.
+    """
+    worth = can_pass(outcome.root_error, data_can_differ=data_can_differ)
+    error = "" if outcome.error is None else outcome.error.type
+    before = error in ONCE_RETRYABLE or can_pass(error, data_can_differ=thought_so)
+    if worth == before:
+        return worth
+    return worth if scope.patched(Patch.RECURRING_FAILURES) else before

@@ -100,6 +100,10 @@ class LocalScope:
         """Yield to other tasks."""
         await asyncio.sleep(0)
 
+    async def settle(self) -> None:
+        """Yield to other tasks."""
+        await asyncio.sleep(0)
+
     async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
         """Run the work without a group: no UI shows it."""
         return await work
@@ -145,6 +149,8 @@ class LocalScope:
                     await self._stirred.wait()
         except TimeoutError:
             return False
+        finally:  # also if it is cancelled: another may wait for its place
+            self._stirred.set()
         return True
 
     async def messages_delivered(self) -> None:

@@ -1,4 +1,4 @@
-"""Conversations of a run: the agents of one conversation take turns.
+"""Conversations of a run: the agents of one conversation take turns, in the order of requests.
 
 The state holds the name of each conversation's latest turn; the worker stores its text.
 """
@@ -9,8 +9,10 @@ from activities.contracts import AgentResponse, ContextUse, Conversation, TokenU
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import AgentStep
 from dsl.templates.template_filling import fill
+from workflows.core.conversation_tickets import is_next, overtakes, take_ticket
 from workflows.core.location import Location
-from workflows.core.scope import Scope
+from workflows.core.patches import Patch
+from workflows.core.scope import Interrupted, Scope
 from workflows.core.state import RunState
 from workflows.core.state_keys import StateKey
 
@@ -83,23 +85,62 @@ def conversation_window(step: AgentStep, head: str | None) -> Conversation:
 async def hold_conversation(
     name: str, place: Location, scope: Scope, work: Callable[[], Awaitable[Outcome]]
 ) -> Outcome:
-    """Do the work when no other agent has its turn in the conversation."""
-    state = scope.state
+    """Do the work when it is this call's turn in the conversation, in the order of requests.
+
+    A run that continues as new comes back here: a call that waits keeps its place, and one in the
+    middle of its work continues.
+    """
+    state, key = scope.state, place.key
     if _holder_around(name, place, state) is not None:
         return Outcome.failed(
             "ConversationBusy",
             f"{place.name!r} cannot continue the conversation {name!r}: an agent that called it "
             "has its turn there",
         )
-    while _is_held(name, place, state):
-        await scope.wait_until(
-            lambda: not _is_held(name, place, state), None, f"turn of {place.path} in {name}"
-        )
-    state.talking.append(name)
+    tickets = state.progress.conversation_tickets
+    take_ticket(tickets, name, key)
+    keeps_place = False
     try:
-        return await work()
+        await _until_turn(name, place, scope)
+        state.talking.append(name)
+        try:
+            return await work()
+        finally:
+            state.talking.remove(name)
+    except Interrupted:
+        keeps_place = not _is_in_progress(key, state) and scope.patched(Patch.CONVERSATION_ORDER)
+        raise
     finally:
-        state.talking.remove(name)
+        if keeps_place:
+            tickets[key].is_back = False
+        else:
+            tickets.pop(key, None)
+
+
+async def _until_turn(name: str, place: Location, scope: Scope) -> None:
+    """Wait until the conversation is free and no call that asked before still waits for it."""
+    state, key = scope.state, place.key
+    tickets = state.progress.conversation_tickets
+    summary = f"turn of {place.path} in {name}"
+    while _is_held(name, place, state):
+        await scope.wait_until(lambda: not _is_held(name, place, state), None, summary)
+    if _is_in_progress(key, state) or not overtakes(tickets, key):
+        return
+    if not scope.patched(Patch.CONVERSATION_ORDER):
+        return
+
+    def is_turn() -> bool:
+        return not _is_held(name, place, state) and is_next(tickets, key)
+
+    await scope.settle()  # calls of the history before come back first
+    while not is_turn():
+        await scope.wait_until(is_turn, None, summary)
+
+
+def _is_in_progress(key: str, state: RunState) -> bool:
+    """Return whether the call is between two turns, or waits for a batch: it has its turn."""
+    progress = state.progress
+    return key in progress.tool_loops or key in progress.parked_turns
 
 
 def _is_held(name: str, place: Location, state: RunState) -> bool:

@@ -82,3 +82,9 @@ class Patch(StrEnum):
     call in that attempt whose answer may differ. A run asks only when the old code would decide
     otherwise. The old code can go with the first release, too.
     """
+
+    CONVERSATION_ORDER = "conversation-order"
+    """0.1.0: calls take a conversation in the order in which they asked for it. A run asks only
+    when a call would overtake another one, or takes its place into the next history. The old code
+    can go with the first release, too.
+    """

@@ -161,6 +161,10 @@ class Scope(Protocol):
         """Yield between two evaluations of one step, if this workflow task has had its share."""
         ...
 
+    async def settle(self) -> None:
+        """Let everything else get as far as it can without another event."""
+        ...
+
     async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
         """Do the work as one group of events in the history."""
         ...

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.causes import HandedOff
 from dsl.model.outcomes import Outcome
+from workflows.core.conversation_tickets import ConversationTicket
 from workflows.core.progress_kinds import (
     AgentLoopProgress,
     BranchProgress,
@@ -60,6 +61,10 @@ class StepProgress:
     tool_loops: dict[str, AgentLoopProgress] = field(default_factory=dict[str, AgentLoopProgress])
     parked_turns: dict[str, ParkedTurn] = field(default_factory=dict[str, ParkedTurn])
     """Model turns that wait for their batches while the run continues as new."""
+    conversation_tickets: dict[str, ConversationTicket] = field(
+        default_factory=dict[str, ConversationTicket]
+    )
+    """Calls that wait for their conversation or work in it, in the order in which they asked."""
     tool_retries: dict[str, int] = field(default_factory=dict[str, int])
     """Additional attempts so far of an agent or a team that a tool is made of."""
     shared_work: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -143,6 +148,7 @@ class StepProgress:
             self.task_graphs,
             self.tool_loops,
             self.parked_turns,
+            self.conversation_tickets,
             self.tool_retries,
             self.shared_work,
             self.unpublished,

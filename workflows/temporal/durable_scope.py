@@ -115,6 +115,10 @@ class DurableScope:
         """Yield if evaluations have used up their share of the workflow task."""
         await self._pacer.rest()
 
+    async def settle(self) -> None:
+        """Let everything else come first: conditions are checked when nothing is left to run."""
+        await self._pacer.settle()
+
     def hold(self, events: int) -> None:
         """Do not continue as new before the history has this many events."""
         self._held = events

@@ -47,6 +47,15 @@ class Pacer:
         while not self.pace.may_evaluate():
             await self.next_task()
 
+    async def settle(self) -> None:
+        """Wait until everything else has gone as far as it can, in several tasks if it must."""
+        while True:
+            await workflow.wait_condition(lambda: True)
+            self.begin()
+            if self.pace.may_step():
+                return
+            await self.next_task()
+
     async def call(self, size: int) -> None:
         """Count a call with a request of `size` bytes; wait until a workflow task has room."""
         pace = self.pace

@@ -80,6 +80,9 @@ class StoppingScope:
     async def rest(self) -> None:
         """Nobody waits for it either."""
 
+    async def settle(self) -> None:
+        """Nothing else runs."""
+
     async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
         return await work
 

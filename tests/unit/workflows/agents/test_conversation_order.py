@@ -1,0 +1,111 @@
+"""Concurrent calls of one conversation in one process: in the order of requests, and none hangs."""
+
+import asyncio
+
+from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.runs.local_scope import LocalScope
+from dsl.model.plan import Plan
+from dsl.values import Json, JsonValue
+from tests.support.simulation.stopping import fresh
+from tests.support.tool_agents import MODEL, QUERY, persona, tool_plan
+from workflows.interpreter import run
+
+
+class World:
+    """Models that answer when the event loop has gone round a few times."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def run_agent(self, request: AgentRequest) -> AgentResponse:
+        given = request.inputs.get("input")
+        self.asked.append(str(given["query"]) if isinstance(given, dict) else request.task)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return AgentResponse(data={"text": "said"}, conversation=f"turn {len(self.asked)}")
+
+    async def call_skill(self, request: SkillRequest) -> SkillResult:
+        raise AssertionError(request.skill)
+
+
+def ask(name: str) -> Json:
+    return {
+        "kind": "agent",
+        "name": name,
+        "agent_type": "generic_single_shot",
+        "persona_key": "actor",
+        "conversation": "talk",
+        "input": "it",
+    }
+
+
+def plan(*steps: JsonValue) -> Plan:
+    return tool_plan(
+        {"helper": {"agent": "actor", "input_schema": QUERY, "stateful": True}},
+        {"actor": {**MODEL, "prompts": {"user": "Say {{ input }}."}}, "other": persona("helper")},
+        teams={"work": {"id": "work", "steps": list(steps)}},
+    )
+
+
+async def ended(*steps: JsonValue) -> tuple[list[str], Json]:
+    """What a run has asked, in order, and what it remembers at its end."""
+    of = plan(*steps)
+    world, state = World(), fresh(of, {})
+    async with asyncio.timeout(60):
+        await run(LocalScope(of, state, world))
+    return world.asked, state.carried()
+
+
+async def test_calls_of_steps_take_turns_in_the_order_of_their_requests() -> None:
+    branches: Json = {"left": [ask("a"), ask("b")], "right": [ask("c"), ask("d"), ask("e")]}
+    asked, state = await ended({"kind": "parallel", "name": "all", "branches": branches})
+    assert asked == ["a", "c", "b", "d", "e"]
+    assert "conversation_tickets" not in str(state)
+
+
+async def test_calls_of_a_stateful_tool_take_turns_in_the_order_of_their_requests() -> None:
+    def call(name: str) -> Json:
+        return {"kind": "tool", "name": name, "tool": "helper", "arguments": {"query": name}}
+
+    branches: Json = {"left": [call("a"), call("b")], "right": [call("c"), call("d")]}
+    asked, _ = await ended({"kind": "parallel", "name": "all", "branches": branches})
+    assert asked == ["a", "c", "b", "d"]
+
+
+async def test_a_waiter_that_is_cancelled_lets_the_next_one_go_on() -> None:
+    race: Json = {
+        "kind": "parallel",
+        "name": "race",
+        "join": "any",
+        "branches": {
+            "talks": [ask("lost")],
+            "wins": [{"kind": "set", "name": "wins", "values": {"n": 1}}],
+        },
+    }
+    branches: Json = {
+        "one": [ask("first"), ask("again")],
+        "two": [race],
+        "three": [ask("last")],
+    }
+    asked, state = await ended({"kind": "parallel", "name": "all", "branches": branches})
+    assert asked == ["first", "last", "again"]
+    assert "conversation_tickets" not in str(state)
+
+
+async def test_a_wait_looks_again_when_another_wait_is_cancelled() -> None:
+    of = plan(ask("a"))
+    scope = LocalScope(of, fresh(of, {}), World())
+    queue = ["first", "second"]
+
+    async def waits(name: str) -> None:
+        try:
+            await scope.wait_until(lambda: False, None, name)
+        finally:
+            queue.remove(name)
+
+    first = asyncio.create_task(waits("first"))
+    second = asyncio.create_task(scope.wait_until(lambda: queue[0] == "second", None, "second"))
+    await asyncio.sleep(0)
+    first.cancel()
+    async with asyncio.timeout(60):
+        assert await second

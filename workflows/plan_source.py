@@ -25,7 +25,7 @@ from workflows.core.messages import ForkInput, TeamInput
 from workflows.core.state import RunState
 
 ACCEPTS_PLANS = "coterie_accepts_plans"
-"""The function that reports whether a worker accepts plans that it did not compile."""
+"""The function that reports whether a worker accepts a plan that it did not compile, from a run."""
 
 FORKED_FROM = "forked_from"
 """In the memo of a fork: the run and the point that it continues from."""
@@ -36,6 +36,13 @@ REFUSED = "raw-plan-refused"
 ADVICE = (
     "this worker runs no plans that it did not compile (`worker.accept_plans`); start the run by "
     "the name of a team, or with its document, as `coterie start FILE` does"
+)
+
+
+UNKNOWN_ORIGIN = (
+    "this worker runs no plans that it did not compile (`worker.accept_plans`), and cannot tell "
+    "whether this run continues or was started so: it has a cron schedule or was retried; start it "
+    "without both, for example by a Temporal schedule"
 )
 
 
@@ -51,6 +58,8 @@ async def plan_of(given: TeamInput, state: RunState) -> Plan:
     if given.plan is not None:
         if given.carried is None and _is_refused():
             raise RunRefused(ADVICE)
+        if given.carried is not None and _may_be_the_first() and _is_refused():
+            raise RunRefused(UNKNOWN_ORIGIN)
         if given.marked:
             state.marks = await _marks(given)
         return given.plan
@@ -132,6 +141,16 @@ async def _find(point: ForkRequest) -> ForkResult:
         raise RunRefused(f"could not read the run {point.run!r}: {error.cause}") from None
 
 
+def _may_be_the_first() -> bool:
+    """Return whether the server has started the input of the start again.
+
+    After a retry or by a cron schedule, a run looks as if it had continued as new, but its input is
+    what the caller wrote, `carried` included.
+    """
+    info = workflow.info()
+    return info.attempt > 1 or bool(info.cron_schedule)
+
+
 def _is_refused() -> bool:
     """Return whether this run ends because it brought a plan; every replay gives the same answer.
 
@@ -139,9 +158,11 @@ def _is_refused() -> bool:
     started continues, also on a worker that would refuse it.
     """
     functions = cast(
-        "Mapping[str, Callable[[], bool]]",
+        "Mapping[str, Callable[[str], bool]]",
         workflow.extern_functions(),  # pyright: ignore[reportUnknownMemberType]
     )
     accepts = functions.get(ACCEPTS_PLANS)
-    asked = workflow.unsafe.is_replaying() or (accepts is not None and not accepts())
+    asked = workflow.unsafe.is_replaying() or (
+        accepts is not None and not accepts(workflow.info().workflow_id)
+    )
     return asked and workflow.patched(REFUSED)

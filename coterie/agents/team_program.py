@@ -18,7 +18,7 @@ from coterie.documents.tool_discovery import forget_tools
 from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.failures import CommandError
 from coterie.runs.new_runs import start_run
-from coterie.runs.records import kept, new_record
+from coterie.runs.records import RecordedRuns, kept, new_record
 from coterie.runs.run_client import RunEnd
 from coterie.server.connection import open_connection
 from coterie.settings import Settings, load
@@ -173,6 +173,8 @@ class RunnableTeam:
             task_queue=record.task_queue,
             grace=_GRACE,
             sticky=_STICKY,
+            accept_plans=trusted.accept_plans,
+            own_runs=RecordedRuns(self._settings),
         ):
             start = TeamInput(plan=plan, context=context, marked=trusted.marks_runs)
             with kept(self._settings, record):

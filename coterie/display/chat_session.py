@@ -17,7 +17,7 @@ from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
 from coterie.runs.exchanges import all_exchanges
 from coterie.runs.previous_histories import begun_with
-from coterie.runs.records import RunRecord, kept
+from coterie.runs.records import RecordedRuns, RunRecord, kept
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import MessageRefusedError, open_session, send_message
 from coterie.server.connection import Connection, open_connection
@@ -69,6 +69,8 @@ async def chat(
         task_queue=record.task_queue,
         grace=_GRACE,
         sticky=_STICKY,
+        accept_plans=record.trusted.accept_plans,
+        own_runs=RecordedRuns(settings),
     ):
         talk = _Talk(Run(connection.client, record.id), by, script)
         if begin is None:

@@ -16,7 +16,7 @@ from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
 from coterie.rendering.run_summary import summary_text, summary_width
 from coterie.runs.new_runs import start_run
-from coterie.runs.records import RunRecord, kept
+from coterie.runs.records import RecordedRuns, RunRecord, kept
 from coterie.runs.run_client import Run, RunEnd
 from coterie.server.connection import Connection, Embedded, open_connection
 from coterie.server.embedded_server import ServerMoved, supervise
@@ -92,6 +92,8 @@ async def _serve_at(
         task_queue=record.task_queue,
         grace=_GRACE,
         sticky=_STICKY,
+        accept_plans=record.trusted.accept_plans,
+        own_runs=RecordedRuns(settings),
     ):
         run = await _begun(settings, connection, record, begin)
         _announce(run, connection)

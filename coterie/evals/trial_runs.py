@@ -131,6 +131,8 @@ def attending(
         task_queue=record.task_queue,
         grace=_GRACE,
         sticky=_STICKY,
+        accept_plans=record.trusted.accept_plans,
+        own_runs={record.id},
     )
 
 

@@ -15,7 +15,15 @@ from coterie.failures import CommandError
 from coterie.mcp_server.served_teams import ServedTeam
 from coterie.runs.new_runs import start_run
 from coterie.runs.open_runs import open_executions
-from coterie.runs.records import PRIVATE, RunRecord, kept, mcp_record, mcp_records, queue_of
+from coterie.runs.records import (
+    PRIVATE,
+    RecordedRuns,
+    RunRecord,
+    kept,
+    mcp_record,
+    mcp_records,
+    queue_of,
+)
 from coterie.runs.run_client import Run
 from coterie.server.connection import Connection, open_connection
 from coterie.server.embedded_server import ServerMoved, supervise
@@ -178,6 +186,8 @@ class _QueueWorker:
                 task_queue=record.task_queue,
                 grace=_GRACE,
                 sticky=_STICKY,
+                accept_plans=record.trusted.accept_plans,
+                own_runs=RecordedRuns(settings),
             ):
                 self._started.set_result(None)
                 await self._stop.wait()

@@ -4,9 +4,10 @@ The run's history contains the plan and all events. The record holds only what a
 serve the run, as it was at the start, so that editing a file never strands a run.
 """
 
+import os
 import platform
 import re
-from collections.abc import Generator
+from collections.abc import Container, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -78,6 +79,17 @@ def new_record(
             f"{record.id}"
         )
     return record
+
+
+class RecordedRuns(Container[str]):
+    """The ids of all runs that this project started, also from other processes."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._folder = settings.state / "runs"
+
+    def __contains__(self, id: object) -> bool:
+        """Return whether the run has a record, which exists before the run starts."""
+        return isinstance(id, str) and os.path.exists(_file(self._folder, id))
 
 
 @contextmanager
@@ -164,7 +176,7 @@ def mcp_record(settings: Settings, id: str) -> RunRecord | None:
 
 
 def _file(folder: Path, id: str) -> Path:
-    return folder / f"{quote(id, safe='')}.json"
+    return folder / f"{quote(id, safe='', errors='surrogatepass')}.json"
 
 
 def _records(folder: Path) -> list[Path]:

@@ -18,6 +18,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import quote
 
+from activities.workspace.command_start import path_outside
 from activities.workspace.project_files import private_opener
 from coterie.failures import CommandError
 from coterie.settings import Settings
@@ -57,7 +58,8 @@ def find_binary(settings: Settings) -> str:
     Raises:
         CommandError: It is not installed.
     """
-    found = shutil.which("temporal", path=settings.environment.get("PATH", os.defpath))
+    path = settings.environment.get("PATH", os.defpath)
+    found = shutil.which("temporal", path=path_outside(path, settings.project))
     own = Path(sysconfig.get_path("scripts")) / "temporal"
     if found is None and own.exists():
         found = str(own)

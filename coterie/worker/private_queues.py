@@ -23,7 +23,7 @@ from temporalio.service import RPCError
 from coterie.documents.worker_trust import missing_keys
 from coterie.failures import CommandError
 from coterie.runs.open_runs import open_executions
-from coterie.runs.records import PRIVATE, RunRecord, queue_of
+from coterie.runs.records import PRIVATE, RecordedRuns, RunRecord, queue_of
 from coterie.settings import Settings
 from coterie.terminal import note
 from coterie.worker.workers import working
@@ -109,6 +109,8 @@ class PrivateQueues:
                 record.trusted,
                 task_queue=record.task_queue,
                 grace=self._grace,
+                accept_plans=record.trusted.accept_plans,
+                own_runs=RecordedRuns(self._settings),
             ):
                 await ended.wait()
         except CommandError as error:

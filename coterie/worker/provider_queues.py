@@ -21,6 +21,7 @@ from activities.contracts import MAX_HEARTBEAT_DELAY, OwnQueue
 from activities.failure_redaction import SecretsInterceptor
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.version import own_version
+from coterie.worker.plan_policy import RunCallsOnly
 from dsl.model.sections.provider_document import ProviderSection, RateLimitPolicy
 
 _SOME_SECONDS = timedelta(seconds=10)
@@ -99,7 +100,7 @@ def queue_worker(
     """Build a worker for the model calls of one provider, beside the one that serves the runs."""
     return Worker(
         client,
-        interceptors=[clean],
+        interceptors=[clean, RunCallsOnly()],
         task_queue=queue.name,
         activities=[agents.run_agent],
         build_id=own_version(),

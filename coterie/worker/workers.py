@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Container, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -29,7 +29,7 @@ from coterie.terminal import note
 from coterie.version import own_version
 from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.fork_activity import ForkActivities
-from coterie.worker.plan_policy import PlanPolicy
+from coterie.worker.plan_policy import PlanPolicy, RunCallsOnly
 from coterie.worker.provider_queues import ProviderQueue, hold, queue_worker
 from coterie.worker.surroundings import (
     agent_types,
@@ -65,7 +65,8 @@ async def working(
     task_queue: str,
     grace: timedelta,
     sticky: timedelta = STICKY,
-    accept_plans: bool = True,
+    accept_plans: bool,
+    own_runs: Container[str] = (),
 ) -> AsyncGenerator[Worker]:
     """Serve a task queue within the block; then finish calls in progress and close connections.
 
@@ -78,6 +79,7 @@ async def working(
         sticky: How long a run waits for this worker, which caches it, before another one may
             replay it: the delay after a worker is killed.
         accept_plans: Run plans that this worker did not compile.
+        own_runs: The ids of runs whose plans it runs in any case.
     """
     keep_to_itself()
     async with worker_parts(client, settings, trusted, task_queue) as parts:
@@ -89,7 +91,8 @@ async def working(
             task_queue=task_queue,
             grace=grace,
             sticky=sticky,
-            accept_plans=accept_plans,
+            policy=PlanPolicy(accept_plans=accept_plans, own_runs=own_runs),
+            forks=ForkActivities(client, accept_plans=accept_plans or own_runs != ()),
         )
         await _hold(client, parts.queues)
         with watched(settings, parts.board):
@@ -150,7 +153,8 @@ def _workers(
     task_queue: str,
     grace: timedelta,
     sticky: timedelta,
-    accept_plans: bool,
+    policy: PlanPolicy,
+    forks: ForkActivities,
 ) -> tuple[Worker, ...]:
     """Build the SDK's workers: one with our workflow and activities, one per provider queue."""
     workspace = workspace_of(trusted, settings, parts.commands_in)
@@ -162,7 +166,6 @@ def _workers(
     hide(parts.known)  # in logs
     agents = _agents(settings, trusted, parts, skills, contracts(offered))
     compiler = CompileActivities(settings, trusted, parts.queues, parts.visibility)
-    forks = ForkActivities(client, accept_plans=accept_plans)
     notices = _notices(settings, trusted)
     clean = SecretsInterceptor(parts.known)
     activities = (agents.run_agent, skills.call_skill, compiler.compile_team, forks.fork_run)
@@ -171,7 +174,7 @@ def _workers(
         task_queue,
         [*activities, notices.notify],
         parts.board,
-        [clean, PlanPolicy(accept_plans=accept_plans)],
+        [clean, RunCallsOnly(), policy],
         grace=grace,
         sticky=sticky,
     )

@@ -22,7 +22,7 @@ from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.fork_activity import ForkActivities
-from coterie.worker.plan_policy import PlanPolicy
+from coterie.worker.plan_policy import PlanPolicy, RunCallsOnly
 from tests.support.engine import HEAD, plan_of
 from tests.support.runs import asked
 from workflows.core.messages import ForkInput, TeamInput
@@ -53,14 +53,16 @@ class Fleet:
         self._compiler = CompileActivities(settings, trusted)
 
     @asynccontextmanager
-    async def worker(self, *, accept_plans: bool) -> AsyncGenerator[None]:
+    async def worker(
+        self, *, accept_plans: bool, policy: PlanPolicy | None = None
+    ) -> AsyncGenerator[None]:
         forks = ForkActivities(self.client, accept_plans=accept_plans)
         async with Worker(
             self.client,
             task_queue=self.queue,
             workflows=[TeamWorkflow],
             activities=[self._compiler.compile_team, forks.fork_run],
-            interceptors=[PlanPolicy(accept_plans=accept_plans)],
+            interceptors=[policy or PlanPolicy(accept_plans=accept_plans), RunCallsOnly()],
             workflow_runner=sandbox(),
             build_id="test",
             # a run that another worker begins does not wait for the one that has it in memory
@@ -68,9 +70,9 @@ class Fleet:
         ):
             yield
 
-    async def start(self, given: TeamInput) -> Any:
+    async def start(self, given: TeamInput, id: str | None = None) -> Any:
         return await self.client.start_workflow(
-            "TeamWorkflow", given, id=f"raw-{uuid.uuid4()}", task_queue=self.queue
+            "TeamWorkflow", given, id=id or f"raw-{uuid.uuid4()}", task_queue=self.queue
         )
 
 

@@ -7,11 +7,12 @@ from temporalio.client import WorkflowExecutionStatus
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
 from coterie.rendering.request_text import decision_text
-from coterie.runs.new_runs import start_run
+from coterie.runs.new_runs import start_run, summary_of
 from coterie.runs.records import find, kept, new_id
 from coterie.runs.run_client import Run
 from coterie.server.connection import Connection, open_connection
 from coterie.settings import Settings
+from coterie.storage.wire import text_of
 from coterie.terminal import note, say
 from dsl.values import Json
 from workflows.core.messages import AmendInput, ForkInput, RetryInput, TeamInput
@@ -63,7 +64,7 @@ async def _begun(
     """Start it where the other run was served, and wait until a worker has found the point."""
     described = await Run(connection.client, asked.run).describe()
     queue = described.task_queue
-    team = await described.static_summary() or asked.run
+    team = summary_of(described) or asked.run
     id = new or new_id(asked.run)
     given = TeamInput(fork=asked.model_copy(update={"run_id": described.run_id}))
     try:
@@ -89,11 +90,11 @@ async def _print_point(run: Run, serve: str) -> None:
     """Print where it starts, or why it cannot."""
     for _ in range(_LOOKS):
         described = await run.describe()
-        if described.status == WorkflowExecutionStatus.FAILED and not await described.memo():
+        memo = described.raw_description.workflow_execution_info.memo.fields
+        if described.status == WorkflowExecutionStatus.FAILED and not memo:
             raise CommandError((await run.end()).message, ExitCode.RUN_FAILED)
-        original = (await described.memo()).get(FORKED_FROM)
-        if original is not None:
-            note(f"{run.id} continues from {original}")
+        if FORKED_FROM in memo:
+            note(f"{run.id} continues from {text_of(memo[FORKED_FROM])}")
             return
         await asyncio.sleep(_BETWEEN)
     note(f"no worker has picked up {run.id} yet; serve it: {serve}")

@@ -153,7 +153,8 @@ async def _found_its_point(run: Run) -> None:
     for _ in range(_LOOKS):
         described = await run.describe()
         running = described.status == WorkflowExecutionStatus.RUNNING
-        if not running or FORKED_FROM in await described.memo():
+        memo = described.raw_description.workflow_execution_info.memo.fields
+        if not running or FORKED_FROM in memo:
             return
         await asyncio.sleep(_BETWEEN)
 

@@ -20,6 +20,7 @@ from workflows.core.requests import Pending
 
 _MAX_MESSAGE_LENGTH = 2_000
 _MAX_SHOWN = 4_000
+_SHORTENED = "(shortened; `coterie pending` shows all of it)"
 _MAX_FIELDS = 20
 _KINDS = ("string", "number", "integer", "boolean")
 _FIELD_KEYS = (
@@ -88,7 +89,7 @@ def questions_for(pending: Iterable[Pending], client: McpClient) -> tuple[Client
 
 def question_key(request: Pending) -> str:
     """Return the key of a request as it is shown now."""
-    return visible(f"{request.id}@{request.digest[:12]}")
+    return visible(f"{request.id}@{request.digest}")
 
 
 def decisions_of(
@@ -128,11 +129,13 @@ def _decision(request: Pending, reply: FormReply, client: McpClient) -> DecideIn
 def _text(request: Pending) -> str:
     """Return the question, and what the person decides about."""
     prompt = visible(request.prompt[:_MAX_MESSAGE_LENGTH])
+    if len(request.prompt) > _MAX_MESSAGE_LENGTH:
+        prompt += f" {_SHORTENED}"
     if request.show in (None, {}, "") or request.is_question:
         return prompt
     part = extract(request.show, (), 0, _MAX_SHOWN)
     shown = visible(json.dumps(part.value, indent=2, ensure_ascii=False))
-    rest = "" if part.whole else "\n(shortened; `coterie pending` shows all of it)"
+    rest = "" if part.whole else f"\n{_SHORTENED}"
     return f"{prompt}\n\n{shown}{rest}"
 
 

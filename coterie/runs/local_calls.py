@@ -13,7 +13,7 @@ from temporalio.api.failure.v1 import Failure
 from temporalio.api.history.v1 import HistoryEvent
 
 from activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
-from coterie.storage.wire import data_converter
+from coterie.storage.wire import data_converter, text_of
 
 Model = TypeVar("Model", bound=BaseModel)
 _MARKER = "core_local_activity"
@@ -80,7 +80,7 @@ def _call_of(event: HistoryEvent) -> LocalCall | None:
     if failure is not None and failure.application_failure_info.type == FailureType.NOT_LOCAL:
         return None
     result = _decoded(marker.details["result"].payloads, SkillResult)
-    summary = _text(event.user_metadata.summary)
+    summary = text_of(event.user_metadata.summary)
     asked = None if result is None else result.request
     return LocalCall(
         data.activity_id,
@@ -103,11 +103,3 @@ def _decoded(payloads: Sequence[Payload], model: type[Model]) -> Model | None:
     except (ValidationError, ValueError, RuntimeError, IndexError):
         return None
     return value if isinstance(value, model) else None
-
-
-def _text(payload: Payload) -> str:
-    try:
-        value: object = data_converter.payload_converter.from_payload(payload)
-    except (ValueError, RuntimeError, KeyError):
-        return ""
-    return value if isinstance(value, str) else ""

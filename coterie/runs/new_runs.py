@@ -1,6 +1,6 @@
 """Start a run on a server, under an unused id."""
 
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowExecutionDescription
 from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
@@ -8,6 +8,7 @@ from temporalio.service import RPCError
 from coterie.failures import CommandError
 from coterie.runs.run_client import Run
 from coterie.storage.histories import WORKFLOW
+from coterie.storage.wire import text_of
 from dsl.sizes import MAX_VALUE_SIZE
 from workflows.core.messages import TeamInput
 
@@ -15,6 +16,11 @@ _TOO_LARGE = (
     "the context and the plan exceed the 2 MB limit of a run's input; put large values "
     "into files of the workspace, which skills can read"
 )
+
+
+def summary_of(described: WorkflowExecutionDescription) -> str:
+    """Return the team or document that was started; empty if the start does not tell."""
+    return text_of(described.raw_description.execution_config.user_metadata.summary)
 
 
 async def start_run(

@@ -24,7 +24,7 @@ from activities.contracts import (
     skill_step,
 )
 from coterie.runs.local_calls import LocalCall, local_calls
-from coterie.storage.wire import data_converter
+from coterie.storage.wire import data_converter, text_of
 from dsl.errors import TemplateFailed
 from workflows.core.state_keys import SkillCallKey, StepKey
 from workflows.core.views import TrailEntry
@@ -114,7 +114,7 @@ def _call(event: HistoryEvent) -> RecordedCall | None:
     """Return the call that an event schedules; None for another activity."""
     scheduled = event.activity_task_scheduled_event_attributes
     id, (given, *_) = scheduled.activity_id, (*scheduled.input.payloads, Payload())
-    at, summary = event.event_time.ToDatetime(UTC), _text(event.user_metadata.summary)
+    at, summary = event.event_time.ToDatetime(UTC), text_of(event.user_metadata.summary)
     match scheduled.activity_type.name:
         case name if name == CALL_SKILL:
             skill = _decoded(given, SkillRequest)
@@ -189,11 +189,3 @@ def _decoded(payload: Payload, model: type[Model]) -> Model | None:
     except (ValidationError, ValueError, RuntimeError):
         return None
     return value if isinstance(value, model) else None
-
-
-def _text(payload: Payload) -> str:
-    try:
-        value: object = data_converter.payload_converter.from_payload(payload)
-    except (ValueError, RuntimeError, KeyError):
-        return ""
-    return value if isinstance(value, str) else ""

@@ -115,7 +115,7 @@ def spawn(
             return subprocess.Popen(
                 _command(binary, folder, record, settings),
                 cwd=folder,
-                env=_environment(settings),
+                env=server_environment(settings),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -155,13 +155,21 @@ def _command(binary: str, folder: Path, record: ServerRecord, settings: Settings
         # Lets runs take turns where a provider has a rate limit.
         "--dynamic-config-value",
         "matching.enableFairness=true",
-        # The HTTP API accepts cross-origin requests from any web page; nothing of ours uses it.
-        "--dynamic-config-value",
-        f'frontend.httpAllowedHosts=["{secrets.token_hex(16)}.invalid"]',
+        *closed_http_api(),
     ]
 
 
-def _environment(settings: Settings) -> dict[str, str]:
+def closed_http_api() -> tuple[str, ...]:
+    """Return the options that close the HTTP API of a dev server.
+
+    It accepts cross-origin requests from any web page; nothing of ours uses it.
+    """
+    allowed = f"{secrets.token_hex(16)}.invalid"
+    return ("--dynamic-config-value", f'frontend.httpAllowedHosts=["{allowed}"]')
+
+
+def server_environment(settings: Settings) -> dict[str, str]:
+    """Return the environment of a dev server, without any secret."""
     kept = {k: v for k, v in settings.environment.items() if k in _KEPT_VARIABLES}
     return {**kept, "TEMPORAL_VERSION_CHECK_DISABLED": "1"}  # else it contacts an update server
 

@@ -13,6 +13,7 @@ from temporalio.converter import (
     DefaultPayloadConverter,
     JSONPlainPayloadConverter,
 )
+from temporalio.exceptions import ApplicationError
 
 from activities.contracts import (
     AgentRequest,
@@ -72,3 +73,15 @@ class LeanPayloadConverter(CompositePayloadConverter):
 
 data_converter = CheckedConverter(payload_converter_class=LeanPayloadConverter)
 """Without a storage; `coterie.storage.large_values` builds that of a client or worker."""
+
+
+def text_of(payload: Payload) -> str:
+    """Decode a summary or a memo; empty if it is anything but a text.
+
+    Whoever starts a run writes them, so decoding must not fail. They are never stored outside.
+    """
+    try:
+        value: object = data_converter.payload_converter.from_payload(payload)
+    except (ApplicationError, ValueError, RuntimeError, KeyError):
+        return ""
+    return value if isinstance(value, str) else ""

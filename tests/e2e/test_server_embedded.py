@@ -1,5 +1,6 @@
 """The embedded server: one per project, found by whoever comes, kept alive while it is needed."""
 
+import asyncio
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import pytest
 
 from coterie.server.embedded_server import EmbeddedServer
 from coterie.settings import load
+from coterie.testing.simulation.test_server import time_skipping_server
 from tests.support.cli import interrupt, sentence, together
 from tests.support.project import BIN, Project, until
 
@@ -32,19 +34,43 @@ def test_two_terminals_start_one_server(quiet_desk: Project) -> None:
     assert json.loads(first.stdout) == json.loads(second.stdout)
 
 
+SECRETS = {
+    "OPENAI_API_KEY": "sk-of-the-caller",
+    "COTERIE_API_KEY_2": "sk-of-another",
+    "AWS_SECRET_ACCESS_KEY": "of-the-bucket",
+}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc to read")
 def test_server_environment_holds_no_secret_of_its_starter(quiet_desk: Project) -> None:
-    secrets = {
-        "OPENAI_API_KEY": "sk-of-the-caller",
-        "COTERIE_API_KEY_2": "sk-of-another",
-        "AWS_SECRET_ACCESS_KEY": "of-the-bucket",
-    }
-    quiet_desk.environment.update(secrets)
+    quiet_desk.environment.update(SECRETS)
     done = quiet_desk.coterie("server", "--json")
     assert done.returncode == 0, done.stderr
-    read = Path(f"/proc/{json.loads(done.stdout)['pid']}/environ").read_bytes().decode()
+    _holds_no_secret(int(json.loads(done.stdout)["pid"]))
+
+
+def _holds_no_secret(pid: int) -> None:
+    read = Path(f"/proc/{pid}/environ").read_bytes().decode()
     assert "PATH=" in read
-    assert not [name for name, value in secrets.items() if name in read or value in read]
+    assert not [name for name, value in SECRETS.items() if name in read or value in read]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc to read")
+async def test_the_server_of_team_tests_has_no_secret_and_a_closed_http_api(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    async with time_skipping_server(load(cwd=tmp_path)) as client:
+        port = int(client.service_client.config.target_host.rpartition(":")[2])
+        (pid,) = [one for one in _children() if port in _listening(one)]
+        _holds_no_secret(pid)
+        await asyncio.to_thread(_refuses_pages, pid)
+
+
+def _children() -> list[int]:
+    tasks = Path("/proc/self/task").iterdir()
+    return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
 
 
 def test_server_outlives_its_starter_and_serves_the_temporal_cli(
@@ -135,17 +161,21 @@ def test_a_worker_of_the_embedded_server_brings_it_back(quiet_desk: Project) -> 
 def test_a_web_page_cannot_reach_the_http_api(
     quiet_desk: Project, server_report: dict[str, object]
 ) -> None:
-    """What a page of any origin can send without a question from the browser: plain text."""
+    _refuses_pages(int(str(server_report["pid"])))
+    assert "forged" not in quiet_desk.temporal("workflow", "list")
+
+
+def _refuses_pages(pid: int) -> None:
+    """Send what a page of any origin can send without a question from the browser: plain text."""
     start = {"workflowType": {"name": "TeamWorkflow"}, "taskQueue": {"name": "coterie"}}
     answers = {
         (port, host): _posted(port, host, json.dumps(start))
-        for port in _listening(int(str(server_report["pid"])))
+        for port in _listening(pid)
         for host in ("evil.example", f"localhost:{port}", f"127.0.0.1:{port}")
     }
     refused = [text for status, text in answers.values() if status == 403]
     assert any("Host not allowed" in text for text in refused), answers
     assert not [key for key, (status, _) in answers.items() if status == 200], answers
-    assert "forged" not in quiet_desk.temporal("workflow", "list")
 
 
 def _listening(pid: int) -> list[int]:

@@ -94,7 +94,7 @@ async def replayed(handle: Any, policy: Mapping[str, bool]) -> None:
         workflows=[TeamWorkflow],
         data_converter=data_converter,
         workflow_runner=sandbox(),
-        interceptors=[PlanPolicy(**policy)] if policy else [],
+        interceptors=[PlanPolicy(accept_plans=policy["accept_plans"])] if policy else [],
     )
     await replayer.replay_workflow(await handle.fetch_history())
 

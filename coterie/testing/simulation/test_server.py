@@ -14,7 +14,14 @@ from tempfile import TemporaryDirectory
 from temporalio.client import Client
 
 from coterie.failures import CommandError
-from coterie.server.server_process import HOST, find_binary, free_ports, last_words
+from coterie.server.server_process import (
+    HOST,
+    closed_http_api,
+    find_binary,
+    free_ports,
+    last_words,
+    server_environment,
+)
 from coterie.server.temporal_client import connect
 from coterie.settings import Settings, TlsFiles
 
@@ -37,7 +44,7 @@ async def time_skipping_server(settings: Settings) -> AsyncGenerator[Client]:
     binary = find_binary(settings)
     (port,) = free_ports(1)
     with TemporaryDirectory(prefix="coterie-test-") as folder:
-        process = await asyncio.to_thread(_started, binary, port, Path(folder))
+        process = await asyncio.to_thread(_started, binary, port, own, Path(folder))
         try:
             yield await _connected(own, port, process, Path(folder))
         finally:
@@ -45,11 +52,12 @@ async def time_skipping_server(settings: Settings) -> AsyncGenerator[Client]:
             process.wait()
 
 
-def _started(binary: str, port: int, folder: Path) -> "subprocess.Popen[bytes]":
+def _started(binary: str, port: int, settings: Settings, folder: Path) -> "subprocess.Popen[bytes]":
     with (folder / "server.log").open("wb") as out:
         return subprocess.Popen(
             _command(binary, port),
             cwd=folder,
+            env=server_environment(settings),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -77,6 +85,7 @@ def _command(binary: str, port: int) -> list[str]:
         "--log-level",
         "error",
         *dynamic,
+        *closed_http_api(),
     ]
 
 

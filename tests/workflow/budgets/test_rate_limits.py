@@ -97,7 +97,9 @@ async def workers(
     trusted = trusted_catalog(settings, Catalog(settings), None)
     address = env.client.service_client.config.target_host
     client = await Client.connect(address, data_converter=data_converter)
-    async with working(client, settings, trusted, task_queue=queue, grace=timedelta(seconds=5)):
+    async with working(
+        client, settings, trusted, task_queue=queue, grace=timedelta(seconds=5), accept_plans=True
+    ):
         if number > 1:
             async with workers(env, settings, queue, number - 1):
                 yield

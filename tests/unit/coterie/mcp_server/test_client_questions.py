@@ -77,9 +77,15 @@ def test_a_form_begins_with_the_value_shown() -> None:
 
 
 def test_a_changed_request_has_another_key() -> None:
-    before, after = pending(), pending(digest="e" * 64, edited=True)
-    replies = {question_key(before): FormReply(action="accept")}
-    assert decisions_of([after], replies, CLIENT) == ()
+    replies = {question_key(pending()): FormReply(action="accept")}
+    for digest in ("e" * 64, "d" * 63 + "e"):
+        after = pending(digest=digest, edited=True)
+        assert decisions_of([after], replies, CLIENT) == ()
+
+
+def test_a_question_that_is_cut_says_so() -> None:
+    [shown] = questions_for([pending(prompt="Pay " + "x" * 2_000 + " to Mallory?")], CLIENT)
+    assert shown.message.endswith("x (shortened; `coterie pending` shows all of it)")
 
 
 @pytest.mark.parametrize(

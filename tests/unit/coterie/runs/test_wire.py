@@ -5,10 +5,12 @@ import json
 from pydantic import TypeAdapter
 from temporalio.api.common.v1 import Payload
 
-from coterie.storage.wire import data_converter
+from coterie.storage.wire import data_converter, text_of
 from dsl.model.plan import Plan, Routing, Rule, Team
 from dsl.model.steps import Step
 from dsl.values import Json
+from tests.support.references import forged
+from workflows.core.decoding import INVALID_REFERENCE
 from workflows.core.messages import TeamInput
 from workflows.core.requests import Pending
 from workflows.core.views import RunStatus
@@ -90,3 +92,21 @@ def test_a_status_without_anything_to_say_is_still_one() -> None:
         }
     )
     assert data_converter.payload_converter.from_payload(sent(status), RunStatus) == status
+
+
+def test_a_summary_that_is_no_text_is_empty_and_raises_nothing() -> None:
+    odd = [
+        Payload(),
+        Payload(metadata={"encoding": b"\xff"}, data=b"x"),
+        Payload(metadata={"encoding": b"nobody's"}, data=b"x"),
+        Payload(metadata={"encoding": INVALID_REFERENCE}, data=b"x"),
+        Payload(metadata={"encoding": b"json/plain"}, data=b"[" * 100_000),
+        Payload(metadata={"encoding": b"json/plain"}, data=b"\xff"),
+        Payload(metadata={"encoding": b"json/protobuf", "messageType": b"x"}, data=b"{}"),
+        sent(12),
+        sent(["a"]),
+        sent({"a": "b"}),
+    ]
+    assert [text_of(payload) for payload in odd] == [""] * len(odd)
+    assert [text_of(payload) for payload in forged()[:10]] == [""] * 10
+    assert text_of(sent("research")) == "research"

@@ -4,7 +4,7 @@ A child process imports this beside the user's code: at run time it uses only th
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -45,6 +45,21 @@ def as_json(value: object, where: str, depth: int = 0) -> "JsonValue":
             raise NotJson(f"{where} is {value}")
         case _:
             raise NotJson(f"{where} is a {type(value).__name__}")
+
+
+def check_finite_parts(value: object, where: str) -> None:
+    """Raise NotJson if a number in mappings, lists, tuples or sets is NaN or infinite."""
+    match value:
+        case float() if not math.isfinite(value):
+            raise NotJson(f"{where} is {value}")
+        case Mapping():
+            for key, item in cast("Mapping[object, object]", value).items():
+                check_finite_parts(item, f"{where}.{key}")
+        case list() | tuple() | set() | frozenset():
+            for i, item in enumerate(cast("Collection[object]", value)):
+                check_finite_parts(item, f"{where}[{i}]")
+        case _:
+            return
 
 
 def _key(key: object, where: str) -> str:

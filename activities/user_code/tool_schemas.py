@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from activities.user_code.child_loop import reason_for
-from activities.user_code.plain_values import NotJson, as_json
+from activities.user_code.plain_values import NotJson, as_json, check_finite_parts
 from activities.user_code.tool_functions import ToolContext, ToolTerms
 from dsl.model.tools.local_activities import local_reasons
 
@@ -105,6 +105,8 @@ def plain_result(function: TypedFunction, result: object) -> JsonValue:
     """
     try:
         checked = function.result.validate_python(result)
+        # Pydantic writes null for NaN and infinity.
+        check_finite_parts(function.result.dump_python(checked, by_alias=True), "the result")
         plain = function.result.dump_python(checked, mode="json", by_alias=True)
         return as_json(plain, "the result")
     except ValidationError as error:

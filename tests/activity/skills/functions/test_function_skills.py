@@ -78,6 +78,13 @@ def lies() -> int:
 
 
 @tool(effect="read")
+def measures(where: str) -> object:
+    if where == "field":
+        return Weather(city="Rome", degrees=float("nan"))
+    return {"a": [1.5, float("-inf")]}
+
+
+@tool(effect="read")
 def dies() -> int:
     os._exit(3)
 
@@ -187,6 +194,8 @@ async def test_a_call_converts_arguments_and_result(
         ("refuses", {"retry": True}, "SkillFailed", "the archive is closed", False),
         ("breaks", {}, "SkillFailed", "demo_tools:breaks raised RuntimeError: cannot say", False),
         ("lies", {}, "SkillFailed", "violates its contract: Input should be a valid int", True),
+        ("measures", {"where": "field"}, "SkillFailed", "the result.degrees is nan", True),
+        ("measures", {"where": "item"}, "SkillFailed", "the result.a[1] is -inf", True),
         ("dies", {}, "SkillFailed", "its process ended with exit code 3", False),
     ],
 )

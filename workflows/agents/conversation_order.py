@@ -41,7 +41,8 @@ async def converse(step: AgentStep, place: Location, scope: Scope, turns: Turns)
         outcome, response = await turns(window)
         if response is None or response.conversation is None:
             return outcome
-        if outcome.success or not response.success:  # an unusable answer stays, a stopped one not
+        is_stopped = response.success and not outcome.success  # by a hook that saw the answer
+        if not is_stopped or scope.patched(Patch.STOPPED_TURNS):
             head, context = response.conversation, response.context
             keep_conversation(scope.state, name, head, context, response.usage)
             scope.state.unsent_results.pop(name, None)  # the calls are not the latest turn any more

@@ -88,3 +88,9 @@ class Patch(StrEnum):
     when a call would overtake another one, or takes its place into the next history. The old code
     can go with the first release, too.
     """
+
+    STOPPED_TURNS = "stopped-turns"
+    """0.1.0: an answer that a hook stops is a turn of its conversation, as it is of an agent with
+    tools. A run asks only when a hook stops an answer in a conversation. The old code can go with
+    the first release, too.
+    """

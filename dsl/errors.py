@@ -106,6 +106,7 @@ Code = Literal[
     "W523",
     "W524",
     "W525",
+    "W526",
 ]
 """Stable codes; `docs/errors.md` has one heading for each."""
 

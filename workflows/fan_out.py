@@ -45,6 +45,7 @@ def fork(place: Location, track: Track, route: Route, scope: Scope) -> None:
             routed=track.routed,
             latest=dict(track.latest),
             branch=True,
+            enclosing_tools=track.enclosing_tools,
         )
 
 

@@ -12,6 +12,7 @@ from dsl.analysis.choices import Choices
 from dsl.analysis.concurrency.stateful_tools import check_stateful_tools
 from dsl.analysis.context_use import check_unused, context_users, declared_inputs
 from dsl.analysis.dataflow import Flow, Input, check_context
+from dsl.analysis.labels.grant_findings import check_grants_count
 from dsl.analysis.labels.label_findings import check_labels
 from dsl.analysis.loops import check_loops, check_reach
 from dsl.analysis.model_settings import check_settings
@@ -66,6 +67,7 @@ def analysed(compiled: Compiled) -> Analysis:
     check_variables(parts, reader, tree, problems)
     check_settings(parts, tree, problems)
     check_labels(plan, graph, parts, effort, tree, problems)
+    check_grants_count(plan, graph, parts, tree, problems)
     check_stateful_tools(plan, graph, parts, tree, problems)
     found = tuple(sorted(problems.found, key=_reading_order))
     needs = (

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dsl.analysis.bodies import Bodies, Body
+from dsl.analysis.labels.grant_ways import GrantWays
 from dsl.analysis.load_sums import (
     APPROVALS,
     COST,
@@ -81,6 +82,7 @@ class Loads:
     bodies: Bodies
     tree: Node
     terms: Terms
+    grants: GrantWays
     unbounded: dict[NodePath, Unbounded] = field(default_factory=dict[NodePath, Unbounded])
     _plans: dict[str, Load] = field(default_factory=dict[str, Load])
     _of_tools: dict[str, Load] = field(default_factory=dict[str, Load])
@@ -246,7 +248,7 @@ class Loads:
 
     def _one_call(self, name: str, tool: Tool) -> Load:
         """Return the load of one call of a tool, with the attempts of an agent or a team."""
-        questions = bool(tool.requires_approval) + may_ask(tool, self.plan)
+        questions = bool(tool.requires_approval) + self._may_ask(name, tool)
         asked: Load = {APPROVALS: questions} if questions else {}
         body = self.bodies.tools.get(name)
         if body is None:
@@ -254,6 +256,10 @@ class Loads:
         if name not in self._of_tools:
             self._of_tools[name] = times(self._all(body.steps, body.path), 1 + tool.retries)
         return added((self._of_tools[name], asked))
+
+    def _may_ask(self, name: str, tool: Tool) -> bool:
+        """Return whether a call may ask because of its labels, on any way to it."""
+        return may_ask(tool, self.plan, always_granted=self.grants.always_granted(name))
 
     def _tool(self, step: ToolStep) -> Load:
         hooks = self.plan.hooks

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dsl.analysis.findings import Analysis
+from dsl.analysis.labels.grant_ways import GrantWays
 from dsl.analysis.load_sums import (
     APPROVALS,
     COST,
@@ -70,8 +71,9 @@ def worst_case(compiled: Compiled, analysis: Analysis, terms: Terms) -> WorstCas
         analysis: The results of its analysis.
         terms: Prices, and the assumed length of a prompt.
     """
-    loads = Loads(compiled.plan, analysis.bodies, compiled.tree, terms)
     graph = analysis.graph
+    grants = GrantWays(compiled.plan, graph, analysis.bodies)
+    loads = Loads(compiled.plan, analysis.bodies, compiled.tree, terms, grants)
     teams = {
         team: loads.team(analysis.bodies.teams[team])
         for team in graph.plan.teams

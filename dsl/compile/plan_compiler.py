@@ -1,6 +1,6 @@
 """Compiles the parts of a checked document, each by its own compiler, into a plan."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from dsl.checks.budget_checks import BudgetCompiler, PriceOf, prices_of
 from dsl.checks.context_declarations import declared_context
@@ -20,6 +20,7 @@ from dsl.model.document import Orchestration, SystemDocument
 from dsl.model.hooks import Hook
 from dsl.model.plan import DEFAULT_MESSAGES, Limits, Plan
 from dsl.model.terms import AskTerms, asking, channels
+from dsl.model.tools.tool_contract import Tool
 from dsl.model.tools.tool_groups import tool_groups
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
@@ -114,6 +115,7 @@ class PlanCompiler:
             tools=without_unread_schemas(tools, offered),
             listed_tools=listed_tools(tools, self.tree),
             tool_events=bool(tools),
+            narrow_grants=_nests_grants(tools.values()),
             groups=orchestration.groups,
             notify=channels(orchestration.notify),
             on_cancel=orchestration.on_cancel,
@@ -127,6 +129,12 @@ class PlanCompiler:
             terms = orchestration.egress_approval or AskTerms()
             plan = plan.model_copy(update={"egress_approval": terms})
         return plan.sealed()
+
+
+def _nests_grants(tools: Collection[Tool]) -> bool:
+    """Return whether a tool with grants may be called within another tool."""
+    calls_others = any(tool.agent is not None or tool.team is not None for tool in tools)
+    return calls_others and any(tool.grants for tool in tools)
 
 
 def _limits(orchestration: Orchestration) -> Limits:

@@ -175,7 +175,6 @@ class ToolCompiler:
         """Return a tool made of an agent or a team."""
         tree, problems = self.tree, self.problems
         check_attempts(name, section, path, tree, problems)
-        check_grants(name, section, section.labels, path, tree, problems)
         check_schema(name, "output_schema", section.output_schema, path, tree, problems)
         self._approval(name, section, schema, result or {})
         if not description:

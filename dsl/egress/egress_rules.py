@@ -52,7 +52,8 @@ def egress_decision(
 
     Args:
         labels: of the tool.
-        grants: of the tool: one of them breaks the chain from text of others to private data.
+        grants: those of the tool that count in this call: one of them breaks the chain from text
+            of others to private data.
         met: what the run has met, oldest first.
     """
     if "egress" not in labels or any(all(one.label != kept for one in met) for kept in KEPT):
@@ -61,11 +62,6 @@ def egress_decision(
         one for kept in KEPT for one in [one for one in met if one.label == kept][:_MAX_SOURCES]
     )
     return GrantedCall(named) if grants else MustAsk(named)
-
-
-def is_granted(tool: Tool) -> bool:
-    """Return whether the document grants the tool's calls."""
-    return bool(tool.grants)
 
 
 def shows_arguments(terms: Consent) -> bool:
@@ -81,9 +77,15 @@ def always_covers(asked: Approval) -> bool:
     return shows_arguments(terms) and terms.only_people_approve
 
 
-def may_ask(tool: Tool, plan: Plan) -> bool:
-    """Return whether a run may ask about calls of a tool, because of their labels."""
-    if plan.egress_approval is None or "egress" not in tool.labels or is_granted(tool):
+def may_ask(tool: Tool, plan: Plan, *, always_granted: bool) -> bool:
+    """Return whether a run may ask about calls of a tool, because of their labels.
+
+    Args:
+        tool: that is called.
+        plan: of the run.
+        always_granted: whether a grant of the tool counts in every call.
+    """
+    if plan.egress_approval is None or "egress" not in tool.labels or always_granted:
         return False
     return not always_covers(tool.requires_approval)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from dsl.egress.counted_grants import WithheldGrant
 from dsl.egress.met_labels import KEPT, MetLabel
 from dsl.model.capabilities import KeptLabel
 
@@ -24,6 +25,15 @@ def sources_text(sources: Sequence[MetLabel]) -> str:
         if calls:
             parts.append(f"{_WORDS[label]} ({calls})")
     return " and ".join(parts)
+
+
+def withheld_text(withheld: Sequence[WithheldGrant]) -> str:
+    """Return which grants did not count, and which tools around the call do not give them."""
+    return "".join(
+        f"; its grant {one.label} does not count, because {' and '.join(one.by)} around it "
+        f"{'does' if len(one.by) == 1 else 'do'} not grant {one.label}"
+        for one in withheld
+    )
 
 
 def egress_question(tool: str, sources: Sequence[MetLabel], prompt: str | None) -> str:

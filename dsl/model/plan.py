@@ -245,6 +245,9 @@ class Plan(Frozen):
     """`{group: people}`, for approvals."""
     notify: tuple[str, ...] = ()
     """The channels that notify people of what waits for them, if an approval names no others."""
+    narrow_grants: bool = False
+    """Whether a grant counts within a call of an agent or a team only if that tool grants it, too;
+    not in plans of earlier versions, where a grant counts wherever its tool is called."""
     egress_approval: AskTerms | None = None
     """How a run asks before a call that could send out private data at the word of others; None if
     no call of the plan could, and in plans of earlier versions, whose runs do not ask."""

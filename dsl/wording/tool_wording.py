@@ -78,14 +78,6 @@ def call_too_long(name: str, seconds: float, most: float) -> ProblemText:
 
 
 @statement
-def grant_of_nothing(name: str) -> ProblemText:
-    return ProblemText(
-        f"`grants` of {name!r} has no effect: its calls send nothing out",
-        fix="remove `grants`, or add `labels: [egress]`",
-    )
-
-
-@statement
 def once_retried(name: str) -> ProblemText:
     return ProblemText(
         f"a call of {name!r} must not happen twice, so it is never retried",
@@ -256,20 +248,6 @@ def policy_without_effect(tool: str) -> ProblemText:
         f"`tool_policy` demands nothing of {tool!r}",
         "min_calls, max_calls, require_success, exit_on_success",
         "add one of these keys, or remove the entry",
-    )
-
-
-@statement
-def unapproved_egress(
-    tool: str, place: str, private: tuple[str, str], untrusted: tuple[str, str]
-) -> ProblemText:
-    return ProblemText(
-        f"{place} can send private data out because of text that others wrote, so its run asks "
-        "a person: "
-        f"{private[1]!r} in {private[0]} returns private data, {untrusted[1]!r} in "
-        f"{untrusted[0]} returns text that others wrote, and {tool!r} sends data out",
-        fix=f"add `requires_approval: before` to {tool!r}, an `approval` step before it, or "
-        "`grants: [private]` if it may send private data",
     )
 
 

@@ -100,7 +100,7 @@ class CallHooks:
                 message = "a retry would repeat the effect of the tool"
                 ruling = HookRuling(_name(verdict), "fail", message)
                 return _stopped(ruling)
-            forget_result(self._call.name, tool, given, self._scope.state)
+            forget_result(self._call.name, tool, given, self._call.place, self._scope)
 
     def _let_through(self, called: CalledSkill, verdict: HookVerdict) -> HookedResult:
         if verdict.stop is not None:

@@ -26,7 +26,7 @@ def begin_team(
         team: the team's id.
         given: what is merged over the context.
         caller: the step or tool that calls, for messages.
-        place: of the call.
+        place: of the call; for a tool, as seen from within it.
         scope: the run.
 
     Returns:
@@ -53,7 +53,10 @@ def begin_team(
         return Outcome.failed("InvalidContext", f"input of {caller!r}: {error}")
     routed = Routed("called", Called("called", place.step), place.team)
     latest = dict(tracks[place.track].latest)
-    tracks[name] = Track(context=context, team=team, routed=routed, latest=latest)
+    enclosing = place.enclosing_tools if scope.plan.narrow_grants else ()
+    tracks[name] = Track(
+        context=context, team=team, routed=routed, latest=latest, enclosing_tools=enclosing
+    )
     return None
 
 

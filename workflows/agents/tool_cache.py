@@ -10,14 +10,15 @@ from typing import Self
 from pydantic import JsonValue
 
 from activities.contracts import KeptResult
+from dsl.egress.counted_grants import counted_grants
 from dsl.model.outcomes import Outcome
 from dsl.model.tools.tool_contract import Tool
 from dsl.tool_loop.call_checks import fingerprint
 from workflows.agents.skill_calls import CalledSkill
+from workflows.core.location import Location
 from workflows.core.memory import CachedResult, ReadInProgress
 from workflows.core.patches import Patch
 from workflows.core.scope import Scope
-from workflows.core.state import RunState
 
 _MAX_CACHED = 200
 """Results that a run keeps; it forgets the oldest."""
@@ -30,7 +31,14 @@ class CachedCall:
     """One call of a tool, which may get the result of an equal one."""
 
     def __init__(
-        self, name: str, tool: Tool, given: JsonValue, scope: Scope, *, keep: bool
+        self,
+        name: str,
+        tool: Tool,
+        given: JsonValue,
+        place: Location,
+        scope: Scope,
+        *,
+        keep: bool,
     ) -> None:
         """Take the call.
 
@@ -38,10 +46,12 @@ class CachedCall:
             name: of the tool.
             tool: its contract.
             given: its whole input.
+            place: of the call.
             scope: the run.
             keep: whether the caller takes the name of a stored result.
         """
-        self._key = "" if tool.cache is None or tool.effect != "read" else _key(name, tool, given)
+        is_cached = tool.cache is not None and tool.effect == "read"
+        self._key = _key(name, tool, given, place, scope) if is_cached else ""
         self._name = name
         self._keep = keep
         self._scope = scope
@@ -124,12 +134,13 @@ async def _end_of(read: ReadInProgress, name: str, scope: Scope) -> None:
     await scope.wait_until(lambda: read.ended, None, f"an equal call of {name}", boundary=False)
 
 
-def forget_result(name: str, tool: Tool, given: JsonValue, state: RunState) -> None:
+def forget_result(name: str, tool: Tool, given: JsonValue, place: Location, scope: Scope) -> None:
     """Forget the result of a call that is made again."""
-    state.cached_results.pop(_key(name, tool, given), None)
+    scope.state.cached_results.pop(_key(name, tool, given, place, scope), None)
 
 
-def _key(name: str, tool: Tool, given: JsonValue) -> str:
+def _key(name: str, tool: Tool, given: JsonValue, place: Location, scope: Scope) -> str:
     """Return the key of a call; without grants, it is the one that earlier versions have kept."""
-    grants: list[JsonValue] = [*sorted(tool.grants)]
+    counted = counted_grants(tool.grants, place.enclosing_tools, scope.plan).counted
+    grants: list[JsonValue] = [*sorted(counted)]
     return fingerprint([name, tool.contract, given, *([grants] if grants else [])])

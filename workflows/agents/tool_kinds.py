@@ -55,7 +55,7 @@ async def call_tool(
     labelled = LabelledCall.of_tool(call.name, call.tool)
     match kind:
         case "skill" | "mcp":
-            cache = CachedCall(call.name, call.tool, given, scope, keep=call.keep)
+            cache = CachedCall(call.name, call.tool, given, call.place, scope, keep=call.keep)
             called = await _known(call, cache, scope)
             if called is None:
                 if refused := await refused_egress(labelled, given, call.place, scope):
@@ -178,7 +178,7 @@ def _made(
     if tool.team is not None:
         return _team(call, tool.team, given, scope, interpreter)
     hand_over_work(tool, call.place, scope)
-    place = call.place._replace(tool=call.name)
+    place = call.place._replace(tool=call.name).within_tool(call.name)
     return interpreter.run_agent(agent_step(call.name, tool, scope), place, given)
 
 
@@ -186,7 +186,7 @@ async def _team(
     call: ToolCall, team: str, given: Json, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run a team; a caller gets what it declares as output, or what its tasks came to."""
-    place = call.place
+    place = call.place.within_tool(call.name)
     refused = begin_team(team, given, call.name, place, scope)
     if refused is not None:
         return refused

@@ -8,6 +8,7 @@ from typing import NamedTuple, assert_never
 
 from pydantic import JsonValue
 
+from dsl.egress.counted_grants import counted_grants
 from dsl.egress.egress_rules import (
     GrantedCall,
     MayCall,
@@ -106,16 +107,24 @@ async def refused_egress(
 def _to_ask(call: LabelledCall, place: Location, scope: Scope) -> MustAsk | None:
     """Return why a person is asked about a call that has not asked yet; None if nobody is."""
     met = scope.state.labels.since(_cleared(place, scope.state))
-    decision = egress_decision(call.labels, call.grants, met)
+    grants = counted_grants(call.grants, place.enclosing_tools, scope.plan)
+    decision = egress_decision(call.labels, grants.counted, met)
     match decision:
         case MayCall():
             return None
         case GrantedCall(sources):
-            granted = EgressGranted("egress_granted", call.name, call.grants, sources)
+            granted = EgressGranted(
+                "egress_granted",
+                call.name,
+                grants.counted,
+                sources,
+                grants.within,
+                grants.withheld,
+            )
             note_request(scope, place, "not_asked", granted)
             return None
         case MustAsk(sources):
-            asked = EgressAsked("egress_asked", call.name, sources)
+            asked = EgressAsked("egress_asked", call.name, sources, grants.withheld)
             note_request(scope, place, "asked", asked)
             return decision
         case _:

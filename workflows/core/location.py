@@ -42,13 +42,22 @@ class Location(NamedTuple):
     """Keys of the drafts that its writes go to, outermost first; none for the context itself."""
     tool: str = ""
     """The tool that the agent here runs as; empty for any other step."""
+    enclosing_tools: tuple[str, ...] = ()
+    """The tools made of agents and teams whose calls contain the step, outermost first."""
 
     @classmethod
-    def of_visit(cls, track: StateKey, team: str | None, visit: int) -> "Location":
+    def of_visit(
+        cls,
+        track: StateKey,
+        team: str | None,
+        visit: int,
+        enclosing_tools: tuple[str, ...] = (),
+    ) -> "Location":
         """Return the location of a visit, with the frame that its tasks write to."""
         name = team or ""
         key = StateKey.at(track, name, visit, "")
-        return cls(key, StepKey.of(name, ""), track, name, visit, key)
+        step = StepKey.of(name, "")
+        return cls(key, step, track, name, visit, key, enclosing_tools=enclosing_tools)
 
     def at(self, name: str) -> "Location":
         """Return the location of a step within this one."""
@@ -62,6 +71,10 @@ class Location(NamedTuple):
     def own_frame(self, persona: str) -> "Location":
         """Return this location as the root of a persona's plan, with a frame of its own."""
         return self._replace(frame_key=self.key, personas=(*self.personas, persona))
+
+    def within_tool(self, name: str) -> "Location":
+        """Return this location as that of the work within a call of an agent or a team."""
+        return self._replace(enclosing_tools=(*self.enclosing_tools, name))
 
     def branched(self, name: str, scope: Scope) -> "Location":
         """Return this location with a copy of its frame, for one of several concurrent branches.

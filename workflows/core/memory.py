@@ -288,3 +288,6 @@ class Track:
     error: Failure | None = None
     gathered: dict[str, JsonValue] | None = None
     """`{branch: {status, data, error}}` for the concentrator that this track visits next."""
+    enclosing_tools: tuple[str, ...] = ()
+    """The tools made of agents and teams whose calls contain the track, outermost first; only where
+    a plan narrows grants by them."""

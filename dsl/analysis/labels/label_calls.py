@@ -6,10 +6,20 @@ from typing import NamedTuple
 
 from dsl.analysis.bodies import Bodies
 from dsl.analysis.labels.label_sources import brought, executes
-from dsl.analysis.labels.points import Points, Source, Trace, Ways, bringing, union
-from dsl.egress.egress_rules import always_covers, is_granted
+from dsl.analysis.labels.points import (
+    NOTHING,
+    Met,
+    Points,
+    Source,
+    Trace,
+    Ways,
+    bringing,
+    union,
+)
+from dsl.egress.counted_grants import WithheldGrant, allowed_grants, counted_grants
+from dsl.egress.egress_rules import always_covers
 from dsl.egress.met_labels import KEPT
-from dsl.model.capabilities import Label
+from dsl.model.capabilities import KeptLabel, Label
 from dsl.model.plan import Plan
 from dsl.model.steps import AgentStep, Step, TeamStep
 from dsl.model.terms import Approval
@@ -29,6 +39,8 @@ class Leak(NamedTuple):
     agent: str | None
     """The persona whose model calls it; None for a step of a plan."""
     trace: Trace
+    withheld: tuple[WithheldGrant, ...] = ()
+    """Grants of the tool that do not count in this call."""
 
 
 class Place(NamedTuple):
@@ -40,14 +52,27 @@ class Place(NamedTuple):
     beside: tuple[Source, ...] = ()
     """What concurrent work may bring at any time."""
     agent: str | None = None
+    enclosing: tuple[str, ...] = ()
+    """The tools made of agents and teams around it, outermost first."""
 
     def of(self, step: str, path: NodePath) -> "Place":
         """Return the place of a step here."""
         return self._replace(name=f"{self.name}/{step}", path=path)
 
+    def within(self, tool: str) -> "Place":
+        """Return the place of the work within a call of an agent or a team."""
+        enclosing = (*self.enclosing, tool)
+        return self._replace(name=f"{self.name}/{tool}", enclosing=enclosing)
+
 
 FollowSteps = Callable[[Sequence[Step], NodePath, Points, Place], Ways]
-FollowTeam = Callable[[str, Points, tuple[Source, ...]], Ways]
+FollowTeam = Callable[[str, Points, Place], Ways]
+"""Takes the team, what has been met, and the place that calls it."""
+
+
+_AgentCall = tuple[NodePath, str, Met, tuple[Source, ...], frozenset[KeptLabel]]
+"""A call of an agent as a tool: the step and the tool, what has been met, what comes beside it, and
+the grants that may count within it."""
 
 
 @dataclass(slots=True)
@@ -63,6 +88,19 @@ class CallFlow:
     leaks: dict[tuple[NodePath, str, str | None], Leak] = field(
         default_factory=dict[tuple[NodePath, str, str | None], Leak]
     )
+
+    _ends: dict[_AgentCall, Points] = field(default_factory=dict[_AgentCall, Points])
+    _followed: set[_AgentCall] = field(default_factory=set[_AgentCall])
+    """The calls that this pass has followed, or is following: each once."""
+
+    def begin_pass(self) -> None:
+        """Follow every call again, from what the passes so far have found."""
+        self._followed.clear()
+
+    @property
+    def known(self) -> int:
+        """How much the passes so far have found."""
+        return sum(len(points) + 1 for points in self._ends.values())
 
     def agent(self, step: AgentStep, points: Points, place: Place) -> Points:
         """Return the labels that an agent may have met when it ends: in its plan or its calls."""
@@ -86,19 +124,40 @@ class CallFlow:
 
     def tool(self, name: str, tool: Tool, points: Points, place: Place) -> Points:
         """Return what has been met after a call of a tool."""
-        if not is_granted(tool):
-            self.note(name, tool.labels, tool.requires_approval, points, place)
+        grants = counted_grants(tool.grants, place.enclosing, self.plan)
+        if not grants.counted:
+            asked = tool.requires_approval
+            self.note(name, tool.labels, asked, points, place, grants.withheld)
         step = step_of_tool(name, tool, self.plan)
-        inner = place._replace(name=f"{place.name}/{name}")
+        inner = place.within(name)
         if isinstance(step, TeamStep):
-            ends = self.run_team(step.team, points, place.beside)
+            ends = self.run_team(step.team, points, inner)
             points = union(ends.done, ends.failed)  # the model gets either
         if isinstance(step, AgentStep):
-            points = self.agent(step, points, inner)
+            points = self._called_agent(name, step, points, inner)
         return bringing(points, brought(tool.labels, place.name, name))
 
+    def _called_agent(self, name: str, step: AgentStep, points: Points, place: Place) -> Points:
+        """Return what has been met after a call of an agent, which may lead to itself."""
+        allowed = allowed_grants(place.enclosing, self.plan)
+        found = NOTHING
+        for met, trace in points.items():
+            key = (place.path, name, met, place.beside, allowed)
+            if key not in self._followed:
+                self._followed.add(key)
+                ends = self.agent(step, {met: trace}, place)
+                self._ends[key] = union(self._ends.get(key, NOTHING), ends)
+            found = union(found, self._ends.get(key, NOTHING))
+        return found
+
     def note(
-        self, name: str, labels: Sequence[Label], asked: Approval, points: Points, place: Place
+        self,
+        name: str,
+        labels: Sequence[Label],
+        asked: Approval,
+        points: Points,
+        place: Place,
+        withheld: tuple[WithheldGrant, ...] = (),
     ) -> None:
         """Note a call that may leak private data."""
         trace = points.get(frozenset(KEPT))
@@ -106,4 +165,4 @@ class CallFlow:
             return
         key = (place.path, name, place.agent)
         if key not in self.leaks:
-            self.leaks[key] = Leak(name, place.name, place.path, place.agent, trace)
+            self.leaks[key] = Leak(name, place.name, place.path, place.agent, trace, withheld)

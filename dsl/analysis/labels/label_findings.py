@@ -1,6 +1,7 @@
 """Report every call that can send out private data at the word of others without an approval."""
 
 from dsl.analysis.bodies import Bodies, is_there
+from dsl.analysis.labels.grant_findings import needed_grants
 from dsl.analysis.labels.label_calls import Leak
 from dsl.analysis.labels.label_flow import LabelFlow
 from dsl.analysis.labels.label_sources import labels_of
@@ -12,16 +13,16 @@ from dsl.model.capabilities import KeptLabel
 from dsl.model.plan import Plan
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
-from dsl.wording.tool_wording import unapproved_egress
+from dsl.wording.agents.grant_wording import unapproved_egress
 
 
 def check_labels(
-    plan: Plan, graph: Teams, bodies: Bodies, effort: Effort, tree: Node, problems: Problems
+    plan: Plan, graph: Teams, parts: Bodies, effort: Effort, tree: Node, problems: Problems
 ) -> None:
     """Warn of each such call, with the calls that bring the labels on a way to it."""
     if not labels_of(plan).issuperset(("egress", *KEPT)):
         return
-    for leak in LabelFlow(plan, graph, bodies, effort).check():
+    for leak in LabelFlow(plan, graph, parts, effort).check():
         path = _written_at(leak, tree)
         node = tree.find(path)
         private, untrusted = (_source(leak, label) for label in KEPT)
@@ -30,6 +31,7 @@ def check_labels(
             leak.place,
             (private.place, private.tool),
             (untrusted.place, untrusted.tool),
+            needed_grants(leak.withheld, parts, tree),
         )
         problems.note("W521", node.mark if leak.agent is not None else node.at, path, details)
 

@@ -23,17 +23,19 @@ from dsl.analysis.labels.points import (
     union,
 )
 from dsl.analysis.teams import TeamNode, Teams, exits_after
+from dsl.egress.counted_grants import allowed_grants
 from dsl.logic.possible_statuses import after_failures
 from dsl.logic.solver import Effort
-from dsl.model.capabilities import Label
+from dsl.model.capabilities import KeptLabel, Label
 from dsl.model.plan import Plan
 
 _Start = tuple[TeamNode, tuple[Source, ...]]
 """A team that a run comes to, and what concurrent branches may bring."""
 
 
-_Run = tuple[str, Met, tuple[Source, ...]]
-"""A run of a team from its first visit: the team, what has been met, and what comes beside it."""
+_Run = tuple[str, Met, tuple[Source, ...], frozenset[KeptLabel]]
+"""A run of a team from its first visit: the team, what has been met, what comes beside it, and the
+grants that may count within it."""
 
 
 class LabelFlow:
@@ -53,35 +55,42 @@ class LabelFlow:
     def check(self) -> list[Leak]:
         """Follow every path of a run; return its leaks."""
         hooks = tuple(hook_sources(self._plan))  # which may bring their labels at any time
+        start = Place("", (), hooks)
         before = -1
-        while before != self._known():  # until teams that call themselves add nothing
+        while before != self._known():  # until what calls itself adds nothing
             before = self._known()
-            self._followed.clear()
-            self._run(self._plan.entry_team, FRESH, hooks)
-        self._followed.clear()
+            self._begin_pass()
+            self._run(self._plan.entry_team, FRESH, start)
+        self._begin_pass()
         for team in sorted(self._graph.cleaning()):
-            self._run(team, self._everything, hooks)
+            self._run(team, self._everything, start)
         return list(self._step_flow.leaks)
 
-    def _known(self) -> int:
-        return sum(len(one.done) + len(one.failed) + 1 for one in self._ends.values())
+    def _begin_pass(self) -> None:
+        self._followed.clear()
+        self._step_flow.begin_pass()
 
-    def _run(self, first: str, points: Points, beside: tuple[Source, ...]) -> Ways:
+    def _known(self) -> int:
+        of_teams = sum(len(one.done) + len(one.failed) + 1 for one in self._ends.values())
+        return of_teams + self._step_flow.known
+
+    def _run(self, first: str, points: Points, place: Place) -> Ways:
         """Return what may have been met when a run that begins at this team ends."""
         found = Ways()
+        allowed = allowed_grants(place.enclosing, self._plan)
         for met, trace in points.items():
-            key = (first, met, beside)
+            key = (first, met, place.beside, allowed)
             if key not in self._followed:
                 self._followed.add(key)
-                ends = self._follow(first, {met: trace}, beside)
+                ends = self._follow(first, {met: trace}, place)
                 self._ends[key] = _either(self._ends.get(key, Ways()), ends)
             found = _either(found, self._ends.get(key, Ways()))
         return found
 
-    def _follow(self, first: str, points: Points, beside: tuple[Source, ...]) -> Ways:
+    def _follow(self, first: str, points: Points, place: Place) -> Ways:
         begun: dict[_Start, Points] = {}
         ends = Ways()
-        ahead: list[tuple[_Start, Points]] = [((TeamNode(first), beside), points)]
+        ahead: list[tuple[_Start, Points]] = [((TeamNode(first), place.beside), points)]
         while ahead:
             key, coming = ahead.pop()
             known = begun.get(key, NOTHING)
@@ -89,19 +98,24 @@ class LabelFlow:
             if not new:
                 continue
             begun[key] = union(known, new)
-            here, leaving = self._visit(*key, new)
+            here, leaving = self._visit(*key, new, place.enclosing)
             ends = _either(ends, here)
             ahead += leaving
         return ends
 
     def _visit(
-        self, node: TeamNode, beside: tuple[Source, ...], points: Points
+        self,
+        node: TeamNode,
+        beside: tuple[Source, ...],
+        points: Points,
+        enclosing: tuple[str, ...],
     ) -> tuple[Ways, list[tuple[_Start, Points]]]:
         """Visit a team; return what has been met where the run ends, and what comes next."""
         done = failed = NOTHING
         leaving: list[tuple[_Start, Points]] = []
         exits = self._graph.exits[node.team]
-        for some, numbers in self._taken(node.team, points, beside):
+        place = Place(node.team, self._bodies.teams[node.team].path, beside, None, enclosing)
+        for some, numbers in self._taken(node.team, points, place):
             if not numbers:
                 failed = union(failed, some)
             for exit in (exits[number] for number in numbers):
@@ -117,9 +131,7 @@ class LabelFlow:
                     leaving.append(((after, beside), possibly(some, around)))
         return Ways(done, failed), leaving
 
-    def _taken(
-        self, name: str, points: Points, beside: tuple[Source, ...]
-    ) -> Iterator[tuple[Points, list[int]]]:
+    def _taken(self, name: str, points: Points, place: Place) -> Iterator[tuple[Points, list[int]]]:
         """Run a team's steps; yield what may have been met, with the exits that can follow.
 
         Without an exit, the run fails.
@@ -130,7 +142,6 @@ class LabelFlow:
             self._graph.exits[name],
         )
         failed_at: dict[str, Points] = {}
-        place = Place(name, body.path, beside)
         ways = self._step_flow.steps(body.steps, body.path, points, place, failed_at)
         done = union(ways.done, ways.returned)
         self._everything = union(self._everything, points, done, *failed_at.values())

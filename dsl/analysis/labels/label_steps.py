@@ -66,6 +66,15 @@ class StepFlow:
         """What was found so far, each call once."""
         return self._calls.leaks.values()
 
+    def begin_pass(self) -> None:
+        """Follow every call again, from what the passes so far have found."""
+        self._calls.begin_pass()
+
+    @property
+    def known(self) -> int:
+        """How much the passes so far have found."""
+        return self._calls.known
+
     def steps(
         self,
         steps: Sequence[Step],
@@ -123,7 +132,7 @@ class StepFlow:
                 done = self._calls.agent(step, points, place)
                 return Ways(done, union(points, done))
             case TeamStep(team=team):
-                ends = self._run_team(team, points, place.beside)
+                ends = self._run_team(team, points, place)
                 return Ways(ends.done, union(points, ends.done, ends.failed))
             case ApprovalStep():
                 return Ways(FRESH if clears(step) else points, points)

@@ -13,11 +13,11 @@ from dsl.model.tools.tool_section import ToolSection
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.values import MAX_CALL_SECONDS, Json, NodePath
+from dsl.wording.agents.grant_wording import grant_of_nothing
 from dsl.wording.agents.tool_cycle_wording import memory_of_no_agent
 from dsl.wording.tool_wording import (
     cached_effect,
     call_too_long,
-    grant_of_nothing,
     key_of_other_tool,
     once_retried,
     retries_without_retry,
@@ -81,7 +81,7 @@ def check_grants(
     tree: Node,
     problems: Problems,
 ) -> None:
-    """Note a grant to a tool that sends nothing out."""
+    """Note a grant to a skill or an MCP tool that sends nothing out."""
     if section.grants and "egress" not in labels:
         _note(name, "grants", path, tree, problems, grant_of_nothing(name))
 

@@ -71,7 +71,8 @@ class Tool(Frozen):
     """What its results carry, and where its arguments go."""
     grants: tuple[KeptLabel, ...] = ()
     """Of a tool with `egress`: its calls ask nobody, because their destination may get private
-    data, or because text of others may decide them."""
+    data, or because text of others may decide them. Of an agent or a team also: the tools called
+    within it may use these grants of theirs."""
     cache: Literal["run"] | None = None
     """`run`: a call with the same arguments gets the first result again."""
     stateful: bool = False

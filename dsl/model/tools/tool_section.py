@@ -43,7 +43,8 @@ class ToolSection(Frozen):
     """`private`, `untrusted`, `egress`; a skill's own labels stay."""
     grants: tuple[KeptLabel, ...] = ()
     """Of a tool with `egress`: its calls need no approval for what the run has met, because their
-    destination may get `private` data, or because `untrusted` text may decide them."""
+    destination may get `private` data, or because `untrusted` text may decide them. Of an agent or
+    a team also: the tools called within it may use these grants of theirs."""
     input_schema: Json | None = None
     """The arguments of an agent or a team: `{name: JSON Schema}` of optional ones besides `query`,
     or a whole JSON Schema of an object."""

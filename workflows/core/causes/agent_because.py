@@ -1,6 +1,6 @@
 """Because: causes of agents with tools, of hooks and of egress in words."""
 
-from dsl.egress.egress_wording import label_words, sources_text
+from dsl.egress.egress_wording import label_words, sources_text, withheld_text
 from dsl.evaluate.because import condition_because
 from dsl.model.hooks import HookDecision
 from workflows.core.causes.agent_causes import (
@@ -70,12 +70,16 @@ def egress_because(cause: LabelMet | LabelsCleared | EgressAsked | EgressGranted
         case LabelsCleared(labels=labels, within=within):
             where = f" within {within}" if within else ""
             return f"a person has decided: {', '.join(labels)} met before counts no more{where}"
-        case EgressAsked(tool=tool, sources=sources):
-            return f"{tool} sends data out, and the run has met {sources_text(sources)}"
-        case EgressGranted(tool=tool, grants=grants, sources=sources):
+        case EgressAsked(tool=tool, sources=sources, withheld=withheld):
             return (
-                f"{tool} asks nobody: the document grants {', '.join(grants)}; the run has met "
-                f"{sources_text(sources)}"
+                f"{tool} sends data out, and the run has met {sources_text(sources)}"
+                f"{withheld_text(withheld)}"
+            )
+        case EgressGranted(tool=tool, grants=grants, sources=sources, within=within):
+            around = f" to it and to {' and '.join(within)} around it" if within else ""
+            return (
+                f"{tool} asks nobody: the document grants {', '.join(grants)}{around}; the run has "
+                f"met {sources_text(sources)}{withheld_text(cause.withheld)}"
             )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from dsl.egress.counted_grants import WithheldGrant
 from dsl.egress.met_labels import MetLabel
 from dsl.model.capabilities import KeptLabel
 
@@ -33,6 +34,8 @@ class EgressAsked:
     code: Literal["egress_asked"]
     tool: str
     sources: tuple[MetLabel, ...]
+    withheld: tuple[WithheldGrant, ...] = ()
+    """Grants of the tool that did not count in this call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,4 +45,9 @@ class EgressGranted:
     code: Literal["egress_granted"]
     tool: str
     grants: tuple[KeptLabel, ...]
+    """Those that counted."""
     sources: tuple[MetLabel, ...]
+    within: tuple[str, ...] = ()
+    """The tools around the call, which grant these, too."""
+    withheld: tuple[WithheldGrant, ...] = ()
+    """Grants of the tool that did not count in this call."""

@@ -1,8 +1,10 @@
 """Labels: every call that may send out private data at the word of others is found."""
 
-from itertools import product
+from collections.abc import Iterable, Iterator
+from itertools import islice, product
 from random import Random
 from textwrap import dedent, indent
+from typing import NamedTuple
 
 import pytest
 
@@ -25,6 +27,8 @@ llm_config:
     public: { prompts: { user: Work. }, tools: [web, send] }
     searching: { prompts: { user: Work. }, tools: [read, search] }
     orchestrator: { prompts: { user: Work. }, subagents: [reader, sender] }
+    deep: { description: Works., prompts: { user: Work. }, tools: [web, granted] }
+    middle: { description: Works., prompts: { user: Work. }, tools: [plain, granting] }
     returning: { prompts: { user: Work. }, tools: [read, web, send], tool_calls: return }
     planned:
       execution_plan:
@@ -43,6 +47,13 @@ tools:
     requires_approval: { at: before, when: "{{ arguments.much }}", deadline: 1h }
   afterwards: { skill: Files.read, labels: [egress], requires_approval: after }
   granted: { skill: Files.read, labels: [egress], grants: [private] }
+  plain: { agent: deep }
+  granting: { agent: deep, grants: [private] }
+  other: { agent: deep, grants: [untrusted] }
+  outer: { agent: middle, grants: [private, untrusted] }
+  lacking: { agent: middle }
+  errand: { team: errand, description: Sends. }
+  trusted_errand: { team: errand, description: Sends., grants: [private] }
   shown:
     skill: Files.read
     labels: [egress]
@@ -57,6 +68,11 @@ orchestration:
   teams:
     reading: { tasks: [{ name: r, tool: read }, { name: w, tool: web }] }
     sending: { tasks: [{ name: s, tool: send }] }
+    errand: { tasks: [{ name: go, team: going }] }
+    going:
+      tasks:
+        - { name: w2, tool: web }
+        - { name: g, tool: granted, arguments: { path: "{{ context.query }}" } }
 """
 
 
@@ -75,6 +91,11 @@ def tasks(*steps: str) -> str:
 
 def call(tool: str, name: str = "", more: str = "") -> str:
     return f"{{ name: {name or tool}, tool: {tool}{more} }}"
+
+
+def nested(tool: str, name: str = "") -> str:
+    """A call of an agent or a team."""
+    return call(tool, name, f", arguments: {{ query: {tool} }}")
 
 
 def agent(persona: str, name: str = "work") -> str:
@@ -191,6 +212,11 @@ UNSAFE = {
         f"a: {{ tasks: [{{ name: work, persona_key: reader, config: {{ handoffs: [b] }} }}] }}\n"
         f"b: {{ tasks: [{SEND}] }}"
     ),
+    "a grant that the agent around it lacks": tasks(READ, WEB, nested("plain")),
+    "another grant around it": tasks(READ, WEB, nested("other")),
+    "a grant that an outer agent lacks": tasks(READ, WEB, nested("lacking")),
+    "a grant that an inner agent lacks": tasks(READ, WEB, nested("outer")),
+    "a grant that a team around it lacks": tasks(READ, nested("errand")),
     "a clean-up": (f"a: {{ tasks: [{READ}, {WEB}], on_cancel: b }}\nb: {{ tasks: [{SEND}] }}"),
 }
 
@@ -206,6 +232,10 @@ SAFE = {
     "calls that are only returned": tasks(agent("returning")),
     "one search with what was read": tasks(READ, call("search")),
     "a grant of the document": tasks(READ, WEB, call("granted")),
+    "a grant of an agent that a step runs": tasks(READ, WEB, agent("deep")),
+    "a grant that the agent around it grants": tasks(READ, WEB, nested("granting")),
+    "a grant that a team around it grants": tasks(READ, nested("trusted_errand")),
+    "a grant of a team that a step runs": tasks(READ, "{ name: t, team: errand }"),
     "a person between": tasks(READ, WEB, ASK, SEND),
     "a person between, in a called team": (
         f"a: {{ tasks: [{READ}, {WEB}, {{ name: t, team: b }}, {SEND}] }}\nb: {{ tasks: [{ASK}] }}"
@@ -265,10 +295,45 @@ def test_a_leak_is_reported_where_its_model_gets_the_tool() -> None:
     )
 
 
-Events = tuple[tuple[str, str], ...]
-"""`(name of the step, what it calls)`; `ask` is a person."""
-_TOOLS = ("read", "web", "send", "search", "asked", "set")
+class Event(NamedTuple):
+    """What happens on a path."""
+
+    step: str
+    tool: str
+    """What it calls; `ask` is a person."""
+    counts: bool = True
+    """Whether a grant of the tool counts."""
+
+
+Events = tuple[Event, ...]
+_TOOLS = ("read", "web", "send", "search", "asked", "granted")
 _BROUGHT = {"read": {"private"}, "web": {"untrusted"}, "search": {"untrusted"}}
+_AGENTS = {
+    "plain": ("web", "granted"),
+    "granting": ("web", "granted"),
+    "other": ("web", "granted"),
+    "outer": ("plain", "granting"),
+    "lacking": ("plain", "granting"),
+}
+"""What the agents of these tools may call."""
+_TEAMS = ("errand", "trusted_errand")
+NESTING = (*_AGENTS, *_TEAMS)
+_PRIVATE = ("granting", "outer", "trusted_errand")
+"""The tools that pass on the grant of `granted`."""
+
+
+def events_of(step: str, tool: str, *around: str) -> list[Events]:
+    """What may happen in one call of a tool: of agents and teams nothing, or the most.
+
+    An agent that does less meets less, and what it sends then is no news.
+    """
+    if tool in _TEAMS:
+        counts = grant_counts((*around, tool))
+        return [(), (Event("w2", "web"), Event("g", "granted", counts))]
+    if tool not in _AGENTS:
+        return [(Event(step, tool, grant_counts(around)),)]
+    inner = [events_of(step, one, *around, tool)[-1] for one in _AGENTS[tool]]
+    return [(), sum(inner, ())]
 
 
 class Generated:
@@ -283,37 +348,40 @@ class Generated:
 
     def steps(self, depth: int) -> tuple[str, list[Events]]:
         made = [self.step(depth) for _ in range(self.random.randint(1, 3))]
-        paths = [sum(one, ()) for one in product(*(paths for _, paths in made))]
+        paths = (sum(one, ()) for one in product(*(paths for _, paths in made)))
         return f"[{', '.join(text for text, _ in made)}]", self.first(paths, 20_000)
 
-    def first(self, paths: list[Events], most: int) -> list[Events]:
-        self.cut = self.cut or len(paths) > most
-        return paths[:most]
+    def first(self, paths: Iterable[Events], most: int) -> list[Events]:
+        found = list(islice(paths, most + 1))
+        self.cut = self.cut or len(found) > most
+        return found[:most]
 
     def step(self, depth: int) -> tuple[str, list[Events]]:
         self.number += 1
         name = f"s{self.number}"
-        kinds = ["call"] * 6 + ["ask", "maybe", "agent"] + ["branch", "loop", "parallel"] * depth
-        kind = self.random.choice(kinds)
-        tool = self.random.choice(_TOOLS[:5])
+        kinds = ["call"] * 6 + ["ask", "maybe", "agent", "nested"]
+        kind = self.random.choice(kinds + ["branch", "loop", "parallel"] * depth)
+        tool = self.random.choice(_TOOLS)
         match kind:
             case "call":
-                return call(tool, name), [((name, tool),)]
+                return call(tool, name), events_of(name, tool)
+            case "nested":
+                tool = self.random.choice(NESTING)
+                return nested(tool, name), events_of(name, tool)
             case "ask":
-                return ASK.replace("name: ask", f"name: {name}"), [((name, "ask"),)]
+                return ASK.replace("name: ask", f"name: {name}"), [(Event(name, "ask"),)]
             case "maybe":
                 text = call(tool, name, ', when: "{{ context.x }}"')
-                return text, [(), ((name, tool),)]
+                return text, [(), *events_of(name, tool)]
             case "agent":
-                offered = sorted(self.random.sample(_TOOLS[:5], self.random.randint(1, 3)))
+                some = (*_TOOLS[:5], self.random.choice(NESTING))
+                offered = sorted(self.random.sample(some, self.random.randint(1, 3)))
                 names = ", ".join(offered)
                 text = f"{{ name: {name}, persona_key: all, config: {{ tools: [{names}] }} }}"
-                calls = [
-                    tuple((name, one) for one in made)
-                    for length in range(4)
-                    for made in product(offered, repeat=length)
-                ]
-                return text, calls
+                once = [one for tool in offered for one in events_of(name, tool)]
+                once = list(dict.fromkeys(once))
+                several = [sum(one, ()) for n in range(4) for one in product(once, repeat=n)]
+                return text, several
             case "loop":
                 body, paths = self.steps(0)
                 text = (
@@ -321,7 +389,7 @@ class Generated:
                     f"max_iterations: 3, body: {body} }}"
                 )
                 paths = self.first(paths, 12)
-                rounds = [sum(one, ()) for n in range(4) for one in product(paths, repeat=n)]
+                rounds = (sum(one, ()) for n in range(4) for one in product(paths, repeat=n))
                 return text, self.first(rounds, 2_000)
             case "branch":
                 (one, first), (two, second) = self.steps(0), self.steps(0)
@@ -334,47 +402,65 @@ class Generated:
                 (one, first), (two, second) = self.steps(0), self.steps(0)
                 text = f"{{ name: {name}, type: parallel, branches: {{ x: {one}, y: {two} }} }}"
                 self.cut = self.cut or "approval" in one + two
-                mixed = [
+                mixed = (
                     m
                     for a in self.first(first, 8)
                     for b in self.first(second, 8)
                     for m in interleaved(a, b)
-                ]
+                )
                 return text, self.first(mixed, 2_000)
 
 
-def interleaved(one: Events, other: Events) -> list[Events]:
+def interleaved(one: Events, other: Events) -> Iterator[Events]:
     if not one or not other:
-        return [one + other]
-    first = [(one[0], *rest) for rest in interleaved(one[1:], other)]
-    return first + [(other[0], *rest) for rest in interleaved(one, other[1:])]
+        yield one + other
+        return
+    yield from ((one[0], *rest) for rest in interleaved(one[1:], other))
+    yield from ((other[0], *rest) for rest in interleaved(one, other[1:]))
 
 
-def leaking(path: Events) -> set[str]:
-    """The steps of one path that send what they must not."""
+def leaking(path: Events) -> set[tuple[str, str]]:
+    """The steps of one path that send what they must not, each with what it calls."""
     met: set[str] = set()
-    found: set[str] = set()
-    for name, tool in path:
+    found: set[tuple[str, str]] = set()
+    for step, tool, counts in path:
         if tool == "ask":
             met = set()
-        if tool in ("send", "search") and met == {"private", "untrusted"}:
-            found.add(name)
+        sends = tool in ("send", "search") or (tool == "granted" and not counts)
+        if sends and met == {"private", "untrusted"}:
+            found.add((step, tool))
         met |= _BROUGHT.get(tool, set())
     return found
 
 
+def grant_counts(around: Iterable[str]) -> bool:
+    """Whether the grant of `granted` counts within these tools."""
+    return all(one in _PRIVATE for one in around)
+
+
+def reported(found: list[Problem]) -> set[tuple[str, str]]:
+    """The steps that these problems are about, each with what it calls."""
+    shown: set[tuple[str, str]] = set()
+    for one in found:
+        place, _, rest = one.message.partition(" can ")
+        step = next(part for part in reversed(place.split("/")) if part not in NESTING)
+        shown.add((step, rest.rpartition(" sends data out")[0].rpartition(" and ")[2].strip("'")))
+    return shown
+
+
 def test_the_analysis_agrees_with_a_search_of_every_path() -> None:
-    leaky = searched = 0
+    leaky = searched = narrowed = 0
     for seed in range(1_000):
         generated = Generated(seed)
         steps, paths = generated.steps(1)
-        wanted = {name for path in paths for name in leaking(path)}
-        found = leaks(f"a: {{ tasks: {steps} }}")
-        shown = {one.message.partition(" can ")[0].rpartition("/")[2] for one in found}
+        wanted = {one for path in paths for one in leaking(path)}
+        shown = reported(leaks(f"a: {{ tasks: {steps} }}"))
         assert wanted <= shown, steps
         if not generated.cut:
             assert shown == wanted, steps
             searched += 1
         leaky += bool(wanted)
+        narrowed += "granted" in {tool for _, tool in wanted}
     assert leaky > 100
+    assert narrowed > 30
     assert searched > 500

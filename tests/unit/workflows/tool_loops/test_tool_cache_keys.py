@@ -5,10 +5,12 @@ import pytest
 from dsl.model.capabilities import KeptLabel
 from dsl.tool_loop.call_checks import fingerprint
 from dsl.values import Json, JsonValue
-from tests.support.simulation.stopping import fresh
+from tests.support.simulation.stopping import StoppingScope, World, fresh
 from tests.support.tool_agents import persona, skill_tool, tool_plan
 from workflows.agents.tool_cache import forget_result
+from workflows.core.location import Location
 from workflows.core.memory import CachedResult
+from workflows.core.state_keys import MAIN
 
 GIVEN: Json = {"query": "x"}
 
@@ -32,5 +34,7 @@ def test_a_result_is_that_of_a_call_with_the_same_grants(
     grants: list[JsonValue] = [[*sorted(kept)]] if kept else []
     key = fingerprint(["search", tool.contract, GIVEN, *grants])
     state.cached_results[key] = CachedResult(data=1)
-    forget_result("search", tool.model_copy(update={"grants": asked}), GIVEN, state)
+    scope = StoppingScope(plan, state, World(), None)
+    asking = tool.model_copy(update={"grants": asked})
+    forget_result("search", asking, GIVEN, Location.of_visit(MAIN, "work", 1), scope)
     assert (state.cached_results == {}) is same

@@ -1,0 +1,74 @@
+"""Warn of grants without effect: those that never count, and those that nothing within uses."""
+
+from collections.abc import Iterator, Sequence
+
+from dsl.analysis.bodies import Bodies, is_there
+from dsl.analysis.labels.grant_ways import GrantWays
+from dsl.analysis.teams import Teams
+from dsl.egress.counted_grants import WithheldGrant
+from dsl.egress.met_labels import KEPT
+from dsl.model.capabilities import KeptLabel
+from dsl.model.plan import Plan
+from dsl.model.steps import AgentStep
+from dsl.source.nodes import Node, Problems
+from dsl.values import NodePath
+from dsl.wording.agents.grant_wording import (
+    NeededGrant,
+    grant_never_counts,
+    grant_unused_within,
+)
+
+
+def check_grants_count(
+    plan: Plan, graph: Teams, parts: Bodies, tree: Node, problems: Problems
+) -> None:
+    """Warn of each tool whose grants count on no way to it, or in no call within it."""
+    if not plan.narrow_grants:
+        return
+    ways = GrantWays(plan, graph, parts)
+    for name, tool in plan.tools.items():
+        if not tool.grants:
+            continue
+        path: NodePath = ("tools", name, "grants")
+        at = tree.find(path).at
+        if "egress" in tool.labels:
+            found = ways.counted(name)
+            if found and not any(one.counted for one in found):
+                needed = needed_grants(found[0].withheld, parts, tree)
+                problems.note("W526", at, path, grant_never_counts(name, needed))
+        else:
+            used = ways.used_within(name)
+            unused: tuple[KeptLabel, ...] = tuple(one for one in tool.grants if one not in used)
+            if unused:
+                problems.note("W526", at, path, grant_unused_within(name, unused))
+
+
+def needed_grants(
+    withheld: Sequence[WithheldGrant], parts: Bodies, tree: Node
+) -> tuple[NeededGrant, ...]:
+    """Return where to add a grant so that one of those that were withheld counts."""
+    if not withheld:
+        return ()
+    easiest = min(withheld, key=lambda one: (len(one.by), KEPT.index(one.label)))
+    return tuple(_needed(name, easiest, parts, tree) for name in dict.fromkeys(easiest.by))
+
+
+def _needed(name: str, withheld: WithheldGrant, parts: Bodies, tree: Node) -> NeededGrant:
+    path: NodePath = ("tools", name)
+    is_declared = is_there(tree, path)
+    if not is_declared:
+        path = next((one for one in _subagents(parts, tree) if tree.find(one).value == name), ())
+    file, line, column = tree.find(path).at
+    return NeededGrant(name, withheld.label, f"{file}:{line}:{column}", is_declared)
+
+
+def _subagents(parts: Bodies, tree: Node) -> Iterator[NodePath]:
+    """Yield where personas, and the `config` of tasks, name their subagents."""
+    personas: NodePath = ("llm_config", "personas")
+    owners = [(*personas, key) for key in tree.find(personas).entries()]
+    for body in (*parts.teams.values(), *parts.plans.values()):
+        owners += [(*at, "config") for step, at in body.walked() if isinstance(step, AgentStep)]
+    for owner in owners:
+        path = (*owner, "subagents")
+        if is_there(tree, owner) and is_there(tree, path):
+            yield from ((*path, index) for index in range(len(tree.find(path).items())))

@@ -1,0 +1,94 @@
+"""The ways by which a run may come to each tool, and which of its grants count there."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dsl.analysis.bodies import Bodies, Body
+from dsl.analysis.labels.label_sources import executes
+from dsl.analysis.teams import Teams
+from dsl.egress.counted_grants import CountedGrants, allowed_grants, counted_grants
+from dsl.model.capabilities import KeptLabel
+from dsl.model.plan import Plan
+from dsl.model.steps import Step, TeamStep
+from dsl.model.traversal.callable_tools import tools_of
+
+
+class _Point(NamedTuple):
+    """Steps that may run, and the tools around them."""
+
+    body: Body
+    enclosing: tuple[str, ...]
+
+
+_Ways = dict[frozenset[KeptLabel], tuple[str, ...]]
+"""`{grants that may count: the tools around a call}`: of several such ways, the shortest."""
+
+
+@dataclass(slots=True)
+class GrantWays:
+    """The calls of each tool that a plan may make, as far as grants can tell them apart."""
+
+    plan: Plan
+    graph: Teams
+    bodies: Bodies
+    _found: dict[str, _Ways] = field(default_factory=dict[str, _Ways])
+
+    def counted(self, tool: str) -> Sequence[CountedGrants]:
+        """Return the grants of a tool that count, for every way to it; nothing if there is none."""
+        grants = self.plan.tools[tool].grants
+        ways = self.found().get(tool, {})
+        return [counted_grants(grants, enclosing, self.plan) for enclosing in ways.values()]
+
+    def always_granted(self, tool: str) -> bool:
+        """Return whether a grant of a tool counts on every way to it."""
+        grants = self.plan.tools[tool].grants
+        return bool(grants) and all(one.counted for one in self.counted(tool))
+
+    def used_within(self, tool: str) -> frozenset[KeptLabel]:
+        """Return the grants of all tools that send data out within a call of an agent or a team."""
+        body = self.bodies.tools.get(tool)
+        within = {} if body is None else self._followed([_Point(body, ())])
+        named = (self.plan.tools[name] for name in within)
+        return frozenset(label for one in named if "egress" in one.labels for label in one.grants)
+
+    def found(self) -> Mapping[str, _Ways]:
+        """Return the ways to each tool from where a run begins, or cleans up."""
+        if not self._found:
+            first = (self.plan.entry_team, *sorted(self.graph.cleaning()))
+            self._found = self._followed([_Point(self.bodies.teams[one], ()) for one in first])
+        return self._found
+
+    def _followed(self, ahead: list[_Point]) -> dict[str, _Ways]:
+        """Follow every call and route from these points; return the ways to each tool."""
+        found: dict[str, _Ways] = {}
+        seen: set[tuple[Body, frozenset[KeptLabel]]] = set()
+        for point in ahead:  # which grows: nearer calls come first
+            key = (point.body, allowed_grants(point.enclosing, self.plan))
+            if key in seen:
+                continue
+            seen.add(key)
+            for step, _ in point.body.walked():
+                for name in self._called(step):
+                    found.setdefault(name, {}).setdefault(key[1], point.enclosing)
+            ahead.extend(self._next(point))
+        return found
+
+    def _called(self, step: Step) -> Iterator[str]:
+        if executes(step, self.plan):
+            yield from (name for name, _ in tools_of(step, self.plan))
+
+    def _next(self, point: _Point) -> Iterator[_Point]:
+        """Yield what the steps of a body run, and the teams to which a team leads."""
+        body, enclosing = point
+        for step, _ in body.walked():
+            if isinstance(step, TeamStep):
+                yield _Point(self.bodies.teams[step.team], enclosing)
+            for plan in self.bodies.plans_of(step):
+                yield _Point(plan, enclosing)
+            for name in self._called(step):
+                if name in self.bodies.tools:
+                    yield _Point(self.bodies.tools[name], (*enclosing, name))
+        for exit in () if body.team is None else self.graph.exits[body.team.id]:
+            for team in exit.visited if exit.usable else ():
+                yield _Point(self.bodies.teams[team], enclosing)

@@ -86,6 +86,10 @@ class Loads:
     unbounded: dict[NodePath, Unbounded] = field(default_factory=dict[NodePath, Unbounded])
     _plans: dict[str, Load] = field(default_factory=dict[str, Load])
     _of_tools: dict[str, Load] = field(default_factory=dict[str, Load])
+    _open: set[str] = field(default_factory=set[str])
+    """The agents and teams whose calls are being summed up."""
+    _endless: set[str] = field(default_factory=set[str])
+    """Those that call themselves, as often as a template says."""
 
     def team(self, body: Body) -> Load:
         """Return the load of one visit of a team, without the teams that its steps run."""
@@ -253,8 +257,14 @@ class Loads:
         body = self.bodies.tools.get(name)
         if body is None:
             return added(({SKILL_CALLS: 1}, asked))
+        if name in self._open:
+            self._endless.add(name)
+            return asked
         if name not in self._of_tools:
-            self._of_tools[name] = times(self._all(body.steps, body.path), 1 + tool.retries)
+            self._open.add(name)
+            load = times(self._all(body.steps, body.path), 1 + tool.retries)
+            self._open.remove(name)
+            self._of_tools[name] = times(load, math.inf) if name in self._endless else load
         return added((self._of_tools[name], asked))
 
     def _may_ask(self, name: str, tool: Tool) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import islice, product
+from math import inf
 from random import Random
 from textwrap import dedent, indent
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from dsl.analysis.findings import analysed
+from dsl.analysis.worst_case import Terms, worst_case
 from dsl.compile.compiler import Compiled, compile_sources
 from dsl.compile.merged_sources import SourceText
 from dsl.errors import Problem
@@ -464,3 +466,18 @@ def test_the_analysis_agrees_with_a_search_of_every_path() -> None:
     assert leaky > 100
     assert narrowed > 30
     assert searched > 500
+
+
+def test_an_agent_that_a_template_may_call_again_is_analysed() -> None:
+    steps = [f'{{ name: {name}, tool: "{{{{ context.{name} }}}}" }}' for name in ("one", "two")]
+    own = ", ".join(steps)
+    head = HEAD.replace(
+        "    planned:\n", f"    circling: {{ execution_plan: [{own}] }}\n    planned:\n"
+    )
+    head = head.replace("  plain:", "  circle: { agent: circling, description: Works. }\n  plain:")
+    done = compiled(tasks(nested("circle")), head)
+    found = analysed(done)
+    tools = {tool for _, tool in reported([one for one in found.findings if one.code == "W521"])}
+    assert {"send", "search", "granted"} <= tools
+    total = worst_case(done, found, Terms({}, 0)).total
+    assert total.skill_calls == inf

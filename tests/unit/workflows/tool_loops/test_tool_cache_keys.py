@@ -34,7 +34,23 @@ def test_a_result_is_that_of_a_call_with_the_same_grants(
     grants: list[JsonValue] = [[*sorted(kept)]] if kept else []
     key = fingerprint(["search", tool.contract, GIVEN, *grants])
     state.cached_results[key] = CachedResult(data=1)
-    scope = StoppingScope(plan, state, World(), None)
+    scope = StoppingScope(plan, state, World(lambda _: {}), None)
     asking = tool.model_copy(update={"grants": asked})
     forget_result("search", asking, GIVEN, Location.of_visit(MAIN, "work", 1), scope)
+    assert (state.cached_results == {}) is same
+
+
+@pytest.mark.parametrize(("granted_around", "same"), [(True, True), (False, False)])
+def test_a_grant_that_does_not_count_gets_no_result_by_it(granted_around: bool, same: bool) -> None:
+    search = skill_tool("Web.search", labels=["egress"], cache="run", grants=["private"])
+    helper: Json = {"agent": "actor", "grants": ["private"] if granted_around else []}
+    tools = {"search": search, "helper": helper}
+    plan = tool_plan(tools, {"actor": persona("search")}, narrow_grants=True)
+    tool, state = plan.tools["search"], fresh(plan, {})
+    key = fingerprint(["search", tool.contract, GIVEN, ["private"]])
+    state.cached_results[key] = CachedResult(data=1)
+    place = Location.of_visit(MAIN, "work", 1).within_tool("helper")
+    forget_result(
+        "search", tool, GIVEN, place, StoppingScope(plan, state, World(lambda _: {}), None)
+    )
     assert (state.cached_results == {}) is same

@@ -7,7 +7,6 @@ from dsl.analysis.labels.grant_ways import GrantWays
 from dsl.analysis.teams import Teams
 from dsl.egress.counted_grants import WithheldGrant
 from dsl.egress.met_labels import KEPT
-from dsl.model.capabilities import KeptLabel
 from dsl.model.plan import Plan
 from dsl.model.steps import AgentStep
 from dsl.source.nodes import Node, Problems
@@ -38,7 +37,7 @@ def check_grants_count(
                 problems.note("W526", at, path, grant_never_counts(name, needed))
         else:
             used = ways.used_within(name)
-            unused: tuple[KeptLabel, ...] = tuple(one for one in tool.grants if one not in used)
+            unused = tuple(label for label in tool.grants if label not in used)
             if unused:
                 problems.note("W526", at, path, grant_unused_within(name, unused))
 

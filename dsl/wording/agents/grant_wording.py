@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dsl.model.capabilities import KeptLabel
 from dsl.problem_details import ProblemText, statement
 
 
@@ -11,7 +10,7 @@ class NeededGrant(NamedTuple):
     """A tool made of an agent or a team that needs a grant, so that one within it counts."""
 
     tool: str
-    label: KeptLabel
+    label: str
     place: str
     """`file:line:column` of the tool, or of the subagent that becomes one."""
     is_declared: bool
@@ -37,7 +36,7 @@ def grant_never_counts(name: str, needed: Sequence[NeededGrant]) -> ProblemText:
 
 
 @statement
-def grant_unused_within(name: str, unused: Sequence[KeptLabel]) -> ProblemText:
+def grant_unused_within(name: str, unused: Sequence[str]) -> ProblemText:
     labels = f"`grants: [{', '.join(unused)}]`"
     return ProblemText(
         f"{labels} of {name!r} has no effect: no call within it has such a grant",

@@ -34,7 +34,8 @@ def plan(
     teams: dict[str, Json] | None = None,
 ) -> Plan:
     """A plan whose agent `act` reads, fetches a page and calls these tools, which call `log`."""
-    known = {**LABELLED, "log": {**LABELLED["send"], "grants": list(log)}, **tools}
+    granted: Json = {**LABELLED["send"], "grants": list(log)}
+    known: dict[str, Json] = {**LABELLED, "log": granted, **tools}
     people = {
         "actor": persona("files", "page", *of_actor),
         "writer": persona("log"),

@@ -2,7 +2,9 @@
 
 import re
 
-_FENCE = re.compile(r"^(`{3,}|~{3,})([\w+-]*)\s*$")
+_FENCE = re.compile(r"^(`{3,}(?!`)(?=[^`]*$)|~{3,}(?=[\w+-]*\s*$))(.*)$")
+"""The marks of a fence and its info, like `c#` or `python title=a.py`; CommonMark allows any text
+after backticks. Lines of tildes are also headings of RST, which have none."""
 
 
 class UnclosedFence(Exception):
@@ -64,7 +66,7 @@ def _closing_fence(lines: list[str]) -> int | None:
         fence = _FENCE.match(line)
         if fence is None:
             continue
-        marks, language = fence[1], fence[2]
+        marks, language = fence[1], fence[2].strip()
         if not open_fences or language:
             open_fences.append(marks)
         elif marks[0] == open_fences[-1][0] and len(marks) >= len(open_fences[-1]):

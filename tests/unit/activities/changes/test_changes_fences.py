@@ -7,6 +7,7 @@ from activities.changes.diff import parse_new_file
 from activities.changes.diff_header import DiffProblem
 
 README = "```sh\nmake test\n```\n\n# Shop\n\nMore text.\n"
+INLINE = "```make test``` runs them.\n"
 TWO_EXAMPLES = "```\na\n```\n\nThen:\n\n```\nb\n```\n"
 WRAPPED_README = "```markdown\n# Shop\n\n```sh\nmake test\n```\n\nMore.\n```\n"
 
@@ -18,7 +19,9 @@ def content_of(text: str) -> str:
     return found.changes[0][1].content or ""
 
 
-@pytest.mark.parametrize("text", [README, TWO_EXAMPLES, "~~~\na\n~~~\nb\n", "a\n```\nb\n```\n"])
+@pytest.mark.parametrize(
+    "text", [README, TWO_EXAMPLES, "~~~\na\n~~~\nb\n", "a\n```\nb\n```\n", INLINE]
+)
 def test_content_that_begins_with_a_fence_keeps_every_line(text: str) -> None:
     assert content_of(text) == text
     assert parse_new_file(text, "f") == (text, None)
@@ -30,6 +33,9 @@ def test_content_that_begins_with_a_fence_keeps_every_line(text: str) -> None:
         ("```python\nx = 1\n```\n", "x = 1\n"),
         ("````md\n```\na\n```\n````\n\n", "```\na\n```\n"),
         (WRAPPED_README, "# Shop\n\n```sh\nmake test\n```\n\nMore.\n"),
+        ("```c#\na\n```\n", "a\n"),
+        ("``` python title=a.py\na\n```\n", "a\n"),
+        ("```{r}\n```sql+jinja x\na\n```\n```\n", "```sql+jinja x\na\n```\n"),
         ("```\na\n```  \n   \n", "a\n"),
         ("```\na\n~~~\n```\n", "a\n~~~\n"),
         ("````\na\n```\n````\n", "a\n```\n"),

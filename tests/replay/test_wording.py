@@ -20,6 +20,7 @@ DOCUMENT_READS_MESSAGES = (
     "hooks",
     "egress",
     "local_tools",
+    "nested_grants",
 )
 """Cases whose own templates, prompts, hooks and models repeat the message of a failure, as data."""
 

@@ -223,7 +223,15 @@ async def test_a_clean_up_that_fails_is_not_reported_as_the_end_of_the_run(here:
     assert visits_text([visits["tidy#1"]]).startswith("tidy#1 was stopped: TeamFailed: ")
 
 
-LINKS = ("long.", "session.", "chat.", "tool_agent_long.", "compaction.", "parked_batches.")
+LINKS = (
+    "long.",
+    "session.",
+    "chat.",
+    "tool_agent_long.",
+    "compaction.",
+    "parked_batches.",
+    "conversation_order.",
+)
 """Cases whose histories are each one link of a run."""
 REFUSED = ("raw_plan.0.1.0.json",)
 """Histories of runs that were refused before their first team."""

@@ -1,8 +1,9 @@
 """Find where the hunks of a diff belong in a text, and apply them there.
 
-A hunk is located by its lines. Where they occur more than once, the @@ number decides if it is
-exactly right for one of the places, then the order of the hunks; if neither decides, the hunk is
-refused, because a change in the wrong place is worse than another request to the model. A hunk
+A hunk is located by its lines. Where they occur more than once, the @@ numbers decide if they prove
+one of the places (`hunk_evidence.py`), then the order of the hunks; if neither decides, the hunk is
+refused, because a change in the wrong place is worse than another request to the model. It is also
+refused where its lines are at one place and the numbers point to a changed copy of them. A hunk
 counts as already present only where its result is at its own place. Pure text.
 """
 
@@ -11,6 +12,13 @@ from itertools import pairwise
 
 from activities.changes.diff import Hunk
 from activities.changes.diff_header import DiffProblem
+from activities.changes.hunk_evidence import (
+    ExactPlaces,
+    contradiction,
+    expected_places,
+    is_in_order,
+    proven_place,
+)
 from activities.changes.hunk_matching import (
     drifted_places,
     exact_places,
@@ -123,7 +131,8 @@ def _place(lines: list[str], hunks: tuple[Hunk, ...]) -> list[_Placed]:
             choices.append(_options(lines, hunk, exact, read))
         except DiffProblem as problem:
             problems.append(str(problem))
-    _decide_by_order(choices)
+    if is_in_order(read, exact):
+        _decide_by_order(choices)
     problems += [_ambiguous(options) for options in choices if len(options) > 1]
     if problems:
         settled = [options[0] for options in choices if len(options) == 1]
@@ -134,26 +143,28 @@ def _place(lines: list[str], hunks: tuple[Hunk, ...]) -> list[_Placed]:
     return placed
 
 
-def _options(
-    lines: list[str], hunk: Hunk, exact: dict[int, list[int]], hunks: list[Hunk]
-) -> list[_Placed]:
+def _options(lines: list[str], hunk: Hunk, exact: ExactPlaces, hunks: list[Hunk]) -> list[_Placed]:
     """Find the possible places of a hunk: several where its lines and number do not decide.
 
     Raises:
         DiffProblem: It fits nowhere.
     """
-    expected = _expected(hunk, exact, hunks)
+    expected = expected_places(hunk, hunks, exact)
     standing = result_places(lines, hunk)
     present = [at for at in expected if at in standing]
     places = exact[hunk.number]
     if places:
-        if hunk.start in places:
-            return [_Placed(hunk, hunk.start)]
-        if present:
+        proven = proven_place(lines, hunk, hunks, exact)
+        if proven is not None:
+            return [_Placed(hunk, proven)]
+        elsewhere = f"hunk {hunk.number} fits at line {places[0] + 1}, but "
+        if places != [hunk.start] and present:
             raise DiffProblem(
-                f"hunk {hunk.number} fits at line {places[0] + 1}, but its result is already "
-                f"at line {present[0] + 1}, where its @@ line puts it"
+                f"{elsewhere}its result is already at line {present[0] + 1}, "
+                "where its @@ line puts it"
             )
+        if places != [hunk.start] and (why := contradiction(lines, hunk, hunks, exact)):
+            raise DiffProblem(elsewhere + why)
         return [_Placed(hunk, at) for at in places]
     if present:
         return [_Placed(hunk, present[0], already=True)]
@@ -163,18 +174,6 @@ def _options(
     if len(drifted) == 1 and is_safe_drift(lines, hunk, drifted[0], expected):
         return [_Placed(hunk, drifted[0])]
     raise DiffProblem(f"hunk {hunk.number} does not fit: {_why_not(lines, hunk, standing)}")
-
-
-def _expected(hunk: Hunk, exact: dict[int, list[int]], hunks: list[Hunk]) -> list[int]:
-    """Return where the @@ line puts the hunk: as written, or shifted like the unique hunks."""
-    if hunk.start is None or hunk.new_start is None:
-        return []
-    moved = [
-        exact[other.number][0] - other.start
-        for other in hunks
-        if other.start is not None and len(exact[other.number]) == 1
-    ]
-    return list(dict.fromkeys([hunk.start, hunk.new_start, *(hunk.start + by for by in moved)]))
 
 
 def _why_not(lines: list[str], hunk: Hunk, standing: list[int]) -> str:

@@ -17,6 +17,7 @@ from activities.changes.diff_header import DiffProblem
 from activities.changes.hunk_application import patch
 from tests.support.changes.damaged_diffs import DAMAGES, Damage, Damaged
 from tests.support.changes.real_changes import RealChange, real_changes
+from tests.support.changes.twin_diffs import TWINS
 
 
 def applied(case: Damaged) -> str | None:
@@ -65,7 +66,7 @@ def main() -> None:
     changes, reference = real_changes(), shutil.which("patch") is not None
     write = sys.stdout.write
     write(f"{'':36}{'right':>9}{'refused':>9}{'wrong':>9}   patch: right, refused, wrong\n")
-    for name, damage in DAMAGES.items():
+    for name, damage in {**DAMAGES, **TWINS}.items():
         theirs = _columns(counted(damage, changes, applied_by_patch)) if reference else ""
         write(f"{name:36}{_columns(counted(damage, changes))}   {theirs}\n")
 

@@ -61,6 +61,70 @@ def test_hunk_that_fits_elsewhere_while_its_result_stands_at_its_place_is_refuse
     assert "fits at line 6, but its result is already at line 1" in message
 
 
+TWINS = "a\nb\nc\nd\n\na\nb\nc\n"
+CHANGE = " a\n-b\n+B\n c\n"
+
+
+def test_number_decides_between_twins_where_the_whole_header_is_right() -> None:
+    for number in (1, 6):
+        found = patched(TWINS + "x\n", f"@@ -{number},3 +{number},3 @@\n{CHANGE}")
+        assert found.text.split("\n").index("B") == number
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["@@ -1,4 +1,3 @@", "@@ -1,3 +1,4 @@", "@@ -1,3 +2,3 @@", "@@ -1 +1 @@"],
+    ids=["the old count", "the new count", "the new number", "no counts"],
+)
+def test_number_decides_nothing_between_twins_where_its_header_is_wrong(head: str) -> None:
+    assert "fits in 2 places, at lines 1, 6" in refusal(TWINS + "x\n", f"{head}\n{CHANGE}")
+
+
+def test_numbers_that_other_hunks_prove_wrong_are_moved_like_theirs() -> None:
+    text = "new\n" * 5 + "a\nb\nc\nz\n" + "a\nb\nc\ny\n"
+    diff = f"@@ -1,3 +1,3 @@\n{CHANGE}@@ -8 +8 @@\n-y\n+Y\n"
+    assert patched(text, diff).text == text.replace("b", "B", 1).replace("y", "Y")
+    between = "a\nb\nc\nz\n" + "new\n" * 5 + "a\nb\nc\ny\n"
+    assert "fits in 2 places" in refusal(between, diff)
+
+
+def test_number_decides_nothing_where_missing_context_puts_a_twin_at_the_edge() -> None:
+    end = " a\n b\n-c\n+C\n"
+    assert "fits in 2 places" in refusal(TWINS, f"@@ -1,3 +1,3 @@\n{end}")
+    assert patched(TWINS, f"@@ -6,3 +6,3 @@\n{end}").text == TWINS[:-2] + "C\n"
+    begin = "-a\n+A\n b\n c\n"
+    assert "fits in 2 places" in refusal(TWINS, f"@@ -6,3 +6,3 @@\n{begin}")
+    assert patched(TWINS, f"@@ -1,3 +1,3 @@\n{begin}").text == "A" + TWINS[1:]
+
+
+def test_marker_of_a_missing_newline_puts_a_hunk_at_the_end() -> None:
+    marked = f"@@ -1,3 +1,3 @@\n{CHANGE}\\ No newline at end of file\n"
+    assert "fits in 2 places" in refusal(TWINS[:-1], marked)
+
+
+def test_hunk_that_fits_elsewhere_is_refused_where_a_changed_copy_is_at_its_place() -> None:
+    changed = "a\nb\nc!\n\nx\na\nb\nc\nend\n"
+    message = refusal(changed, f"@@ -1,3 +1,3 @@\n{CHANGE}")
+    assert "fits at line 6, but the diff puts it at line 1, which has similar lines" in message
+    at_end = "a\nb\nc\nx\ny\nz\na\nb!\nc\n"
+    message = refusal(at_end, "@@\n a\n b\n-c\n+C\n")
+    assert "fits at line 1, but the diff puts it at line 7" in message
+
+
+def test_hunk_that_fits_on_the_other_side_of_a_hunk_is_refused() -> None:
+    diff = f"@@ -1 +1 @@\n-y\n+Y\n@@ -5,3 +5,3 @@\n{CHANGE}"
+    message = refusal("a\nb\nc\n\nz\ny\n", diff)
+    assert "hunk 2 fits at line 1, but the diff and its line numbers put it below hunk 1" in message
+
+
+def test_order_decides_nothing_where_the_hunks_are_out_of_order() -> None:
+    text = "x\na\nx\nb\n"
+    message = refusal(text, "@@\n-b\n+B\n@@\n-a\n+A\n@@\n-x\n+X\n")
+    assert "hunk 3 fits in 2 places, at lines 1, 3" in message
+    message = refusal(text, "@@ -9 +9 @@\n-a\n+A\n@@ -4 +4 @@\n-x\n+X\n")
+    assert "hunk 2 fits in 2 places, at lines 1, 3" in message
+
+
 def test_refusal_counts_the_hunks_that_fit_are_present_and_are_refused() -> None:
     diff = "@@\n a\n-b\n+B\n@@\n p\n-q\n+Q\n r\n@@\n z\n-nowhere\n+x\n"
     message = refusal("a\nb\n\np\nQ\nr\n\nz\n", diff)

@@ -16,13 +16,12 @@ from workflows.core.location import Interpreter, Location, Redirected, Skipped
 from workflows.core.memory import Frame
 from workflows.core.progress_kinds import SequenceProgress, StartedStep
 from workflows.core.scope import Scope, is_abort
-from workflows.core.trail import note_step, note_step_end
+from workflows.core.trail import note_step, note_step_end, skip_cause
 from workflows.skipped_steps import begin_round, skip_unrun_within
 from workflows.step_attempts import run_attempts
 
 _UNSTARTED = Outcome.skipped()
 _EARLIER = StepStated("earlier_step_failed")
-_SKIPPED = StepStated("skipped_by_person")
 _CANCELLED = StepStated("run_cancelled")
 
 
@@ -134,7 +133,8 @@ async def _run_step(
         event = _end_of_call(place, scope)
         state.forget(place.key)
         at = None if started is None else started.at
-        note_step_end(scope, place, "skipped", _SKIPPED, at, event=event)
+        cause = skip_cause(skipped.value, scope)
+        note_step_end(scope, place, "skipped", cause, at, event=event)
         outcome = Outcome("skipped", skipped.value)
         return outcome if started is None else outcome.timed(scope.time() - started.at)
     except BaseException as error:

@@ -141,6 +141,8 @@ async def _act(act: Json, handle: Any, env: WorkflowEnvironment, late: LateTask)
         case {"asks": str(id)}:
             while id not in [one["id"] for one in await _pending(handle)]:
                 await env.sleep(timedelta(minutes=1))
+        case {"doing": str(step)}:
+            await _in_progress(step, handle)
         case {"wait_hours": int(hours)}:
             await env.sleep(timedelta(hours=hours))
         case {"update": str(name), "with": given}:
@@ -149,6 +151,15 @@ async def _act(act: Json, handle: Any, env: WorkflowEnvironment, late: LateTask)
             await handle.signal(name, given)
         case _:
             raise ValueError(f"nothing that a script knows: {act}")
+
+
+async def _in_progress(step: str, handle: Any) -> None:
+    """Wait until a step is in progress; the server skips no time during a call."""
+    for _ in range(1000):
+        if step in [one["step"] for one in (await handle.query("status"))["doing"]]:
+            return
+        await asyncio.sleep(0.02)  # between two looks
+    raise AssertionError(f"{step} did not begin")
 
 
 async def _is_running(activity: str, handle: Any) -> bool:

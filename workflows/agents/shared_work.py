@@ -11,6 +11,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
 from dsl.model.tools.tool_contract import Tool
 from workflows.core.location import Location
+from workflows.core.patches import Patch
 from workflows.core.scope import Scope
 from workflows.core.state import RunState
 
@@ -56,13 +57,25 @@ def note_tool_result(tool: str, data: JsonValue, agent: Location, scope: Scope) 
     del kept[:-_MAX_KEPT]
 
 
+def has_result(outcome: Outcome, scope: Scope) -> bool:
+    """Return whether a call has a result: it succeeded, or a person skipped it and gave one."""
+    if outcome.status == "skipped" and outcome.data is not None:
+        return scope.patched(Patch.VALUES_OF_CALLS)
+    return outcome.success
+
+
 def publish_work(name: str, outcome: Outcome, place: Location, scope: Scope) -> None:
-    """Publish the work of an accepted call, or drop that of another."""
+    """Publish the work of an accepted call, or drop that of another.
+
+    The result that a person gives replaces the work of the call that it skips.
+    """
     state = scope.state
     unpublished = state.progress.unpublished.pop(place.key, [])
     state.progress.shared_work.pop(place.key, None)
-    if not outcome.success or not is_read(name, scope.plan):
+    if not is_read(name, scope.plan) or not has_result(outcome, scope):
         return
+    if outcome.status == "skipped":
+        unpublished = []
     for text in unpublished:
         _add(state, name, "tool_result", text)
     _add(state, name, "final", _text(outcome.data)[:_MAX_TEXT])

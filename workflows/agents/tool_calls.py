@@ -22,23 +22,22 @@ from dsl.tool_loop.tool_loop_terms import REMINDED_AT, LoopTerms
 from dsl.values import Json
 from workflows.agents.hook_points import stopped_by
 from workflows.agents.hooked_calls import CallHooks, HookedResult
-from workflows.agents.shared_work import is_read, note_tool_result, publish_work
+from workflows.agents.shared_work import has_result, is_read, note_tool_result, publish_work
 from workflows.agents.skill_calls import CalledSkill
 from workflows.agents.tool_kinds import ToolCall, call_tool
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.approvals.payload_edits import changes, edit_problem
 from workflows.core.causes.agent_causes import CallRepeated
-from workflows.core.causes.step_causes import Failed, StepStated
+from workflows.core.causes.step_causes import Failed
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Interpreter, Location, Skipped
 from workflows.core.patches import Patch
 from workflows.core.progress_kinds import AgentLoopProgress, HookedCall
 from workflows.core.scope import Job, Scope
-from workflows.core.trail import note_step
+from workflows.core.trail import note_step, skip_cause
 
 _MAX_ERROR_LENGTH = 4_000
 """Characters of a failure's message that a model gets."""
-_SKIPPED = StepStated("skipped_by_person")
 
 
 async def run_calls(
@@ -157,14 +156,14 @@ class _Turn:
             result, digest = _for_model(ran)
         except Skipped as skipped:
             state.forget(place.key)
-            status, cause = "skipped", _SKIPPED
+            status, cause = "skipped", skip_cause(skipped.value, scope)
             result = _skipped_result(skipped.value)
             ran = _Ran(Outcome("skipped", skipped.value))
             digest = fingerprint(skipped.value)
         finally:
             state.doing.pop(key, None)
         publish_work(call.tool, ran.outcome, place, scope)
-        if self._publishes and ran.outcome.success:
+        if self._publishes and has_result(ran.outcome, scope):
             note_tool_result(call.tool, ran.outcome.data, self._agent, scope)
         if self._terms.policy(call.tool).exit_on_success:
             call.data = ran.outcome.data

@@ -94,3 +94,9 @@ class Patch(StrEnum):
     tools. A run asks only when a hook stops an answer in a conversation. The old code can go with
     the first release, too.
     """
+
+    VALUES_OF_CALLS = "values-of-calls"
+    """0.1.0: the result that a person gives to a call that they skip reaches the agents that read
+    the tool's work, and the trail says that there is one. A run asks only when a person skips with
+    a value. The old code can go with the first release, too.
+    """

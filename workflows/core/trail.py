@@ -8,13 +8,17 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
+from pydantic import JsonValue
+
 from dsl.evaluate.context_updates import shown_writes
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.causes import RouteCause
 from workflows.core.causes.message_causes import NotificationLost
+from workflows.core.causes.step_causes import StepStated
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Location
 from workflows.core.memory import PendingNotification, TrailRecord
+from workflows.core.patches import Patch
 from workflows.core.scope import Scope
 from workflows.core.state import RunState
 from workflows.core.views import CollectedFiles, TrailKind
@@ -84,6 +88,12 @@ def note_step_end(
     entry.tokens = tokens
     entry.found = found
     _note_writes(scope, entry, writes)
+
+
+def skip_cause(value: JsonValue, scope: Scope) -> StepStated:
+    """Return why a step was skipped; the value is what a person gave to it, or None."""
+    with_value = value is not None and scope.patched(Patch.VALUES_OF_CALLS)
+    return StepStated("skipped_with_value" if with_value else "skipped_by_person")
 
 
 def note_request(

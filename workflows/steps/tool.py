@@ -19,7 +19,8 @@ from workflows.approvals.egress_approval import LabelledCall, end_call, refused_
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.approvals.payload_edits import edit_problem
 from workflows.core.causes.agent_causes import ToolCalled
-from workflows.core.location import Interpreter, Location
+from workflows.core.location import Interpreter, Location, Skipped
+from workflows.core.patches import Patch
 from workflows.core.scope import Scope
 from workflows.core.trail import note_step
 
@@ -62,10 +63,25 @@ async def execute(
     hooked = await hooks.before({**arguments, **tool.fixed})
     if isinstance(hooked, HookedResult):
         return hooked.called.outcome
-    outcome = await _consented(call, hooked.given, hooks, scope)
+    if tool.is_one_call:
+        outcome = await _consented(call, hooked.given, hooks, scope)
+    else:
+        outcome = await _published(call, hooked.given, hooks, scope)
     hooks.ended()
-    if not call.tool.is_one_call:  # other tools read the accepted work of agents and teams
-        publish_work(call.name, outcome, call.place, scope)
+    return outcome
+
+
+async def _published(call: ToolCall, given: Json, hooks: CallHooks, scope: Scope) -> Outcome:
+    """Call an agent or a team, and let other tools read its accepted work."""
+    skips, key = scope.state.skips, call.place.step
+    try:
+        outcome = await _consented(call, given, hooks, scope)
+        if outcome.success and key in skips and scope.patched(Patch.VALUES_OF_CALLS):
+            raise Skipped(skips.pop(key).value)  # it ended before the request reached it
+    except Skipped as skipped:
+        publish_work(call.name, Outcome("skipped", skipped.value), call.place, scope)
+        raise
+    publish_work(call.name, outcome, call.place, scope)
     return outcome
 
 

@@ -48,12 +48,35 @@ orchestration:
 """
 
 
+CALLING = """
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas:
+    lead: {prompts: {user: Ask.}, tools: [find]}
+    finder: {description: Finds., prompts: {user: "Find {{ input.query }}."}}
+tools: {find: {agent: finder, description: Finds.}}
+orchestration:
+  entry_team: work
+  teams: {work: {tasks: [{name: act, persona_key: lead}]}}
+"""
+ANSWERS = """
+answers:
+  - {task: act, turn: 1, tool_calls: [{tool: find, arguments: {query: it}}]}
+  - {task: find, answer: Never., seconds: 3000}
+  - {task: act, turn: 2, contains: "and gave its result.]\\nRome", answer: Done.}
+"""
+
+
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """A project with a server and a worker."""
     with project(tmp_path_factory.mktemp("control") / "shop") as made:
         (made.folder / "offer.yml").write_text(OFFER)
         (made.folder / "team.yml").write_text(TEAM)
+        (made.folder / "calling.yml").write_text(CALLING)
+        (made.folder / "answers.yml").write_text(ANSWERS)
+        made.configure(llm_config={"providers": {"scripted": {"answers": "answers.yml"}}})
         (made.folder / "undated.yml").write_text(TEAM.replace(", deadline: 1h", ""))
         assert made.coterie("server").returncode == 0
         made.begin("worker")
@@ -95,6 +118,23 @@ async def test_two_people_approve_a_changed_offer_and_the_run_is_sent_elsewhere(
     result = shop.coterie("result", "offer", "--json").stdout
     assert '"instead": true' in result
     assert '"by": "ann, cleo"' in result
+
+
+def test_a_call_of_an_agent_is_skipped_with_the_result_that_the_model_gets(shop: Project) -> None:
+    call = "work/act/find@1.1"
+    assert shop.coterie("start", "calling.yml", "--id", "calling").returncode == 0
+    until(lambda: call in shop.coterie("status", "calling", "--json").stdout, "the call")
+    asked = ("skip", "calling", "find@1.1", "--value", '"Rome"', "--by", "ann", "--why", "slow")
+    done = shop.coterie(*asked)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(shop.coterie("result", "calling", "--json").stdout)
+    assert result["output"] == {"act": {"text": "Done."}}
+    [decision] = result["decisions"]
+    assert (decision["by"], decision["payload"]) == ("ann", "Rome")
+    why = shop.coterie("why", "calling").stdout
+    assert f"skip of {call} requested by ann: slow" in why
+    assert "work#1/act/find@1.1: skipped" in why
+    assert "because a person skipped it, and gave its result" in why
 
 
 async def test_pause_amend_and_resume(shop: Project) -> None:

@@ -15,6 +15,7 @@ class StepStated:
     code: Literal[
         "earlier_step_failed",
         "skipped_by_person",
+        "skipped_with_value",
         "run_cancelled",
         "plan_returned",
         "otherwise_chosen",

@@ -156,6 +156,7 @@ def _worded(cause: TrailCause) -> str:
 _STATED = {
     "earlier_step_failed": "an earlier step failed",
     "skipped_by_person": "a person skipped it",
+    "skipped_with_value": "a person skipped it, and gave its result",
     "run_cancelled": "the run is cancelled",
     "plan_returned": "the plan ends here",
     "otherwise_chosen": "otherwise: no condition holds",

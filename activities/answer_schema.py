@@ -20,7 +20,7 @@ from referencing.exceptions import Unresolvable
 
 from dsl.json_schema.keyword_check import canonical, names_steps, number_steps, weight
 from dsl.json_schema.patterns import schema_pattern
-from dsl.json_schema.schema_problems import schema_fault, subschemas
+from dsl.json_schema.schema_problems import schema_problem, subschemas
 from dsl.json_schema.value_keywords import is_multiple
 from dsl.values import Json
 
@@ -35,7 +35,7 @@ _MAX_WORK = 100_000
 """Budget of one check: keywords evaluated, plus the cost of the expensive ones."""
 
 
-class SchemaFault(Exception):
+class InvalidAnswerSchema(Exception):
     """The schema itself is unusable."""
 
 
@@ -43,7 +43,7 @@ def schema_errors(value: JsonValue, schema: Json) -> list[str]:
     """List the errors of a value, each as `$.path: what`; empty when it matches the schema.
 
     Raises:
-        SchemaFault: The schema is invalid, has an external reference, or never terminates.
+        InvalidAnswerSchema: The schema is invalid, has an external reference, or never terminates.
     """
     try:
         validator = _validator(json.dumps(schema))
@@ -52,9 +52,9 @@ def schema_errors(value: JsonValue, schema: Json) -> list[str]:
         found = list(islice(errors, _MAX_CHECKED))
     except Unresolvable as error:
         missing: str = getattr(error, "anchor", error.ref)
-        raise SchemaFault(f"it refers to '#{missing}', which it does not define") from None
+        raise InvalidAnswerSchema(f"it refers to '#{missing}', which it does not define") from None
     except RecursionError:
-        raise SchemaFault("its references form an endless loop") from None
+        raise InvalidAnswerSchema("its references form an endless loop") from None
     found.sort(key=lambda error: [str(part) for part in error.absolute_path])
     described = list(dict.fromkeys(map(_describe, found)))
     return [*described[:MAX_ERRORS], "and others"] if len(described) > MAX_ERRORS else described
@@ -64,9 +64,9 @@ def schema_errors(value: JsonValue, schema: Json) -> list[str]:
 def _validator(schema_text: str) -> Draft202012Validator:
     """Return the validator of a schema, cached: checking a schema costs more than an answer."""
     schema: Json = json.loads(schema_text)
-    fault = schema_fault(schema)
-    if fault is not None:
-        raise SchemaFault(fault)
+    problem = schema_problem(schema)
+    if problem is not None:
+        raise InvalidAnswerSchema(problem)
     for node in subschemas(schema):
         # Always this draft: a validator of another one would bring its own pattern matching.
         node.pop("$schema", None)
@@ -83,7 +83,7 @@ def _charge(work: int) -> None:
     left = _WORK.get()
     left[0] -= work
     if left[0] < 0:
-        raise SchemaFault("it takes too long to check")
+        raise InvalidAnswerSchema("it takes too long to check")
 
 
 def _charged(word: _Word) -> _Word:

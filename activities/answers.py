@@ -45,7 +45,7 @@ def parse_answer(text: str, schema: Json | None) -> JsonValue | AnswerProblem:
         schema: What the data must match; without one the data is `{"text": text}`.
 
     Raises:
-        SchemaFault: The schema itself is unusable; no answer could match it.
+        InvalidAnswerSchema: The schema itself is unusable; no answer could match it.
     """
     if schema is None:
         return {"text": text} if _is_unicode(text) else AnswerProblem(_NO_CHARACTER)

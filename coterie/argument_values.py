@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from coterie.failures import CommandError
 from coterie.settings import Settings
 from dsl.errors import InvalidDocument, Problem
-from dsl.evaluate.declared_values import value_faults
+from dsl.evaluate.declared_values import value_problems
 from dsl.finite import non_finite
 from dsl.model.context.declarations import UNDECLARED, Declarations, DeclaredPath
 from dsl.paths import parse, put
@@ -161,6 +161,6 @@ def _value(text: str, one: DeclaredPath | None = None) -> JsonValue:
         value: JsonValue = json.loads(text)
     except ValueError:
         return text
-    if one is not None and value_faults("", value, one) and not value_faults("", text, one):
+    if one is not None and value_problems("", value, one) and not value_problems("", text, one):
         return text
     return value

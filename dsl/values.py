@@ -17,7 +17,7 @@ __all__ = [
     "Seconds",
     "Segment",
     "Timeout",
-    "misfit",
+    "form_mismatch",
 ]
 
 Json = dict[str, JsonValue]
@@ -81,7 +81,7 @@ Form = Literal[
 """The forms that our own validators want: the types of the errors that they raise."""
 
 
-def misfit(form: Form, wanted: str, **context: str) -> PydanticCustomError:
+def form_mismatch(form: Form, wanted: str, **context: str) -> PydanticCustomError:
     """Return the error for a value without this form; `wanted` may use `{name}` of `context`."""
     return PydanticCustomError(form, wanted, context or None)  # pyright: ignore[reportArgumentType]
 
@@ -93,7 +93,7 @@ def seconds(value: object) -> object:
     text = value.replace(" ", "")
     parts = _PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise misfit(
+        raise form_mismatch(
             "duration", "a duration is a number of seconds or reads like 90s, 5m, 1h30m, 2d"
         )
     return sum(float(number) * _UNIT[unit] for number, unit in parts)

@@ -22,17 +22,17 @@ from workflows.context_drafts import write_to_track
 from workflows.core.causes.step_causes import Failed
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Interpreter, Location, RunLeft
-from workflows.core.memory import Fork, Routed, Track
+from workflows.core.memory import FanOut, Routed, Track
 from workflows.core.scope import Interrupted, Scope
 from workflows.core.state_keys import StateKey
 from workflows.core.trail import note_route, note_step
 
 
-def fork(place: Location, track: Track, route: Route, scope: Scope) -> None:
+def start_branches(place: Location, track: Track, route: Route, scope: Scope) -> None:
     """Begin the branches of the visit at this place; the track waits for them."""
     branches = route.next_team if isinstance(route.next_team, tuple) else ()
     rule = route.rule
-    track.fork = Fork(
+    track.fan_out = FanOut(
         branches=branches,
         visit=place.visit,
         concentrator=rule.concentrator if rule else None,
@@ -50,12 +50,12 @@ def fork(place: Location, track: Track, route: Route, scope: Scope) -> None:
 
 
 async def join(
-    name: StateKey, track: Track, forked: Fork, scope: Scope, interpreter: Interpreter
+    name: StateKey, track: Track, fan_out: FanOut, scope: Scope, interpreter: Interpreter
 ) -> None:
     """Wait for the branches by the terms of the concentrator, and continue with their results."""
-    collects = _collects(forked, scope)
+    collects = _collects(fan_out, scope)
     state = scope.state
-    children = {branch: state.tracks[name.fan_out_branch(branch)] for branch in forked.branches}
+    children = {branch: state.tracks[name.fan_out_branch(branch)] for branch in fan_out.branches}
 
     good = sum(child.end == "done" for child in children.values())
     ended = sum(child.end != "running" for child in children.values())
@@ -80,23 +80,23 @@ async def join(
         await scope.together(
             jobs,
             enough=enough,
-            seconds=collects.timeout if forked.left is None else forked.left,
+            seconds=collects.timeout if fan_out.left is None else fan_out.left,
             wake=None if signal is None else lambda: bool(state.signals.get(signal)),
         )
     except Interrupted as interrupted:
-        forked.left = interrupted.left
+        fan_out.left = interrupted.left
         raise
     if signal is not None and state.signals.get(signal):
         state.signals[signal].pop(0)
-    _meet(name, track, forked, children, scope)
+    _meet(name, track, fan_out, children, scope)
 
 
-def _collects(forked: Fork, scope: Scope) -> Collect:
-    if forked.concentrator is None:
+def _collects(fan_out: FanOut, scope: Scope) -> Collect:
+    if fan_out.concentrator is None:
         return Collect()
-    team = scope.plan.teams.get(forked.concentrator)
+    team = scope.plan.teams.get(fan_out.concentrator)
     if team is None or team.collects is None:
-        raise InvalidPlan(f"{forked.concentrator!r} is not a concentrator of the plan")
+        raise InvalidPlan(f"{fan_out.concentrator!r} is not a concentrator of the plan")
     return team.collects
 
 
@@ -114,7 +114,7 @@ async def _follow(branch: str, parent: StateKey, child: Track, interpreter: Inte
 
 
 def _meet(
-    name: StateKey, track: Track, forked: Fork, children: dict[str, Track], scope: Scope
+    name: StateKey, track: Track, fan_out: FanOut, children: dict[str, Track], scope: Scope
 ) -> None:
     place = Location.of_visit(name, track.routed.from_team, 0)
     for branch, child in children.items():
@@ -123,41 +123,41 @@ def _meet(
         error, cause = child.error, child.routed.cause
         ended: TrailCause = cause if error is None else Failed("branch_failed", error)
         note_step(scope, place.at(branch), child.end, ended)
-        if child.arrived not in (None, forked.concentrator):
+        if child.arrived not in (None, fan_out.concentrator):
             raise InvalidPlan(
                 f"the branch {branch!r} came to {child.arrived!r}, where nobody "
-                f"waits: its fan-out meets at {forked.concentrator!r}"
+                f"waits: its fan-out meets at {fan_out.concentrator!r}"
             )
         del scope.state.tracks[name.fan_out_branch(branch)]
     scope.state.forget_branches(name, children.keys())
-    write_to_track(scope.plan, track, _writes(forked, children), "the branches")
+    write_to_track(scope.plan, track, _writes(fan_out, children), "the branches")
     for child in children.values():
         if child.end == "done":
             track.latest.update(child.latest)
-    track.fork = None
-    if forked.concentrator is None:
+    track.fan_out = None
+    if fan_out.concentrator is None:
         _ended(children)
         return
     track.gathered = {branch: _gathered(child) for branch, child in children.items()}
     ends = tuple((branch, child.end) for branch, child in children.items())
     track.routed = Routed("gathered", Joined("joined", ends), track.routed.from_team)
-    track.team = forked.concentrator
+    track.team = fan_out.concentrator
 
 
-def leave(name: StateKey, track: Track, forked: Fork, away: RunLeft, scope: Scope) -> None:
+def leave(name: StateKey, track: Track, fan_out: FanOut, away: RunLeft, scope: Scope) -> None:
     """Leave the fan-out with the results of the finished branches; cancel the others."""
     state = scope.state
-    children = {branch: state.tracks[name.fan_out_branch(branch)] for branch in forked.branches}
-    write_to_track(scope.plan, track, _writes(forked, children), "the branches")
+    children = {branch: state.tracks[name.fan_out_branch(branch)] for branch in fan_out.branches}
+    write_to_track(scope.plan, track, _writes(fan_out, children), "the branches")
     for child in children.values():
         if child.end == "done":
             track.latest.update(child.latest)
     state.forget_branches(name, children.keys())
     left = track.routed.from_team
-    track.fork = None
+    track.fan_out = None
     track.team = away.team
     track.routed = Routed("redirected", away.cause, left)
-    place = Location.of_visit(name, left, forked.visit)
+    place = Location.of_visit(name, left, fan_out.visit)
     note_route(scope, place, away.cause, "success", away.team)
 
 
@@ -177,12 +177,12 @@ def _gathered(child: Track) -> JsonValue:
     }
 
 
-def _writes(forked: Fork, children: dict[str, Track]) -> tuple[ContextWrite, ...]:
+def _writes(fan_out: FanOut, children: dict[str, Track]) -> tuple[ContextWrite, ...]:
     """Join the writes of the branches that ended, in written order."""
     written = {name: child.updates for name, child in children.items() if child.end == "done"}
     return joined(
         written,
-        forked.merge,
+        fan_out.merge,
         lambda path: (
             f"say in the rule that fans out: `merge: {{{path}: replace | extend | merge}}`"
         ),

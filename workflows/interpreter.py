@@ -23,14 +23,14 @@ from workflows.control.pause_and_amend import amend, give_up, sent_on
 from workflows.core.causes.people_causes import NotBegun
 from workflows.core.causes.step_causes import run_ended
 from workflows.core.location import Location, Redirected, Returned, RunLeft
-from workflows.core.memory import Fork, Frame, Routed, Track
+from workflows.core.memory import FanOut, Frame, Routed, Track
 from workflows.core.messages import RedirectInput
 from workflows.core.results import RunFailed, declared_output, failed_result, result
 from workflows.core.scope import Scope
 from workflows.core.state_keys import MAIN, StateKey
 from workflows.core.trail import note_control, note_route, note_visit
 from workflows.core.views import TeamResult
-from workflows.fan_out import fork, gathered, join, leave
+from workflows.fan_out import gathered, join, leave, start_branches
 from workflows.run_hooks import after_run, before_run
 from workflows.sequence import run_steps
 from workflows.sessions.message_queue import counted_visits
@@ -109,9 +109,9 @@ class TeamInterpreter:
     async def follow(self, track: StateKey) -> None:
         """Follow a track from team to team until its end, or to the join of its branches."""
         here = self.scope.state.tracks[track]
-        while here.team is not None or here.fork is not None:
-            if here.fork is not None:
-                await self._join(track, here, here.fork)
+        while here.team is not None or here.fan_out is not None:
+            if here.fan_out is not None:
+                await self._join(track, here, here.fan_out)
                 continue
             team = _team(self.scope.plan, here.team or "")
             if team.collects is not None and here.branch and here.gathered is None:
@@ -119,13 +119,13 @@ class TeamInterpreter:
                 return
             await self._visit(team, track, here)
 
-    async def _join(self, name: StateKey, track: Track, forked: Fork) -> None:
+    async def _join(self, name: StateKey, track: Track, fan_out: FanOut) -> None:
         try:
-            await join(name, track, forked, self.scope, self)
+            await join(name, track, fan_out, self.scope, self)
         except RunLeft as away:
             if name != MAIN:
                 raise
-            leave(name, track, forked, away, self.scope)
+            leave(name, track, fan_out, away, self.scope)
 
     async def _visit(self, team: Team, name: StateKey, track: Track) -> None:
         """Run one visit: limits, steps, route, context; on resume, no part repeats."""
@@ -154,7 +154,7 @@ class TeamInterpreter:
         scope.state.forget(place.frame_key)
         track.visit = 0
         if isinstance(route.next_team, tuple):
-            fork(place, track, route, scope)
+            start_branches(place, track, route, scope)
 
     async def _entered(self, team: Team, name: StateKey, track: Track) -> Location | None:
         """Start a visit within the limits, and return it; None where another team runs instead."""

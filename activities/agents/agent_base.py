@@ -222,12 +222,12 @@ class BaseAgent(ABC):
         try:
             return Persona.model_validate(settings)
         except ValidationError as error:
-            faults = "; ".join(
-                f"{'.'.join(map(str, fault['loc'])) or 'persona'}: {fault['msg']}"
-                for fault in error.errors(include_url=False, include_input=False)
+            details = "; ".join(
+                f"{'.'.join(map(str, problem['loc'])) or 'persona'}: {problem['msg']}"
+                for problem in error.errors(include_url=False, include_input=False)
             )
             raise AgentRefused(
-                f"the persona of agent {self.unique_name!r} is invalid: {faults}"
+                f"the persona of agent {self.unique_name!r} is invalid: {details}"
             ) from None
 
     def _model(self, settings: Json) -> Json:

@@ -58,8 +58,8 @@ class GenericOrchestratingAgent(BaseAgent):
         try:
             return _adapter().validate_python(self.execution_plan)
         except ValidationError as error:
-            fault = error.errors(include_url=False, include_input=False)[0]
+            problem = error.errors(include_url=False, include_input=False)[0]
             raise AgentRefused(
                 f"the execution plan of agent {self.unique_name!r} is not compiled, at "
-                f"step {'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+                f"step {'.'.join(map(str, problem['loc']))}: {problem['msg']}"
             ) from None

@@ -22,7 +22,7 @@ from activities.storage.blobs import BlobsUnusable
 from activities.storage.media import references
 from activities.storage.turn_records import with_question
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from dsl.json_schema.schema_problems import schema_fault
+from dsl.json_schema.schema_problems import schema_problem
 from dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
 from dsl.model.plan import Persona
 from dsl.templates.template_rules import BadTemplate
@@ -100,9 +100,11 @@ class GenericSingleShotAgent(BaseAgent):
 
     def _filled(self, persona: Persona, inputs: Json) -> tuple[str, str | None]:
         """Return the prompt and the system prompt, after a check of the output schema."""
-        fault = schema_fault(persona.output_schema) if persona.output_schema is not None else None
-        if fault is not None:  # no answer could match it, so do not pay for one
-            raise AgentRefused(f"output_schema of agent {self.unique_name!r}: {fault}")
+        problem = (
+            schema_problem(persona.output_schema) if persona.output_schema is not None else None
+        )
+        if problem is not None:  # no answer could match it, so do not pay for one
+            raise AgentRefused(f"output_schema of agent {self.unique_name!r}: {problem}")
         return self._get_prompt(inputs), self._get_system_message(inputs)
 
     async def _earlier(self) -> tuple[ModelMessage, ...]:

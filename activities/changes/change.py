@@ -5,7 +5,7 @@ from typing import Literal, cast
 
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
-from dsl.values import Documented, misfit
+from dsl.values import Documented, form_mismatch
 
 ChangeType = Literal["create", "modify", "delete"]
 
@@ -52,11 +52,11 @@ class Change(Documented):
     @model_validator(mode="after")
     def _has_its_text(self) -> "Change":
         if self.diff is not None and self.content is not None:
-            raise misfit("change", "a change has a diff or a content, not both")
+            raise form_mismatch("change", "a change has a diff or a content, not both")
         if self.type == "delete" and self.content is not None:
-            raise misfit("change", "a deleted file has no content")
+            raise form_mismatch("change", "a deleted file has no content")
         if self.type != "delete" and self.diff is None and self.content is None:
-            raise misfit(
+            raise form_mismatch(
                 "change", "to {type} a file, a diff or a content is needed", type=self.type
             )
         return self

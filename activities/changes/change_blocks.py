@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from activities.changes.change import Change
 from activities.changes.diff import bare_content
 from activities.changes.diff_header import DiffProblem
-from activities.workspace.skill_base import faults
+from activities.workspace.skill_base import validation_problems
 
 BEGIN = "===CHANGE_BEGIN==="
 END = "===CHANGE_END==="
@@ -67,7 +67,7 @@ def parse_blocks(text: str) -> ParsedBlocks:
             try:
                 found.changes.append((name, _change(values)))
             except ValidationError as error:
-                found.problems.append(f"{name}: {faults(error)}")
+                found.problems.append(f"{name}: {validation_problems(error)}")
             except DiffProblem as problem:
                 found.problems.append(f"{name}: {problem}")
     return found

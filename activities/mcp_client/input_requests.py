@@ -12,7 +12,7 @@ import mcp_types as types
 
 from activities.mcp_client.call_outcomes import InputAsked
 from activities.mcp_client.input_rounds import InputReply
-from dsl.json_schema.schema_grammar import grammar_fault
+from dsl.json_schema.schema_grammar import grammar_problem
 from dsl.model.tools.asked_input import AskedForm, AskedInput, ServerTask
 from dsl.values import Json
 from dsl.visible import one_line, visible
@@ -102,6 +102,6 @@ def _form_of(request: types.InputRequest) -> AskedForm | str:
         return f"{message} (the form of the answer is not JSON)"
     if len(written.encode()) > _MAX_FORM_SIZE:
         return f"{message} (the form of the answer has more than {_MAX_FORM_SIZE} bytes)"
-    if form.get("type") != "object" or grammar_fault(form) is not None:
+    if form.get("type") != "object" or grammar_problem(form) is not None:
         return f"{message} (the form of the answer is not a JSON Schema of an object)"
     return AskedForm(message=message or "it gives no question", form=form)

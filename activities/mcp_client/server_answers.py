@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from activities.mcp_client.call_outcomes import ToolAnswer, UnusableTool
 from dsl.finite import non_finite
-from dsl.json_schema.schema_grammar import grammar_fault
+from dsl.json_schema.schema_grammar import grammar_problem
 from dsl.model.capabilities import ServerTool
 from dsl.model.tools.offer_names import kind_of_offer
 from dsl.values import Json
@@ -52,7 +52,7 @@ def server_tool(tool: types.Tool) -> ServerTool | UnusableTool:
         hints=hints,
     )
     for schema in (listed.input_schema, listed.output_schema):
-        wrong = None if schema is None else grammar_fault(schema)
+        wrong = None if schema is None else grammar_problem(schema)
         if wrong is not None:
             return UnusableTool(name, f"its schema is not a valid JSON Schema, at {visible(wrong)}")
     return listed

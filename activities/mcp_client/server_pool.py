@@ -21,7 +21,7 @@ from activities.mcp_client.server_settings import McpServer
 from activities.mcp_client.tool_difference import differences
 from dsl.errors import listed
 from dsl.finite import non_finite
-from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from dsl.model.capabilities import ServerListing, ServerTool
 from dsl.model.sections.mcp_digests import digest_of_tool
 from dsl.model.tools.asked_input import AskedInput, GivenInput, ServerTask
@@ -266,7 +266,7 @@ def _checked(answer: ToolAnswer, tool: ServerTool | None) -> ToolAnswer:
     if answer.failed or tool is None or tool.output_schema is None:
         return answer
     try:
-        problems = misfits(answer.data, tool.output_schema, "the result")
+        problems = mismatches(answer.data, tool.output_schema, "the result")
     except UnusableSchema:
         return answer  # such a schema checks nothing
     if problems:

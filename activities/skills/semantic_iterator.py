@@ -23,7 +23,7 @@ from activities.changes.change_blocks import BEGIN, ParsedBlocks, has_blocks, pa
 from activities.changes.diff import parse_diff, parse_new_file
 from activities.changes.diff_header import DiffProblem
 from activities.contracts import FailureType
-from activities.workspace.skill_base import Skill, SkillContext, faults
+from activities.workspace.skill_base import Skill, SkillContext, validation_problems
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 
 Format = Literal["auto", "change_blocks", "json"]
@@ -136,7 +136,7 @@ def _read_list(items: list[JsonValue]) -> ParsedBlocks:
         try:
             change = Change.model_validate(item)
         except ValidationError as error:
-            found.problems.append(f"change {number}: {faults(error)}")
+            found.problems.append(f"change {number}: {validation_problems(error)}")
         else:
             found.changes.append((f"change {number} ({change.file_path})", change))
     return found

@@ -159,7 +159,7 @@ class FoundTools(Frozen):
 
     kind: Literal["found"]
     tools: tuple[FoundTool, ...]
-    faults: tuple[str, ...]
+    problems: tuple[str, ...]
     """What cannot be imported, or cannot be a tool: a sentence each."""
 
 

@@ -56,13 +56,13 @@ def _imported(module: str) -> dict[str, object]:
 def _found(packages: list[str]) -> dict[str, object]:
     """Return the contracts of all tools in the packages, and what is wrong with the others."""
     tools: list[dict[str, object]] = []
-    faults: list[str] = []
+    problems: list[str] = []
     for package in packages:
-        for name in _modules(package, faults):
+        for name in _modules(package, problems):
             try:
                 module = importlib.import_module(name)
             except BaseException as error:  # importing a module may do anything
-                faults.append(f"the module {name!r} cannot be imported: {reason_for(error)}")
+                problems.append(f"the module {name!r} cannot be imported: {reason_for(error)}")
                 continue
             for path, function in _marked(module):
                 terms = terms_of(function)
@@ -70,11 +70,11 @@ def _found(packages: list[str]) -> dict[str, object]:
                     if terms is not None:
                         tools.append(contract(path, typed(function), terms))
                 except UnfitFunction as error:
-                    faults.append(f"the function {path!r} cannot be a tool: it {error}")
-    return {"kind": "found", "tools": tools, "faults": faults}
+                    problems.append(f"the function {path!r} cannot be a tool: it {error}")
+    return {"kind": "found", "tools": tools, "problems": problems}
 
 
-def _modules(package: str, faults: list[str]) -> Iterator[str]:
+def _modules(package: str, problems: list[str]) -> Iterator[str]:
     """Yield the name of a module, and those below it if it is a package; no programs."""
     yield package
     try:
@@ -83,7 +83,7 @@ def _modules(package: str, faults: list[str]) -> Iterator[str]:
         return
     if paths is not None:
         prefix = f"{package}."
-        broken = faults.append
+        broken = problems.append
         for found in pkgutil.walk_packages(
             paths, prefix, onerror=lambda name: broken(f"the package {name!r} cannot be imported")
         ):

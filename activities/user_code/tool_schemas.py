@@ -92,7 +92,7 @@ def bound_arguments(function: TypedFunction, arguments: object) -> dict[str, Any
     try:
         checked = function.arguments.model_validate(arguments)
     except ValidationError as error:
-        raise MismatchedValue(_faults(error)) from None
+        raise MismatchedValue(_mismatches(error)) from None
     fields = type(checked).model_fields.items()
     return {field.alias or name: getattr(checked, name) for name, field in fields}
 
@@ -110,16 +110,18 @@ def plain_result(function: TypedFunction, result: object) -> JsonValue:
         plain = function.result.dump_python(checked, mode="json", by_alias=True)
         return as_json(plain, "the result")
     except ValidationError as error:
-        raise MismatchedValue(_faults(error)) from None
+        raise MismatchedValue(_mismatches(error)) from None
     except NotJson as error:
         raise MismatchedValue(str(error)) from None
 
 
-def _faults(error: ValidationError) -> str:
-    """List the first faults of a value with their places, without the value."""
+def _mismatches(error: ValidationError) -> str:
+    """List the first problems of a value with their places, without the value."""
     found = [
-        f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" if fault["loc"] else fault["msg"]
-        for fault in error.errors(include_url=False, include_input=False, include_context=False)
+        f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+        if problem["loc"]
+        else problem["msg"]
+        for problem in error.errors(include_url=False, include_input=False, include_context=False)
     ]
     return "; ".join(found[:5])
 

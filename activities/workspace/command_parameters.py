@@ -98,7 +98,7 @@ def _text(parameter: Parameter, value: JsonValue, root: Path, cwd: Path) -> str:
             return _number(parameter, value)
         case "choice":
             if value not in parameter.values:
-                raise _misfit(parameter, f"one of {', '.join(parameter.values)}")
+                raise _mismatch(parameter, f"one of {', '.join(parameter.values)}")
             return str(value)
         case "path":
             place = os.path.relpath(root / _string(parameter, value), cwd)
@@ -110,24 +110,24 @@ def _text(parameter: Parameter, value: JsonValue, root: Path, cwd: Path) -> str:
 def _number(parameter: Parameter, value: JsonValue) -> str:
     whole = parameter.type == "integer"
     if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-        raise _misfit(parameter, "a whole number" if whole else "a number")
+        raise _mismatch(parameter, "a whole number" if whole else "a number")
     low = -math.inf if parameter.minimum is None else parameter.minimum
     high = math.inf if parameter.maximum is None else parameter.maximum
     if not low <= value <= high or not math.isfinite(value) or abs(value) > 1e18:
-        raise _misfit(parameter, f"from {low:g} to {high:g}")
+        raise _mismatch(parameter, f"from {low:g} to {high:g}")
     return str(value)
 
 
 def _string(parameter: Parameter, value: JsonValue) -> str:
     if not isinstance(value, str):
-        raise _misfit(parameter, "a text")
+        raise _mismatch(parameter, "a text")
     if len(value) > parameter.max_length:
-        raise _misfit(parameter, f"at most {parameter.max_length} characters long")
+        raise _mismatch(parameter, f"at most {parameter.max_length} characters long")
     if _CONTROL.search(value):
-        raise _misfit(parameter, "free of control characters")
+        raise _mismatch(parameter, "free of control characters")
     wanted = parameter.pattern
     if wanted is not None and pattern(rf"\A(?:{wanted})\z").search(value) is None:
-        raise _misfit(parameter, f"like the pattern {wanted!r}")
+        raise _mismatch(parameter, f"like the pattern {wanted!r}")
     match parameter.type:
         case "path" | "url" | "code" | "command":
             blocked = judge(parameter.type, value)
@@ -139,7 +139,7 @@ def _string(parameter: Parameter, value: JsonValue) -> str:
     return value
 
 
-def _misfit(parameter: Parameter, wanted: str) -> ParameterProblem:
+def _mismatch(parameter: Parameter, wanted: str) -> ParameterProblem:
     return ParameterProblem(f"the argument {parameter.name!r} must be {wanted}")
 
 

@@ -274,23 +274,26 @@ class Skill(Generic[In, Out]):
         try:
             typed = self._typed(value)
         except ValidationError as error:
-            raise SkillRefusal(f"invalid input for {self.name}: {faults(error)}") from None
+            raise SkillRefusal(
+                f"invalid input for {self.name}: {validation_problems(error)}"
+            ) from None
         result = await self.run(typed, context)
         try:
             checked = self.output.validate_python(result)
             return self.output.dump_python(checked, mode="json", by_alias=True)
         except ValidationError as error:
             raise SkillFailure(
-                f"{self.name} returned a result that violates its contract: {faults(error)}"
+                f"{self.name} returned a result that violates its contract: "
+                f"{validation_problems(error)}"
             ) from None
 
 
-def faults(error: ValidationError) -> str:
+def validation_problems(error: ValidationError) -> str:
     """List the errors of a value with their places; never the value itself, which may be huge."""
     found: list[str] = []
-    for fault in error.errors(include_url=False, include_input=False, include_context=False):
-        what = fault["msg"]
-        place = ".".join(str(part) for part in fault["loc"])
+    for detail in error.errors(include_url=False, include_input=False, include_context=False):
+        what = detail["msg"]
+        place = ".".join(str(part) for part in detail["loc"])
         found.append(f"{place}: {what}" if place else what)
     shown = "; ".join(found[:5])
     return shown if len(found) <= 5 else f"{shown}; and {len(found) - 5} more"

@@ -23,7 +23,7 @@ from activities.user_code.tool_functions import ToolTerms, terms_of
 from activities.user_code.tool_schemas import TypedFunction, UnfitFunction, contract, typed
 from dsl.checks.tools.tool_names import NAME_OF_A_TOOL
 from dsl.json_schema.schema_checker import beyond
-from dsl.json_schema.schema_problems import schema_fault
+from dsl.json_schema.schema_problems import schema_problem
 from dsl.model.capabilities import Effect, Label
 from dsl.values import Json
 
@@ -258,9 +258,9 @@ def _object_schema(given: Mapping[str, JsonValue]) -> Json:
 
 
 def _check_schema(name: str, schema: Json) -> None:
-    fault = schema_fault(schema) or beyond(schema)
-    if fault is not None:
-        raise InvalidTool(f"the input_schema of the tool {name!r} cannot be checked: {fault}")
+    problem = schema_problem(schema) or beyond(schema)
+    if problem is not None:
+        raise InvalidTool(f"the input_schema of the tool {name!r} cannot be checked: {problem}")
 
 
 def _first_paragraph(value: object) -> str:

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from coterie.failures import CommandError
 from coterie.terminal import note, prompt
-from dsl.evaluate.declared_values import form_of, missing_inputs, value_faults
+from dsl.evaluate.declared_values import form_of, missing_inputs, value_problems
 from dsl.finite import non_finite
 from dsl.model.context.declarations import Declarations, DeclaredPath
 from dsl.paths import parse, put
@@ -40,9 +40,9 @@ def _asked(path: str, one: DeclaredPath) -> JsonValue:
             raise CommandError(f"no value for {path}: the input was closed")
         readings = _readings(line.strip(), one)
         for value in readings:
-            if not value_faults(path, value, one):
+            if not value_problems(path, value, one):
                 return value
-        note("; ".join(value_faults(path, readings[0], one)))
+        note("; ".join(value_problems(path, readings[0], one)))
 
 
 def _readings(text: str, one: DeclaredPath) -> list[JsonValue]:

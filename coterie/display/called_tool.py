@@ -21,7 +21,7 @@ from coterie.settings import Settings
 from coterie.terminal import is_interactive, note
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.surroundings import function_skills, mcp_servers_of, workspace_of
-from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from dsl.model.tools.asked_input import GivenInput
 from dsl.values import Json
 
@@ -109,7 +109,7 @@ def _check(tool: ListedTool, arguments: Json) -> None:
     if fixed:
         raise CommandError(f"the tool {tool.name!r} fixes {fixed[0]!r}; leave it out")
     try:
-        problems = misfits(arguments, tool.input_schema, "`--arguments`")
+        problems = mismatches(arguments, tool.input_schema, "`--arguments`")
     except UnusableSchema:
         return  # the skill checks its own input
     if problems:

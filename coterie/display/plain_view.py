@@ -19,7 +19,7 @@ from coterie.text.lines import prompt_lines, text_of
 from coterie.text.moments import clock
 from dsl.visible import one_line
 from workflows.core.requests import Pending
-from workflows.core.views import Activity, CostReport, RunStatus, TrailEntry
+from workflows.core.views import CostReport, RunStatus, StepInProgress, TrailEntry
 
 _IN_PROGRESS = frozenset({"turn", "refused", "repeated", "exited", "retried", "caught"})
 """Statuses of a task that continues, each worth a line."""
@@ -175,7 +175,7 @@ class PlainView:
         """Do nothing: every line is already printed."""
 
 
-def innermost(doing: Sequence[Activity]) -> list[Activity]:
+def innermost(doing: Sequence[StepInProgress]) -> list[StepInProgress]:
     """Return the steps in progress that contain no other one."""
     return [
         one for one in doing if not any(other.step.startswith(f"{one.step}/") for other in doing)

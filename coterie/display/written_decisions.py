@@ -28,7 +28,7 @@ from dsl.errors import InvalidDocument
 from dsl.sizes import MAX_BY_LENGTH, MAX_WHY_LENGTH
 from dsl.source.nodes import Node
 from dsl.source.yaml_reader import read
-from dsl.values import Frozen, Json, misfit
+from dsl.values import Frozen, Json, form_mismatch
 
 Choice = Literal["approve", "reject", "retry", "skip", "amend", "redirect"]
 
@@ -63,14 +63,14 @@ class WrittenDecision(Frozen):
         for key, (decision, required) in _BELONGS_TO.items():
             given = key in self.model_fields_set
             if given and self.decision != decision:
-                raise misfit(
+                raise form_mismatch(
                     "decision",
                     "`{key}` goes with `decision: {decision}`",
                     key=key,
                     decision=decision,
                 )
             if required and self.decision == decision and not getattr(self, key):
-                raise misfit(
+                raise form_mismatch(
                     "decision", "`decision: {decision}` needs `{key}`", key=key, decision=decision
                 )
         return self

@@ -9,7 +9,7 @@ from coterie.evals.suite_document import GraderDocument
 from coterie.evals.trial_end import AUTHORED, FACTS
 from dsl.checks.steps.template_checks import parsed
 from dsl.errors import closest
-from dsl.json_schema.schema_problems import schema_fault
+from dsl.json_schema.schema_problems import schema_problem
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.templates.template import is_template
@@ -51,10 +51,10 @@ class _GraderChecks:
         else:
             self._templates(grader.of, (*path, "of"))
             self._templates(grader.exact, (*path, "exact"))
-            fault = schema_fault(grader.schema_)
-            if fault is not None:
+            problem = schema_problem(grader.schema_)
+            if problem is not None:
                 place = (*path, "schema")
-                message = f"`schema` cannot be used: {fault}"
+                message = f"`schema` cannot be used: {problem}"
                 self.problems.add("E505", self.tree.find(place).at, place, message)
 
     def _expression(self, grader: GraderDocument, path: NodePath) -> None:

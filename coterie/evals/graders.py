@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from coterie.evals.suite_document import GraderDocument
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from dsl.json_values import json_equal
 from dsl.templates.template_filling import fill
 from dsl.values import Frozen, Json
@@ -61,7 +61,7 @@ def verify(grader: GraderDocument, facts: Json) -> Verified:
             return _expression(fill(grader.expression, facts), grader.expression)
         value = fill(grader.of, facts)
         if grader.has("schema"):
-            found = misfits(value, grader.schema_)
+            found = mismatches(value, grader.schema_)
             return Verified(not found, "; ".join(found))
         return _exact(value, fill(grader.exact, facts))
     except (TemplateFailed, EvaluationLimitExceeded, UnusableSchema) as error:

@@ -4,7 +4,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from coterie.display.written_decisions import WrittenDecision
 from coterie.evals.verdicts import DEFAULT_MARGIN
-from dsl.values import Frozen, Json, Seconds, misfit
+from dsl.values import Frozen, Json, Seconds, form_mismatch
 
 MAX_REPEATS = 1000
 MAX_NAME = 60
@@ -45,18 +45,18 @@ class GraderDocument(Frozen):
     def _one_kind(self) -> "GraderDocument":
         given = [key for key in GRADERS if self.has(key)]
         if len(given) != 1:
-            raise misfit(
+            raise form_mismatch(
                 "grader",
                 "a grader has one of {keys}",
                 keys=", ".join(f"`{key}`" for key in GRADERS),
             )
         if self.has("of") and given[0] in ("expression", "command"):
-            raise misfit("grader", "`of` goes with `exact`, `schema` and `rubric`")
+            raise form_mismatch("grader", "`of` goes with `exact`, `schema` and `rubric`")
         if self.has("arguments") and given[0] != "command":
-            raise misfit("grader", "`arguments` go with `command`")
+            raise form_mismatch("grader", "`arguments` go with `command`")
         for key in ("min_score", "votes"):
             if self.has(key) and given[0] != "rubric":
-                raise misfit("grader", "`{key}` goes with `rubric`", key=key)
+                raise form_mismatch("grader", "`{key}` goes with `rubric`", key=key)
         return self
 
     def has(self, key: str) -> bool:

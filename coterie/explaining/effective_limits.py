@@ -42,7 +42,7 @@ _BOUNDS = {
     "TaskGraphStep.concurrency": "tasks at once",
     **{
         f"{model}.{key}": bounds
-        for model in ("ApprovalStep", "Consent", "AskTerms")
+        for model in ("ApprovalStep", "CallApproval", "AskTerms")
         for key, bounds in (
             ("deadline", "for a person to decide"),
             ("quorum", "people who have to approve"),
@@ -84,7 +84,7 @@ _BUDGETS = {
 _UNBOUNDED = {"max_iterations": "as long as the list", "deadline": "none"}
 
 
-_OWNERS = ("Collect", "MaxVisits", "Consent", "Retry", "Persona", "SkillContract")
+_OWNERS = ("Collect", "MaxVisits", "CallApproval", "Retry", "Persona", "SkillContract")
 """Show their fields with the key above: `agent.timeout`."""
 
 

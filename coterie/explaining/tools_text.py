@@ -9,7 +9,7 @@ from coterie.text.durations import duration
 from dsl.json_schema.argument_schemas import arguments_schema
 from dsl.model.capabilities import KeptLabel, Label, McpContract, SkillContract
 from dsl.model.plan import Plan
-from dsl.model.terms import consent
+from dsl.model.terms import call_approval
 from dsl.model.tools.tool_contract import Tool
 from dsl.values import Json
 
@@ -62,7 +62,7 @@ def listed_tools(
 
 
 def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> ListedTool:
-    asked, terms = consent(tool.requires_approval), tool.terms
+    asked, terms = call_approval(tool.requires_approval), tool.terms
     contract = skills.get(tool.skill or tool.mcp or "")
     taken = tool.input_schema
     if taken is None and contract is not None:

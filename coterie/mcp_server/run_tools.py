@@ -11,7 +11,7 @@ from dsl.errors import listed
 from dsl.values import Documented, Frozen, Json
 from dsl.visible import visible
 
-_MAX_FAULTS_LENGTH = 1_000
+_MAX_PROBLEMS_LENGTH = 1_000
 
 _RunId = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -123,12 +123,12 @@ def read_arguments(model: type[T], arguments: Json) -> T:
     try:
         return model.model_validate(arguments)
     except ValidationError as error:
-        faults = [
+        problems = [
             f"{'.'.join(map(str, one['loc'])) or 'the arguments'}: {one['msg']}"
             for one in error.errors(include_url=False, include_input=False)
         ]
         allowed = listed(model.model_fields)
-        text = visible("; ".join(faults))[:_MAX_FAULTS_LENGTH]
+        text = visible("; ".join(problems))[:_MAX_PROBLEMS_LENGTH]
         raise CommandError(f"the arguments do not fit: {text}; allowed are {allowed}") from None
 
 

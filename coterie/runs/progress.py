@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from workflows.core.state_keys import StepKey
-from workflows.core.views import Activity, CostReport, TrailEntry
+from workflows.core.views import CostReport, StepInProgress, TrailEntry
 
 RowState = Literal["running", "success", "failure", "skipped"]
 
@@ -80,7 +80,7 @@ class Progress:
         self._assigned: dict[str, float] = {}
         """`{team/task: money already assigned to rows}`."""
 
-    def follow(self, news: Iterable[TrailEntry], doing: Sequence[Activity] = ()) -> None:
+    def follow(self, news: Iterable[TrailEntry], doing: Sequence[StepInProgress] = ()) -> None:
         """Take new trail entries, and the steps in progress."""
         for entry in news:
             match entry.kind:

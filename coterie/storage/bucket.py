@@ -22,7 +22,7 @@ from temporalio.converter import (
 
 from activities.storage.blobs import BlobMissing, BlobsUnusable, name_of
 from coterie.failures import CommandError
-from coterie.storage.stored_references import BUCKET_DRIVER, CheckedConverter, claim_fault
+from coterie.storage.stored_references import BUCKET_DRIVER, CheckedConverter, claim_problem
 from coterie.storage.value_storage import Storage, is_for_storage
 from coterie.storage.wire import THRESHOLD, LeanPayloadConverter
 
@@ -114,9 +114,9 @@ class BucketDriver(S3StorageDriver):
         return list(await asyncio.gather(*(self._payload(claim.claim_data) for claim in claims)))
 
     async def _payload(self, claim: Mapping[str, str]) -> Payload:
-        fault = claim_fault(BUCKET_DRIVER, claim, self._name)
-        if fault is not None:
-            raise BlobMissing(f"not a reference to a stored value: {fault}")
+        problem = claim_problem(BUCKET_DRIVER, claim, self._name)
+        if problem is not None:
+            raise BlobMissing(f"not a reference to a stored value: {problem}")
         data = await _object(self._objects, self._name, claim["key"], claim["hash_value"])
         return Payload.FromString(data)
 

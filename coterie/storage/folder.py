@@ -20,7 +20,7 @@ from coterie.storage.stored_references import (
     DIRECTORY_DRIVER,
     DIRECTORY_HASH,
     CheckedConverter,
-    claim_fault,
+    claim_problem,
 )
 from coterie.storage.value_storage import Storage, is_for_storage
 from coterie.storage.wire import THRESHOLD, LeanPayloadConverter
@@ -94,9 +94,9 @@ class DirectoryDriver(StorageDriver):
         return [await self._payload(claim) for claim in claims]
 
     async def _payload(self, claim: StorageDriverClaim) -> Payload:
-        fault = claim_fault(DIRECTORY_DRIVER, claim.claim_data)
-        if fault is not None:
-            raise BlobMissing(f"not a reference to a stored value: {fault}")
+        problem = claim_problem(DIRECTORY_DRIVER, claim.claim_data)
+        if problem is not None:
+            raise BlobMissing(f"not a reference to a stored value: {problem}")
         return Payload.FromString(await self._blobs.get(claim.claim_data[DIRECTORY_HASH], ""))
 
 

@@ -49,7 +49,7 @@ def is_reference(payload: Payload) -> bool:
     )
 
 
-def reference_fault(payload: Payload, bucket: str | None = None) -> str | None:
+def reference_problem(payload: Payload, bucket: str | None = None) -> str | None:
     """Explain why Coterie did not write this reference, or return None.
 
     Args:
@@ -63,13 +63,13 @@ def reference_fault(payload: Payload, bucket: str | None = None) -> str | None:
         reference = Parse(payload.data, ExternalStorageReference())
     except (ParseError, ValueError, RecursionError):
         return "it cannot be read"
-    return claim_fault(reference.driver_name, dict(reference.claim_data), bucket)
+    return claim_problem(reference.driver_name, dict(reference.claim_data), bucket)
 
 
-def claim_fault(driver: str, claim: Mapping[str, str], bucket: str | None = None) -> str | None:
+def claim_problem(driver: str, claim: Mapping[str, str], bucket: str | None = None) -> str | None:
     """Explain why Coterie did not write this claim, or return None."""
     if driver == BUCKET_DRIVER:
-        return _bucket_fault(claim, bucket)
+        return _bucket_problem(claim, bucket)
     if driver != DIRECTORY_DRIVER:
         return "it names a storage that Coterie does not have"
     if set(claim) != {DIRECTORY_HASH} or not _HASH.fullmatch(claim[DIRECTORY_HASH]):
@@ -77,7 +77,7 @@ def claim_fault(driver: str, claim: Mapping[str, str], bucket: str | None = None
     return None
 
 
-def _bucket_fault(claim: Mapping[str, str], bucket: str | None) -> str | None:
+def _bucket_problem(claim: Mapping[str, str], bucket: str | None) -> str | None:
     if set(claim) != {"bucket", "key", "hash_algorithm", "hash_value"}:
         return "its claim has other fields than Coterie writes"
     if bucket is not None and claim["bucket"] != bucket:
@@ -124,10 +124,10 @@ class CheckedConverter(DataConverter):
         """Return the payload, or a replacement for one that imitates a reference."""
         if not is_reference(payload):
             return payload
-        fault = reference_fault(payload, self.bucket)
-        if fault is None:
+        problem = reference_problem(payload, self.bucket)
+        if problem is None:
             return payload
-        return Payload(metadata={"encoding": INVALID_REFERENCE}, data=fault.encode())
+        return Payload(metadata={"encoding": INVALID_REFERENCE}, data=problem.encode())
 
     async def _decode_reference_payload_sequence(
         self, payloads: Sequence[Payload]

@@ -32,7 +32,7 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from dsl.model.terms import Consent, DecisionTerms, consent
+from dsl.model.terms import CallApproval, DecisionTerms, call_approval
 from dsl.model.traversal.step_lists import (
     AtTheEnd,
     Choosing,
@@ -149,14 +149,14 @@ def approval(step: Step, words: StepWording) -> str:
     """Return the approval before or after a step, and its terms if it has any."""
     if not isinstance(step, AgentStep | SkillStep):
         return ""
-    terms = consent(step.requires_approval)
+    terms = call_approval(step.requires_approval)
     if terms is None:
         return ""
     what = "answer" if isinstance(step, AgentStep) else "result"
     timing = f"a person accepts its {what}" if terms.at == "after" else "a person allows it first"
     if terms.when is not None:
         timing += f" if {words.condition(terms.when)}"
-    said = isinstance(step.requires_approval, Consent)
+    said = isinstance(step.requires_approval, CallApproval)
     return ", ".join((timing, *_asking(terms, words))) if said else timing
 
 

@@ -21,7 +21,7 @@ from coterie.ui.observed_run import ObservedRun
 from dsl.visible import one_line
 from workflows.core.requests import Pending
 from workflows.core.state_keys import StepKey
-from workflows.core.views import Activity, BudgetUse, RunStatus
+from workflows.core.views import BudgetUse, RunStatus, StepInProgress
 
 _BAR = 20
 """Cells of a bar."""
@@ -129,7 +129,7 @@ def _state(seen: ObservedRun, status: RunStatus) -> tuple[str, str]:
     return status.state, "cyan" if status.state == "running" else "yellow"
 
 
-def _action(one: Activity, asked: Set[StepKey], now: datetime) -> tuple[str, str]:
+def _action(one: StepInProgress, asked: Set[StepKey], now: datetime) -> tuple[str, str]:
     """Return the action, with its style."""
     key = StepKey(one.step)
     since = duration(max(0.0, (now - datetime.fromisoformat(one.since)).total_seconds()))
@@ -142,7 +142,7 @@ def _action(one: Activity, asked: Set[StepKey], now: datetime) -> tuple[str, str
     return f"• {one_line(key)}{turn}  {since}", "cyan"
 
 
-def _arguments(seen: ObservedRun, one: Activity, width: int) -> Iterator[ProgressLine]:
+def _arguments(seen: ObservedRun, one: StepInProgress, width: int) -> Iterator[ProgressLine]:
     """Yield the arguments of a call: those that a person saw, else those that the run tells."""
     key = StepKey(one.step)
     shown = seen.asked.get(key, one.arguments) if key.is_model_call else None

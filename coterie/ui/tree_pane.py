@@ -15,7 +15,7 @@ from coterie.ui.observed_run import ObservedRun, ObservedTask
 from dsl.task_graph.graph_tasks import GraphTaskStatus
 from dsl.visible import one_line
 from workflows.core.state_keys import StepKey
-from workflows.core.views import Activity
+from workflows.core.views import StepInProgress
 
 _STYLES: Mapping[GraphTaskStatus, str] = {
     "completed": "green",
@@ -92,7 +92,7 @@ def _below(
 
 
 def _number_in_progress(
-    task: ObservedTask, key: StepKey, inside: Sequence[Activity], numbered: set[str]
+    task: ObservedTask, key: StepKey, inside: Sequence[StepInProgress], numbered: set[str]
 ) -> str | None:
     """Return the number of the task in progress whose start nobody has read yet, if it is clear."""
     if task.status != "in_progress":
@@ -109,7 +109,7 @@ def _graph_line(id: str, task: ObservedTask, width: int) -> ProgressLine:
 
 
 def _steps(
-    above: StepKey, inside: Sequence[Activity], depth: int, now: datetime
+    above: StepKey, inside: Sequence[StepInProgress], depth: int, now: datetime
 ) -> Iterator[ScreenRow]:
     """Yield the steps in progress within a step, each below those that contain it."""
     for one in inside:

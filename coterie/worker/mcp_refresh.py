@@ -42,7 +42,7 @@ def refresh_listings(
             )
     if not known:
         raise CommandError("no MCP server is configured; add one to `worker.mcp_servers`")
-    recorded = _recorded(settings, ignore_faults=not names)
+    recorded = _recorded(settings, ignore_unreadable=not names)
     kept = recorded if names else {}
     found = run_async(_listed(trusted, settings, names or tuple(known)))
     made = tuple(one._replace(before=recorded.get(one.server)) for one in found)
@@ -50,11 +50,11 @@ def refresh_listings(
     return made
 
 
-def _recorded(settings: Settings, *, ignore_faults: bool) -> dict[str, ServerListing]:
+def _recorded(settings: Settings, *, ignore_unreadable: bool) -> dict[str, ServerListing]:
     try:
         return read_listings(settings)
     except CommandError:
-        if ignore_faults:  # the file is written anew as a whole
+        if ignore_unreadable:  # the file is written anew as a whole
             return {}
         raise
 

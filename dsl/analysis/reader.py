@@ -13,7 +13,7 @@ from dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep
 from dsl.model.template_bound import TemplateBound
 from dsl.model.traversal.step_lists import step_lists
 from dsl.model.traversal.step_walk import (
-    CONSENT_CONDITION,
+    APPROVAL_CONDITION,
     FILLED_BETWEEN,
     asks_after,
     conditions,
@@ -187,6 +187,6 @@ def overlap(one: Path, other: Path) -> bool:
 
 def _condition(condition: Condition, place: NodePath) -> Iterator[Read]:
     """Yield the reads of a condition; that of an approval needs none: without one, it asks."""
-    cares = place[-2:] == CONSENT_CONDITION
+    cares = place[-2:] == APPROVAL_CONDITION
     for read in condition_reads(condition, place):
         yield read._replace(needed=False) if cares else read

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from dsl.model.plan import Plan, Team
 from dsl.model.steps import Step
 from dsl.model.template_bound import most_of
-from dsl.model.terms import DecisionTerms, consent
+from dsl.model.terms import DecisionTerms, call_approval
 from dsl.model.traversal.callable_tools import tools_of
 from dsl.model.traversal.step_lists import followed_plans
 from dsl.model.traversal.step_walk import asks, walk
@@ -45,6 +45,6 @@ def _terms(step: Step, plan: Plan) -> Iterator[DecisionTerms]:
     if own is not None:
         yield own
     for _, tool in tools_of(step, plan):
-        terms = consent(tool.requires_approval)
+        terms = call_approval(tool.requires_approval)
         if terms is not None:
             yield terms

@@ -9,7 +9,7 @@ from dsl.checks.document_steps import PlacedSteps
 from dsl.checks.format_checks import warn_of_formats
 from dsl.errors import Code
 from dsl.json_schema.schema_checker import beyond
-from dsl.json_schema.schema_problems import schema_fault
+from dsl.json_schema.schema_problems import schema_problem
 from dsl.model.budgets import written
 from dsl.model.document import Orchestration, SystemDocument, TeamDocument
 from dsl.model.steps import AgentStep, ApprovalStep, SkillStep
@@ -17,10 +17,10 @@ from dsl.model.template_bound import most_of
 from dsl.model.terms import (
     TIMEOUT_OUTCOMES,
     ApprovalTerms,
-    Asking,
     AskTerms,
-    Consent,
+    CallApproval,
     DecisionTerms,
+    LimitQuestion,
     channels,
 )
 from dsl.person_names import each_once
@@ -96,11 +96,11 @@ def _questions(
     yield from _of_the_run(orchestration)
     for budgets, place in sections(document, orchestration):
         for kind, budget in written(budgets):
-            if isinstance(budget.on_exceeded, Asking):
+            if isinstance(budget.on_exceeded, LimitQuestion):
                 name = question_of_budget(kind)
                 yield _Asked(name, budget.on_exceeded.ask, (*place, kind, "on_exceeded", "ask"))
     for name, tool in document.tools.items():
-        if isinstance(tool.requires_approval, Consent):
+        if isinstance(tool.requires_approval, CallApproval):
             yield _Asked(
                 approval_of_tool(name),
                 tool.requires_approval,
@@ -111,8 +111,8 @@ def _questions(
             case ApprovalStep():
                 yield _Asked(called(step.name, "the approval"), step, place)
             case (
-                AgentStep(requires_approval=Consent() as terms)
-                | SkillStep(requires_approval=Consent() as terms)
+                AgentStep(requires_approval=CallApproval() as terms)
+                | SkillStep(requires_approval=CallApproval() as terms)
             ):
                 yield _Asked(
                     approval_before_step(step.name),
@@ -126,7 +126,7 @@ def _questions(
 
 def _of_the_run(orchestration: Orchestration) -> Iterator[_Asked]:
     """Yield the questions that any step may lead to."""
-    if isinstance(orchestration.no_progress, Asking):
+    if isinstance(orchestration.no_progress, LimitQuestion):
         path: NodePath = ("orchestration", "no_progress", "ask")
         yield _Asked(question_of_no_progress(), orchestration.no_progress.ask, path)
     if orchestration.egress_approval is not None:
@@ -238,7 +238,7 @@ class _Checks:
             self._schema(asked, terms.schema_)
             if not terms.editable:
                 self._note("E107", asked, "schema", schema_without_changes(asked.name))
-        if not terms.editable or not isinstance(terms, Consent):
+        if not terms.editable or not isinstance(terms, CallApproval):
             return
         if terms.show is not None:
             self._note("E107", asked, "show", shown_and_editable(asked.name))
@@ -246,7 +246,7 @@ class _Checks:
             self._note("E107", asked, "editable", nothing_to_edit(asked.name))
 
     def _schema(self, asked: _Asked, schema: Json) -> None:
-        wrong = schema_fault(schema) or beyond(schema)
+        wrong = schema_problem(schema) or beyond(schema)
         if wrong is not None:
             self._note("E505", asked, "schema", unusable_schema(asked.name, wrong))
             return

@@ -6,11 +6,11 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from dsl.evaluate.declared_values import form_of, reset, value_faults
+from dsl.evaluate.declared_values import form_of, reset, value_problems
 from dsl.json_schema.keyword_check import brief
 from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_grammar import KEYWORDS
-from dsl.json_schema.schema_problems import schema_fault
+from dsl.json_schema.schema_problems import schema_problem
 from dsl.model.context.declarations import (
     Declarations,
     DeclaredPath,
@@ -80,11 +80,11 @@ class _Check:
             here = (*place, key)
             details = unknown_keyword(path, key, (*KEYWORDS, *_OWN))
             self.problems.note("E101", self.tree.find(here).at, here, details)
-        fault = schema_fault(schema) or beyond(schema)
-        if fault is not None:
-            details = unsound_path_schema(path, fault)
+        problem = schema_problem(schema) or beyond(schema)
+        if problem is not None:
+            details = unsound_path_schema(path, problem)
             self.problems.note("E505", self.tree.find(place).mark, place, details)
-        return fault is None and not unknown
+        return problem is None and not unknown
 
     def _keep_last(self, path: str, entry: Json) -> int | None:
         kept = entry.get("keep_last")
@@ -127,20 +127,20 @@ class _Check:
         if one.required:
             return
         place = (*PLACE, path, "default")
-        faults = value_faults(path, one.default, one)
-        details = default_refused(path, "; ".join(faults), is_filled=False)
+        refusals = value_problems(path, one.default, one)
+        details = default_refused(path, "; ".join(refusals), is_filled=False)
         if (
-            not faults
+            not refusals
             and isinstance(one.default, list)
             and len(one.default) > (one.keep_last or len(one.default))
         ):
-            faults = ["too long"]
+            refusals = ["too long"]
             details = default_longer(path, len(one.default), one.keep_last or 0)
-        if not faults and declared_below(parse(path), found):
+        if not refusals and declared_below(parse(path), found):
             filled = get(reset({}, (path,), found), parse(path))
-            faults = [] if filled is MISSING else value_faults(path, filled, one)
-            details = default_refused(path, "; ".join(faults), is_filled=True)
-        if faults:
+            refusals = [] if filled is MISSING else value_problems(path, filled, one)
+            details = default_refused(path, "; ".join(refusals), is_filled=True)
+        if refusals:
             self.problems.note("E405", self.tree.find(place).mark, place, details)
 
 

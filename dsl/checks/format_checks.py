@@ -1,6 +1,6 @@
 """Checks of the schemas of answers and edited values; none of these reads a `format`."""
 
-from dsl.json_schema.schema_problems import formats, schema_fault
+from dsl.json_schema.schema_problems import formats, schema_problem
 from dsl.source.nodes import Mark, Node, Problems
 from dsl.values import Json, NodePath
 from dsl.wording.agent_wording import unsound_schema
@@ -20,8 +20,8 @@ def check_answer_schema(
     """Note a schema that answers cannot be checked against; warn of its formats otherwise."""
     if schema is None:
         return
-    mark, fault = tree.find(where).mark, schema_fault(schema)
-    if fault is not None:
-        problems.note("E505", mark, where, unsound_schema(fault))
+    mark, problem = tree.find(where).mark, schema_problem(schema)
+    if problem is not None:
+        problems.note("E505", mark, where, unsound_schema(problem))
     else:
         warn_of_formats(schema, problems, mark, where)

@@ -21,14 +21,14 @@ from dsl.model.sections.provider_document import LlmConfig
 from dsl.model.step_kinds.step_base import Retry, StepBase
 from dsl.model.steps import STEP_MODELS, AgentStep, ParallelBranch, PersonaDocument
 from dsl.model.template_bound import TemplateBound, TemplateDuration
-from dsl.model.terms import ApprovalTerms, AskTerms, Consent
+from dsl.model.terms import ApprovalTerms, AskTerms, CallApproval
 from dsl.model.tools.tool_section import ToolSection
 from dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
-from dsl.model.traversal.step_walk import FILLED_OF_CONSENTS, FILLED_OF_STEPS
+from dsl.model.traversal.step_walk import FILLED_OF_CALL_APPROVALS, FILLED_OF_STEPS
 from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, NodePath
-from dsl.wording.document_wording import control_character, unfilled_template
+from dsl.wording.document_wording import control_character, unexpanded_template
 
 _KEY = "\0key"
 """Ends the path of a text that is a key."""
@@ -47,7 +47,7 @@ _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
     HookSection: ("input", "decide", "value", "message"),
     Orchestration: ("output",),
     TeamDocument: ("output",),
-    Consent: (*FILLED_OF_CONSENTS, "deadline"),
+    CallApproval: (*FILLED_OF_CALL_APPROVALS, "deadline"),
     MaxVisits: ("limit",),
     Retry: ("retries",),
     ParallelBranch: ("score",),
@@ -77,7 +77,7 @@ def refuse_texts(document: SystemDocument, tree: Node, problems: Problems) -> No
     texts = list(_texts(document, (), ""))
     for path, field, text in texts:
         if is_template(text) and path[-1:] != (_KEY,):
-            problems.note("E303", tree.find(path).mark, path, unfilled_template(field))
+            problems.note("E303", tree.find(path).mark, path, unexpanded_template(field))
     for path, field, text in texts:
         found = _CONTROL.search(text)
         if found is not None and field not in _FREE and text != UNREADABLE:
@@ -141,9 +141,9 @@ def _of_model(value: BaseModel, path: NodePath) -> Iterator[tuple[NodePath, str,
         if name not in written:
             continue  # a default has neither templates nor names
         below = getattr(value, name)
-        if isinstance(value, ToolSection) and isinstance(below, Consent):
+        if isinstance(value, ToolSection) and isinstance(below, CallApproval):
             # a tool has callers everywhere, so nothing could fill its question
-            for word in (*FILLED_OF_CONSENTS, "deadline"):
+            for word in (*FILLED_OF_CALL_APPROVALS, "deadline"):
                 yield from _texts(_text_of(getattr(below, word)), (*path, key, word), word)
         compared = name == "value" and isinstance(value, TaskField | ContextField)
         if isinstance(value, AgentStep) and name == "persona_key":

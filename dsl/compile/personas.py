@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from dsl.checks.agents.agent_checks import check_agent_keys, check_legacy
-from dsl.checks.agents.consent_checks import checked_by
+from dsl.checks.agents.call_approval_checks import checked_by
 from dsl.checks.steps.bound_checks import with_maxima
 from dsl.checks.steps.outside_reads import OutsideReads
 from dsl.checks.steps.step_scope import StepScope

@@ -19,7 +19,7 @@ from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument
 from dsl.model.hooks import Hook
 from dsl.model.plan import DEFAULT_MESSAGES, Limits, Plan
-from dsl.model.terms import AskTerms, asking, channels
+from dsl.model.terms import AskTerms, channels, limit_reaction
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.tools.tool_groups import tool_groups
 from dsl.source.nodes import Node, Problems
@@ -138,7 +138,7 @@ def _nests_grants(tools: Collection[Tool]) -> bool:
 
 
 def _limits(orchestration: Orchestration) -> Limits:
-    no_progress, no_progress_terms = asking(orchestration.no_progress)
+    no_progress, no_progress_terms = limit_reaction(orchestration.no_progress)
     return Limits(
         max_total_teams=orchestration.max_total_teams,
         max_recursion_depth=orchestration.max_recursion_depth,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import assert_never
 
-from dsl.checks.agents.consent_checks import checked_by
+from dsl.checks.agents.call_approval_checks import checked_by
 from dsl.checks.contracts.command_checks import check_command
 from dsl.checks.contracts.contract_checks import check_input
 from dsl.checks.tools.section_checks import (
@@ -28,7 +28,7 @@ from dsl.json_schema.argument_schemas import (
 from dsl.model.capabilities import Capabilities, SkillContract
 from dsl.model.document import SystemDocument
 from dsl.model.step_kinds.step_base import SkillTerms, terms_of
-from dsl.model.terms import NEVER, Approval, Consent
+from dsl.model.terms import NEVER, Approval, CallApproval
 from dsl.model.tools.local_activities import is_local
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.tools.tool_section import ToolSection
@@ -241,7 +241,11 @@ def _terms_of_question(approval: Approval) -> Approval:
 
     `at: after` and a written `when` stay: then a person also accepts the answer, or allows it.
     """
-    if not isinstance(approval, Consent) or approval.when is not None or approval.at == "after":
+    if (
+        not isinstance(approval, CallApproval)
+        or approval.when is not None
+        or approval.at == "after"
+    ):
         return approval
     return approval.model_copy(update={"when": NEVER})
 

@@ -1,6 +1,6 @@
-"""Shapes: validates the tree against the document models, and reports each misfit in place.
+"""Shapes: validates the tree against the document models, and reports each mismatch in place.
 
-Each misfit is reported once and then removed from the tree, so that the rest becomes a typed
+Each mismatch is reported once and then removed from the tree, so that the rest becomes a typed
 document and its references can be checked in the same pass.
 """
 
@@ -25,13 +25,13 @@ Document = TypeVar("Document", bound=BaseModel)
 
 
 def shaped(tree: Node, problems: Problems) -> tuple[SystemDocument | None, Node]:
-    """Return the typed document, and the tree without the misfits."""
+    """Return the typed document, and the tree without the mismatches."""
     PersonaDocument.model_rebuild()  # first: the validator of the document contains it
     return fitted(tree, SystemDocument, problems)
 
 
 def fitted(tree: Node, model: type[Document], problems: Problems) -> tuple[Document | None, Node]:
-    """Return the tree as a document of any model, and report each misfit; see `shaped`."""
+    """Return the tree as a document of any model, and report each mismatch; see `shaped`."""
     reported = False
     problems.step_of = naming_steps(tree)
     for _ in range(_MAX_PASSES):
@@ -41,12 +41,12 @@ def fitted(tree: Node, model: type[Document], problems: Problems) -> tuple[Docum
             return model.model_validate_json(text, strict=True, by_alias=True, by_name=False), tree
         except ValidationError as error:
             found = [ShapeProblem(details, model) for details in error.errors(include_url=False)]
-            misfits = [misfit for misfit in found if not misfit.follows(tree)]
+            mismatches = [mismatch for mismatch in found if not mismatch.follows(tree)]
             if not reported:
-                for misfit in _worth_telling(misfits, tree):
-                    misfit.report(tree, problems)
+                for mismatch in _worth_telling(mismatches, tree):
+                    mismatch.report(tree, problems)
             before = tree
-            mends = {misfit.place(tree): misfit.stand_in(tree) for misfit in misfits}
+            mends = {mismatch.place(tree): mismatch.stand_in(tree) for mismatch in mismatches}
             problems.took_out([path for path, put in mends.items() if put is None])
             for path in sorted(mends, key=_written_order, reverse=True):
                 tree = _mended(tree, path, mends[path])
@@ -61,20 +61,20 @@ def _written_order(path: NodePath) -> list[tuple[bool, int, str]]:
     return [(isinstance(p, str), p if isinstance(p, int) else 0, str(p)) for p in path]
 
 
-def _worth_telling(misfits: list["ShapeProblem"], tree: Node) -> Iterator["ShapeProblem"]:
+def _worth_telling(mismatches: list["ShapeProblem"], tree: Node) -> Iterator["ShapeProblem"]:
     """Yield each mistake once: a misspelled key is not also a missing one."""
     misspelt: set[NodePath] = set()
     reported: set[NodePath] = set()
-    for misfit in misfits:
-        if misfit.kind == "extra_forbidden":
-            meant = key_meant(misfit.facts(tree, tree.find(misfit.path))[1])
+    for mismatch in mismatches:
+        if mismatch.kind == "extra_forbidden":
+            meant = key_meant(mismatch.facts(tree, tree.find(mismatch.path))[1])
             if meant is not None:
-                misspelt.add((*misfit.path[:-1], meant))
-    for misfit in misfits:
-        if misfit.path in reported or (misfit.kind == "missing" and misfit.path in misspelt):
+                misspelt.add((*mismatch.path[:-1], meant))
+    for mismatch in mismatches:
+        if mismatch.path in reported or (mismatch.kind == "missing" and mismatch.path in misspelt):
             continue
-        reported.add(misfit.path)
-        yield misfit
+        reported.add(mismatch.path)
+        yield mismatch
 
 
 def _mended(tree: Node, path: NodePath, stand_in: Node | None) -> Node:

@@ -15,7 +15,7 @@ from dsl.model.plan import Plan
 from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.steps import AgentStep, SkillStep
-from dsl.model.terms import Approval, Consent, consent
+from dsl.model.terms import Approval, CallApproval, call_approval
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.step_walk import walk
 
@@ -64,14 +64,14 @@ def egress_decision(
     return GrantedCall(named) if grants else MustAsk(named)
 
 
-def shows_arguments(terms: Consent) -> bool:
+def shows_arguments(terms: CallApproval) -> bool:
     """Return whether who approves a call sees its arguments before it is made."""
     return terms.at == "before" and terms.show is None
 
 
 def always_covers(asked: Approval) -> bool:
     """Return whether an approval of a call always covers what it sends out."""
-    terms = consent(asked)
+    terms = call_approval(asked)
     if terms is None or terms.when is not None:
         return False
     return shows_arguments(terms) and terms.only_people_approve

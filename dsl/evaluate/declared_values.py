@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from dsl.errors import InvalidContext
 from dsl.json_schema.keyword_check import UnusableSchema, brief
-from dsl.json_schema.schema_checker import misfits
+from dsl.json_schema.schema_checker import mismatches
 from dsl.json_values import describe_kind
 from dsl.model.context.declarations import (
     Declarations,
@@ -40,10 +40,10 @@ def form_of(one: DeclaredPath) -> str:
     return value_form(one.schema_, [*map(brief, listed)] if isinstance(listed, list) else ())
 
 
-def value_faults(path: str, value: JsonValue, one: DeclaredPath) -> list[str]:
+def value_problems(path: str, value: JsonValue, one: DeclaredPath) -> list[str]:
     """Return why the path cannot hold the value; empty when it can."""
     try:
-        return misfits(value, one.schema_, path)
+        return mismatches(value, one.schema_, path)
     except UnusableSchema as error:
         return [check_failed(path, str(error))]
 
@@ -64,16 +64,16 @@ def write(context: Json, path: Path, value: JsonValue, declared: Declarations) -
     """
     if not declared:
         return put(context, path, value)
-    faults = list(path_faults(path, declared))
-    if not faults:
+    problems = list(path_problems(path, declared))
+    if not problems:
         context = _settled(put(context, path, value), path, declared)
-        faults = list(_faults(context, touched(path, declared), declared))
-    if faults:
-        raise InvalidContext("; ".join(faults))
+        problems = list(_problems(context, touched(path, declared), declared))
+    if problems:
+        raise InvalidContext("; ".join(problems))
     return context
 
 
-def path_faults(path: Path, declared: Declarations) -> Iterator[str]:
+def path_problems(path: Path, declared: Declarations) -> Iterator[str]:
     """Yield why nothing can be written to the path: it is not declared."""
     if declared_above(path, declared) is None:
         below = declared_below(path, declared)
@@ -99,9 +99,9 @@ def started(given: Json, declared: Declarations) -> Json:
     if strangers:
         raise InvalidContext(refused_values("the context of the start", strangers))
     context = _settled(given, (), declared)
-    faults = list(_faults(context, declared, declared))
-    if faults:
-        raise InvalidContext(refused_values("the context of the start", faults))
+    problems = list(_problems(context, declared, declared))
+    if problems:
+        raise InvalidContext(refused_values("the context of the start", problems))
     return context
 
 
@@ -128,13 +128,13 @@ def merged(context: Json, given: Json, merging: Json, declared: Declarations) ->
     """
     if not declared:
         return merging
-    faults = list(_strangers(given, (), declared))
-    if not faults:
+    problems = list(_strangers(given, (), declared))
+    if not problems:
         merging = _settled(merging, (), declared)
         changed = [path for path in declared if _differs(context, merging, path)]
-        faults = list(_faults(merging, changed, declared))
-    if faults:
-        raise InvalidContext("; ".join(faults))
+        problems = list(_problems(merging, changed, declared))
+    if problems:
+        raise InvalidContext("; ".join(problems))
     return merging
 
 
@@ -176,12 +176,12 @@ def _is_open(context: Json, path: Path) -> bool:
     return all(value is MISSING or isinstance(value, dict) for value in above)
 
 
-def _faults(context: Json, paths: Iterable[str], declared: Declarations) -> Iterator[str]:
+def _problems(context: Json, paths: Iterable[str], declared: Declarations) -> Iterator[str]:
     for text in paths:
         one = declared[text]
         value: JsonValue | Literal[Missing.MISSING] = get(context, parse(text))
         if not isinstance(value, Missing):
-            yield from value_faults(text, value, one)
+            yield from value_problems(text, value, one)
         elif one.required:
             yield path_missing(text, form_of(one))
 

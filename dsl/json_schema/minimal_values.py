@@ -6,7 +6,7 @@ from itertools import islice
 from math import ceil, floor
 
 from dsl.json_schema.references import target_of
-from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from dsl.values import Json, JsonValue
 
 _DEPTHS = (4, 8, 24)
@@ -84,7 +84,7 @@ class _Maker:
             key: self._root[key] for key in ("$defs", "definitions") if key in self._root
         }
         try:
-            wrong = misfits(value, {**whole, **schema})
+            wrong = mismatches(value, {**whole, **schema})
         except UnusableSchema as error:
             wrong = [str(error)]
         if wrong and self.reason is None:

@@ -13,11 +13,11 @@ from pydantic import JsonValue
 from dsl.json_schema.keyword_check import MAX_ERRORS, UnusableSchema, text_steps, weight
 from dsl.json_schema.keywords import WORDS
 from dsl.json_schema.references import is_own
-from dsl.json_schema.schema_problems import static_fault, subschemas
+from dsl.json_schema.schema_problems import static_problem, subschemas
 from dsl.json_values import json_equal
 from dsl.values import Json
 
-__all__ = ["UnusableSchema", "beyond", "misfits"]
+__all__ = ["UnusableSchema", "beyond", "mismatches"]
 
 _MAX_WORK = 50_000
 """About a tenth of a second; a workflow task has two seconds."""
@@ -32,7 +32,7 @@ _BEYOND = (
 """Keywords of the standard that are not checked here, so a schema with one is refused."""
 
 
-def misfits(value: JsonValue, schema: Json, where: str = "the value") -> list[str]:
+def mismatches(value: JsonValue, schema: Json, where: str = "the value") -> list[str]:
     """List the errors of the value as `where.key is ...`; empty when it meets the schema.
 
     Raises:
@@ -49,9 +49,9 @@ def beyond(schema: JsonValue) -> str | None:
     """Return why a run cannot check a valid schema, or None when it can."""
     if not isinstance(schema, dict):
         return None
-    fault = static_fault(schema)
-    if fault is not None:
-        return fault
+    problem = static_problem(schema)
+    if problem is not None:
+        return problem
     for node in subschemas(schema):
         for word in _BEYOND:
             if word in node:

@@ -16,7 +16,7 @@ _ID: Final = re.compile(r"[^#]*#?")
 _MAX_LENGTH: Final = 60
 
 
-def grammar_fault(schema: JsonValue, place: str = "$") -> str | None:
+def grammar_problem(schema: JsonValue, place: str = "$") -> str | None:
     """Return the first grammar error with its location, or None for a valid schema."""
     if isinstance(schema, bool):
         return None
@@ -25,12 +25,12 @@ def grammar_fault(schema: JsonValue, place: str = "$") -> str | None:
     for keyword, value in schema.items():
         here = f"{place}.{keyword}"
         if keyword in _HOLDERS:
-            fault = _HOLDERS[keyword](value, here)
+            problem = _HOLDERS[keyword](value, here)
         else:
             wanted, fits = _VALUES.get(keyword, _ANYTHING)
-            fault = None if fits(value) else _wrong(value, here, wanted)
-        if fault is not None:
-            return fault
+            problem = None if fits(value) else _wrong(value, here, wanted)
+        if problem is not None:
+            return problem
     return None
 
 
@@ -43,15 +43,15 @@ def _wrong(value: JsonValue, place: str, wanted: str) -> str:
 def _schemas(value: JsonValue, place: str) -> str | None:
     if not isinstance(value, list) or not value:
         return _wrong(value, place, "a list of schemas")
-    faults = (grammar_fault(one, f"{place}[{index}]") for index, one in enumerate(value))
-    return next((fault for fault in faults if fault is not None), None)
+    problems = (grammar_problem(one, f"{place}[{index}]") for index, one in enumerate(value))
+    return next((problem for problem in problems if problem is not None), None)
 
 
 def _named_schemas(value: JsonValue, place: str) -> str | None:
     if not isinstance(value, dict):
         return _wrong(value, place, "a mapping of names to schemas")
-    faults = (grammar_fault(one, f"{place}.{name}") for name, one in value.items())
-    return next((fault for fault in faults if fault is not None), None)
+    problems = (grammar_problem(one, f"{place}.{name}") for name, one in value.items())
+    return next((problem for problem in problems if problem is not None), None)
 
 
 _HOLDERS: Final[Mapping[str, Callable[[JsonValue, str], str | None]]] = {
@@ -69,7 +69,7 @@ _HOLDERS: Final[Mapping[str, Callable[[JsonValue, str], str | None]]] = {
             "unevaluatedItems",
             "unevaluatedProperties",
         ),
-        grammar_fault,
+        grammar_problem,
     ),
     **dict.fromkeys(("allOf", "anyOf", "oneOf", "prefixItems"), _schemas),
     **dict.fromkeys(

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from dsl.json_schema.patterns import schema_pattern
 from dsl.json_schema.references import is_own, target_of
-from dsl.json_schema.schema_grammar import grammar_fault
+from dsl.json_schema.schema_grammar import grammar_problem
 from dsl.values import Json
 
 DRAFT_07: Final = "http://json-schema.org/draft-07/schema"
@@ -45,23 +45,25 @@ _IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 _MAX_DEPTH: Final = 200
 
 
-def schema_fault(schema: Json) -> str | None:
+def schema_problem(schema: Json) -> str | None:
     """Return why answers cannot be checked against a schema, or None when they can.
 
     Every schema of a document is checked here, before a run and again where it is used.
     """
     try:
-        power = next((fault for one in subschemas(schema) if (fault := _power_fault(one))), None)
+        power = next(
+            (problem for one in subschemas(schema) if (problem := _power_problem(one))), None
+        )
     except RecursionError:
         return "it is nested too deeply"
-    fault = power or static_fault(schema)
-    if fault is not None:
-        return fault
-    wrong = grammar_fault(schema)
+    problem = power or static_problem(schema)
+    if problem is not None:
+        return problem
+    wrong = grammar_problem(schema)
     return None if wrong is None else f"it is not a valid JSON Schema, at {wrong}"
 
 
-def _power_fault(node: Json) -> str | None:
+def _power_problem(node: Json) -> str | None:
     """Return what reaches outside the schema or may exceed linear time."""
     if "patternProperties" in node:
         return "`patternProperties` is not supported; use `additionalProperties`"
@@ -81,15 +83,17 @@ def _power_fault(node: Json) -> str | None:
     return None
 
 
-def static_fault(schema: Json) -> str | None:
+def static_problem(schema: Json) -> str | None:
     """Return why the schema is unusable for every value, or None."""
     draft = schema.get("$schema")
     try:
         for node in subschemas(schema):
-            fault = _draft_fault(node.get("$schema")) or _word_fault(node, node is schema, draft)
-            if fault is not None:
-                return fault
-        return _reference_fault(schema)
+            problem = _draft_problem(node.get("$schema")) or _word_problem(
+                node, node is schema, draft
+            )
+            if problem is not None:
+                return problem
+        return _reference_problem(schema)
     except RecursionError:
         return "it is nested too deeply"
 
@@ -112,7 +116,7 @@ def subschemas(node: JsonValue, depth: int = 0) -> Iterator[Json]:
                 yield from subschemas(value, depth + 1)
 
 
-def _draft_fault(written: JsonValue) -> str | None:
+def _draft_problem(written: JsonValue) -> str | None:
     if written is None:
         return None
     name = written.removesuffix("#") if isinstance(written, str) else ""
@@ -121,7 +125,7 @@ def _draft_fault(written: JsonValue) -> str | None:
     return f"its `$schema` {written!r} is not supported; write `$schema: {DRAFTS[0]}`"
 
 
-def _word_fault(node: Json, root: bool, draft: JsonValue) -> str | None:
+def _word_problem(node: Json, root: bool, draft: JsonValue) -> str | None:
     for word, instead in _REPLACED.items():
         if word in node:
             return f"`{word}` is not supported; use {instead}"
@@ -154,7 +158,7 @@ def _word_fault(node: Json, root: bool, draft: JsonValue) -> str | None:
     return None
 
 
-def _reference_fault(schema: Json) -> str | None:
+def _reference_problem(schema: Json) -> str | None:
     """Find a reference without a target, or one that returns to itself at the same value."""
     anchors = {
         name: node

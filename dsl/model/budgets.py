@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from dsl.model.plan_key import PlanKey
-from dsl.model.terms import AskTerms, OnExceeded, asking
+from dsl.model.terms import AskTerms, OnExceeded, limit_reaction
 from dsl.values import Frozen, Timeout
 
 BudgetKind = Literal["tokens", "money", "model_calls", "tool_calls", "working_time"]
@@ -193,7 +193,7 @@ def written(budgets: Budgets) -> Iterator[tuple[BudgetKind, AnyBudget]]:
 
 
 def _budget(kind: BudgetKind, written: AnyBudget, scope: Scope, name: str) -> Budget:
-    on_exceeded, terms = asking(written.on_exceeded)
+    on_exceeded, terms = limit_reaction(written.on_exceeded)
     return Budget(
         kind=kind,
         limit=written.limit,

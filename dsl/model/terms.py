@@ -109,7 +109,7 @@ class AskTerms(DecisionTerms):
     """The question, instead of the default one."""
 
 
-class Consent(ApprovalTerms):
+class CallApproval(ApprovalTerms):
     """The terms of `requires_approval`."""
 
     at: Literal["before", "after"] = "before"
@@ -126,19 +126,19 @@ NEVER = AnyOf.model_construct(any_of=())
 """The condition of terms that hold for the questions of a tool alone: nobody allows its calls."""
 
 
-class OlderConsent(ApprovalTerms):
+class OlderCallApproval(ApprovalTerms):
     """The terms in plans of earlier versions, which said `when` for `at`; documents cannot."""
 
     when: Literal["before", "after"]
-    """See `Consent.at`."""
+    """See `CallApproval.at`."""
     prompt: str | None = None
-    """See `Consent.prompt`."""
+    """See `CallApproval.prompt`."""
     show: JsonValue = None
-    """See `Consent.show`."""
+    """See `CallApproval.show`."""
 
 
 def _approval_form(value: object) -> str:
-    if isinstance(value, OlderConsent):
+    if isinstance(value, OlderCallApproval):
         return "literal[older]"
     if isinstance(value, Mapping):
         said = cast("Mapping[str, object]", value)
@@ -151,8 +151,8 @@ def _form(value: object) -> str:
 
 
 Approval = Annotated[
-    Annotated[Consent, Tag("literal[mapping]")]
-    | Annotated[SkipJsonSchema[OlderConsent], Tag("literal[older]")]
+    Annotated[CallApproval, Tag("literal[mapping]")]
+    | Annotated[SkipJsonSchema[OlderCallApproval], Tag("literal[older]")]
     | Annotated[bool | Literal["before", "after"], Tag("literal[word]")],
     Discriminator(_approval_form),
 ]
@@ -167,20 +167,20 @@ def channels(said: str | tuple[str, ...] | None) -> tuple[str, ...]:
 
 
 @cache
-def _word(at: Literal["before", "after"]) -> Consent:
-    return Consent(at=at)
+def _word(at: Literal["before", "after"]) -> CallApproval:
+    return CallApproval(at=at)
 
 
-def consent(
-    approval: Consent | OlderConsent | bool | Literal["before", "after"],
-) -> Consent | None:
+def call_approval(
+    approval: CallApproval | OlderCallApproval | bool | Literal["before", "after"],
+) -> CallApproval | None:
     """Return the terms of `requires_approval`; None if nobody is asked."""
     match approval:
-        case Consent():
+        case CallApproval():
             return approval
-        case OlderConsent(when=at):
+        case OlderCallApproval(when=at):
             terms = {name: getattr(approval, name) for name in ApprovalTerms.model_fields}
-            return Consent.model_construct(
+            return CallApproval.model_construct(
                 **terms, at=at, when=None, prompt=approval.prompt, show=approval.show
             )
         case False:
@@ -191,14 +191,14 @@ def consent(
             return _word(word)
 
 
-class Asking(Frozen):
+class LimitQuestion(Frozen):
     """A limit that asks a person, with the terms of the question."""
 
     ask: AskTerms
 
 
 NoProgress = Annotated[
-    Annotated[Asking, Tag("literal[mapping]")]
+    Annotated[LimitQuestion, Tag("literal[mapping]")]
     | Annotated[Literal["fail", "ask", "ignore"], Tag("literal[word]")],
     Discriminator(_form),
 ]
@@ -206,7 +206,7 @@ NoProgress = Annotated[
 
 
 OnExceeded = Annotated[
-    Annotated[Asking, Tag("literal[mapping]")]
+    Annotated[LimitQuestion, Tag("literal[mapping]")]
     | Annotated[Literal["stop", "route", "ask"], Tag("literal[word]")],
     Discriminator(_form),
 ]
@@ -215,6 +215,6 @@ OnExceeded = Annotated[
 Word = TypeVar("Word", Literal["fail", "ask", "ignore"], Literal["stop", "route", "ask"])
 
 
-def asking(said: Asking | Word) -> tuple[Word | Literal["ask"], AskTerms | None]:
+def limit_reaction(said: LimitQuestion | Word) -> tuple[Word | Literal["ask"], AskTerms | None]:
     """Return what a limit does, and the terms with which it asks."""
-    return ("ask", said.ask) if isinstance(said, Asking) else (said, None)
+    return ("ask", said.ask) if isinstance(said, LimitQuestion) else (said, None)

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from pydantic import JsonValue
 
-from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from dsl.tool_loop.call_refusals import (
     ArgumentsUnusable,
     CallRefusal,
@@ -56,7 +56,7 @@ def argument_problems(arguments: JsonValue, schema: Json) -> tuple[str, ...]:
     A schema that cannot be checked here leaves the verdict to the tool itself.
     """
     try:
-        return tuple(misfits(arguments, schema, "arguments")[:_MAX_PROBLEMS])
+        return tuple(mismatches(arguments, schema, "arguments")[:_MAX_PROBLEMS])
     except UnusableSchema:
         return ()
 

@@ -68,7 +68,7 @@ def orchestration_disabled() -> ProblemText:
 
 
 @statement
-def unfilled_template(field: str) -> ProblemText:
+def unexpanded_template(field: str) -> ProblemText:
     return ProblemText(
         f"templates are not expanded here: {field!r} is read literally",
         fix=_INSTEAD.get(field, "write the value itself"),

@@ -233,8 +233,10 @@ def once_command_retried(name: str, run: str, run_once: str) -> ProblemText:
 
 
 @statement
-def skill_input(skill: str, fault: str, allowed: str, fix: str, *, is_missing: bool) -> ProblemText:
-    return ProblemText(f"{skill} {'needs' if is_missing else 'takes'} {fault}", allowed, fix)
+def skill_input(
+    skill: str, problem: str, allowed: str, fix: str, *, is_missing: bool
+) -> ProblemText:
+    return ProblemText(f"{skill} {'needs' if is_missing else 'takes'} {problem}", allowed, fix)
 
 
 def no_input(name: str) -> str:

@@ -16,7 +16,7 @@ _TAKES = {
 
 
 @statement
-def operand_misfit(operation: str, path: str, kind: str) -> ProblemText:
+def operand_mismatch(operation: str, path: str, kind: str) -> ProblemText:
     wanted, fix = _TAKES[operation]
     return ProblemText(
         f"`{operation}` takes {wanted}, and the update of {path!r} gives it {kind}",
@@ -52,7 +52,9 @@ def empty_segment(path: str) -> ProblemText:
 
 
 @statement
-def operation_misfit(operation: str, path: str, form: str, fitting: tuple[str, ...]) -> ProblemText:
+def operation_mismatch(
+    operation: str, path: str, form: str, fitting: tuple[str, ...]
+) -> ProblemText:
     written = f"{', '.join(f'`{one}`' for one in fitting)} or " if fitting else ""
     return ProblemText(
         f"`{operation}` cannot update {path!r}, which is {form}",

@@ -6,7 +6,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
 from dsl.model.step_kinds.agent_types import ORCHESTRATING
 from dsl.model.steps import AgentStep
-from dsl.model.terms import Consent
+from dsl.model.terms import CallApproval
 from dsl.templates.template_filling import fill
 from workflows.core.causes.agent_causes import PersonaChosen
 from workflows.core.location import Location
@@ -52,8 +52,8 @@ def _with_schema(step: AgentStep, plan: Plan) -> AgentStep:
     """Check an edited answer by the persona's schema, as the compiler does for a fixed persona."""
     asked = step.requires_approval
     persona = plan.personas.get(step.persona_key or "")
-    checks = isinstance(asked, Consent) and asked.at == "after" and asked.editable
-    if not isinstance(asked, Consent) or not checks or asked.schema_ is not None:
+    checks = isinstance(asked, CallApproval) and asked.at == "after" and asked.editable
+    if not isinstance(asked, CallApproval) or not checks or asked.schema_ is not None:
         return step
     if persona is None or persona.output_schema is None or step.agent_type == ORCHESTRATING:
         return step

@@ -24,7 +24,7 @@ from workflows.agents.repeatable_attempts import note_answer
 from workflows.agents.repeated_calls import record_call, refused
 from workflows.approvals.approval_wait import PLAIN
 from workflows.approvals.tool_questions import (
-    AskingCall,
+    InteractiveCall,
     earlier_execution,
     forget_question,
     given_input,
@@ -127,7 +127,7 @@ async def make_call(
         boundary: whether the run may continue as new here while it asks a person.
         answered_by: who answers what it asks. Default: anyone.
     """
-    asking = AskingCall(skill, given, place, answered_by or PLAIN)
+    asking = InteractiveCall(skill, given, place, answered_by or PLAIN)
     execution = earlier_execution(asking, scope)
     while True:
         answers = await given_input(asking, scope, boundary=boundary)

@@ -11,7 +11,7 @@ from activities.contracts import KeptResult
 from dsl.errors import InvalidPlan
 from dsl.model.hooks import Hook
 from dsl.model.outcomes import Outcome
-from dsl.model.terms import Consent, consent
+from dsl.model.terms import CallApproval, call_approval
 from dsl.model.tools.tool_contract import Tool
 from dsl.tool_loop.call_checks import fingerprint
 from dsl.tool_loop.call_names import call_name, without_calls
@@ -25,7 +25,7 @@ from workflows.agents.hooked_calls import CallHooks, HookedResult
 from workflows.agents.shared_work import has_result, is_read, note_tool_result, publish_work
 from workflows.agents.skill_calls import CalledSkill
 from workflows.agents.tool_kinds import ToolCall, call_tool
-from workflows.approvals.output_approval import ApprovalSubject, with_consent
+from workflows.approvals.output_approval import ApprovalSubject, with_approval
 from workflows.approvals.payload_edits import changes, edit_problem
 from workflows.core.causes.agent_causes import CallRepeated
 from workflows.core.causes.step_causes import Failed
@@ -176,7 +176,7 @@ class _Turn:
 
     async def _ran(self, call: OpenCall, tool: Tool, place: Location) -> _Ran:
         """Make one call, after its hooks, with a person's approval if the tool demands one."""
-        terms = consent(tool.requires_approval)
+        terms = call_approval(tool.requires_approval)
         made = ToolCall(
             call.tool,
             tool,
@@ -190,7 +190,7 @@ class _Turn:
         hooked = await hooks.before({**call.arguments, **tool.fixed})
         if isinstance(hooked, HookedResult):
             return self._hooked(hooked)
-        ran = await self._consented(call, tool, place, hooked, hooks)
+        ran = await self._approved_call(call, tool, place, hooked, hooks)
         hooks.ended()
         if not hooked.changed_by:
             return ran
@@ -210,10 +210,10 @@ class _Turn:
             self._progress.loop.end = stopped_by(result.stop)
         return _Ran(result.called.outcome, result.called.kept, note)
 
-    async def _consented(
+    async def _approved_call(
         self, call: OpenCall, tool: Tool, place: Location, hooked: HookedCall, hooks: CallHooks
     ) -> _Ran:
-        terms = consent(tool.requires_approval)
+        terms = call_approval(tool.requires_approval)
         if terms is None:
             return self._hooked(await hooks.call(hooked.given))
         ran: list[_Ran] = []
@@ -229,7 +229,7 @@ class _Turn:
             tool=call.tool,
             sends="egress" in tool.labels,
         )
-        outcome = await with_consent(terms, subject, place, self._scope, work)
+        outcome = await with_approval(terms, subject, place, self._scope, work)
         if ran and ran[-1].outcome is outcome:
             return ran[-1]
         return _Ran(outcome)
@@ -250,7 +250,7 @@ class _Turn:
         note = f"[A person changed the arguments: {', '.join(edited)}]"
         return self._hooked(await hooks.call(given), note)
 
-    def _may_keep(self, call: OpenCall, terms: Consent | None) -> bool:
+    def _may_keep(self, call: OpenCall, terms: CallApproval | None) -> bool:
         """Return whether nobody here reads the result: neither a person nor the step."""
         shown = terms is not None and terms.at == "after"
         exits = self._terms.policy(call.tool).exit_on_success

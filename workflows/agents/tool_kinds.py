@@ -6,10 +6,10 @@ from typing import NamedTuple, assert_never
 from pydantic import JsonValue
 
 from dsl.errors import InvalidPlan
-from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import AgentStep
-from dsl.model.terms import consent
+from dsl.model.terms import call_approval
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.callable_tools import agent_type_of
 from dsl.values import Json
@@ -102,7 +102,7 @@ async def _skill(call: ToolCall, skill: str, given: JsonValue, scope: Scope) -> 
         seconds=call.seconds,
         keep=call.keep,
         listing=tool.listing or None,
-        answered_by=consent(tool.requires_approval),
+        answered_by=call_approval(tool.requires_approval),
     )
 
 
@@ -211,7 +211,7 @@ def _checked(call: ToolCall, outcome: Outcome) -> Outcome:
     if schema is None or not outcome.success:
         return outcome
     try:
-        problems = misfits(outcome.data, schema, "the result")
+        problems = mismatches(outcome.data, schema, "the result")
     except UnusableSchema as error:
         problems = [f"its schema cannot be checked: {error}"]
     if not problems:

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from activities.contracts import AgentResponse
 from dsl.hooks.hook_rulings import HookRuling
-from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from dsl.model.hooks import Hook, HookPoint
 from dsl.model.plan import Plan
 from dsl.tool_loop.exchange import ToolCallRequest
@@ -126,6 +126,6 @@ def _problem(answer: JsonValue, schema: Json | None) -> str:
     if schema is None:
         return ""
     try:
-        return "; ".join(misfits(answer, schema, "answer"))
+        return "; ".join(mismatches(answer, schema, "answer"))
     except UnusableSchema as error:
         return str(error)

@@ -14,12 +14,12 @@ from pydantic import JsonValue
 from dsl.person_names import listed_name
 from dsl.sizes import MAX_SHOWN, too_large
 from workflows.approvals import decision_wording as wording
-from workflows.approvals.payload_edits import MAX_CHANGES, changes, fault
+from workflows.approvals.payload_edits import MAX_CHANGES, changes, payload_problem
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Decision, How, Pending, Refusal, Verdict
 from workflows.core.state import MAX_DECISIONS, RunState
 
-_MAX_DECISIONS = 50
+_MAX_NAMED_REQUESTS = 50
 
 
 def digest_of(prompt: str, show: JsonValue) -> str:
@@ -42,7 +42,7 @@ def refusal(state: RunState, asked: DecideInput) -> Refusal | None:
         return Refusal(
             code="UnknownRequest",
             message=wording.request_unknown(asked.id, state.pending),
-            pending=tuple(state.pending)[:_MAX_DECISIONS],
+            pending=tuple(state.pending)[:_MAX_NAMED_REQUESTS],
         )
     return _not_by(request, asked) or _not_of_this(request, asked) or _not_with(request, asked)
 
@@ -113,7 +113,7 @@ def _payload_problem(request: Pending, asked: DecideInput) -> str | None:
     if not _given(request, asked):
         if asked.decision == "reject" or request.payload_schema is None:
             return None
-        unfit = fault(request, request.show, "the shown value")
+        unfit = payload_problem(request, request.show, "the shown value")
         return None if unfit is None else wording.shown_value_invalid(unfit)
     large = too_large(asked.payload, "`payload`", MAX_SHOWN)
     if large is not None:
@@ -122,12 +122,12 @@ def _payload_problem(request: Pending, asked: DecideInput) -> str | None:
         return wording.not_editable(request)
     if asked.decision == "reject":
         return wording.rejected_with_payload()
-    return fault(request, asked.payload, "payload")
+    return payload_problem(request, asked.payload, "payload")
 
 
 def approvable(request: Pending) -> bool:
     """Return whether `on_timeout: approve` may approve the value shown: it matches the schema."""
-    return request.payload_schema is None or fault(request, request.show, "it") is None
+    return request.payload_schema is None or payload_problem(request, request.show, "it") is None
 
 
 def refused_as(request: Pending) -> Verdict:

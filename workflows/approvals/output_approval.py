@@ -10,7 +10,7 @@ from dsl.errors import TemplateFailed
 from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
-from dsl.model.terms import NEVER, Consent
+from dsl.model.terms import NEVER, CallApproval
 from dsl.templates.template_filling import fill
 from workflows.approvals.approval_wait import ask
 from workflows.approvals.egress_approval import approve_call
@@ -41,8 +41,8 @@ class ApprovalSubject(NamedTuple):
     """Whether the input leaves the system: an approval of it then also lets it out."""
 
 
-async def with_consent(
-    terms: Consent,
+async def with_approval(
+    terms: CallApproval,
     subject: ApprovalSubject,
     place: Location,
     scope: Scope,
@@ -82,7 +82,7 @@ async def with_consent(
 
 
 def _must_ask(
-    terms: Consent,
+    terms: CallApproval,
     subject: ApprovalSubject,
     place: Location,
     scope: Scope,
@@ -114,7 +114,7 @@ def _must_ask(
 
 
 async def _ask(
-    terms: Consent,
+    terms: CallApproval,
     subject: ApprovalSubject,
     place: Location,
     scope: Scope,

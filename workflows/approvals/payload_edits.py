@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from dsl.errors import listed
 from dsl.json_schema.keyword_check import brief
-from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from dsl.json_values import describe_kind
 from dsl.model.outcomes import Outcome
 from dsl.model.tools.tool_contract import Tool
@@ -17,24 +17,24 @@ MAX_CHANGES = 20
 """Maximum changes that a request lists; the decision's payload has the whole value."""
 
 
-def fault(request: Pending, payload: JsonValue, where: str) -> str | None:
+def payload_problem(request: Pending, payload: JsonValue, where: str) -> str | None:
     """Return what is wrong with a value that replaces the one shown, or None.
 
     It must match the JSON Schema of the request, or else keep the types of the value shown.
     """
     if request.payload_schema is None:
-        misfit = _misfit(request.show, payload, where)
-        return (
-            None if misfit is None else f"{misfit}; a change must keep the form of the value shown"
-        )
+        mismatch = _mismatch(request.show, payload, where)
+        if mismatch is None:
+            return None
+        return f"{mismatch}; a change must keep the form of the value shown"
     try:
-        found = misfits(payload, request.payload_schema, where)
+        found = mismatches(payload, request.payload_schema, where)
     except UnusableSchema as error:
         return f"{where} cannot be checked against its schema: {error}"
     return "; ".join(found) or None
 
 
-def _misfit(shown: JsonValue, given: JsonValue, where: str) -> str | None:
+def _mismatch(shown: JsonValue, given: JsonValue, where: str) -> str | None:
     """Return where the given value has another shape than the shown one, or None."""
     match shown, given:
         case None, _:
@@ -42,16 +42,16 @@ def _misfit(shown: JsonValue, given: JsonValue, where: str) -> str | None:
         case dict(), dict():
             if shown.keys() != given.keys():
                 return f"{where} has the keys {listed(given)}, not {listed(shown)}"
-            faults = (_misfit(shown[key], given[key], f"{where}.{key}") for key in shown)
+            parts = (_mismatch(shown[key], given[key], f"{where}.{key}") for key in shown)
         case list(), list():
             pattern = shown[0] if shown else None
-            faults = (_misfit(pattern, one, f"{where}[{i}]") for i, one in enumerate(given))
+            parts = (_mismatch(pattern, one, f"{where}[{i}]") for i, one in enumerate(given))
         case _ if type(shown) is type(given):
             return None
         case _:
             kinds = describe_kind(shown), describe_kind(given)
             return None if kinds[0] == kinds[1] else f"{where} is {kinds[1]}, not {kinds[0]}"
-    return next((fault for fault in faults if fault is not None), None)
+    return next((part for part in parts if part is not None), None)
 
 
 def edit_problem(tool: Tool, given: JsonValue) -> Outcome | None:

@@ -24,7 +24,7 @@ MAX_ROUNDS = 10
 """How often one call may ask."""
 
 
-class AskingCall(NamedTuple):
+class InteractiveCall(NamedTuple):
     """A call that may ask a person."""
 
     skill: str
@@ -40,14 +40,14 @@ class AskingCall(NamedTuple):
         return digest_of(self.skill, self.given)
 
 
-def earlier_execution(call: AskingCall, scope: Scope) -> int | None:
+def earlier_execution(call: InteractiveCall, scope: Scope) -> int | None:
     """Return the execution of a call that has asked before the run continued as new."""
     known = _known(call, scope)
     return None if known is None else known.execution
 
 
 async def given_input(
-    call: AskingCall, scope: Scope, *, boundary: bool
+    call: InteractiveCall, scope: Scope, *, boundary: bool
 ) -> GivenInput | Outcome | None:
     """Return a person's answers to what a call asks; None if it has asked nothing yet.
 
@@ -88,7 +88,7 @@ async def given_input(
 
 
 def note_question(
-    call: AskingCall, asked: AskedInput, execution: int, scope: Scope
+    call: InteractiveCall, asked: AskedInput, execution: int, scope: Scope
 ) -> Outcome | None:
     """Keep what a call asks; return its failure if it has asked too often."""
     inputs, known = scope.state.progress.call_inputs, _known(call, scope)
@@ -108,14 +108,14 @@ def note_question(
     return None
 
 
-def forget_question(call: AskingCall, scope: Scope) -> None:
+def forget_question(call: InteractiveCall, scope: Scope) -> None:
     """Drop what a call has asked."""
     inputs = scope.state.progress.call_inputs
     if inputs:
         inputs.pop(call.place.key, None)
 
 
-def _known(call: AskingCall, scope: Scope) -> CallInput | None:
+def _known(call: InteractiveCall, scope: Scope) -> CallInput | None:
     """Return what this call has asked; a call with another input is another call."""
     inputs = scope.state.progress.call_inputs
     if not inputs:

@@ -162,7 +162,7 @@ def redirect_refusal(
     plan: Plan | None, state: RunState, asked: RedirectInput
 ) -> SteeringRefusal | None:
     """Return why the run refuses to redirect to that team, or None."""
-    if state.main.fork is not None:
+    if state.main.fan_out is not None:
         return RunUnable("FanOutInProgress")
     if plan is None or state.main.team is None:
         return RunUnable("BetweenTeams")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
 from activities.contracts import Notification
 from dsl.evaluate.because import route_because
@@ -252,7 +252,7 @@ class Routed:
 
 
 @dataclass(slots=True)
-class Fork:
+class FanOut:
     """Branches of a fan-out that a track waits for."""
 
     branches: tuple[str, ...]
@@ -269,6 +269,8 @@ class Fork:
 class Track:
     """One path through the teams: the run's own, a fan-out branch, or a team called as a step."""
 
+    __pydantic_config__ = ConfigDict(serialize_by_alias=True)
+
     context: Json = field(default_factory=dict[str, JsonValue])
     team: str | None = None
     """The current team; None before the plan is known, and after the end."""
@@ -281,7 +283,7 @@ class Track:
     """What this track has written to the context since the fan-out, in order."""
     branch: bool = False
     """Whether it is a branch of a fan-out."""
-    fork: Fork | None = None
+    fan_out: Annotated[FanOut | None, Field(alias="fork")] = None
     arrived: str | None = None
     """The concentrator where this branch waits for the others."""
     end: Literal["running", "done", "failed", "cancelled"] = "running"

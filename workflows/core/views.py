@@ -74,7 +74,7 @@ class TrailPage(Frozen):
     """The oldest entry that the run keeps; history has all."""
 
 
-class Activity(Frozen):
+class StepInProgress(Frozen):
     """What a run is doing now."""
 
     step: str
@@ -137,7 +137,7 @@ class RunStatus(Frozen):
     paused: Paused | None = None
     team: str | None
     visit: int | None
-    doing: tuple[Activity, ...] = ()
+    doing: tuple[StepInProgress, ...] = ()
     """Steps in progress, outermost first."""
     graphs: tuple[TaskGraphView, ...] = ()
     """Task graphs in progress."""

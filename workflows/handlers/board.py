@@ -14,7 +14,7 @@ from workflows.core.memory import Track
 from workflows.core.state import RunState
 from workflows.core.state_keys import StateKey
 from workflows.core.usage import total_cost
-from workflows.core.views import Activity, RunStatus, Standing
+from workflows.core.views import RunStatus, Standing, StepInProgress
 from workflows.handlers.graph_board import graph_lines, graph_views
 from workflows.sessions.message_queue import counted_visits
 
@@ -44,7 +44,7 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
         team=state.main.team,
         visit=state.main.visit or None,
         doing=tuple(
-            Activity(
+            StepInProgress(
                 step=step,
                 since=_clock(at, "milliseconds"),
                 turn=turns.get(step),
@@ -161,8 +161,8 @@ def _session(plan: Plan, state: RunState) -> str:
 
 def _between(main: Track) -> str:
     """Return where a run is that is between two teams."""
-    if main.fork is not None:
-        return f"branches {', '.join(f'**{plain(name)}**' for name in main.fork.branches)}"
+    if main.fan_out is not None:
+        return f"branches {', '.join(f'**{plain(name)}**' for name in main.fan_out.branches)}"
     return "at its end" if main.team is None else f"team **{plain(main.team)}** is next"
 
 

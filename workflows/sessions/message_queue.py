@@ -7,7 +7,7 @@ its reply; a run holds few open messages, so that Temporal always has room for a
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from dsl.model.outcomes import Failure
 from dsl.model.plan import Plan
 from dsl.model.traversal.step_walk import message_waits
@@ -102,7 +102,7 @@ def unfit_message(message: JsonValue, schema: Json | None) -> MessageUnusable | 
     if schema is None:
         return None
     try:
-        found = misfits(message, schema, "the message")
+        found = mismatches(message, schema, "the message")
     except UnusableSchema as error:
         found = [f"the message cannot be checked against its schema: {error}"]
     return MessageUnusable("BadMessage", "; ".join(found)) if found else None

@@ -8,13 +8,13 @@ from dsl.evaluate.slices import slice_for
 from dsl.model.outcomes import Outcome
 from dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
 from dsl.model.steps import AgentStep
-from dsl.model.terms import Consent, consent
+from dsl.model.terms import CallApproval, call_approval
 from dsl.model.traversal.step_lists import followed_plan
 from dsl.templates.template_filling import fill
 from workflows.agents.chosen_persona import with_persona
 from workflows.agents.loop.tool_loop import run_tool_loop
 from workflows.agents.single_turns import run_turns
-from workflows.approvals.output_approval import ApprovalSubject, with_consent
+from workflows.approvals.output_approval import ApprovalSubject, with_approval
 from workflows.core.location import Interpreter, Location, Returned
 from workflows.core.scope import Scope
 
@@ -42,14 +42,14 @@ def _run(
     step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Coroutine[None, None, Outcome]:
     """Run the agent, with an approval before or after if the step requires one."""
-    terms = None if step.requires_approval is False else consent(step.requires_approval)
+    terms = None if step.requires_approval is False else call_approval(step.requires_approval)
     if terms is None:
         return run_agent(step, place, scope, interpreter)
     return _with_approval(step, terms, place, scope, interpreter)
 
 
 async def _with_approval(
-    step: AgentStep, terms: Consent, place: Location, scope: Scope, interpreter: Interpreter
+    step: AgentStep, terms: CallApproval, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     given = fill(step.input, place.facts(scope).names())
     subject = ApprovalSubject(
@@ -62,7 +62,7 @@ async def _with_approval(
     async def work(allowed: JsonValue) -> Outcome:
         return await run_agent(step, place, scope, interpreter, allowed)
 
-    return await with_consent(terms, subject, place, scope, work)
+    return await with_approval(terms, subject, place, scope, work)
 
 
 def _sent(step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter) -> JsonValue:

@@ -5,11 +5,11 @@ from pydantic import JsonValue
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import SkillStep
 from dsl.model.template_bound import optional_seconds
-from dsl.model.terms import consent
+from dsl.model.terms import call_approval
 from dsl.templates.template_filling import fill
 from workflows.agents.skill_calls import call_skill
 from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
-from workflows.approvals.output_approval import ApprovalSubject, with_consent
+from workflows.approvals.output_approval import ApprovalSubject, with_approval
 from workflows.core.location import Location
 from workflows.core.scope import Scope
 
@@ -27,7 +27,7 @@ async def execute(step: SkillStep, place: Location, scope: Scope) -> Outcome:
         end_call(labelled, place, scope)
         return outcome
 
-    terms = None if step.requires_approval is False else consent(step.requires_approval)
+    terms = None if step.requires_approval is False else call_approval(step.requires_approval)
     if terms is None:
         return await work(given)
     subject = ApprovalSubject(
@@ -36,4 +36,4 @@ async def execute(step: SkillStep, place: Location, scope: Scope) -> Outcome:
         accept=f"Is the result of {step.name!r} accepted?",
         sends=labelled.sends,
     )
-    return await with_consent(terms, subject, place, scope, work)
+    return await with_approval(terms, subject, place, scope, work)

@@ -7,7 +7,7 @@ from dsl.json_values import describe_kind
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import ToolStep
 from dsl.model.template_bound import optional_seconds
-from dsl.model.terms import consent
+from dsl.model.terms import call_approval
 from dsl.templates.template_filling import fill
 from dsl.tool_loop.call_checks import argument_problems
 from dsl.values import Json
@@ -16,7 +16,7 @@ from workflows.agents.shared_work import publish_work
 from workflows.agents.skill_calls import CalledSkill, call_skill
 from workflows.agents.tool_kinds import ToolCall, call_tool
 from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
-from workflows.approvals.output_approval import ApprovalSubject, with_consent
+from workflows.approvals.output_approval import ApprovalSubject, with_approval
 from workflows.approvals.payload_edits import edit_problem
 from workflows.core.causes.agent_causes import ToolCalled
 from workflows.core.location import Interpreter, Location, Skipped
@@ -64,7 +64,7 @@ async def execute(
     if isinstance(hooked, HookedResult):
         return hooked.called.outcome
     if tool.is_one_call:
-        outcome = await _consented(call, hooked.given, hooks, scope)
+        outcome = await _approved_call(call, hooked.given, hooks, scope)
     else:
         outcome = await _published(call, hooked.given, hooks, scope)
     hooks.ended()
@@ -75,7 +75,7 @@ async def _published(call: ToolCall, given: Json, hooks: CallHooks, scope: Scope
     """Call an agent or a team, and let other tools read its accepted work."""
     skips, key = scope.state.skips, call.place.step
     try:
-        outcome = await _consented(call, given, hooks, scope)
+        outcome = await _approved_call(call, given, hooks, scope)
         if outcome.success and key in skips and scope.patched(Patch.VALUES_OF_CALLS):
             raise Skipped(skips.pop(key).value)  # it ended before the request reached it
     except Skipped as skipped:
@@ -95,7 +95,7 @@ def _note_start(name: str, place: Location, scope: Scope) -> None:
         note_step(scope, place, "started", ToolCalled("tool_called", name), event="tool_start")
 
 
-async def _consented(call: ToolCall, given: Json, hooks: CallHooks, scope: Scope) -> Outcome:
+async def _approved_call(call: ToolCall, given: Json, hooks: CallHooks, scope: Scope) -> Outcome:
     """Call the tool, with a person's approval if it demands one."""
 
     async def work(allowed: JsonValue) -> Outcome:
@@ -107,7 +107,7 @@ async def _consented(call: ToolCall, given: Json, hooks: CallHooks, scope: Scope
             refused = await hooks.guard(allowed)
         return (refused or await hooks.call(allowed)).called.outcome
 
-    terms = consent(call.tool.requires_approval)
+    terms = call_approval(call.tool.requires_approval)
     if terms is None:
         return await work(given)
     subject = ApprovalSubject(
@@ -117,7 +117,7 @@ async def _consented(call: ToolCall, given: Json, hooks: CallHooks, scope: Scope
         tool=call.name,
         sends="egress" in call.tool.labels,
     )
-    return await with_consent(terms, subject, call.place, scope, work)
+    return await with_approval(terms, subject, call.place, scope, work)
 
 
 async def _called(
@@ -138,7 +138,7 @@ async def _called(
             scope,
             call.seconds,
             listing,
-            consent(tool.requires_approval),
+            call_approval(tool.requires_approval),
         )
         end_call(labelled, call.place, scope)
         return CalledSkill(outcome)

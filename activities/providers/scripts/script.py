@@ -9,7 +9,7 @@ from activities.providers.provider_failures import ProviderFailure
 from dsl.errors import InvalidDocument
 from dsl.source.nodes import Node
 from dsl.source.yaml_reader import read
-from dsl.values import Frozen, Json, JsonValue, Seconds, misfit
+from dsl.values import Frozen, Json, JsonValue, Seconds, form_mismatch
 
 
 class ScriptedError(Frozen):
@@ -58,7 +58,7 @@ class ScriptedAnswer(Frozen):
     def _one_of_two(self) -> "ScriptedAnswer":
         answers = "answer" in self.model_fields_set or bool(self.tool_calls)
         if answers is ("error" in self.model_fields_set):
-            raise misfit("answer", "an entry has an `answer`, `tool_calls` or an `error`")
+            raise form_mismatch("answer", "an entry has an `answer`, `tool_calls` or an `error`")
         return self
 
 

@@ -35,24 +35,24 @@ def check_request(request: ModelRequest) -> None:
     Raises:
         ProviderFailure: Says which rule it breaks; never retried.
     """
-    fault = next(_faults(request), None)
-    if fault is not None:
+    problem = next(_problems(request), None)
+    if problem is not None:
         raise ProviderFailure(
             FailureType.PROVIDER_REFUSED,
-            f"the request for {request.model!r} cannot be sent: {fault}",
+            f"the request for {request.model!r} cannot be sent: {problem}",
             retryable=False,
         )
 
 
-def _faults(request: ModelRequest) -> Iterator[str]:
-    yield from _tool_faults(request)
-    yield from _part_faults(request.messages)
-    yield from _pair_faults(request.messages)
+def _problems(request: ModelRequest) -> Iterator[str]:
+    yield from _tool_problems(request)
+    yield from _part_problems(request.messages)
+    yield from _pair_problems(request.messages)
     if request.messages and request.messages[-1].role != "user":
         yield "its last message is not a user message"
 
 
-def _tool_faults(request: ModelRequest) -> Iterator[str]:
+def _tool_problems(request: ModelRequest) -> Iterator[str]:
     names: set[str] = set()
     for tool in request.tools:
         if TOOL_NAME.fullmatch(tool.name) is None:
@@ -74,7 +74,7 @@ def _tool_faults(request: ModelRequest) -> Iterator[str]:
             return
 
 
-def _part_faults(messages: Sequence[ModelMessage]) -> Iterator[str]:
+def _part_problems(messages: Sequence[ModelMessage]) -> Iterator[str]:
     for number, message in enumerate(messages, 1):
         misplaced = _OF_MODELS if message.role == "user" else _OF_USERS
         for part in message.content:
@@ -85,7 +85,7 @@ def _part_faults(messages: Sequence[ModelMessage]) -> Iterator[str]:
                 yield f"message {number} names a stored file instead of its content"
 
 
-def _pair_faults(messages: Sequence[ModelMessage]) -> Iterator[str]:
+def _pair_problems(messages: Sequence[ModelMessage]) -> Iterator[str]:
     """Find calls without exactly one result right after them, and results without a call."""
     seen: set[str] = set()
     open_calls: tuple[str, ...] = ()

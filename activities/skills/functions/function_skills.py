@@ -173,10 +173,10 @@ async def find_tools(user_code: UserCode, packages: Sequence[str]) -> tuple[Foun
     except (UserCodeFailed, UserCodeTimeout) as error:
         raise ToolsUnusable(f"importing {listed(packages)}: {error}") from None
     match outcome:
-        case FoundTools(tools=tools, faults=()):
+        case FoundTools(tools=tools, problems=()):
             return tools
-        case FoundTools(faults=faults):
-            raise ToolsUnusable("\n".join(faults))
+        case FoundTools(problems=problems):
+            raise ToolsUnusable("\n".join(problems))
         case Raised(reason=reason):
             raise ToolsUnusable(f"importing {listed(packages)} raised {reason}")
         case _:

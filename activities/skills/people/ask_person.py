@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue, TypeAdapter
 from activities.contracts import FailureType
 from activities.workspace.skill_base import Skill, SkillContext
 from activities.workspace.skill_failures import SkillRefusal
-from dsl.json_schema.schema_grammar import grammar_fault
+from dsl.json_schema.schema_grammar import grammar_problem
 from dsl.model.tools.asked_input import AskedForm, AskedInput
 from dsl.sizes import json_size
 from dsl.values import Documented, Json
@@ -87,9 +87,9 @@ def _form(value: PersonQuestion) -> Json:
         raise SkillRefusal("give `choices` or `answer_schema`, not both")
     if json_size(schema) > MAX_FORM_SIZE:
         raise SkillRefusal(f"`answer_schema` has more than {MAX_FORM_SIZE} bytes of JSON")
-    fault = grammar_fault(schema)
-    if schema.get("type") != "object" or fault is not None:
-        why = "its `type` must be `object`" if fault is None else str(fault)
+    problem = grammar_problem(schema)
+    if schema.get("type") != "object" or problem is not None:
+        why = "its `type` must be `object`" if problem is None else str(problem)
         raise SkillRefusal(f"`answer_schema` is not a JSON Schema of an object: {why}")
     return schema
 

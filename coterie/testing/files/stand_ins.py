@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 from pydantic import Field, JsonValue
 
-from activities.answer_schema import SchemaFault, schema_errors
+from activities.answer_schema import InvalidAnswerSchema, schema_errors
 from activities.skills.skill_contracts import known_contracts
 from dsl.errors import closest, listed
-from dsl.json_schema.schema_problems import schema_fault
+from dsl.json_schema.schema_problems import schema_problem
 from dsl.model.capabilities import Effect, SkillContract
 from dsl.model.plan import Plan
 from dsl.model.steps import SkillStep
@@ -107,11 +107,13 @@ def check_stand_ins(
 
 def _check_schemas(stand_in: StandInDocument, node: Node, name: str, problems: Problems) -> None:
     schemas = {"input_schema": stand_in.input_schema, "output_schema": stand_in.output_schema}
-    faults = {key: fault for key, schema in schemas.items() if (fault := schema_fault(schema))}
-    for key, fault in faults.items():
+    unusable = {
+        key: problem for key, schema in schemas.items() if (problem := schema_problem(schema))
+    }
+    for key, problem in unusable.items():
         place = (_PATH, name, key)
-        problems.add("E505", node.find((key,)).at, place, f"`{key}` cannot be used: {fault}")
-    if stand_in.has_result and "output_schema" not in faults:
+        problems.add("E505", node.find((key,)).at, place, f"`{key}` cannot be used: {problem}")
+    if stand_in.has_result and "output_schema" not in unusable:
         for error in _errors(stand_in):
             place = (_PATH, name, "data")
             problems.add(
@@ -126,5 +128,5 @@ def _check_schemas(stand_in: StandInDocument, node: Node, name: str, problems: P
 def _errors(stand_in: StandInDocument) -> list[str]:
     try:
         return schema_errors(stand_in.data, stand_in.output_schema)[:1]
-    except SchemaFault as fault:
-        return [str(fault)]
+    except InvalidAnswerSchema as problem:
+        return [str(problem)]

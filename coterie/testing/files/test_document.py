@@ -11,7 +11,7 @@ from pydantic import Discriminator, Field, JsonValue, Tag, model_validator
 from activities.providers.scripts.script import ScriptedAnswer
 from coterie.testing.files.stand_ins import StandInDocument
 from dsl.model.outcomes import End
-from dsl.values import Frozen, Json, Seconds, misfit
+from dsl.values import Frozen, Json, Seconds, form_mismatch
 from workflows.core.views import TrailKind
 
 Ending = End
@@ -65,7 +65,7 @@ class SkillResultDocument(Frozen):
     @model_validator(mode="after")
     def _one_of_two(self) -> "SkillResultDocument":
         if ("data" in self.model_fields_set) is ("error" in self.model_fields_set):
-            raise misfit("answer", "an entry has either `data` or an `error`")
+            raise form_mismatch("answer", "an entry has either `data` or an `error`")
         return self
 
 
@@ -89,9 +89,9 @@ class DecisionDocument(Frozen):
     @model_validator(mode="after")
     def _as_decided(self) -> "DecisionDocument":
         if self.payload is not None and self.decision != "approve":
-            raise misfit("decision", "a `payload` goes with `decision: approve`")
+            raise form_mismatch("decision", "a `payload` goes with `decision: approve`")
         if self.value is not None and self.decision != "skip":
-            raise misfit("decision", "a `value` goes with `decision: skip`")
+            raise form_mismatch("decision", "a `value` goes with `decision: skip`")
         return self
 
 

@@ -7,7 +7,7 @@ from dsl.model.plan import Persona, Plan
 from dsl.model.sections.provider_document import BuiltInKind, ProviderSection
 from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from dsl.model.steps import AgentStep, ApprovalStep
-from dsl.model.terms import consent
+from dsl.model.terms import call_approval
 from dsl.model.traversal.step_walk import message_waits, templated, walk
 from dsl.model_names import split_model
 from dsl.paths import Path
@@ -53,7 +53,7 @@ def check_streaming(
         problems.note("E503", tree.find(place).at, place, details)
         return
     check_reasks(persona.output_schema, persona.max_reasks, place, tree, problems)
-    asked = consent(step.requires_approval)
+    asked = call_approval(step.requires_approval)
     if asked is not None and asked.at == "after":
         details = streamed_before_approval(step.name)
         problems.note("E506", tree.find(place).at, place, details)

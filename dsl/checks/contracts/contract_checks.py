@@ -1,6 +1,6 @@
 """Checks whether a skill's contract accepts the input of a step or a tool."""
 
-from dsl.checks.contracts.contract_problems import ContractFault, contract_faults
+from dsl.checks.contracts.contract_problems import ContractMismatch, contract_mismatches
 from dsl.checks.contracts.known_answers import resolved
 from dsl.model.capabilities import SkillContract
 from dsl.source.nodes import Node, Problems
@@ -35,21 +35,25 @@ def check_input(
         parts = {}
     if fixed and isinstance(parts, dict):
         parts = {**parts, **{key: known_parts(value) for key, value in fixed.items()}}
-    for fault in contract_faults(parts, contract.input_schema, whole=whole):
-        if fixed is None or not fault.path or fault.path[0] not in fixed:
-            _note(tree, problems, contract.name, fault, path)
+    for mismatch in contract_mismatches(parts, contract.input_schema, whole=whole):
+        if fixed is None or not mismatch.path or mismatch.path[0] not in fixed:
+            _note(tree, problems, contract.name, mismatch, path)
 
 
-def _note(tree: Node, problems: Problems, skill: str, fault: ContractFault, path: NodePath) -> None:
-    place = (*path, *fault.path)
+def _note(
+    tree: Node, problems: Problems, skill: str, mismatch: ContractMismatch, path: NodePath
+) -> None:
+    place = (*path, *mismatch.path)
     node = tree.find(place)
     there = node is not tree.find(place[:-1])
-    by_key = fault.missing or fault.unknown or not there
+    by_key = mismatch.missing or mismatch.unknown or not there
     problems.note(
         "E213",
         node.at if by_key else node.mark,
         place,
-        skill_input(skill, fault.message, fault.allowed, fault.fix, is_missing=fault.missing),
+        skill_input(
+            skill, mismatch.message, mismatch.allowed, mismatch.fix, is_missing=mismatch.missing
+        ),
     )
 
 

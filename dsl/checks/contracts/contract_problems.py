@@ -29,7 +29,7 @@ from dsl.wording.step_wording import (
 )
 
 
-class ContractFault(NamedTuple):
+class ContractMismatch(NamedTuple):
     """One problem of an input."""
 
     path: NodePath
@@ -44,7 +44,7 @@ class ContractFault(NamedTuple):
     """Whether it is a completely different kind of value."""
 
 
-def contract_faults(given: Part, schema: Json, *, whole: bool = True) -> list[ContractFault]:
+def contract_mismatches(given: Part, schema: Json, *, whole: bool = True) -> list[ContractMismatch]:
     """Return everything that the schema never accepts.
 
     Args:
@@ -52,17 +52,17 @@ def contract_faults(given: Part, schema: Json, *, whole: bool = True) -> list[Co
         schema: of the contract's input.
         whole: whether nothing is added to the input later; else nothing counts as missing.
     """
-    found = _Checked(schema).faults(given, schema, (), 0)
-    return [fault for fault in found if whole or not fault.missing]
+    found = _Checked(schema).mismatches(given, schema, (), 0)
+    return [mismatch for mismatch in found if whole or not mismatch.missing]
 
 
 class _Checked:
     def __init__(self, root: Json) -> None:
         self._root = root
 
-    def faults(
+    def mismatches(
         self, given: Part, written: JsonValue, path: NodePath, depth: int
-    ) -> list[ContractFault]:
+    ) -> list[ContractMismatch]:
         schema = resolved(written, self._root)
         if given is Unknown.VALUE or not isinstance(schema, dict) or depth > MAX_DEPTH:
             return []
@@ -70,17 +70,17 @@ class _Checked:
             options = schema.get(word)
             if isinstance(options, list):
                 return self._any(given, options, path, depth)
-        found: list[ContractFault] = []
+        found: list[ContractMismatch] = []
         every = schema.get("allOf")
         for part in every if isinstance(every, list) else ():
-            found += self.faults(given, part, path, depth + 1)
+            found += self.mismatches(given, part, path, depth + 1)
         return found + self._own(given, schema, path, depth)
 
     def _any(
         self, given: Part, options: list[JsonValue], path: NodePath, depth: int
-    ) -> list[ContractFault]:
-        """Return the faults of the option that fits best, among those of the right kind."""
-        tried = [self.faults(given, option, path, depth + 1) for option in options]
+    ) -> list[ContractMismatch]:
+        """Return the mismatches of the option that fits best, among those of the right kind."""
+        tried = [self.mismatches(given, option, path, depth + 1) for option in options]
         if not all(tried):
             return []
         near = [found for found in tried if not any(f.of_type and f.path == path for f in found)]
@@ -89,8 +89,8 @@ class _Checked:
         wanted = " or ".join(dict.fromkeys(found[0].allowed for found in tried))
         return [_wrong(given, path, wanted)._replace(of_type=True)]
 
-    def _own(self, given: Part, schema: Json, path: NodePath, depth: int) -> list[ContractFault]:
-        wrong = _type_fault(given, schema, path) or _value_fault(given, schema, path)
+    def _own(self, given: Part, schema: Json, path: NodePath, depth: int) -> list[ContractMismatch]:
+        wrong = _type_mismatch(given, schema, path) or _value_mismatch(given, schema, path)
         if wrong is not None:
             return [wrong]
         if isinstance(given, dict):
@@ -98,15 +98,15 @@ class _Checked:
         items = schema.get("items")
         if isinstance(given, list) and items is not None:
             return [
-                fault
+                mismatch
                 for number, item in enumerate(given)
-                for fault in self.faults(item, items, (*path, number), depth + 1)
+                for mismatch in self.mismatches(item, items, (*path, number), depth + 1)
             ]
         return []
 
     def _mapping(
         self, given: Mapping[str, Part], schema: Json, path: NodePath, depth: int
-    ) -> list[ContractFault]:
+    ) -> list[ContractMismatch]:
         properties = schema.get("properties")
         if not isinstance(properties, dict):
             return []
@@ -118,10 +118,10 @@ class _Checked:
         ]
         unknown = [name for name in given if name not in named]
         found = [
-            fault
+            mismatch
             for name, item in given.items()
             if name in named
-            for fault in self.faults(item, properties[named[name]], (*path, name), depth + 1)
+            for mismatch in self.mismatches(item, properties[named[name]], (*path, name), depth + 1)
         ]
         if schema.get("additionalProperties") is False:
             for name in unknown:
@@ -130,14 +130,14 @@ class _Checked:
                 message = no_input(name)
                 fix = asked_back(meant)
                 found.append(
-                    ContractFault((*path, name), message, listed(properties), fix, unknown=True)
+                    ContractMismatch((*path, name), message, listed(properties), fix, unknown=True)
                 )
         for key in lacking:
             below = resolved(properties.get(str(key)), self._root)
             message = missing_input(str(key))
             fix = f"add `{key}:`"
             found.append(
-                ContractFault((*path, str(key)), message, wanted_by(below), fix, missing=True)
+                ContractMismatch((*path, str(key)), message, wanted_by(below), fix, missing=True)
             )
         return found
 
@@ -164,7 +164,7 @@ def _kinds(schema: Json) -> list[str]:
     return [str(one) for one in kinds if one in KINDS]
 
 
-def _type_fault(given: Part, schema: Json, path: NodePath) -> ContractFault | None:
+def _type_mismatch(given: Part, schema: Json, path: NodePath) -> ContractMismatch | None:
     kinds = _kinds(schema)
     if not kinds or any(may_be(given, kind) for kind in kinds):
         return None
@@ -173,10 +173,10 @@ def _type_fault(given: Part, schema: Json, path: NodePath) -> ContractFault | No
     return wrong._replace(of_type=True, fix=fix)
 
 
-def _wrong(given: Part, path: NodePath, wanted: str) -> ContractFault:
+def _wrong(given: Part, path: NodePath, wanted: str) -> ContractMismatch:
     name = path[-1] if path and isinstance(path[-1], str) else None
     shown = HIDDEN if path and names_secret(str(path[-1])) else _shown(given)
-    return ContractFault(path, other_input(wanted, name, shown), wanted)
+    return ContractMismatch(path, other_input(wanted, name, shown), wanted)
 
 
 def _shown(given: Part) -> str:
@@ -195,14 +195,14 @@ def _shown(given: Part) -> str:
             return repr(given)
 
 
-def _value_fault(given: Part, schema: Json, path: NodePath) -> ContractFault | None:
+def _value_mismatch(given: Part, schema: Json, path: NodePath) -> ContractMismatch | None:
     words = schema.get("enum")
     if isinstance(words, list) and not any(may_equal(given, word) for word in words):
         allowed = ", ".join(str(word) for word in words)
         fix = nearest(given, [str(word) for word in words]) if isinstance(given, str) else ""
         return _wrong(given, path, "one of " + allowed)._replace(allowed=allowed, fix=fix)
     if isinstance(given, str):
-        return _text_fault(given, schema, path)
+        return _text_mismatch(given, schema, path)
     if isinstance(given, int | float) and not isinstance(given, bool):
         least, largest = schema.get("minimum"), schema.get("maximum")
         if isinstance(least, int | float) and given < least:
@@ -212,7 +212,7 @@ def _value_fault(given: Part, schema: Json, path: NodePath) -> ContractFault | N
     return None
 
 
-def _text_fault(given: str, schema: Json, path: NodePath) -> ContractFault | None:
+def _text_mismatch(given: str, schema: Json, path: NodePath) -> ContractMismatch | None:
     shortest, form = schema.get("minLength"), schema.get("pattern")
     if isinstance(shortest, int) and len(given) < shortest:
         return _wrong(given, path, f"at least {shortest} character{'' if shortest == 1 else 's'}")

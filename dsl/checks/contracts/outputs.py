@@ -37,7 +37,7 @@ from dsl.model.steps import (
     ToolStep,
     TryStep,
 )
-from dsl.model.terms import Consent
+from dsl.model.terms import CallApproval
 from dsl.model.tools.tool_section import ToolSection
 from dsl.model.traversal.step_walk import variables, walk
 from dsl.paths import Path
@@ -210,7 +210,7 @@ class DeclaredOutputs:
 def _edited(step: AgentStep | SkillStep) -> bool:
     """Return whether a person may replace its output."""
     asked = step.requires_approval
-    return isinstance(asked, Consent) and asked.at == "after" and asked.editable
+    return isinstance(asked, CallApproval) and asked.at == "after" and asked.editable
 
 
 def _output_schema(step: AgentStep, persona: PersonaDocument) -> Json | None:

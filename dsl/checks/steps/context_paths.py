@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from dsl.checks.contracts.known_answers import missing_field
 from dsl.checks.steps.step_scope import StepScope, TextSpot
 from dsl.evaluate.context_writes import Operation, written_value
-from dsl.evaluate.declared_values import form_of, kept, value_faults
+from dsl.evaluate.declared_values import form_of, kept, value_problems
 from dsl.model.context.declarations import (
     Declarations,
     declared_above,
@@ -27,7 +27,7 @@ from dsl.wording.context_wording import (
     undeclared_path,
     update_refused,
 )
-from dsl.wording.update_wording import operation_misfit, unknown_operation
+from dsl.wording.update_wording import operation_mismatch, unknown_operation
 
 
 def stranger(path: Path, declared: Declarations) -> str | None:
@@ -78,7 +78,7 @@ def check_declared(scope: StepScope, key: str, value: JsonValue, place: NodePath
     known = types if isinstance(types, list) else [types] if types is not None else wanted
     if not any(kind in wanted for kind in known):
         fitting = tuple(one for one, held in _HELD.items() if any(kind in held for kind in known))
-        details = operation_misfit(operation, owner, form_of(declared[owner]), fitting)
+        details = operation_mismatch(operation, owner, form_of(declared[owner]), fitting)
         scope.note_value("E405", place, details)
 
 
@@ -138,9 +138,9 @@ def _check_write(scope: StepScope, path: Path, value: JsonValue, place: NodePath
     if owner is None or parse(owner) != path or any(is_template(text) for text in _texts(value)):
         return
     one = scope.outputs.context[owner]
-    faults = value_faults(owner, kept(value, one), one)
-    if faults:
-        details = update_refused(owner, "; ".join(faults))
+    problems = value_problems(owner, kept(value, one), one)
+    if problems:
+        details = update_refused(owner, "; ".join(problems))
         scope.note_value("E405", place, details)
 
 

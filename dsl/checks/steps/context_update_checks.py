@@ -11,7 +11,7 @@ from dsl.json_values import describe_kind
 from dsl.templates.path_templates import key_segments
 from dsl.templates.template import is_template
 from dsl.values import Json, NodePath
-from dsl.wording.update_wording import empty_segment, misspelt, operand_misfit, several_operations
+from dsl.wording.update_wording import empty_segment, misspelt, operand_mismatch, several_operations
 
 
 def check_updates(
@@ -45,5 +45,5 @@ def _operation(scope: StepScope, key: str, value: JsonValue, place: NodePath) ->
             scope.note("E107", (*place, slip[0]), misspelt(*slip, key))
         return
     if not takes(operation, operand):
-        details = operand_misfit(operation, key, describe_kind(operand))
+        details = operand_mismatch(operation, key, describe_kind(operand))
         scope.note_value("E103", (*place, operation), details)

@@ -3,7 +3,7 @@
 from dsl.checks.format_checks import warn_of_formats
 from dsl.checks.steps.step_scope import StepScope
 from dsl.json_schema.schema_checker import beyond
-from dsl.json_schema.schema_problems import schema_fault
+from dsl.json_schema.schema_problems import schema_problem
 from dsl.model.steps import WaitStep
 from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template
@@ -46,7 +46,7 @@ def _message_schema(scope: StepScope, step: WaitStep, key: str, path: NodePath) 
     if key != "message" or step.schema_ is None:
         scope.note("E107", path, schema_without_message(step.name, key))
         return
-    wrong = schema_fault(step.schema_) or beyond(step.schema_)
+    wrong = schema_problem(step.schema_) or beyond(step.schema_)
     if wrong is not None:
         scope.note("E505", path, unusable_message_schema(step.name, wrong))
         return

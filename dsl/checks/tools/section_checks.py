@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from dsl.json_schema.schema_checker import beyond
-from dsl.json_schema.schema_problems import schema_fault
+from dsl.json_schema.schema_problems import schema_problem
 from dsl.model.capabilities import Label, SkillContract
-from dsl.model.terms import consent
+from dsl.model.terms import call_approval
 from dsl.model.tools.local_activities import is_local, local_reasons
 from dsl.model.tools.long_calls import continues_long
 from dsl.model.tools.tool_contract import ToolKind, ToolOrigin
@@ -108,7 +108,7 @@ def check_skill_tool(
             contract.effect,
             section.timeout or contract.timeout,
             contract.retries if section.retries is None else section.retries,
-            asks=contract.asks or consent(section.requires_approval) is not None,
+            asks=contract.asks or call_approval(section.requires_approval) is not None,
         )
         if reasons:
             place = path if section.local_activity is None else (*path, "local_activity")
@@ -130,7 +130,7 @@ def check_schema(
     name: str, key: str, schema: Json | None, path: NodePath, tree: Node, problems: Problems
 ) -> bool:
     """Return whether a run can check values against a schema; note a problem if it cannot."""
-    wrong = None if schema is None else schema_fault(schema) or beyond(schema)
+    wrong = None if schema is None else schema_problem(schema) or beyond(schema)
     if wrong is not None:
         place = (*path, key)
         details = unusable_tool_schema(name, key, wrong)

@@ -5,9 +5,9 @@ from dsl.checks.steps.condition_checks import check_condition
 from dsl.checks.steps.step_scope import StepScope
 from dsl.model.capabilities import Capabilities
 from dsl.model.conditions import Expression
-from dsl.model.terms import Consent
+from dsl.model.terms import CallApproval
 from dsl.model.tools.tool_section import ToolSection
-from dsl.model.traversal.step_walk import CONSENT_CONDITION, leaves
+from dsl.model.traversal.step_walk import APPROVAL_CONDITION, leaves
 from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template, parse
 from dsl.values import Json, NodePath
@@ -38,13 +38,13 @@ def check_tool_condition(
         problems: Receives what is wrong.
     """
     asked = section.requires_approval
-    if not isinstance(asked, Consent) or asked.when is None:
+    if not isinstance(asked, CallApproval) or asked.when is None:
         return
     known = _CALL_AND_RESULT if asked.at == "after" else _CALL
     schemas = {"arguments": given, "data": result}
     outputs = NO_OUTPUTS._replace(variables={one: schemas[one] for one in known})
     scope = StepScope(tree, problems, capabilities, {}, (), (), given=known, outputs=outputs)
-    place: NodePath = ("tools", name, *CONSENT_CONDITION)
+    place: NodePath = ("tools", name, *APPROVAL_CONDITION)
     for leaf, path in leaves(asked.when, place):
         if isinstance(leaf, Expression):
             check_condition(scope, leaf, path)

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from dsl.model.capabilities import Effect, Label
 from dsl.model.sections.variable_names import VariableName
 from dsl.model.tools.offer_names import kind_of_offer, matches_offer
-from dsl.values import MAX_CALL_SECONDS, Frozen, Timeout, misfit
+from dsl.values import MAX_CALL_SECONDS, Frozen, Timeout, form_mismatch
 
 ServerName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,40}$")]
 _HEADER = r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"
@@ -33,7 +33,7 @@ class McpToolTerms(Frozen):
     @model_validator(mode="after")
     def _retried(self) -> "McpToolTerms":
         if self.retries and self.effect in (None, "once"):
-            raise misfit(
+            raise form_mismatch(
                 "mcp_server", "`retries` needs `effect: read` or `idempotent`: others have none"
             )
         return self
@@ -62,15 +62,17 @@ class McpServerSection(Frozen):
     @model_validator(mode="after")
     def _one_way(self) -> "McpServerSection":
         if bool(self.command) == (self.url is not None):
-            raise misfit("mcp_server", "an MCP server has one of `command` and `url`")
+            raise form_mismatch("mcp_server", "an MCP server has one of `command` and `url`")
         if self.url is not None and self.env:
-            raise misfit("mcp_server", "`env` is for a command, and this server has a `url`")
+            raise form_mismatch("mcp_server", "`env` is for a command, and this server has a `url`")
         if self.command and (self.headers or self.token_env is not None):
-            raise misfit(
+            raise form_mismatch(
                 "mcp_server", "`headers` and `token_env` are for a `url`; a command gets `env`"
             )
         if self.command and not self.command[0].strip():
-            raise misfit("mcp_server", "a program and its arguments; the program is not empty")
+            raise form_mismatch(
+                "mcp_server", "a program and its arguments; the program is not empty"
+            )
         return self
 
     def terms_of(self, tool: str) -> McpToolTerms:

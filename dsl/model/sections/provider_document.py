@@ -10,7 +10,7 @@ from dsl.model.model_defaults import ModelDefaults
 from dsl.model.model_options import Cloud
 from dsl.model.price import Price
 from dsl.model.steps import PersonaDocument
-from dsl.values import Frozen, Json, misfit
+from dsl.values import Frozen, Json, form_mismatch
 
 
 class RateLimitPolicy(Frozen):
@@ -32,13 +32,15 @@ class RateLimitPolicy(Frozen):
     @classmethod
     def _is_a_path(cls, value: str) -> str:
         if not all(part.isidentifier() for part in value.split(".")):
-            raise misfit("fair_by", "`run`, or a dotted path of the context like `tenant`")
+            raise form_mismatch("fair_by", "`run`, or a dotted path of the context like `tenant`")
         return value
 
     @model_validator(mode="after")
     def _one_rate(self) -> Self:
         if (self.requests_per_second is None) == (self.requests_per_minute is None):
-            raise misfit("rate", "exactly one of requests_per_second and requests_per_minute")
+            raise form_mismatch(
+                "rate", "exactly one of requests_per_second and requests_per_minute"
+            )
         return self
 
     @property
@@ -107,7 +109,9 @@ class ProviderSection(Frozen):
     @classmethod
     def _is_part_of_an_address(cls, value: str | None) -> str | None:
         if value is not None and not _ADDRESS_PART.fullmatch(value):
-            raise misfit("cloud", "lowercase letters, digits and hyphens, as in europe-west1")
+            raise form_mismatch(
+                "cloud", "lowercase letters, digits and hyphens, as in europe-west1"
+            )
         return value
 
     @model_validator(mode="after")
@@ -117,7 +121,7 @@ class ProviderSection(Frozen):
             key for key in ("region", "project", "api_base", "api_key_env") if getattr(self, key)
         }
         if not wanted.required <= given or given & wanted.refused:
-            raise misfit("cloud", wanted.words)
+            raise form_mismatch("cloud", wanted.words)
         return self
 
     def takes_batches(self, name: str) -> bool:

@@ -4,12 +4,12 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from dsl.values import misfit
+from dsl.values import form_mismatch
 
 
 def _variable_name(text: str) -> str:
     if not text.isidentifier() or not text.isascii():
-        raise misfit(
+        raise form_mismatch(
             "environment_variable", "the name of an environment variable: letters, digits and _"
         )
     return text

@@ -17,7 +17,7 @@ from pydantic import (
 from dsl.model.sections.mcp_document import McpServerSection, ServerName
 from dsl.model.sections.variable_names import VariableName
 from dsl.regular_expressions import pattern
-from dsl.values import MAX_COMMAND_TIMEOUT, Frozen, Timeout, misfit
+from dsl.values import MAX_COMMAND_TIMEOUT, Frozen, Timeout, form_mismatch
 
 RESERVED_PACKAGES = ("activities", "config", "coterie", "dsl", "workflows")
 """Coterie's own packages: it never imports others of these names."""
@@ -27,7 +27,7 @@ def _package_name(text: str) -> str:
     """Refuse a package that Coterie's own package of that name would hide."""
     top = text.partition(".")[0]
     if top in RESERVED_PACKAGES:
-        raise misfit(
+        raise form_mismatch(
             "package",
             "a package of another name: Coterie has its own package '{package}' and imports only "
             "that one; rename yours",
@@ -70,11 +70,15 @@ class ParameterSection(Frozen):
     @model_validator(mode="after")
     def _consistent(self) -> "ParameterSection":
         if (self.type == "choice") != bool(self.values):
-            raise misfit("parameter", "a parameter of type `choice` has `values`, and only that")
+            raise form_mismatch(
+                "parameter", "a parameter of type `choice` has `values`, and only that"
+            )
         try:
             pattern(self.pattern or "")
         except ValueError:
-            raise misfit("parameter", "the `pattern` of a parameter has RE2 syntax") from None
+            raise form_mismatch(
+                "parameter", "the `pattern` of a parameter has RE2 syntax"
+            ) from None
         return self
 
 
@@ -117,7 +121,7 @@ class CommandSection(Frozen):
                     (part == place if parameter.many else place in part) for part in self.run[1:]
                 )
             ):
-                raise misfit(
+                raise form_mismatch(
                     "parameter",
                     "an argument of `run` has each parameter as `{place}`, alone if it is "
                     "`many`; the program has none, and `python` is not a parameter",
@@ -129,14 +133,14 @@ class CommandSection(Frozen):
     @classmethod
     def _a_program(cls, run: tuple[str, ...]) -> tuple[str, ...]:
         if not run[0].strip():
-            raise misfit("program", "a program and its arguments; the program is not empty")
+            raise form_mismatch("program", "a program and its arguments; the program is not empty")
         return run
 
     @field_validator("cwd")
     @classmethod
     def _within(cls, cwd: str) -> str:
         if cwd.startswith("/") or ".." in cwd.split("/"):
-            raise misfit("folder", "a folder within the workspace, relative to it")
+            raise form_mismatch("folder", "a folder within the workspace, relative to it")
         return cwd
 
 
@@ -162,13 +166,13 @@ class ChannelSection(Frozen):
     def _one_way(self) -> "ChannelSection":
         ways = [self.url is not None, self.url_env is not None, bool(self.run)]
         if sum(ways) != 1:
-            raise misfit("channel", "a channel has one of `url`, `url_env` and `run`")
+            raise form_mismatch("channel", "a channel has one of `url`, `url_env` and `run`")
         if self.run and self.secret_env is not None:
-            raise misfit(
+            raise form_mismatch(
                 "channel", "`secret_env` signs what is sent to a webhook; a command gets `env`"
             )
         if not self.run and self.env:
-            raise misfit("channel", "`env` is for a command, and this is a webhook")
+            raise form_mismatch("channel", "`env` is for a command, and this is a webhook")
         return self
 
 
@@ -210,13 +214,17 @@ _PRIVATE_HOST = r"[a-z0-9][a-z0-9.-]{0,252}(:[0-9]{1,5})?"
 
 def _host_name(text: str) -> str:
     if re.fullmatch(_HOST, text) is None:
-        raise misfit("host", "a host or a glob of hosts, such as docs.python.org or *.python.org")
+        raise form_mismatch(
+            "host", "a host or a glob of hosts, such as docs.python.org or *.python.org"
+        )
     return text
 
 
 def _private_host(text: str) -> str:
     if re.fullmatch(_PRIVATE_HOST, text) is None:
-        raise misfit("host", "a host in lower case, such as wiki.intranet or wiki.intranet:8080")
+        raise form_mismatch(
+            "host", "a host in lower case, such as wiki.intranet or wiki.intranet:8080"
+        )
     return text
 
 

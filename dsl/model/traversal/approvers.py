@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from dsl.model.plan import Plan, Team
 from dsl.model.steps import AgentStep, Step, TeamStep
-from dsl.model.terms import DecisionTerms, consent
+from dsl.model.terms import DecisionTerms, call_approval
 from dsl.model.traversal.callable_tools import tools_of
 from dsl.model.traversal.step_paths import inside, without_rounds
 from dsl.model.traversal.step_walk import asks, walk
@@ -90,7 +90,7 @@ def _asked(step: Step, plan: Plan) -> Iterator[DecisionTerms]:
     if terms is not None:
         yield terms
     for _, tool in tools_of(step, plan):
-        asked = consent(tool.requires_approval)
+        asked = call_approval(tool.requires_approval)
         if asked is not None:
             yield asked
 

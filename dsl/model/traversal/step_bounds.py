@@ -50,12 +50,12 @@ _ROUNDS = BoundKey(("max_iterations",), "count", MAX_BOUND)
 _CONCURRENCY = BoundKey(("concurrency",), "count", MAX_CONCURRENCY)
 TURNS = BoundKey(("max_turns",), "count", MAX_TURNS)
 """Of an agent with tools."""
-_CONSENT = BoundKey(("requires_approval", "deadline"), "deadline", MAX_DURATION)
+_CALL_APPROVAL = BoundKey(("requires_approval", "deadline"), "deadline", MAX_DURATION)
 _DEADLINE = BoundKey(("deadline",), "deadline", MAX_DURATION)
 
 BOUNDS_OF_STEPS: Mapping[str, tuple[BoundKey, ...]] = {
-    "agent": (*_COMMON, TURNS, _CONSENT),
-    "skill": (*_COMMON, _CONSENT),
+    "agent": (*_COMMON, TURNS, _CALL_APPROVAL),
+    "skill": (*_COMMON, _CALL_APPROVAL),
     "tool": _COMMON,
     "loop": (*_COMMON, _ROUNDS, _CONCURRENCY),
     "branch": _COMMON,

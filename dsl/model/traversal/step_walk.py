@@ -20,7 +20,7 @@ from dsl.model.steps import (
     WaitStep,
 )
 from dsl.model.template_bound import TemplateBound, TemplateDuration
-from dsl.model.terms import Consent, DecisionTerms, consent
+from dsl.model.terms import CallApproval, DecisionTerms, call_approval
 from dsl.model.traversal.step_bounds import bounds_of
 from dsl.model.traversal.step_lists import lists_of_plan, step_lists
 from dsl.values import NodePath
@@ -52,27 +52,27 @@ def conditions(step: Step, path: NodePath) -> Iterator[tuple[Condition, NodePath
             pass
     if step.fail_when is not None:
         yield step.fail_when, (*path, "fail_when")
-    asked = conditional_consent(step)
+    asked = conditional_approval(step)
     if asked is not None and asked.when is not None:
-        yield asked.when, (*path, *CONSENT_CONDITION)
+        yield asked.when, (*path, *APPROVAL_CONDITION)
 
 
-CONSENT_CONDITION = ("requires_approval", "when")
+APPROVAL_CONDITION = ("requires_approval", "when")
 """The path of the condition of a step's approval, from the step."""
 
 
 def asks_after(step: Step, path: NodePath) -> bool:
     """Return whether the condition at the path is that of an approval after the step."""
-    asked = conditional_consent(step)
-    return asked is not None and asked.at == "after" and path[-2:] == CONSENT_CONDITION
+    asked = conditional_approval(step)
+    return asked is not None and asked.at == "after" and path[-2:] == APPROVAL_CONDITION
 
 
-def conditional_consent(step: Step) -> Consent | None:
+def conditional_approval(step: Step) -> CallApproval | None:
     """Return the terms of a step's approval if they have a condition."""
     if not isinstance(step, AgentStep | SkillStep):
         return None
     asked = step.requires_approval
-    return asked if isinstance(asked, Consent) and asked.when is not None else None
+    return asked if isinstance(asked, CallApproval) and asked.when is not None else None
 
 
 def leaves(condition: Condition, path: NodePath) -> Iterator[tuple[Condition, NodePath]]:
@@ -110,8 +110,8 @@ def templated(step: Step, path: NodePath) -> Iterator[TemplateValue]:
     if isinstance(step, ParallelStep):
         for name, branch in step.ranked_branches.items():
             yield TemplateValue(branch.score, (*path, "branches", name, "score"))
-    if isinstance(step, AgentStep | SkillStep) and isinstance(step.requires_approval, Consent):
-        for key in FILLED_OF_CONSENTS:
+    if isinstance(step, AgentStep | SkillStep) and isinstance(step.requires_approval, CallApproval):
+        for key in FILLED_OF_CALL_APPROVALS:
             value = getattr(step.requires_approval, key)
             yield TemplateValue(value, (*path, "requires_approval", key))
 
@@ -140,7 +140,7 @@ FILLED_OF_STEPS: dict[str, tuple[str, ...]] = {
 FILLED_BETWEEN = ("chosen", "add")
 """Of a task graph: filled between its steps, and not before they run."""
 
-FILLED_OF_CONSENTS = ("prompt", "show")
+FILLED_OF_CALL_APPROVALS = ("prompt", "show")
 """The same for a step's `requires_approval`."""
 
 
@@ -150,7 +150,7 @@ def asks(step: Step) -> DecisionTerms | None:
         case ApprovalStep():
             return step
         case AgentStep(requires_approval=said) | SkillStep(requires_approval=said):
-            return consent(said)
+            return call_approval(said)
         case _:
             return None
 

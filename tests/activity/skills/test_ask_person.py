@@ -7,7 +7,7 @@ import pytest
 from activities.skills.people.ask_person import ASK, MAX_FORM_SIZE
 from activities.workspace.skill_base import SkillContext, Workspace
 from activities.workspace.skill_failures import SkillRefusal
-from dsl.json_schema.schema_checker import misfits
+from dsl.json_schema.schema_checker import mismatches
 from dsl.model.tools.asked_input import AskedInput, GivenInput
 from dsl.values import Json, JsonValue
 
@@ -50,9 +50,9 @@ async def test_the_answer_has_the_wanted_form_and_says_who_gave_it(
 ) -> None:
     given: Json = {"question": "Which day?", **more}
     form = (await asked(tmp_path, given)).questions["answer"].form
-    assert misfits(fits, form, "it") == []
-    assert misfits(refused, form, "it") != []
-    assert misfits({}, form, "it") != [], "an approval without a payload is no answer"
+    assert mismatches(fits, form, "it") == []
+    assert mismatches(refused, form, "it") != []
+    assert mismatches({}, form, "it") != [], "an approval without a payload is no answer"
     assert await answered(tmp_path, given, fits) == {"answer": answer, "by": "ann"}
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from dsl.values import Json
-from tests.support.documents.generated_asking import Asking
+from tests.support.documents.generated_asking import LimitQuestion
 
 CONTEXT: Json = {
     "n": 2,
@@ -48,7 +48,7 @@ def _set_in(part: JsonValue) -> Iterator[str]:
             pass
 
 
-class Pen(Asking):
+class Pen(LimitQuestion):
     """Writes one document; remembers what there is to name."""
 
     def __init__(self, draw: st.DrawFn, *, attended: bool) -> None:

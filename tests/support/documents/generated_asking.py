@@ -59,7 +59,7 @@ _VALUES: tuple[JsonValue, ...] = (
 )
 
 
-class Asking:
+class LimitQuestion:
     """Draws; remembers which steps and variables there are to ask about."""
 
     def __init__(self, draw: st.DrawFn) -> None:

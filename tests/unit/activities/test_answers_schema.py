@@ -3,7 +3,7 @@
 import pytest
 from pydantic import JsonValue
 
-from activities.answer_schema import SchemaFault, schema_errors, schema_fault
+from activities.answer_schema import InvalidAnswerSchema, schema_errors, schema_problem
 from activities.answers import AnswerProblem, parse_answer
 from dsl.values import Json
 
@@ -91,7 +91,7 @@ def test_a_schema_of_an_older_draft_is_read_as_the_current_one() -> None:
 )
 def test_keyword_with_another_meaning_in_its_draft_is_refused(schema: Json, message: str) -> None:
     draft: Json = {"$schema": "http://json-schema.org/draft-07/schema#"}
-    with pytest.raises(SchemaFault) as raised:
+    with pytest.raises(InvalidAnswerSchema) as raised:
         schema_errors("x", {**draft, **schema})
     assert message in str(raised.value)
 
@@ -134,9 +134,9 @@ def test_a_pattern_that_backtracks_for_ever_elsewhere_ends_at_once_here(schema: 
     ],
 )
 def test_a_schema_that_cannot_be_used_is_refused_beforehand(schema: Json, message: str) -> None:
-    with pytest.raises(SchemaFault, match=message):
+    with pytest.raises(InvalidAnswerSchema, match=message):
         schema_errors("x", schema)
-    assert schema_fault(schema) is not None
+    assert schema_problem(schema) is not None
 
 
 @pytest.mark.parametrize(
@@ -150,12 +150,12 @@ def test_a_schema_that_cannot_be_used_is_refused_beforehand(schema: Json, messag
 def test_a_schema_that_leads_nowhere_is_found_when_it_is_followed(
     schema: Json, message: str
 ) -> None:
-    with pytest.raises(SchemaFault, match=message):
+    with pytest.raises(InvalidAnswerSchema, match=message):
         schema_errors("x", schema)
 
 
 def test_a_property_may_have_any_name() -> None:
     names = ["pattern", "patternProperties", "$ref", "$schema"]
     schema: Json = {"properties": {name: {"type": "integer"} for name in names}}
-    assert schema_fault(schema) is None
+    assert schema_problem(schema) is None
     assert len(schema_errors(dict.fromkeys(names, "x"), schema)) == 4

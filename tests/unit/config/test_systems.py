@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coterie.graph.picture import picture
-from dsl.model.terms import consent
+from dsl.model.terms import call_approval
 from dsl.source.yaml_reader import read
 from dsl.values import JsonValue
 from tests.support.documents.shipped import compiled, team_file
@@ -133,7 +133,7 @@ def test_every_workflow_stands_in_a_file_of_its_name() -> None:
 
 def test_what_the_agent_does_to_a_project_asks_a_person_first() -> None:
     tools = compiled("agent_loop").compiled.plan.tools
-    terms = {key: consent(tool.requires_approval) for key, tool in tools.items()}
+    terms = {key: call_approval(tool.requires_approval) for key, tool in tools.items()}
     assert {key: tools[key].skill for key, asked in terms.items() if asked} == ASKING
     assert {asked.at for asked in terms.values() if asked} == {"before"}
 
@@ -165,7 +165,7 @@ def test_a_tool_is_offered_to_the_router_without_a_change_of_the_plan(tmp_path: 
 
 def test_a_search_of_the_web_asks_a_person_because_private_passages_may_leave() -> None:
     tools = compiled("tool_router").compiled.plan.tools
-    asked = consent(tools["web_search"].requires_approval)
+    asked = call_approval(tools["web_search"].requires_approval)
     assert asked is not None
     assert (asked.at, asked.when, asked.on_timeout) == ("before", None, "reject")
     assert tools["retrieve_chunks"].fixed == {"top_k": 3}

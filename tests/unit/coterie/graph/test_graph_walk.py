@@ -15,7 +15,7 @@ from dsl.model.causes import RuleMatched
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from tests.support.pictures.graphs import SMALL, Drawing, hold_apart, plan_of, title_of, words_in
-from workflows.core.views import Activity, RunStatus, TrailEntry, TrailKind
+from workflows.core.views import RunStatus, StepInProgress, TrailEntry, TrailKind
 
 PLAN = plan_of(SMALL)
 
@@ -101,7 +101,7 @@ def test_route_in_the_picture_is_the_rule_that_routing_chose(
 def test_graph_prefers_the_state_of_the_run_over_its_trail() -> None:
     """A fan-out's cancelled branches leave no last word in the trail."""
     begun = trail(("team", "draft", 1, None, "", ""), ("team", "review", 1, None, "", ""))
-    doing = Activity(step="draft/write", since="2026-01-01T00:00:00+00:00")
+    doing = StepInProgress(step="draft/write", since="2026-01-01T00:00:00+00:00")
     walk = walk_of("r", "", begun, status(doing=[doing]))
     assert walk.standing == {"draft": "now"}
     assert walk.marks == {("draft", "write"): "doing"}

@@ -20,7 +20,7 @@ from coterie.runs.records import RunRecord
 from coterie.runs.run_client import RunEnd
 from dsl.paths import parse
 from workflows.core.requests import Pending
-from workflows.core.views import Activity, RunStatus, Standing, TeamResult
+from workflows.core.views import RunStatus, Standing, StepInProgress, TeamResult
 
 RECORD = RunRecord(
     id="r1",
@@ -59,7 +59,7 @@ def status(state: Standing = "running", step: str = "talk/next") -> RunStatus:
         state=state,
         team="talk",
         visit=1,
-        doing=(Activity(step=step, since="12:00:00"),),
+        doing=(StepInProgress(step=step, since="12:00:00"),),
         teams_run=1,
         max_total_teams=30,
         visits={},

@@ -23,7 +23,14 @@ from coterie.runs.run_client import RunEnd
 from coterie.text.discovered_files import found_lines
 from dsl.model.sections.provider_document import ProviderSection
 from workflows.core.requests import Pending
-from workflows.core.views import Activity, CostReport, CostRow, RunStatus, TeamResult, TrailEntry
+from workflows.core.views import (
+    CostReport,
+    CostRow,
+    RunStatus,
+    StepInProgress,
+    TeamResult,
+    TrailEntry,
+)
 
 AT = "2026-01-02T03:04:05.678+00:00"
 WIDTHS = [80, 120, 200]
@@ -79,7 +86,7 @@ def status(**fields: object) -> RunStatus:
 
 def followed() -> Progress:
     made = Progress()
-    made.follow(EVENTS, [Activity(step="write/check/deep/inside", since=AT)])
+    made.follow(EVENTS, [StepInProgress(step="write/check/deep/inside", since=AT)])
     return made
 
 
@@ -161,7 +168,10 @@ def test_the_live_view_shows_activity_retries_and_requests_within_the_width(widt
         "ProviderFailed: rate limited",
         datetime.now(UTC) + timedelta(hours=1),
     )
-    doing = [Activity(step="write/check", since=AT), Activity(step="write/check/inside", since=AT)]
+    doing = [
+        StepInProgress(step="write/check", since=AT),
+        StepInProgress(step="write/check/inside", since=AT),
+    ]
     view.progress(RunNews(status(doing=doing), EVENTS, [request], retries=[retry]))
     view.close()
     text = drawn(view, width)

@@ -11,7 +11,7 @@ from temporalio.exceptions import ApplicationError
 from activities.contracts import SkillResult
 from activities.storage.blobs import BlobMissing
 from coterie.storage.folder import directory_storage
-from coterie.storage.stored_references import CheckedConverter, claim_fault
+from coterie.storage.stored_references import CheckedConverter, claim_problem
 from coterie.storage.wire import LeanPayloadConverter, data_converter
 from tests.support.references import HASH, forged, reference
 
@@ -20,9 +20,9 @@ OURS = {"bucket": "team", "key": KEY, "hash_algorithm": "sha256", "hash_value": 
 
 
 def test_reference_that_coterie_wrote_is_followed() -> None:
-    assert claim_fault("coterie.directory", {"sha256": HASH}) is None
-    assert claim_fault("coterie.storage.bucket", OURS, "team") is None
-    assert claim_fault("coterie.storage.bucket", {**OURS, "key": f"v0/d/sha256/{HASH}"}) is None
+    assert claim_problem("coterie.directory", {"sha256": HASH}) is None
+    assert claim_problem("coterie.storage.bucket", OURS, "team") is None
+    assert claim_problem("coterie.storage.bucket", {**OURS, "key": f"v0/d/sha256/{HASH}"}) is None
 
 
 @pytest.mark.parametrize(
@@ -39,14 +39,14 @@ def test_reference_that_coterie_wrote_is_followed() -> None:
     ],
 )
 def test_a_claim_outside_of_the_bucket_is_refused(change: dict[str, str], message: str) -> None:
-    assert message in (claim_fault("coterie.storage.bucket", {**OURS, **change}, "team") or "")
+    assert message in (claim_problem("coterie.storage.bucket", {**OURS, **change}, "team") or "")
 
 
 @pytest.mark.parametrize(
     "name", ["../../etc/passwd", HASH.upper(), HASH[:-1], f"{HASH}\n", "é" * 64, ""]
 )
 def test_a_claim_outside_of_the_folder_is_refused(name: str) -> None:
-    assert claim_fault("coterie.directory", {"sha256": name}) is not None
+    assert claim_problem("coterie.directory", {"sha256": name}) is not None
 
 
 @pytest.mark.parametrize("payload", forged(), ids=range(len(forged())))

@@ -6,7 +6,7 @@ from coterie.rendering.run_text import end_text, status_text, trail_line, usage_
 from coterie.runs.run_client import RunEnd
 from dsl.model.outcomes import Failure
 from workflows.core.requests import Decision, Pending, RequestView
-from workflows.core.views import Activity, RunStatus, TeamResult, TrailEntry
+from workflows.core.views import RunStatus, StepInProgress, TeamResult, TrailEntry
 
 AT = "2026-01-02T03:04:05.678+00:00"
 
@@ -165,7 +165,7 @@ def test_a_status_says_where_it_is_and_what_it_used() -> None:
         state="waiting",
         team="review",
         visit=2,
-        doing=(Activity(step="review/sign", since=AT),),
+        doing=(StepInProgress(step="review/sign", since=AT),),
         waiting_for=("review/sign#1",),
         teams_run=3,
         max_total_teams=30,

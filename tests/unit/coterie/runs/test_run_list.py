@@ -7,7 +7,7 @@ import pytest
 from activities.contracts import TokenUsage
 from coterie.rendering.run_table import run_json, run_table
 from coterie.runs.run_list import RunFilter, RunRow, RunState, open_row
-from workflows.core.views import Activity, RunStatus
+from workflows.core.views import RunStatus, StepInProgress
 
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
@@ -79,7 +79,7 @@ def test_a_run_that_began_long_ago_and_continued_is_not_newer() -> None:
 
 
 def test_an_open_run_tells_where_it_is_and_what_it_waits_for() -> None:
-    doing = [Activity(step="draft/write", since="2026-01-02T11:00:00+00:00")]
+    doing = [StepInProgress(step="draft/write", since="2026-01-02T11:00:00+00:00")]
     waiting = status(state="waiting", doing=doing, waiting_for=["sign_off/publish#1", "x/y#2"])
     found = open_row("r", "?", NOW, waiting)
     assert (found.plan, found.state) == ("notes", "waiting")

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from activities.answer_schema import SchemaFault, schema_errors
+from activities.answer_schema import InvalidAnswerSchema, schema_errors
 from dsl.json_schema.keyword_check import MAX_ERRORS, brief
-from dsl.json_schema.schema_checker import UnusableSchema, beyond, misfits
+from dsl.json_schema.schema_checker import UnusableSchema, beyond, mismatches
 from dsl.values import Json
 from tests.support.documents.hostile_schemas import HOSTILE_SCHEMAS
 from tests.support.documents.strategies import json_values
@@ -90,10 +90,10 @@ def test_schema_checker_agrees_with_the_library(
     whole: Json = {"$defs": {"x": shared}, "allOf": [schema]}
     try:
         wrong = bool(schema_errors(value, whole))
-    except SchemaFault:
+    except InvalidAnswerSchema:
         return  # it refers to itself without end
     assert beyond(whole) is None
-    assert bool(misfits(value, whole)) == wrong
+    assert bool(mismatches(value, whole)) == wrong
 
 
 @given(
@@ -125,7 +125,7 @@ def test_schema_checker_answers_for_any_schema_or_says_that_it_cannot(
     schema: Json, value: JsonValue
 ) -> None:
     try:
-        found = misfits(value, schema)
+        found = mismatches(value, schema)
     except UnusableSchema:
         return
     assert len(found) <= MAX_ERRORS
@@ -163,7 +163,7 @@ OFFER: Json = {
     ],
 )
 def test_schema_checker_names_the_field_and_the_reason(value: JsonValue, message: str) -> None:
-    assert misfits(value, OFFER, "payload") == [message]
+    assert mismatches(value, OFFER, "payload") == [message]
 
 
 _STEPS: dict[str, Any] = {
@@ -191,7 +191,7 @@ def test_a_hostile_schema_costs_little_and_is_not_used(
     schema: Json, value: JsonValue, message: str
 ) -> None:
     with pytest.raises(UnusableSchema) as raised:
-        misfits(value, schema)
+        mismatches(value, schema)
     assert str(raised.value) == message
 
 
@@ -202,7 +202,7 @@ def test_every_keyword_costs_little_however_large_the_schema_and_the_value(case:
 
     def check() -> None:
         with suppress(UnusableSchema):
-            assert sum(map(len, misfits(value, schema))) < 1000
+            assert sum(map(len, mismatches(value, schema))) < 1000
 
     assert cpu_seconds(check, MAX_CPU) < MAX_CPU
 
@@ -212,16 +212,18 @@ def test_an_answer_costs_little_however_large_it_and_its_schema_are(case: int) -
     schema, value = HOSTILE_SCHEMAS[case]
 
     def check() -> None:
-        with suppress(SchemaFault):
+        with suppress(InvalidAnswerSchema):
             schema_errors(value, schema)
 
     assert cpu_seconds(check, MAX_ANSWER_CPU) < MAX_ANSWER_CPU
 
 
 def test_an_error_lists_a_hundred_names_and_counts_the_rest() -> None:
-    (error,) = misfits({"z": 1}, {"properties": {f"k{n:04}": True for n in range(2000)}, **CLOSED})
+    (error,) = mismatches(
+        {"z": 1}, {"properties": {f"k{n:04}": True for n in range(2000)}, **CLOSED}
+    )
     assert error.endswith(", k0098, k0099 and 1900 more")
-    (error,) = misfits(-1, {"enum": list(range(2000))})
+    (error,) = mismatches(-1, {"enum": list(range(2000))})
     assert error.endswith(", 98, 99 and 1900 more")
 
 

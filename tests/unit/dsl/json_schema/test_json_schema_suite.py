@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import pytest
 from pydantic import JsonValue
 
-from activities.answer_schema import schema_errors, schema_fault
-from dsl.json_schema.schema_checker import beyond, misfits
+from activities.answer_schema import schema_errors, schema_problem
+from dsl.json_schema.schema_checker import beyond, mismatches
 from dsl.values import Json
 from tests.law.sources import ROOT
 
@@ -60,7 +60,7 @@ def in_answers(schema: Json, value: JsonValue) -> bool:
 
 
 def in_changes(schema: Json, value: JsonValue) -> bool:
-    return not misfits(value, schema)
+    return not mismatches(value, schema)
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
@@ -69,8 +69,10 @@ def test_every_verdict_agrees_with_the_official_suite(draft: str, holds: Any) ->
     wrong: list[str] = []
     shown: Counter[bool] = Counter()
     for case in cases(draft):
-        fault = schema_fault(case.schema) or (beyond(case.schema) if holds is in_changes else None)
-        if fault is not None:
+        problem = schema_problem(case.schema) or (
+            beyond(case.schema) if holds is in_changes else None
+        )
+        if problem is not None:
             continue
         for test in case.tests:
             verdict = holds(case.schema, test["data"])
@@ -85,8 +87,12 @@ def test_every_verdict_agrees_with_the_official_suite(draft: str, holds: Any) ->
 def test_every_schema_of_the_suite_that_is_refused_is_refused_for_a_listed_reason(
     draft: str,
 ) -> None:
-    refused = [fault for case in cases(draft) if (fault := schema_fault(case.schema)) is not None]
-    assert [fault for fault in refused if not any(reason in fault for reason in REASONS)] == []
+    refused = [
+        problem for case in cases(draft) if (problem := schema_problem(case.schema)) is not None
+    ]
+    assert [
+        problem for problem in refused if not any(reason in problem for reason in REASONS)
+    ] == []
     assert len(refused) <= MOST_REFUSED[draft]
 
 
@@ -105,13 +111,13 @@ def test_every_schema_of_the_suite_that_is_refused_is_refused_for_a_listed_reaso
 def test_a_reference_below_the_root_is_refused_beforehand_when_it_leads_nowhere(
     schema: Json,
 ) -> None:
-    assert "it refers to" in (schema_fault(schema) or "")
+    assert "it refers to" in (schema_problem(schema) or "")
     assert "it refers to" in (beyond(schema) or "")
 
 
 def test_a_schema_may_refer_to_itself_deeper_in_the_value() -> None:
     tree: Json = {"properties": {"below": {"items": {"$ref": "#"}}}}
-    assert schema_fault(tree) is None
+    assert schema_problem(tree) is None
     assert beyond(tree) is None
 
 
@@ -126,10 +132,10 @@ def test_schema_keywords_in_data_are_data(word: str) -> None:
         "format": "date",
     }
     schema: Json = {"properties": {"a": {word: looks}, "b": {"enum": [looks]}}, "examples": [looks]}
-    assert schema_fault(schema) is None
+    assert schema_problem(schema) is None
     assert beyond(schema) is None
     assert schema_errors({"a": looks, "b": looks}, schema) == []
-    assert misfits({"a": looks, "b": looks}, schema) == []
+    assert mismatches({"a": looks, "b": looks}, schema) == []
     assert schema_errors({"b": {}}, schema)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsl.json_schema.minimal_values import NoMinimalValue, minimal_value
-from dsl.json_schema.schema_checker import misfits
+from dsl.json_schema.schema_checker import mismatches
 from dsl.values import Json, JsonValue
 
 NODE: Json = {
@@ -79,7 +79,7 @@ NODE: Json = {
 )
 def test_a_value_is_the_smallest_of_its_kind(schema: Json, value: JsonValue) -> None:
     assert minimal_value(schema) == value
-    assert misfits(value, schema) == []
+    assert mismatches(value, schema) == []
 
 
 @pytest.mark.parametrize(
@@ -127,5 +127,5 @@ def schemas() -> st.SearchStrategy[Json]:
 @given(schemas())
 def test_every_plain_schema_has_a_value_and_always_the_same_one(schema: Json) -> None:
     value = minimal_value(schema)
-    assert misfits(value, schema) == []
+    assert mismatches(value, schema) == []
     assert minimal_value(schema) == value

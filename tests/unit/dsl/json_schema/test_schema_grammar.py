@@ -9,8 +9,8 @@ from jsonschema.exceptions import SchemaError
 from jsonschema_specifications import REGISTRY  # pyright: ignore[reportMissingTypeStubs]
 from pydantic import JsonValue
 
-from dsl.json_schema.schema_grammar import grammar_fault
-from dsl.json_schema.schema_problems import schema_fault
+from dsl.json_schema.schema_grammar import grammar_problem
+from dsl.json_schema.schema_problems import schema_problem
 from dsl.values import Json
 
 
@@ -25,7 +25,7 @@ def keywords() -> set[str]:
 
 
 REFUSED = {"$recursiveAnchor", "$recursiveRef", "dependencies"}
-"""Keywords of earlier drafts, which `schema_fault` refuses by name."""
+"""Keywords of earlier drafts, which `schema_problem` refuses by name."""
 
 VALUES: list[JsonValue] = [
     "object",
@@ -92,7 +92,7 @@ def schemas() -> Iterator[Json]:
 
 
 def is_schema(schema: Json) -> bool:
-    """The library's verdict; a pattern is a matter of RE2, and of `schema_fault`."""
+    """The library's verdict; a pattern is a matter of RE2, and of `schema_problem`."""
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
@@ -101,13 +101,13 @@ def is_schema(schema: Json) -> bool:
 
 
 def test_every_verdict_is_the_librarys() -> None:
-    different = [one for one in schemas() if (grammar_fault(one) is None) is not is_schema(one)]
+    different = [one for one in schemas() if (grammar_problem(one) is None) is not is_schema(one)]
     assert different == []
 
 
 @pytest.mark.parametrize("keyword", sorted(REFUSED))
 def test_a_keyword_of_an_earlier_draft_is_refused_by_name(keyword: str) -> None:
-    assert f"`{keyword}` is not supported" in (schema_fault({keyword: {}}) or "")
+    assert f"`{keyword}` is not supported" in (schema_problem({keyword: {}}) or "")
 
 
 FAULTS: list[tuple[Json, str]] = [
@@ -127,7 +127,7 @@ FAULTS: list[tuple[Json, str]] = [
 def test_a_fault_names_its_place_the_value_and_what_belongs_there(
     schema: Json, message: str
 ) -> None:
-    assert (schema_fault(schema) or "").startswith(f"it is not a valid JSON Schema, at {message}")
+    assert (schema_problem(schema) or "").startswith(f"it is not a valid JSON Schema, at {message}")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_fault_names_its_place_the_value_and_what_belongs_there(
     ],
 )
 def test_a_schema_that_reaches_out_or_takes_long_is_refused(schema: Json, message: str) -> None:
-    assert message in (schema_fault(schema) or "")
+    assert message in (schema_problem(schema) or "")
 
 
 SOUND: Json = {
@@ -161,4 +161,4 @@ SOUND: Json = {
 
 
 def test_the_schema_of_a_common_answer_has_no_fault() -> None:
-    assert schema_fault(SOUND) is None
+    assert schema_problem(SOUND) is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.model.terms import NEVER, Consent
+from dsl.model.terms import NEVER, CallApproval
 from tests.support.compiling import plan_of
 
 PLAN = """
@@ -21,15 +21,15 @@ def terms(written: str, skill: str = "Person.ask", arguments: str = "{question: 
 @pytest.mark.parametrize("written", ["{approvers: [ada]}", "{at: before, approvers: [ada]}"])
 def test_terms_without_a_condition_are_those_of_the_question(written: str) -> None:
     found = terms(written)
-    assert isinstance(found, Consent)
+    assert isinstance(found, CallApproval)
     assert (found.when, found.approvers) == (NEVER, ("ada",))
 
 
 def test_a_written_condition_a_word_and_the_acceptance_of_the_answer_stay() -> None:
     said = terms('{when: "{{ true }}"}')
     after = terms("{at: after}")
-    assert isinstance(said, Consent)
-    assert isinstance(after, Consent)
+    assert isinstance(said, CallApproval)
+    assert isinstance(after, CallApproval)
     assert said.when not in (None, NEVER)
     assert after.when is None
     assert terms("true") is True
@@ -38,5 +38,5 @@ def test_a_written_condition_a_word_and_the_acceptance_of_the_answer_stay() -> N
 
 def test_terms_of_other_tools_are_unchanged() -> None:
     found = terms("{approvers: [ada]}", "Calculator.evaluate", "{expression: 1+1}")
-    assert isinstance(found, Consent)
+    assert isinstance(found, CallApproval)
     assert found.when is None

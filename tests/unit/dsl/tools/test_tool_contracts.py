@@ -3,7 +3,7 @@
 import pytest
 
 from dsl.json_schema.argument_schemas import arguments_schema
-from dsl.json_schema.schema_checker import misfits
+from dsl.json_schema.schema_checker import mismatches
 from dsl.model.tools.tool_contract import Tool
 from dsl.values import Json
 from tests.support.compiling import CAPABILITIES, plan_of, problems_of
@@ -75,7 +75,7 @@ def test_the_schema_of_arguments_is_an_object_that_the_skill_accepts(name: str) 
     assert schema is not None
     assert schema["type"] == "object"
     assert "title" not in schema
-    assert misfits([], schema) != []
+    assert mismatches([], schema) != []
 
 
 def test_a_property_may_be_called_like_a_keyword() -> None:

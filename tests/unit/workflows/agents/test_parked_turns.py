@@ -21,8 +21,7 @@ from activities.contracts import (
 from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import StoppingScope, World, carried, fresh
-from tests.support.tool_agents import QUERY, answer, calls, persona, skill_tool, tool_plan
-from tests.support.tool_agents import unusable as misfit
+from tests.support.tool_agents import QUERY, answer, calls, persona, skill_tool, tool_plan, unusable
 from workflows.control.retry_and_skip import skip
 from workflows.core.messages import SkipInput
 from workflows.core.results import RunFailed
@@ -175,7 +174,7 @@ CASES: dict[str, tuple[Json, Json, Model]] = {
     "reask": (
         SINGLE,
         {"max_reasks": 2},
-        of_numbers(misfit("no"), misfit("no"), answer("yes")),
+        of_numbers(unusable("no"), unusable("no"), answer("yes")),
     ),
     "fallback": (
         SINGLE,
@@ -196,7 +195,7 @@ CASES: dict[str, tuple[Json, Json, Model]] = {
     "tools": (
         {},
         {"tools": ["search"]},
-        of_numbers(calls(ASK), misfit("no"), answer("yes")),
+        of_numbers(calls(ASK), unusable("no"), answer("yes")),
     ),
     "tools and a fallback": (
         {},

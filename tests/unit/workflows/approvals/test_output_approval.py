@@ -8,11 +8,11 @@ from pydantic import JsonValue
 
 from dsl.model.conditions import ContextField
 from dsl.model.outcomes import Outcome
-from dsl.model.terms import Consent
+from dsl.model.terms import CallApproval
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from workflows.approvals import decisions
-from workflows.approvals.output_approval import ApprovalSubject, with_consent
+from workflows.approvals.output_approval import ApprovalSubject, with_approval
 from workflows.core.causes.trail_because import trail_because
 from workflows.core.location import Location
 from workflows.core.messages import DecideInput
@@ -57,7 +57,7 @@ async def test_decided_output_approval_leaves_no_state(
         return Outcome.succeeded(given)
 
     subject = ApprovalSubject(given="text", allow="May it?", accept="Is it right?")
-    outcome = await with_consent(Consent(at=when), subject, HERE, desk, work)
+    outcome = await with_approval(CallApproval(at=when), subject, HERE, desk, work)
     assert outcome.success is (verdict == "approve")
     assert worked == ([] if (when, verdict) == ("before", "reject") else ["text"])
     assert desk.state.progress == StepProgress()
@@ -76,9 +76,9 @@ async def test_an_approval_that_asks_nobody_says_why_in_the_trail(
 
     for limit, asked in ((100, False), (5, True)):
         when = ContextField(context_field="amount", operator="greater_than", value=limit)
-        terms = Consent(at=at, when=when)
+        terms = CallApproval(at=at, when=when)
         subject = ApprovalSubject({"n": 1}, "May it?", "Is it right?", tool=tool)
-        outcome = await with_consent(terms, subject, HERE, desk, work)
+        outcome = await with_approval(terms, subject, HERE, desk, work)
         assert outcome.success is (
             not asked or tool is not None
         )  # a tool sees nothing of the context

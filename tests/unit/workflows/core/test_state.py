@@ -1,6 +1,6 @@
 """What a run remembers of its own way: the latest entries, within bounds."""
 
-from workflows.core.memory import TrailRecord
+from workflows.core.memory import FanOut, Track, TrailRecord
 from workflows.core.state import RunState
 
 
@@ -12,3 +12,10 @@ def test_a_trail_of_more_than_two_thousand_entries_forgets_its_oldest_thousand()
     state.note(TrailRecord(2001, 0.0, "step", "a", 1))
     assert [entry.number for entry in state.trail] == list(range(1001, 2002))
     assert state.trail_length == 2001
+
+
+def test_a_renamed_field_is_carried_under_the_name_that_histories_have() -> None:
+    state = RunState(tracks={"main": Track(fan_out=FanOut(("a",)))})
+    carried = state.carried()
+    assert carried == {"tracks": {"main": {"fork": {"branches": ["a"]}}}}
+    assert RunState.resumed(carried) == state

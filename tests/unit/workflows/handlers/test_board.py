@@ -11,7 +11,7 @@ from dsl.task_graph.task_reading import read_tasks
 from dsl.task_graph.task_schedule import TaskSchedule
 from dsl.tool_loop.tool_loop_progress import OpenCall, ToolLoopProgress, ToolResult
 from tests.support.engine import plan_of
-from workflows.core.memory import Fork, Track
+from workflows.core.memory import FanOut, Track
 from workflows.core.progress_kinds import AgentLoopProgress, TaskAttempts, TaskGraphProgress
 from workflows.core.requests import Pending
 from workflows.core.state import RunState
@@ -29,7 +29,10 @@ orchestration:
     [
         (Track(team="draft", visit=2), "**test**: team **draft**, visit 2 (0 of 30 team visits)"),
         (Track(team="draft"), "**test**: team **draft** is next (0 of 30 team visits)"),
-        (Track(fork=Fork(("left", "right"))), "**test**: branches **left**, **right** (0 of 30"),
+        (
+            Track(fan_out=FanOut(("left", "right"))),
+            "**test**: branches **left**, **right** (0 of 30",
+        ),
         (Track(), "**test**: at its end (0 of 30 team visits)"),
     ],
 )

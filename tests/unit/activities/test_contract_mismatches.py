@@ -5,14 +5,14 @@ from pydantic import JsonValue
 
 from activities.skills.skill_contracts import known_contracts
 from activities.skills.skill_registry import SKILLS
-from dsl.checks.contracts.contract_problems import ContractFault, contract_faults
+from dsl.checks.contracts.contract_problems import ContractMismatch, contract_mismatches
 from dsl.templates.literal_parts import known_parts
 
 CONTRACTS = known_contracts()
 
 
-def faults(skill: str, given: JsonValue, *, whole: bool = True) -> list[ContractFault]:
-    return contract_faults(known_parts(given), CONTRACTS[skill].input_schema, whole=whole)
+def faults(skill: str, given: JsonValue, *, whole: bool = True) -> list[ContractMismatch]:
+    return contract_mismatches(known_parts(given), CONTRACTS[skill].input_schema, whole=whole)
 
 
 @pytest.mark.parametrize(
@@ -103,5 +103,5 @@ def test_the_written_contracts_are_those_of_the_skills(name: str) -> None:
 def test_a_value_of_an_enum_is_equal_as_json_means_it(
     given: JsonValue, allowed: list[JsonValue], fits: bool
 ) -> None:
-    found = contract_faults(known_parts({"x": given}), {"properties": {"x": {"enum": allowed}}})
+    found = contract_mismatches(known_parts({"x": given}), {"properties": {"x": {"enum": allowed}}})
     assert (found == []) is fits

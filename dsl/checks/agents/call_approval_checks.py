@@ -6,7 +6,7 @@ A plan carries it with the step, so that a run can refuse an invalid edit at onc
 from pydantic import JsonValue
 
 from dsl.json_schema.schema_checker import beyond
-from dsl.model.terms import Approval, Consent
+from dsl.model.terms import Approval, CallApproval
 from dsl.source.nodes import Node, Problems
 from dsl.values import Json, NodePath
 from dsl.wording.approval_wording import uncheckable_changes
@@ -33,7 +33,11 @@ def checked_by(
         problems: collects a schema that cannot be checked inside a run.
         fixed: a tool's fixed values, which stay fixed.
     """
-    if not isinstance(approval, Consent) or not approval.editable or approval.schema_ is not None:
+    if (
+        not isinstance(approval, CallApproval)
+        or not approval.editable
+        or approval.schema_ is not None
+    ):
         return approval
     declared = result if approval.at == "after" else _with_fixed(given, fixed)
     if declared is None:

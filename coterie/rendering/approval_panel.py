@@ -96,5 +96,5 @@ def _terms(request: Pending, width: int) -> Iterator[str]:
     quorum = f"; {request.quorum} must approve" if request.quorum > 1 else ""
     yield from wrapped(f"may decide: {who}{quorum}", width, "", "  ")
     if request.deadline:
-        until = f"until: {day_and_clock(request.deadline)}, then: {request.on_timeout}"
+        until = f"until: {day_and_clock(request.deadline)}, then: {request.at_deadline}"
         yield from wrapped(until, width, "", "  ")

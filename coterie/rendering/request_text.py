@@ -139,7 +139,7 @@ def words_for(run: str, request: Pending) -> str:
 def _deadline(request: Pending) -> str:
     if request.deadline is None:
         return ""
-    return f", until {day_and_clock(request.deadline)}, then: {request.on_timeout}"
+    return f", until {day_and_clock(request.deadline)}, then: {request.at_deadline}"
 
 
 def show_lines(show: JsonValue, *, cut: bool = True) -> Iterator[str]:

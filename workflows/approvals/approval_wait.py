@@ -225,8 +225,9 @@ def _decide_again(state: RunState, earlier: Decision, request_id: str, now: date
 
 def _decide_by_deadline(scope: Scope, request_id: str, terms: DecisionTerms) -> None:
     """Decide by `on_timeout`, if that is a decision that the request allows."""
+    request = scope.state.pending[request_id]
     match terms.timeout_outcome:
-        case "approve" if approvable(scope.state.pending[request_id]):
+        case "approve" if approvable(request) and not _is_edited_by_few(scope, request):
             decision = "approve"
         case "reject":
             decision = "reject"
@@ -236,6 +237,11 @@ def _decide_by_deadline(scope: Scope, request_id: str, terms: DecisionTerms) -> 
         id=request_id, decision=decision, by="deadline", comment="nobody decided in time"
     )
     record(scope.state, answer, scope.now(), "deadline")
+
+
+def _is_edited_by_few(scope: Scope, request: Pending) -> bool:
+    """Return whether people changed the value shown, and the quorum has not approved the change."""
+    return request.edited and scope.patched(Patch.EDITED_BY_FEW)
 
 
 def _leave_undecided(scope: Scope, place: Location, request_id: str, terms: DecisionTerms) -> None:

@@ -100,3 +100,8 @@ class Patch(StrEnum):
     the tool's work, and the trail says that there is one. A run asks only when a person skips with
     a value. The old code can go with the first release, too.
     """
+
+    EDITED_BY_FEW = "edited-by-few"
+    """0.1.0: a deadline does not approve a changed value that fewer people than the quorum have
+    approved. A run asks only when one would. The old code can go with the first release, too.
+    """

@@ -61,6 +61,11 @@ class Pending(Frozen):
     cut: bool = False
     """Whether this copy is cut: the query `request` returns the whole request."""
 
+    @property
+    def at_deadline(self) -> str | None:
+        """What happens when nobody decides in time: no deadline approves a changed value."""
+        return "fail" if self.edited and self.on_timeout == "approve" else self.on_timeout
+
 
 class Decision(Frozen):
     """A decided request, as the state keeps it."""

@@ -8,7 +8,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from dsl.values import Json
 from tests.support.engine import engine
-from tests.support.runs import Handle, asked, decide, refused
+from tests.support.runs import Handle, asked, decide, failure, refused
 from tests.workflow.approvals.test_approval_terms import CONTEXT, document
 
 
@@ -28,6 +28,20 @@ async def test_a_signal_without_a_digest_does_not_approve_an_edited_payload(
         assert (await asked(handle))["approved_by"] == ["ben"], "neither counts"
         await handle.signal("approve", {**given, "by": "ann", "digest": changed["digest"]})
         assert (await handle.result())["context"]["signed"]["payload"]["pages"] == 900
+
+
+async def test_a_deadline_does_not_approve_what_one_of_two_people_changed(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    terms = {"editable": "true", "quorum": "2", "deadline": "1d", "on_timeout": "approve"}
+    text = document(approvers="[ann, ben]", **terms)
+    async with engine(env, tmp_path, []) as running:
+        handle: Handle = await running.start(text, CONTEXT)
+        request = await asked(handle)
+        edit: Json = {"id": request["id"], "by": "ann", "decision": "approve"}
+        edit["payload"] = {"notes": [], "pages": 900}
+        assert (await handle.execute_update("decide", edit))["verdict"] == "counted"
+        assert "NotDecided" in (await failure(handle)).message
 
 
 async def test_digest_required_asks_it_of_everyone(

@@ -117,6 +117,13 @@ def test_a_request_is_shown_with_what_to_look_at_and_how_to_answer() -> None:
     assert "coterie approve r1 'review/sign#1'" in text
 
 
+def test_a_deadline_that_would_approve_a_changed_value_is_shown_to_fail() -> None:
+    request = Pending(id="r", prompt="?", since=AT, deadline=AT, on_timeout="approve")
+    assert "then: approve" in pending_text([PendingOfRun("r1", request)])
+    changed = request.model_copy(update={"edited": True})
+    assert "then: fail" in pending_text([PendingOfRun("r1", changed)])
+
+
 def test_one_request_is_reported_whole_with_its_terms_and_what_happened_so_far() -> None:
     request = Pending(
         id="review/sign#1",

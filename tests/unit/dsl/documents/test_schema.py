@@ -1,6 +1,7 @@
 """The JSON Schema for editors: current, valid, described, and printed by the command."""
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -8,10 +9,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from coterie.cli import main
-from coterie.commands.documents.schema import OF, schema_of
+from coterie.commands.documents.schema import OF
+from coterie.commands.documents.schema import schema_of as made_schema_of
 from dsl.model.steps import STEP_MODELS
 from dsl.values import Json
 from tests.law.sources import ROOT
+
+schema_of = cache(made_schema_of)
+"""Each schema, made once: nothing here changes one."""
 
 
 def definitions(of: str = "document") -> dict[str, Json]:

@@ -1,5 +1,9 @@
-"""Labels: every call that may send out private data at the word of others is found."""
+"""Labels: every call that may send out private data at the word of others is found.
 
+`EXAMPLES=1000 pytest tests/unit/dsl/tools/test_labels.py` tries 1,000 generated plans.
+"""
+
+import os
 from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from math import inf
@@ -15,6 +19,8 @@ from dsl.compile.compiler import Compiled, compile_sources
 from dsl.compile.merged_sources import SourceText
 from dsl.errors import Problem
 from tests.unit.dsl.analysis.documents import CAPABILITIES
+
+PLANS = int(os.environ.get("EXAMPLES", "250"))
 
 HEAD = """\
 llm_config:
@@ -452,7 +458,7 @@ def reported(found: list[Problem]) -> set[tuple[str, str]]:
 
 def test_the_analysis_agrees_with_a_search_of_every_path() -> None:
     leaky = searched = narrowed = 0
-    for seed in range(1_000):
+    for seed in range(PLANS):
         generated = Generated(seed)
         steps, paths = generated.steps(1)
         wanted = {one for path in paths for one in leaking(path)}
@@ -463,9 +469,9 @@ def test_the_analysis_agrees_with_a_search_of_every_path() -> None:
             searched += 1
         leaky += bool(wanted)
         narrowed += "granted" in {tool for _, tool in wanted}
-    assert leaky > 100
-    assert narrowed > 30
-    assert searched > 500
+    assert leaky > PLANS / 10
+    assert narrowed > 0.03 * PLANS
+    assert searched > PLANS / 2
 
 
 def test_an_agent_that_a_template_may_call_again_is_analysed() -> None:

@@ -9,7 +9,16 @@ from dsl.values import NodePath
 from dsl.wording.agent_wording import persona_key_without_effect
 
 _PERSONAS: NodePath = ("llm_config", "personas")
-_OF_CALLS = ("temperature", "top_p", "max_tokens", "timeout", "retries")
+_OF_CALLS = (
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "effort",
+    "thinking",
+    "prompt_cache",
+    "timeout",
+    "retries",
+)
 _OF_MODELS = ("provider", "model")
 
 
@@ -21,7 +30,7 @@ def check_settings(bodies: Bodies, tree: Node, problems: Problems) -> None:
     """
     names = (*_OF_CALLS, *(_OF_MODELS if _has_defaults(tree) else ()))
     used: dict[str, bool] = {}
-    for body in (*bodies.teams.values(), *bodies.plans.values()):
+    for body in (*bodies.teams.values(), *bodies.plans.values(), *bodies.tools.values()):
         for step, path in body.walked():
             if isinstance(step, AgentStep) and step.persona_key is not None:
                 follows = step.agent_type == ORCHESTRATING

@@ -8,7 +8,7 @@ from dsl.checks.approval_checks import check_approvals
 from dsl.checks.document_steps import every_step
 from dsl.checks.keys_without_effect import check_unread_keys, check_without_effect
 from dsl.checks.session_checks import check_sessions
-from dsl.checks.tools.tool_names import check_tool_names, check_unused_tools
+from dsl.checks.tools.tool_names import check_exclusions, check_tool_names, check_unused_tools
 from dsl.checks.unexpanded_templates import refuse_texts
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument
@@ -38,6 +38,7 @@ def check_document(
     check_agent_classes(document, steps, tree, problems, capabilities)
     check_approvals(document, orchestration, steps, tree, problems, capabilities.channels)
     check_tool_names(document, tree, problems)
+    check_exclusions(document, tree, problems)
     check_unused_tools(document, tree, problems)
     check_sessions(orchestration, steps, tree, problems)
 

@@ -3,6 +3,7 @@
 from typing import get_args
 
 from dsl.checks.document_steps import PlacedSteps
+from dsl.checks.tools.tool_use_checks import TOOL_KEYS
 from dsl.model.document import SystemDocument
 from dsl.model.sections.provider_document import BuiltInKind, provider_kind
 from dsl.model.step_kinds.agent_types import ORCHESTRATING
@@ -18,7 +19,6 @@ from dsl.wording.agent_wording import (
 )
 from dsl.wording.step_wording import unread_output
 from dsl.wording.strategy_wording import losers_without_effect
-from dsl.wording.tool_wording import without_tools
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 
@@ -37,6 +37,12 @@ OF_ANSWERS = (
 )
 """Keys of a persona that form a question or read its answer."""
 
+_OF_TOOLS = ("tools", "subagents", "exclude_tools", "handoffs", *TOOL_KEYS)
+"""Keys of a persona that say what its model may call."""
+
+_OF_STEPS = ("prompt", "max_turns")
+"""Keys of a step for the model of its persona."""
+
 
 def check_without_effect(
     document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems
@@ -50,8 +56,10 @@ def check_without_effect(
         if isinstance(step, AgentStep) and step.agent_type == ORCHESTRATING
         for key in step.persona_names
     }
+    called = {tool.agent for tool in document.tools.values()}
     for key, persona in document.llm_config.personas.items():
-        if key in followed and key not in asked and persona.execution_plan is not None:
+        follows = key in followed or key in called
+        if follows and key not in asked and persona.execution_plan is not None:
             _persona(problems, tree, persona, (*_PERSONAS, key))
 
 
@@ -59,25 +67,19 @@ def _steps(steps: PlacedSteps, tree: Node, problems: Problems) -> None:
     for step, path in steps:
         match step:
             case AgentStep(agent_class=str()):
-                _refuse(problems, tree, (*path, "prompt"), step.prompt, is_legacy=True)
-                _turns(problems, tree, step, path)
+                for key in _OF_STEPS:
+                    _refuse(problems, tree, (*path, key), getattr(step, key), is_legacy=True)
             case AgentStep(agent_type=agent_type) if agent_type == ORCHESTRATING:
-                _refuse(problems, tree, (*path, "prompt"), step.prompt)
-                _turns(problems, tree, step, path)
+                for key in _OF_STEPS:
+                    _refuse(problems, tree, (*path, key), getattr(step, key))
                 if step.config is not None:
                     _persona(problems, tree, step.config, (*path, "config"))
             case _:
                 pass
 
 
-def _turns(problems: Problems, tree: Node, step: AgentStep, path: NodePath) -> None:
-    if step.max_turns is not None:
-        place = (*path, "max_turns")
-        problems.note("E503", tree.find(place).at, place, without_tools("max_turns"))
-
-
 def _persona(problems: Problems, tree: Node, persona: PersonaDocument, path: NodePath) -> None:
-    for key in OF_ANSWERS:
+    for key in (*OF_ANSWERS, *_OF_TOOLS):
         _refuse(problems, tree, (*path, key), getattr(persona, key))
 
 

@@ -36,7 +36,8 @@ CONDITIONS = (
 def document_schema() -> Json:
     """Return the schema of a whole document."""
     schema = model_schema(SystemDocument, "A document of Coterie: personas, teams, limits")
-    return {**schema, "required": ["orchestration"]}
+    needed: Json = {"orchestration": {"type": "object"}}
+    return {**schema, "required": list(needed), "properties": needed}
 
 
 def persona_schema() -> Json:

@@ -66,6 +66,12 @@ _TERMS: list[Json] = [
     }
 ]
 
+_NO_RESULT: list[Json] = [
+    _none_of("fail_when"),
+    {"properties": {"context_updates": {"maxProperties": 0}, "output_variable": {"type": "null"}}},
+]
+"""Of steps that end their list of steps, so that nothing applies to their result."""
+
 RULES: dict[str, list[Json]] = {
     **{model: _TERMS for model, _ in _AMOUNTS.values()},
     "AgentStep": [
@@ -113,8 +119,8 @@ RULES: dict[str, list[Json]] = {
     "TryStep": [
         {"anyOf": [{**_has(key), "properties": {key: _NOT_EMPTY}} for key in ("catch", "finally")]}
     ],
-    "ReturnStep": [_none_of("fail_when")],
-    "FailStep": [_none_of("fail_when")],
+    "ReturnStep": _NO_RESULT,
+    "FailStep": _NO_RESULT,
     "WaitStep": [
         {"oneOf": [_said(key) for key in ("duration", "time", "signal", "message")]},
         {"if": _said("deadline"), "then": {"anyOf": [_said("signal"), _said("message")]}},

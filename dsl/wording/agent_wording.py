@@ -238,7 +238,7 @@ def chosen_for_all(what: str) -> str:
 def without_effect(key: str, *, is_legacy: bool) -> ProblemText:
     if is_legacy:
         return ProblemText(
-            f"`{key}` has no effect here: a legacy agent has no persona's prompts",
+            f"`{key}` has no effect here: it belongs to a persona, and a legacy agent has none",
             fix="pass it in the task's `input`",
         )
     return ProblemText(

@@ -192,6 +192,14 @@ def no_result(step: str, kind: str) -> ProblemText:
 
 
 @statement
+def never_applied(key: str, step: str, kind: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` of {step!r} is never applied: a step of type {kind!r} ends its list of steps",
+        fix=f"move `{key}` to a step before it, such as one of type 'set'",
+    )
+
+
+@statement
 def step_name_with_separator(name: str) -> ProblemText:
     return ProblemText(
         f"no step can be called {name!r}",

@@ -41,6 +41,7 @@ from dsl.wording.step_names import called
 from dsl.wording.step_wording import (
     catches_nothing,
     empty_clause,
+    never_applied,
     no_result,
     retry_in_vain,
     step_does_nothing,
@@ -124,13 +125,25 @@ def _team(scope: StepScope, step: TeamStep, path: NodePath) -> None:
 
 
 def _attempted(scope: StepScope, step: Step, path: NodePath) -> None:
-    """Note failure types in `retry` that no attempt can change, and a `fail_when` of no result."""
-    if step.fail_when is not None and isinstance(step, ReturnStep | FailStep):
-        scope.note("E107", (*path, "fail_when"), no_result(step.name, step.kind))
+    """Note failure types in `retry` that no attempt can change, and keys for a missing result."""
+    if isinstance(step, ReturnStep | FailStep):
+        _of_results(scope, step, path)
     for index, error in enumerate(step.retry.errors if step.retry is not None else ()):
         if not can_pass(error, data_can_differ=holds_steps(step)):
             place = (*path, "retry", "errors", index)
             scope.note("E105", place, retry_in_vain(step.name, error))
+
+
+def _of_results(scope: StepScope, step: ReturnStep | FailStep, path: NodePath) -> None:
+    """Note the keys that apply to a result: these steps end their list without one."""
+    if step.fail_when is not None:
+        scope.note("E107", (*path, "fail_when"), no_result(step.name, step.kind))
+    for key, value in (
+        ("context_updates", step.context_updates),
+        ("output_variable", step.output_variable),
+    ):
+        if value:
+            scope.note("E107", (*path, key), never_applied(key, step.name, step.kind))
 
 
 def _catches(scope: StepScope, step: TryStep, path: NodePath) -> None:

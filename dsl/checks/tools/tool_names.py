@@ -1,7 +1,7 @@
 """Checks of the names that personas give: tools, subagents, and teams to hand over to."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from dsl.checks.document_steps import every_step
@@ -13,7 +13,12 @@ from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, NodePath
-from dsl.wording.tool_wording import tool_name_refused, tool_named_twice, unused_tool
+from dsl.wording.tool_wording import (
+    exclusion_without_effect,
+    tool_name_refused,
+    tool_named_twice,
+    unused_tool,
+)
 
 NAME_OF_A_TOOL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """What every provider accepts; others refuse dots, spaces or longer names."""
@@ -128,6 +133,39 @@ class _Known:
         if name not in known:
             mark = self.tree.find(place).mark
             unknown(self.problems, mark, place, code, what, name, known)
+
+
+def check_exclusions(document: SystemDocument, tree: Node, problems: Problems) -> None:
+    """Warn of each tool that `exclude_tools` withholds, and that no use of the persona offers."""
+    groups, personas = tool_groups(document.tools), document.llm_config.personas
+    offered = {key: _offered(personas[key], None, groups) for key in used_personas(document)}
+    configs: list[tuple[PersonaDocument, NodePath, set[str]]] = []
+    for step, path in every_step(document):
+        if isinstance(step, AgentStep) and step.config is not None:
+            keys = offered.keys() & {*step.persona_names}
+            configs.append((step.config, (*path, "config"), keys))
+            for key in keys:
+                offered[key] |= _offered(step.config, personas[key], groups)
+    own = [(personas[key], ("llm_config", "personas", key), {key}) for key in offered]
+    for persona, path, keys in (*own, *configs):
+        known = {name for key in keys for name in offered[key]}
+        for index, name in enumerate(persona.exclude_tools or ()):
+            here = (*path, "exclude_tools", index)
+            is_offered = bool(known & {name, *groups.get(name, ())})
+            if keys and not is_offered and not problems.has("E204", here):
+                problems.note("W517", tree.find(here).mark, here, exclusion_without_effect(name))
+
+
+def _offered(
+    persona: PersonaDocument, base: PersonaDocument | None, groups: Mapping[str, Collection[str]]
+) -> set[str]:
+    """Return what a persona, or a `config` over one, offers before it excludes anything."""
+    lists = [persona.tools, persona.subagents]
+    if base is not None:
+        inherited = (base.tools, base.subagents)
+        lists = [kept if own is None else own for own, kept in zip(lists, inherited, strict=True)]
+    names = [name for one in lists for name in one or ()]
+    return {*names, *(member for name in names for member in groups.get(name, ()))}
 
 
 def check_unused_tools(document: SystemDocument, tree: Node, problems: Problems) -> None:

@@ -219,15 +219,16 @@ class Pen(LimitQuestion):
         step: Json = {"name": f"s{self._numbers}", **made}
         if self.chance(20):
             step["when"] = self.condition(1)
-        if self.chance(20):
+        has_result = made.get("type") not in ("return", "fail")
+        if self.chance(20) and has_result:
             step["output_variable"] = self._variable()
         if self.chance(15):
             step["on_failure"] = self.one(("continue", "stop"))
-        if self.chance(15):
+        if "tool" not in made and self.chance(15):  # a call of a tool ends within ten minutes
             step["timeout"] = self._length(30, "1h", 0.5)
         if self.chance(15):
             step["retry"] = {"retries": self._bound(0, 2), "interval": self.one((0, "10s"))}
-        if made.get("type") not in ("return", "fail") and self.chance(10):
+        if has_result and self.chance(10):
             own = ("{{ seconds > 30 }}", "{{ data is none }}", self.condition(1))
             step["fail_when"] = self.one(own)
         self.named.append(f"s{self._numbers}")
@@ -279,7 +280,9 @@ class Pen(LimitQuestion):
         return {"skill": self.one(SKILLS), "input": given}
 
     def _tool(self, _: int) -> Json:
-        return {"tool": self.one(("look", "{{ context.text }}")), "arguments": {"x": self.value()}}
+        if self.chance(50):
+            return {"tool": "look"}
+        return {"tool": "{{ context.text }}", "arguments": {"x": self.value()}}
 
     def _return(self, _: int) -> Json:
         return {"type": "return", "value": self.value()}

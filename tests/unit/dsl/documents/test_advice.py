@@ -8,6 +8,7 @@ import pytest
 from coterie.cli import main
 from dsl.analysis.findings import analysed, warnings
 from dsl.errors import InvalidDocument
+from dsl.model.steps import PersonaDocument
 from dsl.source.synonyms import SYNONYMS, meant_word
 from dsl.wording.replacements import AT_PLACES, EXPLAINED, OPERATORS, REPLACEMENTS
 from tests.support.compiling import compiled, problems_of
@@ -158,11 +159,13 @@ llm_config:
   personas:
     p:
       KEY
-      execution_plan: [{name: note, type: set, values: {a: 1}}]
+      execution_plan: [{name: note, tool: find}]
+    other: {description: O, prompts: {user: Hi.}}
 orchestration:
   entry_team: a
   teams:
     a: {tasks: [{name: t, agent_type: generic_orchestrating, persona_key: p}ASKED]}
+tools: {find: {skill: Files.list, description: Finds files.}}
 """
 _ASKED = (
     ", {name: u, agent_type: generic_single_shot, persona_key: p, config: {execution_plan: null}}"
@@ -181,22 +184,81 @@ def warned(text: str) -> list[tuple[str, int]]:
     return [(one.code, one.line) for one in warnings(made, analysed(made))]
 
 
-@pytest.mark.parametrize(
-    ("key", "code"),
-    [
-        ("prompts: {user: Go.}", "E503"),
-        ("output_schema: {type: object}", "E503"),
-        ("max_reasks: 1", "E503"),
-        ("temperature: 0", "W513"),
-        ("max_tokens: 5", "W513"),
-        ("provider: scripted", "W513"),
-        ("model: demo", "W513"),
-    ],
-)
-def test_a_key_without_effect_on_a_persona_that_follows_a_plan_is_reported(
-    key: str, code: str
+_OF_PLANS = ("description", "budgets", "execution_plan")
+_UNREAD = {
+    "provider": ("scripted", "W513"),
+    "model": ("demo", "W513"),
+    "temperature": ("0", "W513"),
+    "top_p": ("0.5", "W513"),
+    "max_tokens": ("5", "W513"),
+    "effort": ("low", "W513"),
+    "thinking": ("2000", "W513"),
+    "prompt_cache": ("5m", "W513"),
+    "timeout": ("5", "W513"),
+    "retries": ("1", "W513"),
+    "hooks": ("[{on: before_turn, decide: fail}]", "E510"),
+    "prompts": ("{user: Go.}", "E503"),
+    "prompt": ("user", "E503"),
+    "prompt_syntax": ("template", "E503"),
+    "output_schema": ("{type: object}", "E503"),
+    "max_reasks": ("1", "E503"),
+    "flags": ("{a: 1}", "E503"),
+    "stream": ("true", "E503"),
+    "batch": ("true", "E503"),
+    "fallback": ("[scripted/x]", "E503"),
+    "context_window": ("9000", "E503"),
+    "compaction": ("{at: 0.5}", "E503"),
+    "tools": ("[find]", "E503"),
+    "subagents": ("[other]", "E503"),
+    "exclude_tools": ("[find]", "E503"),
+    "handoffs": ("[a]", "E503"),
+    "max_turns": ("3", "E503"),
+    "tool_choice": ("none", "E503"),
+    "tool_calls": ("return", "E503"),
+    "tool_policy": ("[{tool: find, max_calls: 1}]", "E503"),
+    "parallel_tool_calls": ("false", "E503"),
+}
+"""`{key: (a value, the code that reports it)}`: every other key of a persona."""
+
+
+def test_every_key_of_a_persona_has_an_effect_on_one_that_follows_a_plan_or_is_listed() -> None:
+    assert {*_UNREAD, *_OF_PLANS} == {*PersonaDocument.model_fields}
+
+
+@pytest.mark.parametrize("key", _UNREAD)
+def test_a_key_without_effect_on_a_persona_that_follows_a_plan_is_reported(key: str) -> None:
+    value, code = _UNREAD[key]
+    assert (code, 7) in without_effect(f"{key}: {value}")
+
+
+@pytest.mark.parametrize("key", sorted(_UNREAD.keys() - {"hooks"}))
+def test_a_key_without_effect_in_the_config_of_a_task_that_follows_a_plan_is_reported(
+    key: str,
 ) -> None:
-    assert without_effect(key) == [(code, 7)]
+    value, code = _UNREAD[key]
+    config = f"persona_key: p, config: {{{key}: {value}}}"
+    text = PLANNED.replace("KEY", "description: P").replace("ASKED", "")
+    assert (code, 13) in warned(text.replace("persona_key: p", config))
+
+
+@pytest.mark.parametrize("key", ["prompts: {user: Go.}", "temperature: 0", "tools: [find]"])
+def test_a_key_without_effect_on_a_persona_that_a_tool_runs_is_reported(key: str) -> None:
+    caller = "caller: {prompts: {user: Hi.}, tools: [helper]}\n    other:"
+    text = PLANNED.replace("KEY", f"{key}\n      description: P").replace("ASKED", "")
+    text = text.replace("other:", caller).replace("{find:", "{helper: {agent: p}, find:")
+    text = text.replace("generic_orchestrating, persona_key: p", "generic_tool_calling, KEY")
+    code = _UNREAD[key.partition(":")[0]][1]
+    assert (code, 7) in warned(text.replace("KEY", "persona_key: caller"))
+
+
+@pytest.mark.parametrize("kind", ["return, value: 1", "fail, message: No."])
+@pytest.mark.parametrize("key", ["context_updates: {a: 1}", "output_variable: b"])
+def test_a_key_for_a_result_is_refused_on_a_step_that_ends_its_list(kind: str, key: str) -> None:
+    text = TEAM % f"{{name: w, type: {kind}, {key}}}"
+    name = key.partition(":")[0]
+    path = f"orchestration.teams.a.tasks[0].{name}"
+    (fix,) = (fix for place, fix in fixes(text).items() if place == f"E107 {path}")
+    assert "to a step before it" in fix
 
 
 def test_a_persona_that_follows_a_plan_names_its_model_where_no_default_does() -> None:
@@ -210,7 +272,7 @@ def test_a_persona_that_follows_a_plan_names_its_model_where_no_default_does() -
 def test_a_setting_in_the_config_of_a_task_that_follows_a_plan_is_reported(key: str) -> None:
     config = f"persona_key: p, config: {{{key}}}"
     text = PLANNED.replace("KEY", "description: P").replace("ASKED", "")
-    assert warned(text.replace("persona_key: p", config)) == [("W513", 12)]
+    assert warned(text.replace("persona_key: p", config)) == [("W513", 13)]
     text = PLANNED.replace("KEY", "prompts: {user: Go.}").replace("ASKED", _ASKED)
     assert warned(text.replace("null}", f"null, {key}}}")) == []
 

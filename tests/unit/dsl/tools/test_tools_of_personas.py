@@ -34,6 +34,31 @@ def test_an_agent_whose_tools_are_all_excluded_asks_once() -> None:
     assert (persona.tools, task.agent_type) == ((), "generic_single_shot")
 
 
+@pytest.mark.parametrize(
+    ("keys", "step", "places"),
+    [
+        ("exclude_tools: [calculate]", "", ["llm_config.personas.planner.exclude_tools[0]"]),
+        ("tools: [calculate]\nexclude_tools: [calculate]", "", []),
+        ("exclude_tools: [calculate]", ", config: { tools: [calculate, read_files] }", []),
+        (
+            "tools: [read_files]",
+            ", config: { exclude_tools: [read_files, calculate] }",
+            ["orchestration.teams.main.tasks[0].config.exclude_tools[1]"],
+        ),
+        (
+            "tools: [calculate]",
+            ", config: { tools: [], exclude_tools: [calculate] }",
+            [],  # another task may use the persona with its tools
+        ),
+    ],
+)
+def test_an_exclusion_of_a_tool_that_is_not_offered_is_warned_of(
+    keys: str, step: str, places: list[str]
+) -> None:
+    problems = problems_of(document(keys, step=step))
+    assert [one.path for one in problems if one.code == "W517"] == places
+
+
 def test_the_choice_of_a_tool_reaches_the_plan() -> None:
     keys = "tools: [calculate]\ntool_choice: { tool: calculate }\nmax_turns: 3"
     persona, _ = planner(keys)

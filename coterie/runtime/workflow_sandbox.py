@@ -73,6 +73,7 @@ ANSWERING = (
 """Modules of these shelves that handle messages; `tests/law` lists what they use of Temporal."""
 
 ACTING = (
+    "workflows.temporal.abandoned_branches",
     "workflows.temporal.activity_calls",
     "workflows.temporal.branch_runner",
     "workflows.temporal.branches",

@@ -78,13 +78,13 @@ async def ask(
         opened = state.pending.get(request_id)
         if is_question and opened is not None:
             state.pending[request_id] = opened.model_copy(update={"is_question": True})
-    if boundary:
-        await scope.checkpoint()
-    waiting = state.pending.get(request_id)
-    if waiting is not None and not waiting.notified:
-        _notify(scope, place, waiting, terms)
-    began = scope.time() if waiting is None else _seconds(waiting.since)
     async with on_abort(partial(_withdraw, state, request_id)):
+        if boundary:
+            await scope.checkpoint()
+        waiting = state.pending.get(request_id)
+        if waiting is not None and not waiting.notified:
+            _notify(scope, place, waiting, terms)
+        began = scope.time() if waiting is None else _seconds(waiting.since)
         await _decided(scope, place, request_id, terms, boundary=boundary)
     requests.pop(key, None)
     if request_id in state.pending:

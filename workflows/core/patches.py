@@ -59,6 +59,12 @@ class Patch(StrEnum):
     one has to wait. The old code can go with the first release, too.
     """
 
+    ABANDONED_BRANCHES = "abandoned-branches"
+    """0.1.0: a branch that has stopped for the next history, and that nobody needs any more before
+    it begins, ends like any other: its `finally` steps run, and its batch is cancelled. A run asks
+    only when there is one. The old code can go with the first release, too.
+    """
+
     INPUT_ADMISSION = "input-admission"
     """0.1.0: a model turn whose input alone exceeds what a budget of tokens or money has left does
     not begin. A run asks only when one would exceed it. The old code can go with the first release,

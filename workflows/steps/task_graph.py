@@ -89,8 +89,8 @@ class _Graph(Mapping[str, Job]):
         self._fields = graph_fields(step, scope.plan.personas)
         self._resumed = self._schedule.in_progress()
         self._jobs = 0
-        self._waiting = 0
-        """Jobs that have yet to take a task."""
+        self._waiting = 0  # jobs that have yet to take a task
+        self._taken: dict[int, int] = {}  # by job: one that comes back has its task
         self._choosing = False
         self._additions: dict[int, list[JsonValue]] = {}
         """What `add` gave after a body, until its task has ended."""
@@ -117,7 +117,7 @@ class _Graph(Mapping[str, Job]):
 
     def __getitem__(self, name: str) -> Job:
         kind, _, number = name.partition(" ")
-        return partial(self._run, int(number)) if kind == "task" else self._next
+        return partial(self._run if kind == "task" else self._next, int(number))
 
     def __iter__(self) -> Iterator[str]:
         return _Jobs(self)
@@ -125,13 +125,15 @@ class _Graph(Mapping[str, Job]):
     def __len__(self) -> int:
         return len(self._schedule.tasks)
 
-    async def _next(self) -> None:
+    async def _next(self, job: int) -> None:
         """Take the next task, by the order or by a choice, and run it."""
-        cause = await self._choice()  # interrupted, it keeps its turn: no other job takes it
-        self._waiting -= 1
-        if cause is None or self._ledger.is_used_up():
-            return
-        await self._run(self._ledger.start(cause))
+        if job not in self._taken:
+            cause = await self._choice()  # interrupted, it keeps its turn: no other job takes it
+            self._waiting -= 1
+            if cause is None or self._ledger.is_used_up():
+                return
+            self._taken[job] = self._ledger.start(cause)
+        await self._run(self._taken[job])
 
     async def _choice(self) -> GraphTaskStarted | None:
         """Return which task comes next, and why; None when none may start any more."""

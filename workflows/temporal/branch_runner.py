@@ -3,12 +3,15 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from temporalio import workflow
 
 from workflows.core.pace import Branches
+from workflows.core.patches import Patch
 from workflows.core.scope import Interrupted, Job
+from workflows.temporal.abandoned_branches import abandon
 from workflows.temporal.branches import BranchGroup, failures, gives_way, interrupted, left_of
 from workflows.temporal.pacer import Pacer
 
@@ -63,15 +66,38 @@ class BranchRunner:
                 await self._start(group, at_once, stirred)
                 if stirred():
                     over = not group.ended()
+            is_interrupted = group.stopped and not over and not enough(group.finished)
+            left = await left_of(timer) if is_interrupted else None
         except GeneratorExit:
             raise  # Temporal evicts the run from its cache: nothing can wait any more
         except BaseException as error:
             await self._stopped(group, timer, error)
             raise
-        if group.stopped and not over and not enough(group.finished):
-            raise Interrupted(await left_of(timer))
+        if is_interrupted:
+            raise Interrupted(left)
         await self._stopped(group, timer)
         return group.finished
+
+    async def abandon(self, jobs: Mapping[str, Job], at_once: int | None) -> None:
+        """Stop the branches of a block that is abandoned: each comes back to its place first.
+
+        Only the first branches can have begun: as many as may run concurrently.
+
+        Raises:
+            CancelledError: all have stopped.
+            BaseException: the first failure of a stopped branch.
+        """
+        most = self._branches.limit if at_once is None else min(at_once, self._branches.limit)
+        begun = list(islice(jobs.values(), most))
+        error = asyncio.CancelledError()
+        self._stopping += 1
+        try:
+            tasks = [asyncio.create_task(abandon(job)) for job in begun]
+            await self._all_ended(tasks)
+        finally:
+            self._stopping -= 1
+        _raise_failure(tasks, error)
+        raise error
 
     async def _start(
         self, group: BranchGroup, at_once: int | None, stirred: Callable[[], bool]
@@ -108,20 +134,22 @@ class BranchRunner:
             run
                 take precedence over an expected failure.
         """
-        self._stopping += 1
         rest: list[asyncio.Task[Any]] = [*group.running.values()]
         if timer is not None:
             rest.append(timer)
+        interrupted = group.interrupted()
+        if not interrupted or not workflow.patched(Patch.ABANDONED_BRANCHES.value):
+            interrupted = []
+        self._stopping += 1
         try:
             for task in rest:
                 task.cancel()
+            rest += [asyncio.create_task(abandon(job)) for job in interrupted]
             await self._all_ended(rest)
         finally:
             self._stopping -= 1
             group.leave()
-        for failure in failures(rest):
-            if not gives_way(failure, error, workflow.cancellation_reason()):
-                raise failure
+        _raise_failure(rest, error)
 
     async def _all_ended(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
         """Wait until cancelled tasks have stopped, with their `finally` steps.
@@ -147,3 +175,10 @@ class BranchRunner:
             await workflow.wait(tasks, timeout=left)
         for task in tasks:
             task.cancel()
+
+
+def _raise_failure(tasks: Sequence[asyncio.Task[Any]], error: BaseException | None) -> None:
+    """Raise the first failure of stopped branches that what ended their block does not replace."""
+    for failure in failures(tasks):
+        if not gives_way(failure, error, workflow.cancellation_reason()):
+            raise failure

@@ -21,6 +21,7 @@ class BranchGroup:
         self._branches = branches
         self._pace = pace
         self._finished: set[str] = set()
+        self._interrupted: list[str] = []
         self.running: dict[str, asyncio.Task[None]] = {}
         self.stopped = False
         """Whether one has stopped for the run to continue as new: no other starts."""
@@ -74,10 +75,16 @@ class BranchGroup:
             self._branches.ended(len(self.running))
             if interrupted(task):
                 self.stopped = True
+                self._interrupted.append(name)
             else:
                 task.result()
                 self._finished.add(name)
         return True
+
+    def interrupted(self) -> list[Job]:
+        """Return the branches that have stopped for the run to continue as new."""
+        late = (name for name, task in self.running.items() if interrupted(task))
+        return [self._jobs[name] for name in (*self._interrupted, *late)]
 
     def leave(self) -> None:
         """Give back the slots of all branches that still run: they have been stopped."""

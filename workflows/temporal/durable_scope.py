@@ -21,6 +21,7 @@ from workflows.core.patches import Patch
 from workflows.core.scope import Call, Interrupted, Job, Leaving
 from workflows.core.state import RunState
 from workflows.sessions.message_queue import holds_history
+from workflows.temporal.abandoned_branches import stop_if_abandoned, take_abandonment
 from workflows.temporal.activity_calls import Calls
 from workflows.temporal.branch_runner import BranchRunner
 from workflows.temporal.notifier import Notifier
@@ -71,6 +72,7 @@ class DurableScope:
 
     async def checkpoint(self) -> None:
         """Wait while paused, and stop when the run must continue as new."""
+        stop_if_abandoned()
         state = self.state
         await self._pacer.step()
         if state.paused is not None:
@@ -140,10 +142,12 @@ class DurableScope:
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
         """Run one activity `run_agent`."""
+        stop_if_abandoned()
         return await self._calls.run_agent(request, call)
 
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
         """Run one activity `call_skill`."""
+        stop_if_abandoned()
         return await self._calls.call_skill(request, call)
 
     def cut(self, step: str) -> None:
@@ -169,6 +173,7 @@ class DurableScope:
         stands_still: bool = True,
     ) -> bool:
         """Wait until the condition holds; a timer runs only if there is a deadline."""
+        stop_if_abandoned()
         state = self.state
         left = seconds
 
@@ -213,6 +218,8 @@ class DurableScope:
         wake: Callable[[], bool] | None = None,
     ) -> Set[str]:
         """Run coroutines concurrently in this workflow; they add no events of their own."""
+        if take_abandonment():
+            await self._runner.abandon(jobs, at_once)
         if seconds is None:
             return await self._runner.run(jobs, enough, at_once, None, wake)
         what = f"time limit of {', '.join(islice(jobs, _MAX_NAMED))}"[:_MAX_SUMMARY_LENGTH]

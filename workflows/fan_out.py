@@ -46,6 +46,7 @@ def start_branches(place: Location, track: Track, route: Route, scope: Scope) ->
             latest=dict(track.latest),
             branch=True,
             enclosing_tools=track.enclosing_tools,
+            personas=track.personas,
         )
 
 

@@ -132,7 +132,7 @@ class TeamInterpreter:
         scope = self.scope
         fresh = track.visit == 0
         if not fresh:
-            place = Location.of_visit(name, team.id, track.visit, track.enclosing_tools)
+            place = Location.of_visit(name, team.id, track.visit).called_by(track)
         elif (entered := await self._entered(team, name, track)) is not None:
             place = entered
         else:
@@ -176,7 +176,7 @@ class TeamInterpreter:
                 return None
         visit = state.visits.get(team.id, 0) + 1
         # Before it counts: an observer of the trail has the state in which the visit can restart.
-        place = Location.of_visit(name, team.id, visit, track.enclosing_tools)
+        place = Location.of_visit(name, team.id, visit).called_by(track)
         note_visit(scope, place, track.routed.cause)
         state.teams_run += 1
         state.visits[team.id] = visit

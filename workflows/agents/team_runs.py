@@ -10,6 +10,7 @@ from dsl.model.outcomes import Outcome
 from dsl.values import Json
 from workflows.core.location import Interpreter, Location
 from workflows.core.memory import Routed, Track
+from workflows.core.patches import Patch
 from workflows.core.results import rendered_output
 from workflows.core.scope import Interrupted, Scope
 
@@ -53,11 +54,23 @@ def begin_team(
         return Outcome.failed("InvalidContext", f"input of {caller!r}: {error}")
     routed = Routed("called", Called("called", place.step), place.team)
     latest = dict(tracks[place.track].latest)
-    enclosing = place.enclosing_tools if scope.plan.narrow_grants else ()
     tracks[name] = Track(
-        context=context, team=team, routed=routed, latest=latest, enclosing_tools=enclosing
+        context=context,
+        team=team,
+        routed=routed,
+        latest=latest,
+        enclosing_tools=place.enclosing_tools if scope.plan.narrow_grants else (),
+        personas=_paying(place, scope),
     )
     return None
+
+
+def _paying(place: Location, scope: Scope) -> tuple[str, ...]:
+    """Return the personas whose budgets also pay for a team that is called here."""
+    owned = any(budget.scope in ("persona", "task") for budget in scope.plan.budgets)
+    if not owned or not place.personas or not scope.patched(Patch.CALLERS_PAY):
+        return ()
+    return place.personas
 
 
 async def follow_team(

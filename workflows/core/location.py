@@ -35,7 +35,7 @@ class Location(NamedTuple):
     path: str = ""
     """`coder/process_changes_loop/apply_change`; empty for the team itself."""
     personas: tuple[str, ...] = ()
-    """The personas whose execution plans contain the step, outermost first."""
+    """The personas whose execution plans and turns contain the step, outermost first."""
     loop: StateKey | None = None
     """Key of the innermost loop that watches for repeated calls."""
     drafts: tuple[StateKey, ...] = ()
@@ -51,13 +51,15 @@ class Location(NamedTuple):
         track: StateKey,
         team: str | None,
         visit: int,
-        enclosing_tools: tuple[str, ...] = (),
     ) -> "Location":
         """Return the location of a visit, with the frame that its tasks write to."""
         name = team or ""
         key = StateKey.at(track, name, visit, "")
-        step = StepKey.of(name, "")
-        return cls(key, step, track, name, visit, key, enclosing_tools=enclosing_tools)
+        return cls(key, StepKey.of(name, ""), track, name, visit, key)
+
+    def called_by(self, track: Track) -> "Location":
+        """Return this location with the calls that contain its track."""
+        return self._replace(personas=track.personas, enclosing_tools=track.enclosing_tools)
 
     def at(self, name: str) -> "Location":
         """Return the location of a step within this one."""

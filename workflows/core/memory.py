@@ -293,3 +293,5 @@ class Track:
     enclosing_tools: tuple[str, ...] = ()
     """The tools made of agents and teams whose calls contain the track, outermost first; only where
     a plan narrows grants by them."""
+    personas: tuple[str, ...] = ()
+    """The personas whose plans and turns contain the track, outermost first; their budgets pay."""

@@ -111,3 +111,9 @@ class Patch(StrEnum):
     """0.1.0: a deadline does not approve a changed value that fewer people than the quorum have
     approved. A run asks only when one would. The old code can go with the first release, too.
     """
+
+    CALLERS_PAY = "callers-pay"
+    """0.1.0: the budgets of a persona and of a task also pay for the teams that its plan or its
+    model calls. A run asks only when one with such a budget calls a team. The old code can go with
+    the first release, too.
+    """

@@ -1,70 +1,74 @@
 """A model takes over from one that is overloaded: real SDKs, against a server that answers 529."""
 
-from temporalio.exceptions import ApplicationError
+import pytest
 
 from activities.agent_activity import AgentActivities
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
 from activities.providers.message_model import ThinkingPart
 from activities.providers.provider_registry import Providers
-from dsl.values import Json, JsonValue
-from tests.support.servers.asking import settings, url_of
-from tests.support.servers.model_server import ModelServer
+from activities.storage.blobs import MemoryBlobs
+from coterie.agents.in_process_world import InProcessScope
+from dsl.model.plan import Plan
+from dsl.values import Json
+from tests.activity.providers.test_provider_answers import SAYS
+from tests.support.servers.asking import settings
+from tests.support.servers.raw_server import http, raw_server
 from tests.support.simulation.stopping import fresh
 from tests.support.simulation.stored_turns import Agents, Model, says, wants
-from tests.support.tool_agents import ModelScope, ModelWorld, answer, tool_plan
+from tests.support.tool_agents import persona, skill_tool, tool_plan
 from workflows.core.causes.agent_causes import ModelReplaced
-from workflows.core.scope import Call, CallFailed
 from workflows.interpreter import run
 
-
-class WireScope(ModelScope):
-    """A scope whose agents really call their providers."""
-
-    activities: AgentActivities
-
-    async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
-        try:
-            return await self.activities.run_agent(request)
-        except ApplicationError as error:
-            raise CallFailed(error.type or "", error.message) from None
+OVERLOADED = http(
+    '{"error": {"type": "overloaded_error", "message": "busy"}}', status=529, retry_after="0"
+)
 
 
-def not_asked(request: AgentRequest, number: int) -> AgentResponse:
-    return answer("")
+class Wired:
+    """Activities of agents that really call their providers."""
+
+    def __init__(self, providers: Providers) -> None:
+        self.activities = AgentActivities(providers, blobs=MemoryBlobs())
+
+    async def run_agent(self, request: AgentRequest) -> AgentResponse:
+        return await self.activities.run_agent(request)
+
+    async def call_skill(self, request: SkillRequest) -> SkillResult:
+        raise AssertionError("no model calls a tool")
 
 
-def no_skill(request: SkillRequest) -> JsonValue:
-    return None
+def overloaded(kind: str, other: str, *, with_tools: bool) -> Plan:
+    """A plan whose model is retried once before the one of another provider takes over."""
+    own: Json = {"provider": kind, "model": "m-1", "retries": 1, "fallback": [f"{other}/m-2"]}
+    if with_tools:
+        return tool_plan({"look": skill_tool()}, {"actor": {**persona("look"), **own}})
+    actor: Json = {"prompts": {"user": "Say it."}, **own}
+    return tool_plan({}, {"actor": actor}, step={"agent_type": "generic_single_shot"})
 
 
-async def test_an_overloaded_provider_leads_to_the_fallback(model_server: ModelServer) -> None:
-    model_server.fail(529, "overloaded", nth=0)
-    model_server.answer("It rains.")
-    actor: Json = {
-        "provider": "anthropic",
-        "model": "claude",
-        "prompts": {"user": "Say it."},
-        "fallback": ["openai/gpt"],
-    }
-    plan = tool_plan({}, {"actor": actor}, step={"agent_type": "generic_single_shot"})
-    kinds = ("anthropic", "openai")
-    providers = Providers({kind: settings(kind, url_of(kind, model_server)) for kind in kinds})
+@pytest.mark.parametrize("with_tools", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "other"),
+    [("anthropic", "openai"), ("openai", "responses"), ("responses", "anthropic")],
+)
+async def test_an_overloaded_provider_leads_to_the_fallback(
+    kind: str, other: str, *, with_tools: bool
+) -> None:
+    plan = overloaded(kind, other, with_tools=with_tools)
     state = fresh(plan, {})
-    scope = WireScope(plan, state, ModelWorld(not_asked, no_skill), None)
-    scope.activities = AgentActivities(providers)
-    try:
-        result = await run(scope)
-    finally:
-        await providers.close()
-    assert result.output == {"act": {"text": "It rains."}}
-    first, second = model_server.requests()
-    assert (first.status, first.body["model"]) == (529, "claude")
-    assert (second.status, second.body["model"]) == (200, "gpt")
-    (cause,) = [one.cause for one in state.trail if isinstance(one.cause, ModelReplaced)]
-    assert (cause.model, cause.fallback, cause.type) == (
-        "anthropic/claude",
-        "openai/gpt",
-        "ProviderUnavailable",
+    async with raw_server(OVERLOADED) as busy, raw_server(SAYS[other]) as free:
+        urls = {kind: busy.url, other: free.url}
+        providers = Providers({name: settings(name, url) for name, url in urls.items()})
+        try:
+            result = await run(InProcessScope(plan, state, Wired(providers)))
+        finally:
+            await providers.close()
+    assert result.output == {"act": {"text": "Hello"}}
+    models = [[one.body["model"] for one in server.requests] for server in (busy, free)]
+    assert models == [["m-1", "m-1"], ["m-2"]], "one retry, by the run and not by the SDK"
+    (entry,) = [one for one in state.trail if isinstance(one.cause, ModelReplaced)]
+    assert entry.because.startswith(
+        f"{other}/m-2 takes over from {kind}/m-1: ProviderUnavailable: {kind} is overloaded (529"
     )
 
 

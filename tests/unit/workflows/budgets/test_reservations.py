@@ -43,8 +43,8 @@ LEAD = "{name: lead, persona_key: lead}"
 PRICES = "providers: {scripted: {prices: {demo: {input: 1, output: 1000}}}}\n  personas:"
 
 
-def plan(budgets: str, task: str = EACH, *, priced: bool = False) -> Plan:
-    text = PLAN.replace("BUDGETS", budgets).replace("TASK", task)
+def plan(budgets: str, task: str = EACH, *, priced: bool = False, text: str = PLAN) -> Plan:
+    text = text.replace("BUDGETS", budgets).replace("TASK", task)
     if priced:
         text = text.replace("personas:", PRICES, 1)
     pricing = known_price if priced else None
@@ -212,11 +212,13 @@ class Leads(SlowModel):
         return AgentResponse.model_validate({"data": {"text": "ok"}, "conversation": "c", **more})
 
 
-async def test_parallel_subagents_reserve_too() -> None:
-    model = Leads(output=100)
-    state, _, end = await ran(plan("{tokens: 2200}", LEAD), model)
+@pytest.mark.parametrize("owner", ["run", "persona.lead"])
+async def test_parallel_subagents_reserve_too(owner: str) -> None:
+    model, tokens = Leads(output=100), "{tokens: 2200}"
+    text = PLAN if owner == "run" else PLAN.replace("lead: {", f"lead: {{budgets: {tokens}, ")
+    state, _, end = await ran(plan(tokens if owner == "run" else "{}", LEAD, text=text), model)
     assert (model.begun, model.most, end) == (6, 2, "")
-    assert state.balances["run.tokens"].used == 600
+    assert state.balances[f"{owner}.tokens"].used == 600
 
 
 BOTH = f"""{{name: both, type: parallel, join: all, branches: {{

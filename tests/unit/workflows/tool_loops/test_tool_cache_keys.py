@@ -1,16 +1,31 @@
-"""The key of a cached result: an amended plan that takes a grant back gets no result by it."""
+"""The key of a cached result: what ran, and the grants that counted."""
+
+from collections.abc import Callable
 
 import pytest
 
+from activities.contracts import AgentRequest, AgentResponse
 from dsl.model.capabilities import KeptLabel
 from dsl.tool_loop.call_checks import fingerprint
 from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from tests.support.tool_agents import persona, skill_tool, tool_plan
+from tests.support.tool_agents import (
+    QUERY,
+    ModelScope,
+    ModelWorld,
+    answer,
+    calls,
+    persona,
+    skill_tool,
+    tool_plan,
+)
 from workflows.agents.tool_cache import forget_result
+from workflows.approvals import decisions as approvals
 from workflows.core.location import Location
 from workflows.core.memory import CachedResult
+from workflows.core.messages import DecideInput
 from workflows.core.state_keys import MAIN
+from workflows.interpreter import run
 
 GIVEN: Json = {"query": "x"}
 
@@ -54,3 +69,45 @@ def test_a_grant_that_does_not_count_gets_no_result_by_it(granted_around: bool, 
         "search", tool, GIVEN, place, StoppingScope(plan, state, World(lambda _: {}), None)
     )
     assert (state.cached_results == {}) is same
+
+
+class EditingScope(ModelScope):
+    """A scope in which Ann changes the first arguments that she sees, and approves the others."""
+
+    async def wait_until(
+        self,
+        ready: Callable[[], bool],
+        seconds: float | None,
+        summary: str,
+        *,
+        boundary: bool = True,
+        stands_still: bool = True,
+    ) -> bool:
+        for id in list(self.state.pending):
+            asked: Json = {"id": id, "decision": "approve", "by": "ann"}
+            if id.endswith("@1.1#1"):
+                asked["payload"] = {"query": "snow"}
+            approvals.record(self.state, DecideInput.model_validate(asked), self.now(), "update")
+        return ready()
+
+
+async def test_a_result_is_that_of_the_arguments_that_ran_and_not_of_those_asked_for() -> None:
+    asked = ["rain", "snow", "rain"]
+
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        if number > len(asked):
+            return answer("done")
+        return calls(("search", {"query": asked[number - 1]}))
+
+    search = skill_tool(input_schema=QUERY, cache="run", requires_approval={"editable": True})
+    plan = tool_plan({"search": search}, {"actor": persona("search")})
+    world, state = ModelWorld(model, lambda request: request.input), fresh(plan, {})
+    await run(EditingScope(plan, state, world, None))
+    assert [one.input for one in world.made] == [{"query": "snow"}, {"query": "rain"}]
+    assert [one.step for one in state.trail if one.status == "cached"] == ["act/search@2.1"]
+    turns = [one.tool_turn for one in world.requests if one.tool_turn is not None]
+    assert [result.text for turn in turns for result in turn.results] == [
+        '[A person changed the arguments: query: "rain" -> "snow"]\n{"query":"snow"}',
+        '{"query":"snow"}',
+        '{"query":"rain"}',
+    ]

@@ -74,15 +74,15 @@ class Bodies:
         return self._within[body]
 
     def _reached(self, body: Body) -> Iterator[Body]:
-        seen = {body.key}
+        seen = {body}  # by identity: a team and a persona may have one name
         ahead = [body]
         while ahead:
             here = ahead.pop()
             yield here
             for step, _ in here.walked():
                 for called in self.called_by(step):
-                    if called.key not in seen:
-                        seen.add(called.key)
+                    if called not in seen:
+                        seen.add(called)
                         ahead.append(called)
 
 

@@ -19,6 +19,13 @@ class Exit(NamedTuple):
     """Whether it can be taken at all."""
     after_success: bool = False
     """Whether it can be taken when no task failed."""
+    at_any_time: bool = False
+    """Whether it is taken in the middle of the team's steps: nobody decided in time, or a budget is
+    used up."""
+    task: str | None = None
+    """The only step of the team in the middle of which it is taken; None for each of them."""
+    leaves_all: bool = False
+    """Whether the run also leaves the calls and branches around the team."""
 
     @property
     def visited(self) -> tuple[str, ...]:

@@ -135,7 +135,7 @@ def team_graph(plan: Plan, calls: Mapping[str, Iterable[str]], effort: Effort) -
     exits = {
         team.id: (
             *_exits(team, worlds[team.id], effort),
-            *(Exit((route.target,), None) for route in timeout_routes(team, plan)),
+            *_undecided(team, plan),
             *_spent(team, plan),
             *(Exit((name,), None, after_success=True) for name in handoffs(team, plan)),
         )
@@ -161,12 +161,19 @@ def exits_after(
             yield number
 
 
+def _undecided(team: Team, plan: Plan) -> Iterator[Exit]:
+    """Return where the run goes from the team when nobody decides in time."""
+    for route in timeout_routes(team, plan):
+        yield Exit((route.target,), None, at_any_time=True, task=route.task)
+
+
 def _spent(team: Team, plan: Plan) -> Iterator[Exit]:
     """Return where the run goes from the team when a budget is used up."""
     for budget in plan.budgets:
         elsewhere = budget.scope == "team" and budget.name != team.id
         if budget.next_team not in (None, team.id) and not elsewhere:
-            yield Exit((budget.next_team,), None)
+            leaves_all = budget.scope != "team"
+            yield Exit((budget.next_team,), None, at_any_time=True, leaves_all=leaves_all)
 
 
 def _exits(team: Team, worlds: Sequence[Statuses], effort: Effort) -> Iterator[Exit]:

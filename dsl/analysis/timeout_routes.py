@@ -21,23 +21,25 @@ class TimeoutRoute(NamedTuple):
     """Seconds that people have to decide, at most."""
     target: str
     """The team that comes next."""
+    task: str
+    """The team's own step that asks, or contains the one that does."""
 
 
 def timeout_routes(team: Team, plan: Plan) -> Iterator[TimeoutRoute]:
     """List every timeout route of a team, including those of its agents' plans."""
-    seen: set[str] = set()
-    yield from _of(team.steps, plan, seen)
+    for step in team.steps:
+        yield from _of([step], plan, step.name, set())
 
 
-def _of(steps: Sequence[Step], plan: Plan, seen: set[str]) -> Iterator[TimeoutRoute]:
+def _of(steps: Sequence[Step], plan: Plan, task: str, seen: set[str]) -> Iterator[TimeoutRoute]:
     for step, _ in walk(steps, ()):
         for terms in _terms(step, plan):
             if terms.deadline is not None and terms.timeout_team is not None:
-                yield TimeoutRoute(step.name, most_of(terms.deadline), terms.timeout_team)
+                yield TimeoutRoute(step.name, most_of(terms.deadline), terms.timeout_team, task)
         for agent, followed in followed_plans(step, plan.personas):
             if agent.persona_key not in seen:
                 seen.add(agent.persona_key or "")
-                yield from _of(followed, plan, seen)
+                yield from _of(followed, plan, task, seen)
 
 
 def _terms(step: Step, plan: Plan) -> Iterator[DecisionTerms]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dsl.analysis.bodies import Bodies
+from dsl.analysis.bodies import Bodies, Body
 from dsl.analysis.labels.label_sources import executes
 from dsl.analysis.teams import TeamNode, Teams
 from dsl.model.plan import Plan
@@ -96,15 +96,15 @@ class _Reach:
 
     def of_steps(self, steps: Sequence[Step]) -> set[str]:
         """Return the stateful tools that steps may call, at any depth."""
-        found, seen = set[str](), set[str]()
+        found, seen = set[str](), set[Body]()
         ahead = [step for step, _ in walk(steps, ())]
         for step in ahead:
             if isinstance(step, TeamStep):
                 found |= self.of_team(TeamNode(step.team))
             found |= self._own(step)
             for body in self.parts.called_by(step):
-                if body.key not in seen:
-                    seen.add(body.key)
+                if body not in seen:
+                    seen.add(body)
                     ahead.extend(one for one, _ in body.walked())
         return found
 

@@ -48,7 +48,7 @@ class GrantWays:
     def used_within(self, tool: str) -> frozenset[KeptLabel]:
         """Return the grants of all tools that send data out within a call of an agent or a team."""
         body = self.bodies.tools.get(tool)
-        within = {} if body is None else self._followed([_Point(body, ())])
+        within = {} if body is None else self._followed([_Point(body, ())], leaves=False)
         named = (self.plan.tools[name] for name in within)
         return frozenset(label for one in named if "egress" in one.labels for label in one.grants)
 
@@ -59,8 +59,13 @@ class GrantWays:
             self._found = self._followed([_Point(self.bodies.teams[one], ()) for one in first])
         return self._found
 
-    def _followed(self, ahead: list[_Point]) -> dict[str, _Ways]:
-        """Follow every call and route from these points; return the ways to each tool."""
+    def _followed(self, ahead: list[_Point], *, leaves: bool = True) -> dict[str, _Ways]:
+        """Follow every call and route from these points; return the ways to each tool.
+
+        Args:
+            ahead: the points.
+            leaves: whether to follow a used-up budget out of all calls.
+        """
         found: dict[str, _Ways] = {}
         seen: set[tuple[Body, frozenset[KeptLabel]]] = set()
         for point in ahead:  # which grows: nearer calls come first
@@ -71,14 +76,14 @@ class GrantWays:
             for step, _ in point.body.walked():
                 for name in self._called(step):
                     found.setdefault(name, {}).setdefault(key[1], point.enclosing)
-            ahead.extend(self._next(point))
+            ahead.extend(self._next(point, leaves=leaves))
         return found
 
     def _called(self, step: Step) -> Iterator[str]:
         if executes(step, self.plan):
             yield from (name for name, _ in tools_of(step, self.plan))
 
-    def _next(self, point: _Point) -> Iterator[_Point]:
+    def _next(self, point: _Point, *, leaves: bool) -> Iterator[_Point]:
         """Yield what the steps of a body run, and the teams to which a team leads."""
         body, enclosing = point
         for step, _ in body.walked():
@@ -90,5 +95,6 @@ class GrantWays:
                 if name in self.bodies.tools:
                     yield _Point(self.bodies.tools[name], (*enclosing, name))
         for exit in () if body.team is None else self.graph.exits[body.team.id]:
-            for team in exit.visited if exit.usable else ():
-                yield _Point(self.bodies.teams[team], enclosing)
+            if exit.usable and (leaves or not exit.leaves_all):
+                around = () if exit.leaves_all else enclosing
+                yield from (_Point(self.bodies.teams[team], around) for team in exit.visited)

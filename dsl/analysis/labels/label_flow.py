@@ -51,6 +51,8 @@ class LabelFlow:
         self._followed: set[_Run] = set()
         """The runs that this pass has followed, or is following: each once."""
         self._everything: Points = FRESH
+        self._left: dict[str, Points] = {}
+        """`{team: what has been met where a used-up budget sends the whole run there}`."""
 
     def check(self) -> list[Leak]:
         """Follow every path of a run; return its leaks."""
@@ -61,6 +63,8 @@ class LabelFlow:
             before = self._known()
             self._begin_pass()
             self._run(self._plan.entry_team, FRESH, start)
+            for team, points in sorted(self._left.items()):
+                self._run(team, points, start)
         self._begin_pass()
         for team in sorted(self._graph.cleaning()):
             self._run(team, self._everything, start)
@@ -72,7 +76,8 @@ class LabelFlow:
 
     def _known(self) -> int:
         of_teams = sum(len(one.done) + len(one.failed) + 1 for one in self._ends.values())
-        return of_teams + self._step_flow.known
+        left = sum(map(len, self._left.values()))
+        return of_teams + left + self._step_flow.known
 
     def _run(self, first: str, points: Points, place: Place) -> Ways:
         """Return what may have been met when a run that begins at this team ends."""
@@ -119,6 +124,10 @@ class LabelFlow:
             if not numbers:
                 failed = union(failed, some)
             for exit in (exits[number] for number in numbers):
+                if exit.leaves_all:
+                    for team in exit.targets:
+                        self._left[team] = union(self._left.get(team, NOTHING), some)
+                    continue
                 branches = tuple(self._graph.branches(exit))
                 for branch in branches:
                     around = self._brought_by(one.team for one in branches if one != branch)
@@ -136,26 +145,29 @@ class LabelFlow:
 
         Without an exit, the run fails.
         """
-        body, team, exits = (
-            self._bodies.teams[name],
-            self._plan.teams[name],
-            self._graph.exits[name],
-        )
+        body, team = self._bodies.teams[name], self._plan.teams[name]
+        exits = self._graph.exits[name]
+        usable = [number for number, exit in enumerate(exits) if exit.usable]
+        away = {number: exits[number].task for number in usable if exits[number].at_any_time}
         failed_at: dict[str, Points] = {}
         ways = self._step_flow.steps(body.steps, body.path, points, place, failed_at)
         done = union(ways.done, ways.returned)
-        self._everything = union(self._everything, points, done, *failed_at.values())
+        anywhere = union(points, *failed_at.values())
+        self._everything = union(self._everything, anywhere, done)
+        for number, task in away.items():
+            yield anywhere if task is None else failed_at.get(task, NOTHING), [number]
         if not team.stop_on_failure:
-            usable = [number for number, exit in enumerate(exits) if exit.usable]
-            yield union(done, *failed_at.values()), usable
+            met = union(done, *failed_at.values())
+            yield met, [one for one in usable if one not in away]
             return
-        yield done, [n for n, exit in enumerate(exits) if exit.usable and exit.after_success]
+        yield done, [one for one in usable if exits[one].after_success]
         for step, world in after_failures(team.steps, team.stop_on_failure):
             failed = failed_at.get(step.name, NOTHING)
             if failed and team.routing is None:
                 yield failed, []
             elif failed:
-                yield failed, list(exits_after(team, exits, world, self._effort))
+                after = exits_after(team, exits, world, self._effort)
+                yield failed, [one for one in after if one not in away]
 
     def _brought_by(self, teams: Iterable[str]) -> tuple[Source, ...]:
         """Return what the teams of a branch may bring, and those that they lead to."""

@@ -43,6 +43,8 @@ llm_config:
         - { name: look, tool: read }
         - { name: fetch, tool: web }
         - { name: tell, tool: send }
+    looking:
+      execution_plan: [{ name: look, tool: read }, { name: fetch, tool: web }]
 tools:
   read: { skill: Files.read, labels: [private] }
   web: { skill: Files.read, labels: [untrusted] }
@@ -71,11 +73,22 @@ tools:
     labels: [egress]
     requires_approval: { at: before, deadline: 1h, on_timeout: approve }
   reading: { team: reading, description: Reads. }
+  inside: { team: inside, description: Reads. }
 orchestration:
   entry_team: a
   teams:
     reading: { tasks: [{ name: r, tool: read }, { name: w, tool: web }] }
     sending: { tasks: [{ name: s, tool: send }] }
+    inside:
+      tasks:
+        - { name: r, tool: read }
+        - { name: w, tool: web }
+        - name: spend
+          persona_key: reader
+          config:
+            tools: [read]
+            budgets: { model_calls: { limit: 1, on_exceeded: route, next_team: after } }
+    after: { tasks: [{ name: g, tool: granted }] }
     errand: { tasks: [{ name: go, team: going }] }
     going:
       tasks:
@@ -115,6 +128,17 @@ ASK = "{ name: ask, type: approval, prompt: Go on? }"
 SILENT = "{ name: ask, type: approval, prompt: Go on?, deadline: 1h, on_timeout: approve }"
 NEXT = "routing: { rules: [{ condition: all_success, next_team: b }], default: null }"
 ANY = "routing: { default: b }"
+
+SPENT = "budgets: { model_calls: { limit: 1, on_exceeded: route, next_team: b } }"
+LATE = "{ name: late, type: approval, prompt: Go on?, deadline: 1h, on_timeout: b }"
+SENDS = f"b: {{ tasks: [{SEND}] }}"
+
+
+def spending(name: str = "work", more: str = "") -> str:
+    """An agent that may use up a budget of its own."""
+    config = f"config: {{ tools: [read], {SPENT} }}"
+    return f"{{ name: {name}, persona_key: reader, {config}{more} }}"
+
 
 UNSAFE = {
     "calls in order": tasks(READ, WEB, SEND),
@@ -175,6 +199,33 @@ UNSAFE = {
         f"b: {{ tasks: [{WEB}], routing: {{ default: d }} }}\n"
         f"c: {{ tasks: [{READ}], routing: {{ default: d }} }}\n"
         f"d: {{ type: concentrator, tasks: [{SEND}] }}"
+    ),
+    "a fan-out to a team that has the name of its persona": (
+        "a: { tasks: [{ name: s, values: { x: 1 } }], routing: { rules: [{ condition: all_success, "
+        "next_team: [looking, b] }], default: null } }\n"
+        f"looking: {{ tasks: [{agent('looking')}] }}\n{SENDS}"
+    ),
+    "a used-up budget of a team without routing": (
+        f"a: {{ tasks: [{READ}, {WEB}, {agent('reader')}], {SPENT} }}\n{SENDS}"
+    ),
+    "a used-up budget of a task, in a team without routing": (
+        f"a: {{ tasks: [{READ}, {WEB}, {spending()}] }}\n{SENDS}"
+    ),
+    "a used-up budget where every failure goes on": (
+        f"a: {{ tasks: [{call('read', more=', on_failure: continue')}, "
+        f"{call('web', more=', on_failure: continue')}, "
+        f"{spending(more=', on_failure: continue')}], routing: {{ default: null }} }}\n{SENDS}"
+    ),
+    "a used-up budget in a team that a step runs": (
+        f"a: {{ tasks: [{{ name: go, team: c }}, {ASK}] }}\n"
+        f"c: {{ tasks: [{READ}, {WEB}, {spending()}, {ASK}] }}\n{SENDS}"
+    ),
+    "nobody decides in time, in a team without routing": (
+        f"a: {{ tasks: [{READ}, {WEB}, {LATE}] }}\n{SENDS}"
+    ),
+    "nobody decides in time, in a block": (
+        f"a: {{ tasks: [{{ name: t, type: try, steps: [{READ}, {WEB}, {LATE}], "
+        f"catch: [{{ steps: [{{ name: s, values: {{ x: 1 }} }}] }}] }}] }}\n{SENDS}"
     ),
     "a failure that is caught": tasks(
         f"{{ name: t, type: try, steps: [{READ}, {WEB}], catch: [{{ steps: [{SEND}] }}] }}"
@@ -245,6 +296,13 @@ SAFE = {
     "a grant that a team around it grants": tasks(READ, nested("trusted_errand")),
     "a grant of a team that a step runs": tasks(READ, "{ name: t, team: errand }"),
     "a person between": tasks(READ, WEB, ASK, SEND),
+    "nobody decides in time, before others read": (
+        f"a: {{ tasks: [{LATE}, {READ}, {WEB}] }}\n{SENDS}"
+    ),
+    "a budget is used up before text of others comes": (
+        f"a: {{ tasks: [{READ}, {spending()}] }}\n{SENDS}"
+    ),
+    "a used-up budget sends the run where a grant counts again": tasks(nested("inside", "go")),
     "a person between, in a called team": (
         f"a: {{ tasks: [{READ}, {WEB}, {{ name: t, team: b }}, {SEND}] }}\nb: {{ tasks: [{ASK}] }}"
     ),

@@ -12,6 +12,8 @@ from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import say
+from dsl.model.traversal.step_paths import parted
+from dsl.tool_loop.call_names import calls_in
 
 
 async def show_request(
@@ -25,6 +27,11 @@ async def show_request(
         view, served = await request_of(client, run, request)
     except CommandError:
         calls = [] if request is None else await step_calls(settings, client, run, request)
+        if request is not None and not calls and calls_in(parted(request)[0]):
+            raise CommandError(
+                f"run {id!r} has no call {request!r} of a skill or a model; `coterie why {id} "
+                f"{request}` says what became of it"
+            ) from None
         if request is None or not calls:
             raise
         if as_json:

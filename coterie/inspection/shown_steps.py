@@ -5,6 +5,7 @@ from contextlib import suppress
 from temporalio.client import Client
 
 from coterie.failures import CommandError
+from coterie.inspection.step_trace import named_step
 from coterie.inspection.trace import traced
 from coterie.replay.links import links
 from coterie.runs.recorded_calls import RecordedCall, in_visits, recorded_calls
@@ -16,14 +17,17 @@ from dsl.model.traversal.step_paths import parted
 async def step_calls(
     settings: Settings, client: Client, run: Run, asked: str
 ) -> list[RecordedCall]:
-    """Return the calls of `TEAM/STEP#N`; without the number, those of every visit."""
+    """Return the calls of `TEAM/STEP#N`, or of a model's call such as `search@2.1#N`.
+
+    Without the number, those of every visit.
+    """
     path, visit = parted(asked)
     await run.describe()
     calls = [
         call
         async for history in links(client, run.id)
         for call in recorded_calls(history)
-        if call.path == path or call.path.startswith(f"{path}/")
+        if named_step(call.path, path) is not None
     ]
     with suppress(CommandError):  # another version ran it: the calls themselves name their visits
         in_visits(calls, (await traced(settings, run.id)).trail)

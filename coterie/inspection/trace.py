@@ -8,6 +8,8 @@ from temporalio.client import WorkflowHistory
 
 from coterie.failures import CommandError
 from coterie.graph.run_graph import OVER, earlier_parts, joined
+from coterie.inspection.refused_answers import RefusedAnswer, refused_answers
+from coterie.inspection.step_trace import StepTrace, step_traces
 from coterie.replay.links import links
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
 from coterie.replay.trace_events import Visit
@@ -35,6 +37,8 @@ class Trace:
     """Empty when only a worker of another version can follow the run."""
     retried: tuple[RecordedCall, ...] = ()
     """The calls that took more than one attempt, by the history: the run itself does not know."""
+    refused: tuple[RefusedAnswer, ...] = ()
+    """The answers that did not match, by the history."""
 
     def of(self, asked: str) -> tuple[Visit, ...]:
         """Return the visit `team#2`, or every visit of `team`.
@@ -49,6 +53,24 @@ class Trace:
             known = listed([visit.name for visit in named or self.visits])
             raise CommandError(f"run {self.run!r} has no visit {asked!r}; it has: {known}")
         return tuple(found)
+
+    def has_visit(self, asked: str) -> bool:
+        """Return whether a name means a team that the run has visited."""
+        return parted(asked)[0] in {visit.team for visit in self.visits}
+
+    def of_step(self, asked: str) -> tuple[StepTrace, ...]:
+        """Return what happened to `team/step`, or to the call `tool@turn.number` of a model.
+
+        Raises:
+            CommandError: The run has noted nothing of it.
+        """
+        found = step_traces(self.visits, asked)
+        if not found:
+            raise CommandError(
+                f"run {self.run!r} has neither a visit nor a step {asked!r}; `coterie trail "
+                f"{self.run}` lists its steps"
+            )
+        return found
 
 
 async def traced(settings: Settings, source: str) -> Trace:
@@ -97,9 +119,15 @@ def _trace(histories: Sequence[WorkflowHistory], parts: Sequence[Rebuilt]) -> Tr
     if became is not None:
         at = _clock(last.event_time.ToDatetime(UTC))
         visits = {key: _left(visit, at, became) for key, visit in visits.items()}
-    calls = [call for one in histories for call in recorded_calls(one) if call.attempts > 1]
+    calls = [call for one in histories for call in recorded_calls(one)]
     in_visits(calls, trail)
-    return Trace(histories[-1].workflow_id, tuple(trail), tuple(visits.values()), tuple(calls))
+    return Trace(
+        histories[-1].workflow_id,
+        tuple(trail),
+        tuple(visits.values()),
+        tuple(call for call in calls if call.attempts > 1),
+        tuple(refused_answers(calls)),
+    )
 
 
 def _clock(at: datetime) -> str:

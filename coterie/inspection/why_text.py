@@ -3,8 +3,10 @@
 import json
 from collections.abc import Iterable, Iterator
 
-from pydantic import TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 
+from coterie.inspection.refused_answers import RefusedAnswer
+from coterie.inspection.step_trace import StepTrace
 from coterie.inspection.trace import LEFT, Trace
 from coterie.rendering.run_text import trail_line
 from coterie.replay.trace_events import TraceEvent, Visit
@@ -18,7 +20,10 @@ from workflows.core.state_keys import StepKey
 from workflows.core.views import TrailEntry
 
 _MAX_VALUE_LENGTH = 200
+_WITHOUT_CALLS = Trace("", (), ())
 _VISIT = TypeAdapter(Visit)
+_STEP = TypeAdapter(StepTrace)
+_REFUSED = TypeAdapter(RefusedAnswer)
 _TOLD = (
     "skipped",
     "chosen",
@@ -57,6 +62,7 @@ def run_text(trace: Trace, source: str) -> str:
         elif visit.status == LEFT:
             lines.append(f"      {_head(visit)}")
     lines += map(_retried, trace.retried)
+    lines += map(_refused, trace.refused)
     if trace.visits:
         example = next((visit.name for visit in trace.visits if visit.visit), "TEAM#VISIT")
         lines.append(f"for every rule and what it found: coterie why {source} {example}")
@@ -77,13 +83,45 @@ def _retried(call: RecordedCall) -> str:
     )
 
 
-def visits_text(visits: Iterable[Visit], retried: Iterable[RecordedCall] = ()) -> str:
-    """Print each visit with everything that it examined, and the calls that were retried in it."""
-    calls = tuple(retried)
-    return "\n\n".join(text_of(_visit(visit, calls)) for visit in visits)
+def _refused(one: RefusedAnswer) -> str:
+    """Say why an answer was refused, and what happened then."""
+    step, then = StepKey(one.step), "the model was not asked again"
+    if one.reask is not None:
+        then = f"the model was asked again (re-ask {one.reask})"
+    return (
+        f"      {clock(one.at.isoformat())}  {step.team}#{one.visit}/{step.path} gave an "
+        f"answer that was refused, because {one.type}: {one.problem}; {then}"
+    )
 
 
-def _visit(visit: Visit, retried: tuple[RecordedCall, ...]) -> Iterator[str]:
+def visits_text(visits: Iterable[Visit], trace: Trace = _WITHOUT_CALLS) -> str:
+    """Print each visit with everything that it examined, and its calls that needed another one.
+
+    Args:
+        visits: Of the run.
+        trace: Of the run, with its calls.
+    """
+    return "\n\n".join(text_of(_visit(visit, trace)) for visit in visits)
+
+
+def steps_text(steps: Iterable[StepTrace], trace: Trace) -> str:
+    """Print what happened to each of these steps or calls, and why."""
+    return "\n\n".join(text_of(_step(step, trace)) for step in steps)
+
+
+def _step(step: StepTrace, trace: Trace) -> Iterator[str]:
+    yield step.name
+    for one in step.happened:
+        yield from _happened(one)
+    for call in trace.retried:
+        if call.visit == step.visit and step.holds(call.path):
+            yield _retried(call)
+    for answer in trace.refused:
+        if answer.visit == step.visit and step.holds(answer.step):
+            yield _refused(answer)
+
+
+def _visit(visit: Visit, trace: Trace) -> Iterator[str]:
     yield f"{_head(visit)}"
     if visit.came_because:
         yield f"  started at {clock(visit.began or '')} because {visit.came_because}"
@@ -91,10 +129,18 @@ def _visit(visit: Visit, retried: tuple[RecordedCall, ...]) -> Iterator[str]:
         yield "  happened"
         for one in visit.happened:
             yield from _happened(one)
-    within = [call for call in retried if f"{StepKey(call.path).team}#{call.visit}" == visit.name]
-    if within:
+    retried = [
+        call for call in trace.retried if f"{StepKey(call.path).team}#{call.visit}" == visit.name
+    ]
+    if retried:
         yield "  retried"
-        yield from map(_retried, within)
+        yield from map(_retried, retried)
+    refused = [
+        one for one in trace.refused if f"{StepKey(one.step).team}#{one.visit}" == visit.name
+    ]
+    if refused:
+        yield "  refused"
+        yield from map(_refused, refused)
     if visit.rules:
         yield "  rules"
         for rule in visit.rules:
@@ -175,20 +221,41 @@ def _difference(change: PathChange) -> str:
             return f"{change.path}: {before} -> {brief(change.after, _MAX_VALUE_LENGTH)}"
 
 
+def steps_json(steps: Iterable[StepTrace], trace: Trace) -> str:
+    """Format what happened to steps or calls as JSON."""
+    data: list[JsonValue] = []
+    for step in steps:
+        retried = [
+            _retried_data(call)
+            for call in trace.retried
+            if call.visit == step.visit and step.holds(call.path)
+        ]
+        refused = [
+            _REFUSED.dump_python(one, mode="json")
+            for one in trace.refused
+            if one.visit == step.visit and step.holds(one.step)
+        ]
+        whole = _STEP.dump_python(step, mode="json")
+        data.append({**whole, "retried": retried, "refused": refused})
+    return json.dumps({"run": trace.run, "steps": data}, indent=2, ensure_ascii=False)
+
+
 def json_text(trace: Trace, visits: Iterable[Visit]) -> str:
     """Format the visits as JSON, with whole values."""
     data = {
         "run": trace.run,
         "visits": [_VISIT.dump_python(visit, mode="json") for visit in visits],
-        "retried": [
-            {
-                "step": call.path,
-                "visit": call.visit,
-                "attempts": call.attempts,
-                "seconds": call.waited,
-                "error": call.earlier_error,
-            }
-            for call in trace.retried
-        ],
+        "retried": [_retried_data(call) for call in trace.retried],
+        "refused": [_REFUSED.dump_python(one, mode="json") for one in trace.refused],
     }
     return json.dumps(data, indent=2, ensure_ascii=False)
+
+
+def _retried_data(call: RecordedCall) -> JsonValue:
+    return {
+        "step": call.path,
+        "visit": call.visit,
+        "attempts": call.attempts,
+        "seconds": call.waited,
+        "error": call.earlier_error,
+    }

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dsl.checks.document_steps import every_step
+from dsl.checks.paid_personas import PaidPersonas
 from dsl.model.budgets import Budget, Budgets, BudgetTerms, Scope, compiled, written
 from dsl.model.document import Orchestration, SystemDocument
 from dsl.model.plan import Persona, Team
@@ -47,27 +48,25 @@ class BudgetCompiler:
 
     def budgets(
         self,
-        teams: Mapping[str, Team],
-        personas: Mapping[str, Persona],
+        agents: PaidPersonas,
         tasks: Mapping[str, tuple[Budgets, NodePath]],
         price_of: PriceOf | None,
     ) -> tuple[Budget, ...]:
         """Return every budget of the plan, and warn of each that cannot see some of its calls.
 
         Args:
-            teams: of the plan.
-            personas: of the plan.
+            agents: of the plan.
             tasks: `{plan key of a task's persona: the task's own budgets and their place}`.
             price_of: returns the price of a model; None if prices are not known here.
         """
         found: list[Budget] = []
-        used = {PlanKey(key).persona for key in personas}
+        used = {PlanKey(key).persona for key in agents.personas}
         for scope, name, budgets, path in _owned(self.document, self.orchestration):
             if scope == "persona" and name not in used:
                 continue
-            found += self._seen(compiled(budgets, scope, name), path, teams, personas, price_of)
+            found += self._seen(compiled(budgets, scope, name), path, agents, price_of)
         for key, (budgets, path) in tasks.items():
-            found += self._seen(compiled(budgets, "task", key), path, teams, personas, price_of)
+            found += self._seen(compiled(budgets, "task", key), path, agents, price_of)
         return tuple(found)
 
     def _terms(self, terms: BudgetTerms, path: NodePath) -> None:
@@ -110,8 +109,7 @@ class BudgetCompiler:
         self,
         budgets: tuple[Budget, ...],
         path: NodePath,
-        teams: Mapping[str, Team],
-        personas: Mapping[str, Persona],
+        agents: PaidPersonas,
         price_of: PriceOf | None,
     ) -> tuple[Budget, ...]:
         """Warn of what the budgets cannot see; return them."""
@@ -119,7 +117,7 @@ class BudgetCompiler:
             if budget.kind not in ("tokens", "money"):
                 continue
             place = (*path, budget.kind)
-            legacy = _legacy(budget, teams)
+            legacy = _legacy(budget, agents.teams)
             if legacy is not None:
                 self.problems.note(
                     "W511",
@@ -127,7 +125,7 @@ class BudgetCompiler:
                     place,
                     budget_blind_to_legacy(budget.description, legacy),
                 )
-            for provider, model in _unpriced(budget, personas, price_of):
+            for provider, model in _unpriced(budget, agents, price_of):
                 self.problems.note(
                     "W511",
                     self.tree.find(place).at,
@@ -172,16 +170,16 @@ def _legacy(budget: Budget, teams: Mapping[str, Team]) -> str | None:
 
 
 def _unpriced(
-    budget: Budget, personas: Mapping[str, Persona], price_of: PriceOf | None
+    budget: Budget, agents: PaidPersonas, price_of: PriceOf | None
 ) -> list[tuple[str, str]]:
     """Return the models without a price whose calls a money budget may have to pay for."""
     if price_of is None:
         return []
-    return [model for model in _paid_models(budget, personas) if price_of(*model) is None]
+    return [model for model in _paid_models(budget, agents) if price_of(*model) is None]
 
 
 def prices_of(
-    budgets: Iterable[Budget], personas: Mapping[str, Persona], price_of: PriceOf | None
+    budgets: Iterable[Budget], agents: PaidPersonas, price_of: PriceOf | None
 ) -> dict[str, Price]:
     """Return `{"provider/model": price}` of the models that budgets of money may have to pay for.
 
@@ -189,23 +187,20 @@ def prices_of(
     """
     if price_of is None:
         return {}
-    models = (model for budget in budgets for model in _paid_models(budget, personas))
+    models = (model for budget in budgets for model in _paid_models(budget, agents))
     found = {f"{provider}/{model}": price_of(provider, model) for provider, model in models}
     return {name: price for name, price in found.items() if price is not None}
 
 
-def _paid_models(budget: Budget, personas: Mapping[str, Persona]) -> list[tuple[str, str]]:
+def _paid_models(budget: Budget, agents: PaidPersonas) -> list[tuple[str, str]]:
     """Return the models whose calls a budget of money may have to pay for."""
     if budget.kind != "money":
         return []
-    asked = {
-        model: None
-        for key, persona in personas.items()
-        for model in _models_of(persona)
-        if persona.execution_plan is None
-        and (budget.scope in ("run", "team") or budget.covers("", (key,)))
-    }
-    return list(asked)
+    personas = (agents.personas[key] for key in agents.of(budget))
+    asked = (
+        one for persona in personas if persona.execution_plan is None for one in _models_of(persona)
+    )
+    return list(dict.fromkeys(asked))
 
 
 def _models_of(persona: Persona) -> Iterator[tuple[str, str]]:

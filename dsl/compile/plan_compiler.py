@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dsl.checks.budget_checks import BudgetCompiler, PriceOf, prices_of
 from dsl.checks.context_declarations import declared_context
 from dsl.checks.contracts.outputs import DeclaredOutputs
+from dsl.checks.paid_personas import PaidPersonas
 from dsl.checks.tools.agent_cycles import check_cycles
 from dsl.compile.listed_tools import listed_tools, without_unread_schemas
 from dsl.compile.merged_personas import PersonaMerger
@@ -103,13 +104,14 @@ class PlanCompiler:
         if self.problems.errors:
             return None
         offered = {name for persona in agents.personas.values() for name in persona.tools}
-        budgets = self.budgets.budgets(teams, agents.personas, agents.budgets, price_of)
+        paid = PaidPersonas(agents.personas, tools, teams)
+        budgets = self.budgets.budgets(paid, agents.budgets, price_of)
         plan = Plan(
             name=self.document.name or name,
             entry_team=orchestration.entry_team,
             limits=_limits(orchestration),
             budgets=budgets,
-            prices=prices_of(budgets, agents.personas, price_of),
+            prices=prices_of(budgets, paid, price_of),
             teams=teams,
             personas=agents.personas,
             tools=without_unread_schemas(tools, offered),

@@ -25,7 +25,9 @@ from workflows.agents.time_limits import within_time
 from workflows.agents.tool_cache import CachedCall
 from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from workflows.budgets.call_admission import admit_call
+from workflows.core.causes.step_causes import Failed
 from workflows.core.location import Interpreter, Location
+from workflows.core.patches import Patch
 from workflows.core.scope import Scope
 from workflows.core.trail import note_step
 
@@ -138,6 +140,8 @@ async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpr
             retries.pop(place.key, None)
             return outcome
         retries[place.key] = done + 1
+        if scope.patched(Patch.RETRIED_TOOLS):
+            note_step(scope, place, "retried", Failed("failed", error))
 
 
 async def _in_time(call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter) -> Outcome:

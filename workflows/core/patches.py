@@ -117,3 +117,8 @@ class Patch(StrEnum):
     model calls. A run asks only when one with such a budget calls a team. The old code can go with
     the first release, too.
     """
+
+    RETRIED_TOOLS = "retried-tools"
+    """0.1.0: the trail says why a tool made of an agent or a team is retried. A run asks only
+    when one is. The old code can go with the first release, too.
+    """

@@ -16,8 +16,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "request",
         nargs="?",
         metavar="REQUEST",
-        help="the request; default: the only one that waits; or TEAM/STEP#N: the prompts, answers, "
-        "attempts and cost of a step",
+        help="the request; default: the only one that waits; or TEAM/STEP#N, or a call of a model "
+        "such as search@2.1: the prompts, answers, attempts and cost of its calls",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 

@@ -3,8 +3,9 @@
 from argparse import ArgumentParser, Namespace
 
 from coterie.failures import ExitCode
+from coterie.inspection.step_trace import names_step
 from coterie.inspection.trace import traced
-from coterie.inspection.why_text import json_text, run_text, visits_text
+from coterie.inspection.why_text import json_text, run_text, steps_json, steps_text, visits_text
 from coterie.interrupts import run_async
 from coterie.logs import quietly
 from coterie.settings import Settings
@@ -18,8 +19,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "visit",
         nargs="?",
         metavar="VISIT",
-        help="a visit such as review#2, or a team: every rule and its values; default: the whole "
-        "run in short",
+        help="a visit such as review#2, or a team: every rule and its values; TEAM/STEP#N, or a "
+        "model's call such as search@2.1: what happened to it; default: the whole run in short",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -37,11 +38,15 @@ async def _why(source: str, asked: str | None, settings: Settings, *, as_json: b
             "another version of Coterie ran it: its worker reports the decisions, but not what "
             "each rule found"
         )
+    if asked is not None and names_step(asked) and not trace.has_visit(asked):
+        steps = trace.of_step(asked)
+        say(steps_json(steps, trace) if as_json else steps_text(steps, trace))
+        return ExitCode.DONE
     visits = trace.visits if asked is None else trace.of(asked)
     if as_json:
         say(json_text(trace, visits))
     elif asked is None:
         say(run_text(trace, source))
     else:
-        say(visits_text(visits, trace.retried))
+        say(visits_text(visits, trace))
     return ExitCode.DONE

@@ -135,6 +135,12 @@ def test_a_call_of_an_agent_is_skipped_with_the_result_that_the_model_gets(shop:
     assert f"skip of {call} requested by ann: slow" in why
     assert "work#1/act/find@1.1: skipped" in why
     assert "because a person skipped it, and gave its result" in why
+    assert "skipped" in shop.coterie("why", "calling", "find@1.1").stdout
+    shown = shop.coterie("show", "calling", "find@1.1").stdout
+    assert f"{call}: model turn" in shown
+    assert "Find it." in shown
+    unknown = shop.coterie("show", "calling", "find@3.1")
+    assert "`coterie why calling find@3.1` says what became of it" in unknown.stderr
 
 
 async def test_pause_amend_and_resume(shop: Project) -> None:

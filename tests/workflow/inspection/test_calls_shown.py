@@ -110,7 +110,7 @@ async def test_why_names_the_calls_that_took_more_than_one_attempt(
         r"work#1/draft took 3 attempts in \d+\.\d s, because attempt 2 failed: ProviderUnavailable"
     )
     assert re.search(line, run_text(trace, handle.id))
-    assert re.search(rf"  retried\n .*{line}", visits_text(trace.of("work#1"), trace.retried))
+    assert re.search(rf"  retried\n .*{line}", visits_text(trace.of("work#1"), trace))
     [retried] = json.loads(json_text(trace, trace.visits))["retried"]
     assert (retried["step"], retried["visit"], retried["attempts"]) == ("work/draft", 1, 3)
 

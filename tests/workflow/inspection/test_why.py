@@ -231,6 +231,7 @@ LINKS = (
     "compaction.",
     "parked_batches.",
     "conversation_order.",
+    "abandoned_branches.",
 )
 """Cases whose histories are each one link of a run."""
 REFUSED = ("raw_plan.0.1.0.json",)

@@ -139,6 +139,49 @@ def test_money_without_a_price_is_warned_of(more: str, codes: list[str]) -> None
     assert [problem.code for problem in compiled.warnings] == codes
 
 
+CALLING = """
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  providers: {local: {kind: openai, api_base: "http://localhost:1/v1"}}
+  personas:
+    lead: {prompts: {user: Lead.}, tools: [ask], budgets: {money: 2}}
+    planner: {execution_plan: [{name: go, tool: ask, arguments: {query: x}}], budgets: {money: 2}}
+    middle: {description: Asks., prompts: {user: Ask.}, tools: [deeper]}
+    writer: {description: Writes., prompts: {user: Write.}, provider: local, model: ours}
+    other: {description: Helps., prompts: {user: Help.}}
+tools: {ask: WAY, deeper: {agent: writer}, errand: {team: b, description: Asks.}}
+orchestration:
+  entry_team: a
+  context: {query: {type: string, default: ""}}
+  teams:
+    a: {tasks: [{name: t, persona_key: LEAD}]}
+    b: {tasks: [{name: n, values: {x: 1}}], routing: {default: c}}
+    c: {tasks: [{name: w, persona_key: USED}]}
+"""
+
+
+@pytest.mark.parametrize("lead", ["lead", "planner"])
+@pytest.mark.parametrize(
+    ("way", "used", "codes"),
+    [
+        ("{agent: writer}", "writer", ["W511"]),
+        ("{agent: middle}", "writer", ["W511"]),
+        ("{team: b, description: Asks.}", "writer", ["W511"]),
+        ("{team: b, description: Asks.}", "middle", ["W511"]),
+        ("{agent: other}", "writer", []),
+    ],
+)
+def test_money_of_an_agent_is_warned_of_models_that_it_pays_for(
+    lead: str, way: str, used: str, codes: list[str]
+) -> None:
+    text = CALLING.replace("WAY", way).replace("LEAD", lead).replace("USED", used)
+    compiled = compile_sources(
+        [SourceText("a.yml", text)], CAPABILITIES, name="a", pricing=known_price
+    )
+    assert [one.code for one in compiled.warnings if one.code == "W511"] == codes
+
+
 def test_a_price_is_known_or_not() -> None:
     own = ProviderSection.model_validate(
         {"kind": "openai", "prices": {"m": {"input": 1, "output": 1}}}

@@ -69,7 +69,8 @@ async def test_a_later_step_sees_what_an_earlier_one_wrote() -> None:
 @pytest.mark.parametrize(
     "step",
     [
-        "{name: a, type: fail, message: no, on_failure: continue, context_updates: {x: 1}}",
+        "{name: a, type: set, values: {n: '{{ context.none.at }}'}, on_failure: continue, "
+        "context_updates: {x: 1}}",
         "{name: a, type: set, values: {n: 1}, when: '{{ false }}', context_updates: {x: 1}}",
         "{name: a, type: set, values: {n: 1}, on_failure: continue, "
         "context_updates: {x: 1, n: {increment: 1}}}",

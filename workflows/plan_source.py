@@ -25,7 +25,10 @@ from workflows.core.messages import ForkInput, TeamInput
 from workflows.core.state import RunState
 
 ACCEPTS_PLANS = "coterie_accepts_plans"
-"""The function that reports whether a worker accepts a plan that it did not compile, from a run."""
+"""The function that reports whether a worker accepts a plan that it did not compile.
+
+It takes the id of the run and the plan.
+"""
 
 FORKED_FROM = "forked_from"
 """In the memo of a fork: the run and the point that it continues from."""
@@ -56,9 +59,9 @@ async def plan_of(given: TeamInput, state: RunState) -> Plan:
     if given.fork is not None:
         return await _forked(given, given.fork, state)
     if given.plan is not None:
-        if given.carried is None and _is_refused():
+        if given.carried is None and _is_refused(given.plan):
             raise RunRefused(ADVICE)
-        if given.carried is not None and _may_be_the_first() and _is_refused():
+        if given.carried is not None and _may_be_the_first() and _is_refused(given.plan):
             raise RunRefused(UNKNOWN_ORIGIN)
         if given.marked:
             state.marks = await _marks(given)
@@ -151,18 +154,18 @@ def _may_be_the_first() -> bool:
     return info.attempt > 1 or bool(info.cron_schedule)
 
 
-def _is_refused() -> bool:
+def _is_refused(plan: Plan) -> bool:
     """Return whether this run ends because it brought a plan; every replay gives the same answer.
 
     Only the worker on which a run starts is asked. A refusal writes one event; a run that has
     started continues, also on a worker that would refuse it.
     """
     functions = cast(
-        "Mapping[str, Callable[[str], bool]]",
+        "Mapping[str, Callable[[str, Plan], bool]]",
         workflow.extern_functions(),  # pyright: ignore[reportUnknownMemberType]
     )
     accepts = functions.get(ACCEPTS_PLANS)
     asked = workflow.unsafe.is_replaying() or (
-        accepts is not None and not accepts(workflow.info().workflow_id)
+        accepts is not None and not accepts(workflow.info().workflow_id, plan)
     )
     return asked and workflow.patched(REFUSED)

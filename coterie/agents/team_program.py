@@ -164,7 +164,7 @@ class RunnableTeam:
         lacking = missing_keys(keys, self._settings)
         if lacking:
             raise TeamRunError("; ".join(lacking))
-        record = new_record(self._settings, id, plan.name, trusted, keys)
+        record = new_record(self._settings, id, plan, trusted, keys)
         connection = await open_connection(self._settings, start=True)
         async with working(
             connection.client,

@@ -5,6 +5,8 @@ So the interpreter replays the history up to that point. A run that continued as
 part by part, the latest first.
 """
 
+from typing import NamedTuple
+
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
 
@@ -13,6 +15,7 @@ from coterie.failures import CommandError
 from coterie.runs.previous_histories import PreviousHistory, begun_with, previous_history
 from coterie.runs.run_client import Run
 from dsl.errors import listed
+from dsl.model.plan import Plan
 from workflows.core.state_keys import StepKey
 
 _UNFINISHED = ("LimitExceeded", "RunRefused", "InvalidPlan")
@@ -86,12 +89,20 @@ def _up_to(last: str | None, visits: list[str]) -> list[str]:
     return visits[: visits.index(last) + 1] if last in visits else []
 
 
-async def began_with_a_plan(client: Client, run: str, part: str | None) -> bool:
-    """Return whether a run, or the first of those it was forked from, started with a plan."""
+class Origin(NamedTuple):
+    """The run in which a chain of forks began."""
+
+    run: str
+    plan: Plan | None
+    """The plan that it brought; None if a worker compiled it."""
+
+
+async def first_of(client: Client, run: str, part: str | None) -> Origin:
+    """Return the run itself, or the first of those that it was forked from."""
     line = await Run(client, run).history(part)
     while (before := await previous_history(client, line)) is not None:
         line = before.history
-    return begun_with(line).plan is not None
+    return Origin(line.workflow_id, begun_with(line).plan)
 
 
 async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPoint:

@@ -29,7 +29,7 @@ from coterie.failures import CommandError
 from coterie.runs.call_errors import call_error
 from coterie.runs.exchanges import all_exchanges
 from coterie.runs.new_runs import start_run
-from coterie.runs.records import RunRecord, kept, queue_of
+from coterie.runs.records import RecordedRuns, RunRecord, kept, queue_of
 from coterie.runs.run_client import Run, RunEnd
 from coterie.runs.sessions import MessageRefusedError, send_message
 from coterie.server.connection import Connection
@@ -116,6 +116,7 @@ def record_of(run_id: str, document: CompiledDocument, workspace: Path) -> RunRe
         task_queue=queue_of(trusted),
         trusted=trusted,
         keys=key_names(document.compiled.plan, document.trusted),
+        plan=document.compiled.plan.sealed().digest,
         begun=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
@@ -132,7 +133,7 @@ def attending(
         grace=_GRACE,
         sticky=_STICKY,
         accept_plans=record.trusted.accept_plans,
-        own_runs={record.id},
+        own_runs=RecordedRuns(settings),
     )
 
 

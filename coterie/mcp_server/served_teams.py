@@ -61,7 +61,7 @@ class ServedTeam:
         missing = missing_keys(keys, settings)
         if missing:
             raise CommandError("; ".join(missing))
-        record = new_record(settings, None, plan.name, self.trusted, keys, mcp_tool=self.tool)
+        record = new_record(settings, None, plan, self.trusted, keys, mcp_tool=self.tool)
         return record, plan
 
 

@@ -4,10 +4,9 @@ The run's history contains the plan and all events. The record holds only what a
 serve the run, as it was at the start, so that editing a file never strands a run.
 """
 
-import os
 import platform
 import re
-from collections.abc import Container, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -22,6 +21,7 @@ from coterie.documents.worker_trust import TrustedConfig
 from coterie.failures import CommandError
 from coterie.settings import Settings, state_folder
 from dsl.errors import listed
+from dsl.model.plan import Plan
 from dsl.values import Frozen
 
 PRIVATE = "coterie-run-"
@@ -36,6 +36,8 @@ class RunRecord(Frozen):
     trusted: TrustedConfig
     keys: dict[str, str] = Field(default_factory=dict[str, str])
     """`{provider: environment variable with its key}`, for the providers of the plan."""
+    plan: str = ""
+    """Digest of the plan that the run brings."""
     begun: str
     """ISO 8601, UTC."""
     mcp_tool: str = ""
@@ -46,7 +48,7 @@ class RunRecord(Frozen):
 def new_record(
     settings: Settings,
     id: str | None,
-    plan: str,
+    plan: Plan,
     trusted: TrustedConfig,
     keys: dict[str, str],
     *,
@@ -57,7 +59,7 @@ def new_record(
     Args:
         settings: The project.
         id: Id of the run; None to generate one from the plan's name.
-        plan: The plan's name.
+        plan: The plan that it brings.
         trusted: What its worker may touch.
         keys: Keys of the providers that it uses.
         mcp_tool: The MCP tool that starts it.
@@ -66,10 +68,11 @@ def new_record(
         CommandError: This project already started a run with this id.
     """
     record = RunRecord(
-        id=id or new_id(plan),
+        id=id or new_id(plan.name),
         task_queue=queue_of(trusted),
         trusted=trusted,
         keys=keys,
+        plan=plan.sealed().digest,
         begun=datetime.now(UTC).isoformat(timespec="seconds"),
         mcp_tool=mcp_tool,
     )
@@ -81,15 +84,22 @@ def new_record(
     return record
 
 
-class RecordedRuns(Container[str]):
-    """The ids of all runs that this project started, also from other processes."""
+class RecordedRuns:
+    """The runs that this project started, also from other processes, with the plans they bring."""
 
     def __init__(self, settings: Settings) -> None:
         self._folder = settings.state / "runs"
 
-    def __contains__(self, id: object) -> bool:
-        """Return whether the run has a record, which exists before the run starts."""
-        return isinstance(id, str) and os.path.exists(_file(self._folder, id))
+    def bring(self, id: str, plan: Plan) -> bool:
+        """Return whether a run has a record, which exists before it starts, with this plan.
+
+        Its id alone proves nothing: once it has ended, anybody can start another run with the id.
+        """
+        try:
+            record = RunRecord.model_validate_json(_file(self._folder, id).read_bytes())
+        except (OSError, ValueError):  # also an invalid record, or an id that names no file
+            return False
+        return record.id == id and record.plan == plan.sealed().digest
 
 
 @contextmanager

@@ -11,22 +11,23 @@ from activities.contracts import FORK_RUN, ForkRequest, ForkResult
 from activities.heartbeats import heartbeating
 from coterie.control.fork_point import (
     ForkPoint,
-    began_with_a_plan,
+    first_of,
     point_at,
     point_at_message,
     point_of_failure,
 )
 from coterie.failures import CommandError
 from coterie.runs.call_errors import Unanswered
+from coterie.worker.plan_policy import PlanPolicy
 from workflows.plan_source import ADVICE
 
 
 class ForkActivities:
     """Reads runs of this worker's own namespace."""
 
-    def __init__(self, client: Client, *, accept_plans: bool = True) -> None:
+    def __init__(self, client: Client, policy: PlanPolicy) -> None:
         self._client = client
-        self._accept_plans = accept_plans
+        self._policy = policy
 
     async def _point(self, request: ForkRequest) -> ForkPoint:
         client, run, part = self._client, request.run, request.run_id
@@ -41,9 +42,8 @@ class ForkActivities:
         """Return the point, or why there is none; raise only if a retry may help."""
         try:
             async with heartbeating():
-                if not self._accept_plans and await began_with_a_plan(
-                    self._client, request.run, request.run_id
-                ):
+                origin = await first_of(self._client, request.run, request.run_id)
+                if origin.plan is not None and not self._policy.accepts(origin.run, origin.plan):
                     return ForkResult(refused=ADVICE)
                 point = await self._point(request)
         except Unanswered:

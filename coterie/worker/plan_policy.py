@@ -5,8 +5,8 @@ compiles itself: a named team, or a document. A client can also start an activit
 a run and so without its plan, limits and approvals: no worker takes that.
 """
 
-from collections.abc import Callable, Container
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any, Protocol, cast
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
@@ -18,31 +18,52 @@ from temporalio.worker import (
     WorkflowInterceptorClassInput,
 )
 
+from dsl.model.plan import Plan
 from workflows.plan_source import ACCEPTS_PLANS
+
+
+class OwnRuns(Protocol):
+    """The runs whose plans a worker accepts in any case."""
+
+    def bring(self, id: str, plan: Plan) -> bool:
+        """Return whether one of them has this id and brings this plan."""
+        ...
+
+
+class NoRuns:
+    """A worker for the runs of others."""
+
+    def bring(self, id: str, plan: Plan) -> bool:
+        """Return False."""
+        return False
 
 
 class PlanPolicy(Interceptor):
     """Tells the runs of one worker whether it accepts their plans."""
 
-    def __init__(self, *, accept_plans: bool, own_runs: Container[str] = ()) -> None:
+    def __init__(self, *, accept_plans: bool, own_runs: OwnRuns | None = None) -> None:
         """Store the policy.
 
         Args:
             accept_plans: Accept every plan.
-            own_runs: The ids of runs whose plans it accepts in any case.
+            own_runs: The runs whose plans it accepts in any case.
         """
         self._accept_plans = accept_plans
-        self._own_runs = own_runs
+        self._own_runs = own_runs or NoRuns()
+
+    def accepts(self, run: str, plan: Plan) -> bool:
+        """Return whether the worker runs a plan that a run brings."""
+        return self._accept_plans or self._own_runs.bring(run, plan)
 
     def workflow_interceptor_class(
         self, input: WorkflowInterceptorClassInput
     ) -> type[WorkflowInboundInterceptor] | None:
         """Pass the answer into the sandbox; intercept nothing."""
         functions = cast(
-            "dict[str, Callable[[str], bool]]",
+            "dict[str, Callable[[str, Plan], bool]]",
             input.unsafe_extern_functions,  # pyright: ignore[reportUnknownMemberType]
         )
-        functions[ACCEPTS_PLANS] = lambda run: self._accept_plans or run in self._own_runs
+        functions[ACCEPTS_PLANS] = self.accepts
         return None
 
 

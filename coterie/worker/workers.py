@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Callable, Container, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -29,7 +29,7 @@ from coterie.terminal import note
 from coterie.version import own_version
 from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.fork_activity import ForkActivities
-from coterie.worker.plan_policy import PlanPolicy, RunCallsOnly
+from coterie.worker.plan_policy import OwnRuns, PlanPolicy, RunCallsOnly
 from coterie.worker.provider_queues import ProviderQueue, hold, queue_worker
 from coterie.worker.surroundings import (
     agent_types,
@@ -66,7 +66,7 @@ async def working(
     grace: timedelta,
     sticky: timedelta = STICKY,
     accept_plans: bool,
-    own_runs: Container[str] = (),
+    own_runs: OwnRuns | None = None,
 ) -> AsyncGenerator[Worker]:
     """Serve a task queue within the block; then finish calls in progress and close connections.
 
@@ -79,9 +79,10 @@ async def working(
         sticky: How long a run waits for this worker, which caches it, before another one may
             replay it: the delay after a worker is killed.
         accept_plans: Run plans that this worker did not compile.
-        own_runs: The ids of runs whose plans it runs in any case.
+        own_runs: The runs whose plans it runs in any case.
     """
     keep_to_itself()
+    policy = PlanPolicy(accept_plans=accept_plans, own_runs=own_runs)
     async with worker_parts(client, settings, trusted, task_queue) as parts:
         workers = _workers(
             client,
@@ -91,8 +92,8 @@ async def working(
             task_queue=task_queue,
             grace=grace,
             sticky=sticky,
-            policy=PlanPolicy(accept_plans=accept_plans, own_runs=own_runs),
-            forks=ForkActivities(client, accept_plans=accept_plans or own_runs != ()),
+            policy=policy,
+            forks=ForkActivities(client, policy),
         )
         await _hold(client, parts.queues)
         with watched(settings, parts.board):

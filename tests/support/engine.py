@@ -31,6 +31,7 @@ from activities.workspace.skill_base import Command, Workspace
 from coterie.runtime.workflow_sandbox import sandbox
 from coterie.storage.wire import data_converter
 from coterie.worker.fork_activity import ForkActivities
+from coterie.worker.plan_policy import PlanPolicy
 from dsl.compile.compiler import compile_sources
 from dsl.compile.merged_sources import SourceText
 from dsl.model.capabilities import Capabilities
@@ -178,7 +179,7 @@ async def engine(
         activities=[
             agents.run_agent,
             skills.call_skill,
-            ForkActivities(client).fork_run,
+            ForkActivities(client, PlanPolicy(accept_plans=True)).fork_run,
             notices.notify,
         ],
         interceptors=interceptors,

@@ -56,13 +56,14 @@ class Fleet:
     async def worker(
         self, *, accept_plans: bool, policy: PlanPolicy | None = None
     ) -> AsyncGenerator[None]:
-        forks = ForkActivities(self.client, accept_plans=accept_plans)
+        policy = policy or PlanPolicy(accept_plans=accept_plans)
+        forks = ForkActivities(self.client, policy)
         async with Worker(
             self.client,
             task_queue=self.queue,
             workflows=[TeamWorkflow],
             activities=[self._compiler.compile_team, forks.fork_run],
-            interceptors=[policy or PlanPolicy(accept_plans=accept_plans), RunCallsOnly()],
+            interceptors=[policy, RunCallsOnly()],
             workflow_runner=sandbox(),
             build_id="test",
             # a run that another worker begins does not wait for the one that has it in memory

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import AsyncGenerator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import pytest_asyncio
@@ -17,6 +17,7 @@ from temporalio.testing import WorkflowEnvironment
 from activities.contracts import COMPILE_TEAM
 from coterie.documents.catalog import Catalog
 from coterie.documents.trusted_catalog import trusted_catalog
+from coterie.documents.worker_trust import TrustedConfig
 from coterie.runs.records import RecordedRuns, kept, new_record
 from coterie.settings import load
 from coterie.storage.wire import data_converter
@@ -25,11 +26,19 @@ from tests.support.engine import plan_of
 from tests.support.project import BIN
 from tests.support.runs import asked
 from tests.workflow.test_raw_plans import DOCUMENT, Fleet, refusal, replayed
-from workflows.core.messages import TeamInput
+from workflows.core.messages import ForkInput, TeamInput
 from workflows.core.state import RunState
 from workflows.handlers.start_checks import begin
 
 SECOND = timedelta(seconds=1)
+OTHER = DOCUMENT.replace("Go on?", "Really?")
+
+
+class Own(NamedTuple):
+    """A run that this project started, and the policy of its worker."""
+
+    id: str
+    policy: PlanPolicy
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -112,28 +121,57 @@ async def test_no_worker_makes_a_call_that_no_run_has_made(
     assert failed.value.cause.message == "this worker makes calls for runs only; start a run"
 
 
+@pytest.fixture
+def own(tmp_path: Path) -> Own:
+    settings = load({}, tmp_path)
+    (tmp_path / "coterie.yml").touch()
+    trusted = trusted_catalog(settings, Catalog(settings), None)
+    record = new_record(settings, None, plan_of(DOCUMENT), trusted, {})
+    with kept(settings, record):
+        return Own(record.id, PlanPolicy(accept_plans=False, own_runs=RecordedRuns(settings)))
+
+
 async def test_a_worker_of_a_project_accepts_the_plans_of_its_own_runs_alone(
-    server: WorkflowEnvironment, tmp_path: Path
+    server: WorkflowEnvironment, tmp_path: Path, own: Own
 ) -> None:
     fleet = Fleet(server, tmp_path)
-    settings = load({}, tmp_path)
-    record = new_record(
-        settings, None, "own", trusted_catalog(settings, Catalog(settings), None), {}
-    )
-    with kept(settings, record):
-        pass
-    policy = PlanPolicy(accept_plans=False, own_runs=RecordedRuns(settings))
-    async with fleet.worker(accept_plans=False, policy=policy):
+    async with fleet.worker(accept_plans=False, policy=own.policy):
         stranger = await fleet.start(TeamInput(plan=plan_of(DOCUMENT)))
         assert "`worker.accept_plans`" in await refusal(stranger)
-        own = await fleet.start(TeamInput(plan=plan_of(DOCUMENT)), id=record.id)
-        await asked(own)
-        await own.terminate()
+        run = await fleet.start(TeamInput(plan=plan_of(DOCUMENT)), id=own.id)
+        await asked(run)
+        await run.terminate()
+        again = await fleet.start(TeamInput(plan=plan_of(OTHER)), id=own.id)
+        assert "`worker.accept_plans`" in await refusal(again), "the id is that of an own run"
+
+
+async def test_a_worker_of_a_project_forks_its_own_runs_and_no_plans_of_strangers(
+    server: WorkflowEnvironment, tmp_path: Path, own: Own
+) -> None:
+    fleet = Fleet(server, tmp_path)
+    async with fleet.worker(accept_plans=True):
+        run = await fleet.start(TeamInput(plan=plan_of(DOCUMENT)), id=own.id)
+        stranger = await fleet.start(TeamInput(plan=plan_of(OTHER)))
+        for one in (run, stranger):
+            await asked(one)
+            await one.terminate()
+    async with fleet.worker(accept_plans=False, policy=own.policy):
+        fork = await fleet.start(TeamInput(fork=ForkInput(run=run.id, at="only#1")))
+        await asked(fork)
+        again = await fleet.start(TeamInput(fork=ForkInput(run=fork.id, at="only#1")))
+        await asked(again)
+        await fork.terminate()
+        await again.terminate()
+        laundered = await fleet.start(TeamInput(fork=ForkInput(run=stranger.id, at="only#1")))
+        assert "`worker.accept_plans`" in await refusal(laundered)
 
 
 def test_no_id_names_a_file_elsewhere(tmp_path: Path) -> None:
     settings = load({}, tmp_path)
-    (tmp_path / ".coterie" / "runs").mkdir(parents=True)
-    (tmp_path / ".coterie" / "elsewhere.json").touch()
+    plan = plan_of(DOCUMENT)
+    record = new_record(settings, "own", plan, TrustedConfig(workspace=str(tmp_path)), {})
+    with kept(settings, record):
+        runs = RecordedRuns(settings)
+    (tmp_path / ".coterie" / "runs" / "own.json").rename(tmp_path / ".coterie" / "elsewhere.json")
     for id in ("../elsewhere", "..%2felsewhere", "x" * 5000, "", "a\0b", "\ud800"):
-        assert id not in RecordedRuns(settings)
+        assert not runs.bring(id, plan)

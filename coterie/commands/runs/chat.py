@@ -90,7 +90,7 @@ def _session(args: Namespace, settings: Settings) -> tuple[RunRecord, tuple[Plan
     if is_interactive():
         context = ask_inputs(declared, context)
     plan = startable(document.compiled, context).plan
-    return new_record(settings, args.id, plan.name, document.trusted, keys), (plan, context)
+    return new_record(settings, args.id, plan, document.trusted, keys), (plan, context)
 
 
 def _refuse_without(missing: Sequence[str]) -> None:

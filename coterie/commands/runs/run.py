@@ -66,7 +66,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     if is_interactive():
         context = ask_inputs(declared, context)
     plan = startable(document.compiled, context).plan
-    record = new_record(settings, args.id, plan.name, document.trusted, keys)
+    record = new_record(settings, args.id, plan, document.trusted, keys)
     return _serve(settings, record, (plan, context), written, verbose=args.verbose, opened=opened)
 
 

@@ -29,6 +29,7 @@ from coterie.runs.sessions import open_session, send_message
 from coterie.runtime.workflow_sandbox import sandbox
 from coterie.storage.wire import data_converter
 from coterie.worker.fork_activity import ForkActivities
+from coterie.worker.plan_policy import PlanPolicy
 from tests.chaos import early
 from tests.support.engine import plan_of, trail
 from tests.support.runs import asked
@@ -94,7 +95,7 @@ class SlowWorker:
         self.client, self.queue, self.folder = client, queue, folder
         self.may = asyncio.Event()
         self.asked = asyncio.Event()
-        self._forks = ForkActivities(client)
+        self._forks = ForkActivities(client, PlanPolicy(accept_plans=True))
 
     @activity.defn(name=COMPILE_TEAM)
     async def compile_team(self, request: CompileRequest) -> CompileResult:

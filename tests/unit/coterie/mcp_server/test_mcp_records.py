@@ -8,13 +8,16 @@ from coterie.documents.worker_trust import TrustedConfig
 from coterie.failures import CommandError
 from coterie.runs.records import kept, mcp_record, mcp_records, new_record
 from coterie.settings import load
+from dsl.model.plan import Plan
+
+PLAN = Plan(name="p", entry_team="a", teams={})
 
 
 def test_clients_reach_only_runs_that_clients_started(tmp_path: Path) -> None:
     settings = load({}, tmp_path)
     trusted = TrustedConfig(workspace=str(tmp_path))
     for id, tool in (("ours", "review"), ("a person's", ""), ("another", "review")):
-        with kept(settings, new_record(settings, id, "p", trusted, {}, mcp_tool=tool)):
+        with kept(settings, new_record(settings, id, PLAN, trusted, {}, mcp_tool=tool)):
             pass
     (tmp_path / ".coterie" / "runs" / "damaged.json").write_text("{")
     assert {record.id for record in mcp_records(settings)} == {"ours", "another"}
@@ -29,7 +32,7 @@ def test_clients_reach_only_runs_that_clients_started(tmp_path: Path) -> None:
 
 def test_a_run_that_did_not_start_leaves_no_record(tmp_path: Path) -> None:
     settings = load({}, tmp_path)
-    record = new_record(settings, "r", "p", TrustedConfig(workspace="/"), {}, mcp_tool="review")
+    record = new_record(settings, "r", PLAN, TrustedConfig(workspace="/"), {}, mcp_tool="review")
     with pytest.raises(CommandError), kept(settings, record):
         raise CommandError("no server")
     assert mcp_records(settings) == []

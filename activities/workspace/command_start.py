@@ -7,7 +7,7 @@ nothing of the project.
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +30,9 @@ SAFE_IMPORTS = {"PYTHONSAFEPATH": "1"}
 nothing from there."""
 PYTHON = "{python}"
 CACHE = "__pycache__"
+_SECRET = ".env"
+_INSTALLED = frozenset((".git", ".venv", "venv", "node_modules", ".tox", ".nox", CACHE))
+"""Folders in which a `.env` is no secret of the project."""
 _NO_MODULE = re.compile(r"(?m)^\S+: No module named '?([\w.]+)")
 _NOT_FOUND = (126, 127)
 """Exit codes of shells, `env` and similar tools that cannot run a program."""
@@ -162,17 +165,24 @@ def _view(
         # created here so that no command can put compiled code beside the worker's modules
         if path.name == CACHE and path.parent.is_dir():
             path.mkdir(exist_ok=True)
-    secrets = (path for folder in {workspace.root, cwd} for path in folder.glob(".env*"))
     return SandboxView(
         root=workspace.root,
         cwd=cwd,
         home=home,
         read=(*needs, *workspace.readable),
         protected=workspace.protected,
-        hidden=(state, *workspace.hidden, *(path for path in secrets if _is_secret(path))),
+        hidden=(state, *workspace.hidden, *_secrets(workspace.root, state)),
         network=command.network,
     )
 
 
-def _is_secret(path: Path) -> bool:
-    return path.is_file() and why_protected((path.name,)) is not None
+def _secrets(root: Path, state: Path) -> Iterator[Path]:
+    """Yield every `.env` below a folder, with its variants; installed packages hold none."""
+    for at, folders, files in os.walk(root):
+        folders[:] = (
+            one for one in folders if one not in _INSTALLED and os.path.join(at, one) != str(state)
+        )
+        for name in files:
+            path = Path(at, name)
+            if name.casefold().startswith(_SECRET) and why_protected((name,)) and path.is_file():
+                yield path

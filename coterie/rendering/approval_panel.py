@@ -41,8 +41,9 @@ def panel_lines(
         lines += [ProgressLine(""), *(ProgressLine(line) for line in shown)]
     if changes:
         lines.append(ProgressLine(""))
-        diff = (one_line(line) for line in diff_lines(changes, workspace))
-        lines += [ProgressLine(line, style_of(line)) for line in diff]
+        for line in diff_lines(changes, workspace):
+            style = style_of(line)
+            lines += [ProgressLine(part, style) for part in wrapped(line, width, "", "    ")]
     if max_lines is not None and len(lines) > max_lines:
         more = len(lines) - max_lines
         more_lines = f"... {more} more lines: coterie show {run} '{request.id}'"

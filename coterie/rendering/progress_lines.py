@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 
 from rich.cells import cell_len, set_cell_size
 
 from coterie.runs.progress import Progress, RowState, TaskRow, VisitRow
+from coterie.text.cell_wrap import wrap_cells
 from coterie.text.durations import duration
 from dsl.visible import one_line
 
@@ -78,10 +78,11 @@ def wrapped(text: str, width: int, margin: str, further: str | None = None) -> l
         further: Before each other line; default: `margin`.
     """
     further = margin if further is None else further
-    room = max(width - max(len(margin), len(further)), 20)
+    first, others = (max(width - cell_len(one), 20) for one in (margin, further))
     lines: list[str] = []
     for part in text.split("\n"):
-        lines += wrap(one_line(part), room, replace_whitespace=False) or [""]
+        room = others if lines else first
+        lines += wrap_cells(one_line(part), room, others) or [""]
     return [f"{further if number else margin}{line}" for number, line in enumerate(lines)]
 
 

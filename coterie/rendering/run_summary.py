@@ -87,7 +87,7 @@ def _scalar(value: JsonValue) -> str:
         case dict():
             return "{...}"
         case list():
-            return f"[{len(value)}]"
+            return f"[{len(value)} items]" if value else "[]"
         case str() if len(value) > 60:
             return f'{json.dumps(value[:57], ensure_ascii=False)[:-1]}..."'
         case _:

@@ -83,6 +83,7 @@ tried("keys", keys)
 tried("environ", environ_of_worker)
 tried("database", lambda: pathlib.Path(".coterie/temporal.db").read_text())
 tried("dotenv", lambda: pathlib.Path(".env").read_text())
+tried("nested", lambda: pathlib.Path("apps/web/.env.local").read_text())
 tried("server", reached)
 tried("out", out)
 tried("rewritten", rewritten)
@@ -132,6 +133,7 @@ def root(tmp_path: Path) -> Path:
         ".git/hooks/pre-commit",
         ".coterie/temporal.db",
         ".env",
+        "apps/web/.env.local",
     ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("sk-of-the-worker")
@@ -153,7 +155,7 @@ async def test_a_hostile_file_finds_no_key_no_server_and_no_way_out(
     assert shown.pop("left") == "behind"
     assert {what: found.split()[0] for what, found in shown.items()} == dict.fromkeys(
         ("keys", "environ", "database", "server", "out", "rewritten"), "nothing"
-    ) | {"dotenv": "nothing"}
+    ) | {"dotenv": "nothing", "nested": "nothing"}
     assert sorted(os.listdir(tmp_path)) == ["outside", "project"]
     assert os.listdir(outside) == []
     assert "mine.txt" not in os.listdir("/tmp")
@@ -165,6 +167,7 @@ async def test_a_hostile_file_finds_no_key_no_server_and_no_way_out(
         ".git/hooks/pre-commit",
         ".coterie/temporal.db",
         ".env",
+        "apps/web/.env.local",
     ):
         assert (root / name).read_text() == "sk-of-the-worker", name
     with (root / "left.lock").open("w") as lock:  # blocks as long as somebody is alive

@@ -32,7 +32,7 @@ PYTHON = "{python}"
 CACHE = "__pycache__"
 _SECRET = ".env"
 _INSTALLED = frozenset((".git", ".venv", "venv", "node_modules", ".tox", ".nox", CACHE))
-"""Folders in which a `.env` is no secret of the project."""
+"""Folders of installed programs and of git: they hold no secrets of the project."""
 _NO_MODULE = re.compile(r"(?m)^\S+: No module named '?([\w.]+)")
 _NOT_FOUND = (126, 127)
 """Exit codes of shells, `env` and similar tools that cannot run a program."""

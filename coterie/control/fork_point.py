@@ -89,7 +89,7 @@ def _up_to(last: str | None, visits: list[str]) -> list[str]:
     return visits[: visits.index(last) + 1] if last in visits else []
 
 
-class Origin(NamedTuple):
+class ForkOrigin(NamedTuple):
     """The run in which a chain of forks began."""
 
     run: str
@@ -97,12 +97,12 @@ class Origin(NamedTuple):
     """The plan that it brought; None if a worker compiled it."""
 
 
-async def first_of(client: Client, run: str, part: str | None) -> Origin:
+async def first_of(client: Client, run: str, part: str | None) -> ForkOrigin:
     """Return the run itself, or the first of those that it was forked from."""
     line = await Run(client, run).history(part)
     while (before := await previous_history(client, line)) is not None:
         line = before.history
-    return Origin(line.workflow_id, begun_with(line).plan)
+    return ForkOrigin(line.workflow_id, begun_with(line).plan)
 
 
 async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPoint:

@@ -6,6 +6,7 @@ Works on texts, not on trees: errors also show lines of files that are not YAML.
 import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 
 HIDDEN = "***"
 
@@ -47,6 +48,8 @@ _ENDINGS = (
     "passwords",
 )
 _MISSPELT = ("apikey", "accesskey", "password", "secret", "authorization")
+_MAX_MISSPELT = 18
+"""A longer word has too little in common with any of these."""
 
 _QUOTED = r"""'(?:[^']|'')*'|"(?:[^"\\]|\\.)*\""""
 _KEY = re.compile(r"""(?P<quote>["']?)(?P<key>[A-Za-z][\w.-]*)(?P=quote)\s*[:=]\s*""")
@@ -68,7 +71,13 @@ def names_secret(key: str) -> bool:
     word = re.sub(r"[-_.]", "", key).lower()
     if word.startswith("max"):
         return False
-    return word.endswith(_ENDINGS) or bool(get_close_matches(word, _MISSPELT, n=1, cutoff=0.82))
+    return word.endswith(_ENDINGS) or (len(word) <= _MAX_MISSPELT and _is_misspelt(word))
+
+
+@lru_cache(maxsize=4096)
+def _is_misspelt(word: str) -> bool:
+    """Compare a word with the names of secrets; a text repeats its few words thousands of times."""
+    return bool(get_close_matches(word, _MISSPELT, n=1, cutoff=0.82))
 
 
 def redacted(text: str) -> str:

@@ -10,6 +10,7 @@ from dsl.json_values import describe_kind, json_equal
 from dsl.model.evaluation_budget import EvaluationMeter, text_bytes
 from dsl.model.merge import deep_merge
 from dsl.templates.jsonable import to_json
+from dsl.templates.operand_words import OperandError
 from dsl.templates.shown_values import MeteredContext
 from dsl.templates.value_costs import charge_membership, charge_number
 from dsl.values import Json
@@ -30,7 +31,7 @@ def _put(context: MeteredContext, value: object, key: object, item: object) -> J
     """Set one key of a mapping. Dots in the key have no meaning."""
     meter = context.meter
     if not isinstance(key, str):
-        raise TypeError(f"put takes a text as key, not {describe_kind(to_json(key, meter))}")
+        raise OperandError(f"put takes a text as key, not {describe_kind(to_json(key, meter))}")
     return {**_mapping("put", value, meter), key: to_json(item, meter)}
 
 
@@ -48,7 +49,7 @@ def _without(context: MeteredContext, value: object, unwanted: object) -> JsonVa
             keys = {key for key in drop if isinstance(key, str)}
             return {key: item for key, item in value.items() if key not in keys}
         case _:
-            raise TypeError(f"without takes a list or a mapping, not {describe_kind(value)}")
+            raise OperandError(f"without takes a list or a mapping, not {describe_kind(value)}")
 
 
 def _zip(context: MeteredContext, value: object, other: object) -> JsonValue:
@@ -56,7 +57,9 @@ def _zip(context: MeteredContext, value: object, other: object) -> JsonValue:
     meter = context.meter
     left, right = _list("zip", value, meter), _list("zip", other, meter)
     if len(left) != len(right):
-        raise TypeError(f"zip takes lists of the same length, not of {len(left)} and {len(right)}")
+        raise OperandError(
+            f"zip takes lists of the same length, not of {len(left)} and {len(right)}"
+        )
     meter.charge(len(left), 72 * len(left))
     return [[one, two] for one, two in zip(left, right, strict=True)]
 
@@ -72,7 +75,7 @@ def _from_json(context: MeteredContext, value: object) -> JsonValue:
     """Parse a JSON text; NaN, infinities and repeated keys are refused."""
     meter = context.meter
     if not isinstance(value, str):
-        raise TypeError(f"from_json takes a text, not {describe_kind(to_json(value, meter))}")
+        raise OperandError(f"from_json takes a text, not {describe_kind(to_json(value, meter))}")
     meter.charge(1 + len(value) // _STEP_CHARACTERS, text_bytes(value) + _VALUE_BYTES * len(value))
 
     def integer(digits: str) -> int:
@@ -85,7 +88,7 @@ def _from_json(context: MeteredContext, value: object) -> JsonValue:
         )
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise TypeError(f"from_json found no JSON at {where}: {error.msg}") from None
+        raise OperandError(f"from_json found no JSON at {where}: {error.msg}") from None
     return to_json(parsed, meter)  # limits the depth, refuses numbers beyond a float
 
 
@@ -96,12 +99,12 @@ def _sum_by(context: MeteredContext, value: object, key: str, attribute: str) ->
     for item in _list("sum_by", value, meter):
         meter.charge(4, 64)
         if not isinstance(item, dict) or key not in item or attribute not in item:
-            raise TypeError(f"sum_by takes a list of mappings with {key!r} and {attribute!r}")
+            raise OperandError(f"sum_by takes a list of mappings with {key!r} and {attribute!r}")
         group, number = item[key], item[attribute]
         if not isinstance(group, str):
-            raise TypeError(f"sum_by groups by a text, and {key!r} is {describe_kind(group)}")
+            raise OperandError(f"sum_by groups by a text, and {key!r} is {describe_kind(group)}")
         if isinstance(number, bool) or not isinstance(number, int | float):
-            raise TypeError(f"sum_by adds numbers, and {attribute!r} is {describe_kind(number)}")
+            raise OperandError(f"sum_by adds numbers, and {attribute!r} is {describe_kind(number)}")
         before = cast("int | float", sums.get(group, 0))
         if isinstance(before, int) and isinstance(number, int):
             meter.charge_integer(max(before.bit_length(), number.bit_length()) + 1)
@@ -124,23 +127,23 @@ DATA_FILTERS: Final[Mapping[str, Callable[..., object]]] = {
 def _mapping(name: str, value: object, meter: EvaluationMeter) -> Json:
     plain = to_json(value, meter)
     if not isinstance(plain, dict):
-        raise TypeError(f"{name} takes mappings, not {describe_kind(plain)}")
+        raise OperandError(f"{name} takes mappings, not {describe_kind(plain)}")
     return plain
 
 
 def _list(name: str, value: object, meter: EvaluationMeter) -> list[JsonValue]:
     plain = to_json(value, meter)
     if not isinstance(plain, list):
-        raise TypeError(f"{name} takes a list, not {describe_kind(plain)}")
+        raise OperandError(f"{name} takes a list, not {describe_kind(plain)}")
     return plain
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise TypeError(f"from_json takes JSON, which has no {name}")
+    raise OperandError(f"from_json takes JSON, which has no {name}")
 
 
 def _pairs(pairs: list[tuple[str, JsonValue]]) -> Json:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise TypeError("from_json found a key twice in one mapping")
+        raise OperandError("from_json found a key twice in one mapping")
     return found

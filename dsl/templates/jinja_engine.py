@@ -18,8 +18,10 @@ from dsl.model.evaluation_budget import text_bytes
 from dsl.model.facts import OUTCOME_NAMES
 from dsl.model.outcomes import Failure, Outcome
 from dsl.templates import value_costs as values
+from dsl.templates.operand_words import OperandError, kind_of, refused, refused_call
 from dsl.templates.shown_values import Absent, MeteredContext, shown
-from dsl.templates.template_filters import filters, format_text, tests, text_methods
+from dsl.templates.template_filters import filters, format_text, text_methods
+from dsl.templates.template_tests import tests
 
 __all__ = [
     "ENVIRONMENT",
@@ -99,12 +101,17 @@ def _slice(context: MeteredContext, value: Any, start: Any, stop: Any, step: Any
         context.meter.charge(len(value) >> 9, text_bytes(value))
     else:
         values.charge_items(context.meter, value)
-    return value[start:stop:step]
+    try:
+        return value[start:stop:step]
+    except TypeError:
+        raise OperandError("a slice takes a text or a list, and whole numbers") from None
 
 
 @pass_context
 def _key(context: MeteredContext, value: object) -> object:
     context.meter.walk(value)  # a tuple hashes all its parts
+    if isinstance(value, list | dict):
+        raise OperandError(f"a key of a mapping is a text, not {kind_of(cast('object', value))}")
     return value
 
 
@@ -118,8 +125,24 @@ def _shown(context: MeteredContext, value: object) -> object:
     return text
 
 
+def _called(
+    context: MeteredContext, method: _Method, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> object:
+    owner, name = method.owner, method.name
+    if isinstance(owner, str):
+        return _TEXT_METHODS[name](context, owner, *args, **kwargs)
+    mapping = cast("Mapping[object, object]", owner)
+    if name == "get":
+        context.meter.walk(args[:1])
+        return mapping.get(*args, **kwargs)
+    values.charge_items(context.meter, mapping, 2)
+    made = getattr(mapping, name)(*args, **kwargs)
+    return list(cast("Iterable[object]", made))
+
+
 class _Environment(SandboxedEnvironment):
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+    intercepted_unops = frozenset({"+", "-"})
     context_class = MeteredContext
 
     def __init__(self) -> None:
@@ -180,7 +203,10 @@ class _Environment(SandboxedEnvironment):
             case "**":
                 raise SecurityError("`**` is not part of the language")
             case "%" if isinstance(left, str):
-                return format_text(meter, left, right)
+                try:
+                    return format_text(meter, left, right)
+                except (TypeError, ZeroDivisionError) as error:
+                    raise refused(error, "%", left, right) from None
             case "*":
                 values.charge_repeated(meter, left, right)
                 values.charge_repeated(meter, right, left)
@@ -189,7 +215,16 @@ class _Environment(SandboxedEnvironment):
             case _:
                 pass
         values.charge_arithmetic(meter, operator, left, right)
-        return super().call_binop(context, operator, left, right)
+        try:
+            return super().call_binop(context, operator, left, right)
+        except (TypeError, ZeroDivisionError) as error:
+            raise refused(error, operator, left, right) from None
+
+    def call_unop(self, context: Context, operator: str, arg: Any) -> Any:
+        try:
+            return super().call_unop(context, operator, arg)
+        except (TypeError, ZeroDivisionError) as error:
+            raise refused(error, operator, arg) from None
 
     def call(self, context: Context, obj: Any, *args: Any, **kwargs: Any) -> Any:
         """Call a callable of the language: its methods, `range`, macros and loops."""
@@ -197,19 +232,21 @@ class _Environment(SandboxedEnvironment):
         meter = metered.meter
         meter.charge(2)
         match obj:
-            case _Method(owner=str() as text, name=name):
-                return _TEXT_METHODS[name](metered, text, *args, **kwargs)
-            case _Method(owner=mapping, name="get"):
-                meter.walk(args[:1])
-                return cast("Mapping[object, object]", mapping).get(*args, **kwargs)
-            case _Method(owner=mapping, name=name):
-                values.charge_items(meter, mapping, 2)
-                made = getattr(cast("Mapping[object, object]", mapping), name)(*args, **kwargs)
-                return list(cast("Iterable[object]", made))
+            case _Method():
+                try:
+                    return _called(metered, obj, args, kwargs)
+                except (TypeError, AttributeError) as error:
+                    given = (*args, *kwargs.values())
+                    raise refused_call(error, obj.name, obj.owner, *given) from None
             case LoopContext():
                 for one in args:
                     values.charge_items(meter, one)
-            case _ if obj is self.globals["range"] or isinstance(obj, Macro | Absent):
+            case _ if obj is self.globals["range"]:
+                try:
+                    return super().call(context, obj, *args, **kwargs)
+                except (TypeError, ZeroDivisionError) as error:
+                    raise refused(error, "range", *args) from None
+            case Macro() | Absent():
                 pass
             case _ if isinstance(getattr(obj, "__self__", None), LoopContext):
                 meter.charge(10 + meter.walk(args))

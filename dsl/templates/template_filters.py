@@ -1,4 +1,4 @@
-"""The filters and tests of templates: each charges its cost, then Jinja2's own runs.
+"""The filters and methods of templates: each charges its cost, then Jinja2's own runs.
 
 A closed list: the language has no other filters.
 """
@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Final, Protocol, cast
 
 from jinja2.filters import FILTERS, make_attrgetter
-from jinja2.tests import TESTS
 from jinja2.utils import _PassArg, pass_context  # pyright: ignore[reportPrivateUsage]
 
 from dsl.model.evaluation_budget import EvaluationMeter, digits_steps, text_bytes
@@ -17,6 +16,7 @@ from dsl.templates import filter_costs as costs
 from dsl.templates import text_costs as texts
 from dsl.templates import value_costs as values
 from dsl.templates.data_filters import DATA_FILTERS
+from dsl.templates.operand_words import OperandError, refused_call
 from dsl.templates.shown_values import Absent, MeteredContext, encodable, text_of
 
 _PER_CALL = 5
@@ -46,7 +46,7 @@ def _passing(original: Run) -> Callable[[MeteredContext], tuple[object, ...]]:
             return lambda context: ()
 
 
-def _metered(original: Run, prepare: costs.Prepare) -> _Filter:
+def metered(name: str, original: Run, prepare: costs.Prepare) -> _Filter:
     """Return the filter, charged by `prepare` before it runs; an iterator is charged per item."""
     passing = _passing(original)
 
@@ -56,7 +56,10 @@ def _metered(original: Run, prepare: costs.Prepare) -> _Filter:
         meter.charge(_PER_CALL)
         if not isinstance(value, Absent):
             value = prepare(context, value, *args, **kwargs)
-        return values.materialised(meter, original(*passing(context), value, *args, **kwargs))
+        try:
+            return values.materialised(meter, original(*passing(context), value, *args, **kwargs))
+        except (TypeError, AttributeError) as error:
+            raise refused_call(error, name, value, *args, *kwargs.values()) from None
 
     return run
 
@@ -144,7 +147,7 @@ def _sum(
     meter = context.meter
     values.charge_items(meter, iterable, 1 + costs.dots(attribute))
     if isinstance(start, str):
-        raise TypeError("texts are not summed; use join")
+        raise OperandError("texts are not summed; use join")
     items = cast("Iterable[object]", iterable)
     if attribute is not None:
         items = map(make_attrgetter(context.environment, attribute), items)
@@ -170,77 +173,22 @@ _OWN: Final[dict[str, Run]] = {
 }
 
 
-def _own(run: Run) -> _Filter:
+def _own(name: str, run: Run) -> _Filter:
     @pass_context
-    def metered(context: MeteredContext, value: Any, *args: Any, **kwargs: Any) -> object:
+    def charged(context: MeteredContext, value: Any, *args: Any, **kwargs: Any) -> object:
         context.meter.charge(_PER_CALL)
-        return run(context, value, *args, **kwargs)
+        try:
+            return run(context, value, *args, **kwargs)
+        except (TypeError, AttributeError) as error:
+            raise refused_call(error, name, value, *args, *kwargs.values()) from None
 
-    return metered
+    return charged
 
 
 def filters() -> dict[str, Any]:
     """Return every filter of the language by its name."""
-    prepared = {name: _metered(FILTERS[name], how) for name, how in costs.PREPARED.items()}
-    return prepared | {name: _own(run) for name, run in _OWN.items()}
-
-
-_COMPARING: Final = {
-    "==": "eq",
-    "eq": "eq",
-    "equalto": "eq",
-    "!=": "ne",
-    "ne": "ne",
-    ">": "gt",
-    "gt": "gt",
-    "greaterthan": "gt",
-    ">=": "gteq",
-    "ge": "gteq",
-    "<": "lt",
-    "lt": "lt",
-    "lessthan": "lt",
-    "<=": "lteq",
-    "le": "lteq",
-    "in": "in",
-}
-_LOOKING_AT_TEXT: Final = ("lower", "upper")
-_CONSTANT: Final = (
-    "boolean",
-    "callable",
-    "defined",
-    "divisibleby",
-    "escaped",
-    "even",
-    "false",
-    "filter",
-    "float",
-    "integer",
-    "iterable",
-    "mapping",
-    "none",
-    "number",
-    "odd",
-    "sequence",
-    "string",
-    "test",
-    "true",
-    "undefined",
-)
-
-
-def _comparing(name: str) -> Run:
-    @pass_context
-    def test(context: MeteredContext, value: object, other: object) -> object:
-        return values.compare(context.meter, name, value, other)
-
-    return test
-
-
-def tests() -> dict[str, Any]:
-    """Return every test of the language by its name."""
-    found: dict[str, Any] = {name: TESTS[name] for name in _CONSTANT}
-    found |= {name: _comparing(how) for name, how in _COMPARING.items()}
-    return found | {name: _metered(TESTS[name], costs.scan(0)) for name in _LOOKING_AT_TEXT}
+    prepared = {name: metered(name, FILTERS[name], how) for name, how in costs.PREPARED.items()}
+    return prepared | {name: _own(name, run) for name, run in _OWN.items()}
 
 
 def text_methods() -> dict[str, Callable[..., object]]:
@@ -267,11 +215,11 @@ def text_methods() -> dict[str, Callable[..., object]]:
     def run(name: str, charge: Callable[..., None]) -> Callable[..., object]:
         method = getattr(str, name)
 
-        def metered(context: MeteredContext, text: str, *args: Any, **kwargs: Any) -> object:
+        def charging(context: MeteredContext, text: str, *args: Any, **kwargs: Any) -> object:
             charge(context.meter, text, *args, **kwargs)
             return method(text, *args, **kwargs)
 
-        return metered
+        return charging
 
     methods = {name: run(name, charge) for name, charge in charged.items()}
     return methods | {"replace": _replace, "join": _joined_by}

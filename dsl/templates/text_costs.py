@@ -5,6 +5,7 @@ from typing import Final, cast
 
 from dsl.errors import EvaluationLimitExceeded
 from dsl.model.evaluation_budget import EvaluationMeter, text_bytes
+from dsl.templates.operand_words import OperandError
 
 _WHITESPACE: Final = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f"
 _LINE_ENDS: Final = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
@@ -79,7 +80,7 @@ def charge_wrap(meter: EvaluationMeter, text: str, width: int, end: str) -> None
         TypeError: the width is not a whole number; with NaN, the lines would never end.
     """
     if not isinstance(cast("object", width), int):
-        raise TypeError("the width of a line is a whole number")
+        raise OperandError("the width of a line is a whole number")
     size = len(text)
     lines = 2 + sum(map(text.count, _LINE_ENDS)) + 2 * size // max(1, width)
     meter.charge(size + 4 * lines, 2 * text_bytes(text) + lines * (text_bytes(end) + _PIECE))

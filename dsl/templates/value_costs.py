@@ -6,6 +6,7 @@ from typing import Any, Final, cast
 
 from dsl.errors import EvaluationLimitExceeded
 from dsl.model.evaluation_budget import ATOMS, MAX_INTEGER_BITS, EvaluationMeter, text_bytes
+from dsl.templates.operand_words import refused
 from dsl.templates.text_costs import charge_search
 
 MAX_NUMBER_LENGTH: Final = 4300
@@ -19,6 +20,8 @@ COMPARISONS: Final[dict[str, Callable[[Any, Any], object]]] = {
     "gt": operator.gt,
     "gteq": operator.ge,
 }
+
+_SIGNS: Final = {"eq": "==", "ne": "!=", "lt": "<", "lteq": "<=", "gt": ">", "gteq": ">="}
 
 
 def materialised(meter: EvaluationMeter, value: object) -> object:
@@ -44,10 +47,16 @@ def compare(meter: EvaluationMeter, name: str, left: object, right: object) -> o
     """Charge for one comparison, then make it."""
     if name in ("in", "notin"):
         charge_membership(meter, left, right)
-        found = left in cast("Collection[object]", right)
+        try:
+            found = left in cast("Collection[object]", right)
+        except (TypeError, ZeroDivisionError) as error:
+            raise refused(error, "in", left, right) from None
         return found if name == "in" else not found
     charge_comparison(meter, left, right)
-    return COMPARISONS[name](left, right)
+    try:
+        return COMPARISONS[name](left, right)
+    except (TypeError, ZeroDivisionError) as error:
+        raise refused(error, _SIGNS[name], left, right) from None
 
 
 def charge_comparison(meter: EvaluationMeter, left: object, right: object) -> None:

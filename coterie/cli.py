@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from coterie.bugs import report
-from coterie.commands.parser import load_command, parsed
+from coterie.commands.parser import load_command, parse_command
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings, load
 from coterie.system_errors import full_disk, system_error
@@ -64,7 +64,7 @@ def _outcome(words: Sequence[str]) -> int:
     settings: Settings | None = None
     try:
         settings = load()
-        verb, args = parsed(words)
+        verb, args = parse_command(words)
         command = load_command(verb)
         if verb not in _BRIEF:
             gc.freeze()  # what is imported stays: no collection has to look through it

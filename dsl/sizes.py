@@ -23,7 +23,7 @@ def json_size(value: JsonValue) -> int:
         return 0
 
 
-def exceeds(values: Iterable[JsonValue], most: int) -> bool:
+def exceeds(values: Iterable[JsonValue], maximum: int) -> bool:
     """Return whether the JSON of all values together certainly has more than `most` bytes.
 
     It reads no further than that, however large they are, and counts a shared part each time.
@@ -38,13 +38,13 @@ def exceeds(values: Iterable[JsonValue], most: int) -> bool:
                     size += len(value)
                 case list():
                     size += 2 * len(value)
-                    below.extend(value if size <= most else ())
+                    below.extend(value if size <= maximum else ())
                 case dict():
                     size += sum(map(len, value)) + 4 * len(value)
-                    below.extend(value.values() if size <= most else ())
+                    below.extend(value.values() if size <= maximum else ())
                 case _:
                     pass
-            if size > most:
+            if size > maximum:
                 return True
         level = below
         size -= len(below)  # each was counted with its container
@@ -67,22 +67,22 @@ MAX_NAME_LENGTH = 500
 """Characters of the name of a request, a task, a team."""
 
 
-def too_large(value: JsonValue, what: str, most: int = MAX_VALUE_SIZE) -> str | None:
+def too_large(value: JsonValue, what: str, maximum: int = MAX_VALUE_SIZE) -> str | None:
     """Return why a value is too large to travel, or None."""
     if value is None or isinstance(value, int | float):
         return None
-    if isinstance(value, str) and len(value) < most // 6:  # an escaped character has six bytes
+    if isinstance(value, str) and len(value) < maximum // 6:  # an escaped character has six bytes
         return None
     size = json_size(value)
-    return None if size <= most else f"{what} has {size:,} bytes, and {most:,} are allowed"
+    return None if size <= maximum else f"{what} has {size:,} bytes, and {maximum:,} are allowed"
 
 
-def check_size(value: JsonValue, what: str, most: int = MAX_VALUE_SIZE) -> None:
+def check_size(value: JsonValue, what: str, maximum: int = MAX_VALUE_SIZE) -> None:
     """Refuse a value that is too large to travel.
 
     Raises:
         ValueTooLarge: names the value.
     """
-    refusal = too_large(value, what, most)
+    refusal = too_large(value, what, maximum)
     if refusal is not None:
         raise ValueTooLarge(refusal)

@@ -55,8 +55,8 @@ class GraphLedger:
 
     def is_used_up(self, more: int = 0) -> bool:
         """Return whether no attempt may start, when some others are about to."""
-        most = self._step.max_iterations
-        return most is not None and self.progress.iterations + more >= number_of(most)
+        maximum = self._step.max_iterations
+        return maximum is not None and self.progress.iterations + more >= number_of(maximum)
 
     def start(self, cause: GraphTaskStarted) -> int:
         """Start a task; return its number."""
@@ -100,7 +100,7 @@ class GraphLedger:
             items,
             self.schedule.index,
             progress.notes,
-            room=most_tasks(self._step) - len(progress.tasks),
+            room=maximum_tasks(self._step) - len(progress.tasks),
             size_left=MAX_TASKS_SIZE - progress.tasks_size,
         )
         progress.tasks_size += sum(json_size(task.value) for task in added)
@@ -142,12 +142,12 @@ def open_graph(items: list[JsonValue], step: TaskGraphStep, scope: Scope) -> Tas
     """Return the graph of a list of tasks before its first task."""
     scope.weigh(len(items) // _TASKS_A_STEP)
     progress = TaskGraphProgress()
-    progress.tasks = read_tasks(items, (), progress.notes, room=most_tasks(step))
+    progress.tasks = read_tasks(items, (), progress.notes, room=maximum_tasks(step))
     progress.tasks_size = sum(json_size(task.value) for task in progress.tasks)
     return progress
 
 
-def most_tasks(step: TaskGraphStep) -> int:
+def maximum_tasks(step: TaskGraphStep) -> int:
     """Return how many tasks the graph may have, with those that it adds."""
     return MAX_TASKS if step.max_tasks is None else number_of(step.max_tasks)
 

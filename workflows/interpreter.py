@@ -205,8 +205,8 @@ class TeamInterpreter:
             steps = run_steps(
                 team.steps, place, self.scope, self, part="tasks", stop=team.stop_on_failure
             )
-            marks = self.scope.state.marks
-            if marks is not None and marks.event_groups:
+            visibility = self.scope.state.visibility
+            if visibility is not None and visibility.event_groups:
                 steps = self.scope.grouped(f"{team.id}#{place.visit}", steps)
             await steps
         except Returned:

@@ -64,13 +64,13 @@ async def plan_of(given: TeamInput, state: RunState) -> Plan:
         if given.carried is not None and _may_be_the_first() and _is_refused(given.plan):
             raise RunRefused(UNKNOWN_ORIGIN)
         if given.marked:
-            state.marks = await _marks(given)
+            state.visibility = await _visibility_settings(given)
         return given.plan
     result = await _ask_worker(given, attempts=5)
     if result.plan is None:
         raise RunRefused(result.refused or "the team does not compile")
     state.queues |= result.queues
-    state.marks = result.marks
+    state.visibility = result.visibility
     return result.plan
 
 
@@ -80,10 +80,10 @@ def _check_one_source(given: TeamInput) -> None:
         raise RunRefused("a run starts from one of `team`, `document`, `plan` or `fork`")
 
 
-async def _marks(given: TeamInput) -> VisibilitySettings | None:
+async def _visibility_settings(given: TeamInput) -> VisibilitySettings | None:
     """Return how the worker shows runs; a worker that does not answer delays no run."""
     try:
-        return (await _ask_worker(given, attempts=1)).marks
+        return (await _ask_worker(given, attempts=1)).visibility
     except (ActivityError, ApplicationError) as error:  # a local activity fails with its own
         if is_cancelled_exception(error):
             raise

@@ -79,7 +79,7 @@ async def _attempts(
     retries, key = scope.state.progress.retries, place.key
     progress = retries.setdefault(key, RetryProgress())
     try:
-        most = _retries(retry, progress, step, place, scope)
+        maximum = _retries(retry, progress, step, place, scope)
     except (InvalidBound, TemplateFailed) as error:
         del retries[key]
         return Outcome.failed(type(error).__name__, str(error))
@@ -98,7 +98,7 @@ async def _attempts(
         error = outcome.error
         again = (
             error is not None
-            and progress.retries < most
+            and progress.retries < maximum
             and (not retry.errors or error.type in retry.errors)
             and may_repeat(step, error.type, scope)
             and is_worth_another(
@@ -128,10 +128,10 @@ def _retries(
     bound = retry.retries
     if not isinstance(bound, TemplateBound):
         return number_of(bound)
-    if progress.most is None:
+    if progress.maximum is None:
         names = place.facts(scope).names()
-        progress.most = int(rendered_bound(RETRIES, bound, names, repr(step.name)))
-    return progress.most
+        progress.maximum = int(rendered_bound(RETRIES, bound, names, repr(step.name)))
+    return progress.maximum
 
 
 async def _until_again(

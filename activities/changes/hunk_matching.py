@@ -68,14 +68,14 @@ def drifted_places(lines: list[str], hunk: Hunk) -> list[int]:
         return []
     before, inner, after = _parts(hunk)
     old = [*before, *inner, *after]
-    first, most = len(before), MAX_DRIFTED if inner else 1
+    first, maximum = len(before), MAX_DRIFTED if inner else 1
     found: list[int] = []
     for at in range(len(lines) - len(old) + 1):
         core = at + first
         if (
             all(_stands(line, lines[core + offset]) for offset, line in enumerate(inner))
-            and _differing(before, lines[at:core]) <= most
-            and _differing(after, lines[core + len(inner) :]) <= most
+            and _differing(before, lines[at:core]) <= maximum
+            and _differing(after, lines[core + len(inner) :]) <= maximum
         ):
             found.append(at)
     return found

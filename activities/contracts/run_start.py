@@ -39,7 +39,9 @@ class CompileResult(Frozen):
     refused: str | None = None
     queues: dict[str, OwnQueue] = Field(default_factory=dict[str, OwnQueue])
     """Queues of the providers with a rate limit."""
-    marks: VisibilitySettings | None = None
+    visibility: VisibilitySettings | None = Field(
+        default=None, validation_alias="marks", serialization_alias="marks"
+    )
     """None: only what is free of charge."""
 
 

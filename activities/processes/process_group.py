@@ -92,8 +92,8 @@ async def run_group(
     """
     stop = asyncio.Event()
     started = _start(argv, cwd, environment, keeping, given, _written(limits, apart=apart))
-    most = limits.output if limits else None
-    run = asyncio.create_task(_run(started, seconds, output, most, stop))
+    maximum = limits.output if limits else None
+    run = asyncio.create_task(_run(started, seconds, output, maximum, stop))
     try:
         return await asyncio.shield(run)
     except asyncio.CancelledError:
@@ -121,13 +121,13 @@ async def _run(
     started: "Coroutine[None, None, tuple[asyncio.subprocess.Process, _Status]]",
     seconds: float,
     output: BoundedOutput,
-    most: int | None,
+    maximum: int | None,
     stop: asyncio.Event,
 ) -> CommandEnd:
     begun = time.monotonic()
     process, status = await started
     flooded = asyncio.Event()
-    reading = asyncio.create_task(_drain(process, output, most, flooded))
+    reading = asyncio.create_task(_drain(process, output, maximum, flooded))
     stopping = asyncio.create_task(stop.wait())
     flooding = asyncio.create_task(flooded.wait())
     ending = asyncio.create_task(status.ended())
@@ -274,13 +274,13 @@ class _Status:
 async def _drain(
     process: asyncio.subprocess.Process,
     output: BoundedOutput,
-    most: int | None,
+    maximum: int | None,
     flooded: asyncio.Event,
 ) -> None:
     assert process.stdout is not None
     while chunk := await process.stdout.read(65_536):
         output.take(chunk)
-        if most is not None and output.total > most:
+        if maximum is not None and output.total > maximum:
             flooded.set()
 
 

@@ -38,7 +38,7 @@ async def run_program(
     cwd: Path,
     environment: Mapping[str, str],
     seconds: float,
-    most: int,
+    maximum: int,
     given: bytes = b"",
 ) -> ProgramOutput:
     """Run a program to its end, or until it has written enough.
@@ -48,7 +48,7 @@ async def run_program(
         cwd: Working directory.
         environment: Its complete environment.
         seconds: Timeout.
-        most: Bytes of standard output to read.
+        maximum: Bytes of standard output to read.
         given: Standard input.
 
     Raises:
@@ -69,22 +69,22 @@ async def run_program(
         raise NotStarted(error.strerror or type(error).__name__) from None
     try:
         async with asyncio.timeout(seconds):
-            return await _ended(process, most, given)
+            return await _ended(process, maximum, given)
     except TimeoutError:
         raise ProgramTimeout from None
     finally:
         await _stop(process)
 
 
-async def _ended(process: Process, most: int, given: bytes) -> ProgramOutput:
+async def _ended(process: Process, maximum: int, given: bytes) -> ProgramOutput:
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
     errors = asyncio.create_task(_head(process.stderr, _MAX_ERRORS))
     feeding = asyncio.create_task(_feed(process.stdin, given))
     try:
-        output = await _up_to(process.stdout, most + 1)
-        complete = len(output) <= most
+        output = await _up_to(process.stdout, maximum + 1)
+        complete = len(output) <= maximum
         if not complete:
             _kill(process)
         written = (await errors).decode(errors="replace")
@@ -92,7 +92,7 @@ async def _ended(process: Process, most: int, given: bytes) -> ProgramOutput:
     finally:
         errors.cancel()
         feeding.cancel()
-    return ProgramOutput(await process.wait(), output[:most], written, complete)
+    return ProgramOutput(await process.wait(), output[:maximum], written, complete)
 
 
 async def _feed(stream: asyncio.StreamWriter, given: bytes) -> None:
@@ -102,18 +102,18 @@ async def _feed(stream: asyncio.StreamWriter, given: bytes) -> None:
     stream.close()
 
 
-async def _up_to(stream: asyncio.StreamReader, most: int) -> bytes:
+async def _up_to(stream: asyncio.StreamReader, maximum: int) -> bytes:
     found = bytearray()
-    while len(found) < most and (chunk := await stream.read(most - len(found))):
+    while len(found) < maximum and (chunk := await stream.read(maximum - len(found))):
         found += chunk
     return bytes(found)
 
 
-async def _head(stream: asyncio.StreamReader, most: int) -> bytes:
+async def _head(stream: asyncio.StreamReader, maximum: int) -> bytes:
     """Read everything, so that the writer never waits; return the beginning."""
     found = bytearray()
     while chunk := await stream.read(65_536):
-        found += chunk[: most - len(found)]
+        found += chunk[: maximum - len(found)]
     return bytes(found)
 
 

@@ -77,11 +77,11 @@ class Supervisor:
             (resource.RLIMIT_FSIZE, self._file, self._file),
         ]
         for kind, soft, hard in bounds:
-            _, most = resource.getrlimit(kind)
+            _, maximum = resource.getrlimit(kind)
             if kind != resource.RLIMIT_CORE and not soft:
                 continue
-            if most != resource.RLIM_INFINITY:
-                soft, hard = min(soft, most), min(hard, most)
+            if maximum != resource.RLIM_INFINITY:
+                soft, hard = min(soft, maximum), min(hard, maximum)
             resource.setrlimit(kind, (soft, hard))
 
     def _watch(self, pid: int) -> None:

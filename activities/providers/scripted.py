@@ -137,7 +137,7 @@ class ScriptedProvider:
         if entry is not None:
             return entry
         if self._mock is not None:  # off the event loop: a hostile schema uses up its CPU budget
-            return await asyncio.to_thread(made_up, request)
+            return await asyncio.to_thread(answer_by_schema, request)
         raise refused(f"{self._script} has no answer for {request.label!r}: {missing(request)}")
 
     def _note(self, event: Literal["asked", "answered"], request: ModelRequest) -> None:
@@ -177,7 +177,7 @@ def _append(log: Path, line: bytes) -> None:
         os.close(file)
 
 
-def made_up(request: ModelRequest) -> ScriptedAnswer:
+def answer_by_schema(request: ModelRequest) -> ScriptedAnswer:
     """Return an entry with an answer by the schema.
 
     Raises:

@@ -55,30 +55,30 @@ def parent_of(root: Path, relative: str, *, make: bool = False) -> Generator[tup
         yield handle, path.name
 
 
-def read_file(root: Path, relative: str, most: int | None = None) -> bytes:
+def read_file(root: Path, relative: str, maximum: int | None = None) -> bytes:
     """Return the content of a regular file.
 
     Args:
         root: The folder.
         relative: The file's path below it.
-        most: Bytes to read; default: the whole file.
+        maximum: Bytes to read; default: the whole file.
 
     Raises:
         NotRegular: It is not a regular file.
         OSError: It cannot be read, or a link is on the path.
     """
     with parent_of(root, relative) as (handle, name):
-        return read_at(handle, name, most)
+        return read_at(handle, name, maximum)
 
 
-def read_at(handle: int, name: str, most: int | None = None) -> bytes:
+def read_at(handle: int, name: str, maximum: int | None = None) -> bytes:
     """Return the content of a regular file in an open directory; fails like `read_file`."""
     file = os.open(name, _READ, dir_fd=handle)
     try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise NotRegular(0, "not a regular file", name)
         with os.fdopen(os.dup(file), "rb") as opened:
-            return opened.read() if most is None else opened.read(most)
+            return opened.read() if maximum is None else opened.read(maximum)
     finally:
         os.close(file)
 

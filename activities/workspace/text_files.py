@@ -27,13 +27,13 @@ def count_lines(text: str) -> int:
     return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
-def readable_file(workspace: Workspace, path: str, most: int) -> bytes:
+def readable_file(workspace: Workspace, path: str, maximum: int) -> bytes:
     """Return the content of a file that skills may show to a model.
 
     Args:
         workspace: The project.
         path: Relative to its root.
-        most: Maximum size in bytes.
+        maximum: Maximum size in bytes.
 
     Raises:
         SkillRefusal: The path leads outside, or names a file that may contain secrets.
@@ -49,9 +49,11 @@ def readable_file(workspace: Workspace, path: str, most: int) -> bytes:
             raise SkillFailure(f"no file exists at {path!r}{_suggested(workspace.root, relative)}")
         if stat.S_ISDIR(status.st_mode):
             raise SkillFailure(f"{path!r} is a folder, not a file")
-        if stat.S_ISREG(status.st_mode) and status.st_size > most:
-            raise SkillFailure(f"{path!r} has {status.st_size} bytes; at most {most} can be read")
-        return read_file(workspace.root, relative, most)
+        if stat.S_ISREG(status.st_mode) and status.st_size > maximum:
+            raise SkillFailure(
+                f"{path!r} has {status.st_size} bytes; at most {maximum} can be read"
+            )
+        return read_file(workspace.root, relative, maximum)
     except NotRegular:
         raise SkillFailure(f"{path!r} is not a regular file") from None
     except OSError as error:

@@ -74,7 +74,7 @@ def _input_of(compiled: CompiledAgent, context: Json) -> TeamInput:
     trusted = compiled.trusted
     if not trusted.accept_plans:
         return TeamInput(document=written_document(compiled.document), context=context)
-    return TeamInput(plan=compiled.plan, context=context, marked=trusted.marks_runs)
+    return TeamInput(plan=compiled.plan, context=context, marked=trusted.sets_visibility)
 
 
 class DurableRun:

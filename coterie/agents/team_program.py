@@ -176,7 +176,7 @@ class RunnableTeam:
             accept_plans=trusted.accept_plans,
             own_runs=RecordedRuns(self._settings),
         ):
-            start = TeamInput(plan=plan, context=context, marked=trusted.marks_runs)
+            start = TeamInput(plan=plan, context=context, marked=trusted.sets_visibility)
             with kept(self._settings, record):
                 run = await start_run(
                     connection.client,

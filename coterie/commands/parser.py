@@ -81,7 +81,7 @@ def _parser(verbs: Mapping[str, bool]) -> ArgumentParser:
     return parser
 
 
-def parsed(words: Sequence[str]) -> tuple[str, Namespace]:
+def parse_command(words: Sequence[str]) -> tuple[str, Namespace]:
     """Return the chosen command and its arguments; exit for help, the version, or an error."""
     chosen = next((word for word in words if not word.startswith("-")), None)
     # Building the parsers of all commands takes as long as checking a short document.

@@ -174,7 +174,7 @@ class _Passing(ReplayObserver):
         super().__init__()
         self.points = points
 
-    def met(self, run: TeamWorkflow) -> None:
+    def run_started(self, run: TeamWorkflow) -> None:
         """Observe the run from its start."""
         known = {one.name: getattr(run.state, one.name) for one in fields(RunState)}
         run.state = self.points.state = _PassedState(**known, points=self.points)

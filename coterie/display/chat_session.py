@@ -131,10 +131,10 @@ class _Talk:
         described = await self.run.describe()
         return described.status != WorkflowExecutionStatus.RUNNING
 
-    async def catch_up(self, client: Client, most: int) -> None:
+    async def catch_up(self, client: Client, maximum: int) -> None:
         """Print the latest messages and replies, and wait for the replies that are missing."""
         known = await all_exchanges(client, self.run.id)
-        older = len(known) - most
+        older = len(known) - maximum
         if older > 0:
             note(f"{counted(older, 'earlier message')}; to print more: --history {len(known)}")
         for one in known[max(older, 0) :]:
@@ -168,7 +168,7 @@ async def _opened(
 ) -> JsonValue:
     """Start the session with its first message."""
     plan, context = begin
-    given = TeamInput(plan=plan, context=context, marked=record.trusted.marks_runs)
+    given = TeamInput(plan=plan, context=context, marked=record.trusted.sets_visibility)
     with kept(settings, record):
         return await open_session(
             connection.client,

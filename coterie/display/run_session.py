@@ -134,7 +134,7 @@ async def _begun(
         await run.describe()
         return run
     plan, context = begin
-    given = TeamInput(plan=plan, context=context, marked=record.trusted.marks_runs)
+    given = TeamInput(plan=plan, context=context, marked=record.trusted.sets_visibility)
     with kept(settings, record):
         return await start_run(
             connection.client, record.id, given, task_queue=record.task_queue, summary=plan.name

@@ -12,7 +12,7 @@ from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import say
-from dsl.model.traversal.step_paths import parted
+from dsl.model.traversal.step_paths import split_reference
 from dsl.tool_loop.call_names import calls_in
 
 
@@ -27,7 +27,7 @@ async def show_request(
         view, served = await request_of(client, run, request)
     except CommandError:
         calls = [] if request is None else await step_calls(settings, client, run, request)
-        if request is not None and not calls and calls_in(parted(request)[0]):
+        if request is not None and not calls and calls_in(split_reference(request)[0]):
             raise CommandError(
                 f"run {id!r} has no call {request!r} of a skill or a model; `coterie why {id} "
                 f"{request}` says what became of it"

@@ -13,9 +13,9 @@ MAX_SEARCHED = 20_000
 class TooManyEntries(Exception):
     """A glob looks at more files than it may."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
-        super().__init__(f"more than {most} entries")
+    def __init__(self, maximum: int) -> None:
+        self.maximum = maximum
+        super().__init__(f"more than {maximum} entries")
 
 
 def is_glob(text: str) -> bool:
@@ -23,20 +23,20 @@ def is_glob(text: str) -> bool:
     return any(character in text for character in "*?[")
 
 
-def matching_files(folder: Path, glob: str, most: int = MAX_SEARCHED) -> list[Path]:
+def matching_files(folder: Path, glob: str, maximum: int = MAX_SEARCHED) -> list[Path]:
     """List the files that match, sorted; hidden ones only where the glob writes their dot.
 
     Raises:
         TooManyEntries: The glob looks at more than `most` files and folders.
     """
-    search = _Search(most)
+    search = _Search(maximum)
     found = search.below(folder, [part for part in glob.split("/") if part not in ("", ".")])
     return sorted(set(found))
 
 
 @dataclass(slots=True)
 class _Search:
-    most: int
+    maximum: int
     searched: int = 0
 
     def below(self, folder: Path, segments: Sequence[str]) -> Iterator[Path]:
@@ -63,8 +63,8 @@ class _Search:
         except OSError:
             return []
         self.searched += len(found)
-        if self.searched > self.most:
-            raise TooManyEntries(self.most)
+        if self.searched > self.maximum:
+            raise TooManyEntries(self.maximum)
         return found
 
 

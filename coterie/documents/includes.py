@@ -134,7 +134,7 @@ class _Entry:
         try:
             matching = matching_files(self.file.parent, text)
         except TooManyEntries as error:
-            self._note(include_too_large(f"{text!r} searches more than {error.most:,} files"))
+            self._note(include_too_large(f"{text!r} searches more than {error.maximum:,} files"))
             return []
         itself = self.file.resolve()
         found = [

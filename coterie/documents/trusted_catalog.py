@@ -12,7 +12,7 @@ from coterie.documents.worker_trust import TrustedConfig, absolute_providers, re
 from coterie.settings import OVERRIDE_FILE, Settings
 from coterie.terminal import note
 from dsl.compile.merged_sources import SourceText
-from dsl.compile.shapes import shaped
+from dsl.compile.shapes import parse_document
 from dsl.errors import InvalidDocument
 from dsl.model.document import SystemDocument
 from dsl.model.plan import Plan
@@ -77,7 +77,7 @@ def scope_providers(
         )
         for key, persona in plan.personas.items()
     }
-    return plan.model_copy(update={"personas": personas}).sealed()
+    return plan.model_copy(update={"personas": personas}).with_digest()
 
 
 def _scoped_name(provider: str, document: str) -> str:
@@ -117,7 +117,7 @@ def _sections(sources: Iterable[SourceText]) -> tuple[SystemDocument, Node]:
         if source.persona is None and not source.included:
             merged = overlaid(merged, _trusted_part(read(source.text, source.file)))
     problems = Problems()
-    document, tree = shaped(normalised(merged, problems), problems)
+    document, tree = parse_document(normalised(merged, problems), problems)
     if document is None or problems.errors:
         raise InvalidDocument(problems.errors)
     return document, tree

@@ -57,7 +57,7 @@ class TrustedConfig(Frozen):
     """The files with this configuration, absolute: no skill changes them."""
 
     @property
-    def marks_runs(self) -> bool:
+    def sets_visibility(self) -> bool:
         """Whether its runs get visibility settings."""
         return self.search_attributes or self.event_groups
 

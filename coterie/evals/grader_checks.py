@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from coterie.evals.suite import EvalSuite
 from coterie.evals.suite_document import GraderDocument
 from coterie.evals.trial_end import AUTHORED, FACTS
-from dsl.checks.steps.template_checks import parsed
+from dsl.checks.steps.template_checks import parse_template
 from dsl.errors import closest
 from dsl.json_schema.schema_problems import schema_problem
 from dsl.source.nodes import Node, Problems
@@ -110,7 +110,7 @@ class _GraderChecks:
     ) -> None:
         """Report what does not parse, and names that there are not."""
         node = self.tree.find(path)
-        template = parsed(text, node, self.problems, path)
+        template = parse_template(text, node, self.problems, path)
         for named, line in () if template is None else template.paths.items():
             if named[0] in known:
                 continue

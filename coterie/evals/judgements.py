@@ -143,7 +143,9 @@ class Judge:
         place.mkdir(parents=True, exist_ok=True)
         record = record_of(run_id, self._document, place)
         given = TeamInput(
-            plan=self._document.compiled.plan, context=context, marked=record.trusted.marks_runs
+            plan=self._document.compiled.plan,
+            context=context,
+            marked=record.trusted.sets_visibility,
         )
         summary = f"judge of {trial.case.name} #{trial.repeat}"
         async with attending(self._settings, self._connection, record):

@@ -16,7 +16,7 @@ from coterie.failures import CommandError
 from coterie.settings import OVERRIDE_FILE, Settings
 from coterie.testing.files.test_reader import merged_context
 from coterie.testing.files.test_references import check_paths
-from dsl.compile.shapes import fitted
+from dsl.compile.shapes import parse_as
 from dsl.errors import InvalidDocument, TemplateFailed
 from dsl.model.traversal.step_walk import message_waits
 from dsl.source.nodes import Node, Problems
@@ -48,7 +48,7 @@ class _SuiteReader:
 
     def read(self) -> EvalSuite:
         tree = read(read_text(self.file, self.shown), self.shown)
-        document, _ = fitted(tree, SuiteDocument, self.problems)
+        document, _ = parse_as(tree, SuiteDocument, self.problems)
         for key, what in (("cases", "a case"), ("variants", "a variant")):
             self._check_names(tree, key, what)
         check_paths(tree, self.problems)

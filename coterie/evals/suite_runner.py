@@ -138,10 +138,10 @@ class _SuiteRunner:
             self.done(result)
 
     def _used_up(self) -> bool:
-        most = self.suite.document.max_cost
+        maximum = self.suite.document.max_cost
         spent = sum(result.cost or 0.0 for result in self.results.values())
         spent += sum(one.cost for one in self.unjudged)
-        return most is not None and spent >= most
+        return maximum is not None and spent >= maximum
 
 
 async def _supervised(connection: Connection) -> None:

@@ -63,7 +63,7 @@ async def run_trial(
     document = trial.variant.document
     record = record_of(trial.run_id, document, folder / "workspace")
     given = TeamInput(
-        plan=document.compiled.plan, context=trial.context, marked=record.trusted.marks_runs
+        plan=document.compiled.plan, context=trial.context, marked=record.trusted.sets_visibility
     )
     summary = f"{trial.case.name} #{trial.repeat}"
     async with attending(settings, connection, record):
@@ -116,7 +116,7 @@ def record_of(run_id: str, document: CompiledDocument, workspace: Path) -> RunRe
         task_queue=queue_of(trusted),
         trusted=trusted,
         keys=key_names(document.compiled.plan, document.trusted),
-        plan=document.compiled.plan.sealed().digest,
+        plan=document.compiled.plan.with_digest().digest,
         begun=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 

@@ -73,7 +73,7 @@ class ExecutionTable:
         with self._connected() as connection:
             command.upgrade(_config(connection), "head")
 
-    def downgrade(self) -> None:
+    def remove(self) -> None:
         """Remove the table with all its rows."""
         with self._connected() as connection:
             command.downgrade(_config(connection), "base")

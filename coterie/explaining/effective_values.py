@@ -17,7 +17,7 @@ from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS
 from coterie.explaining.effective_agents import AgentSources
 from coterie.explaining.origins import BUILT_IN, DEFAULT, Effective, Origin, from_node
 from dsl.compile.compiler import Compiled
-from dsl.compile.shapes import shaped
+from dsl.compile.shapes import parse_document
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import SkillContract
 from dsl.model.document import SystemDocument, TeamDocument
@@ -47,7 +47,7 @@ def explained(
         model: The model that the command line sets for all personas.
     """
     problems = Problems()
-    document, tree = shaped(compiled.tree, problems)
+    document, tree = parse_document(compiled.tree, problems)
     if document is None:
         raise InvalidDocument(problems.errors)
     return tuple(_Explainer(compiled, document, tree, skills, model).values())

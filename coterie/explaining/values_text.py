@@ -208,8 +208,8 @@ def value_text(value: JsonValue) -> str:
             return _cut(json.dumps(value, ensure_ascii=False), _MAX_VALUE_LENGTH)
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def _cut(text: str, maximum: int) -> str:
+    return text if len(text) <= maximum else f"{text[: maximum - 1]}…"
 
 
 def _block(title: str, rows: Sequence[Row]) -> str:

@@ -14,7 +14,7 @@ from coterie.text.durations import duration
 from coterie.text.problems import counted
 from dsl.analysis.context_use import ContextUsers, users_of_plan
 from dsl.analysis.timeout_routes import timeout_routes
-from dsl.compile.routes import targets
+from dsl.compile.route_compiler import targets
 from dsl.evaluate.limits import depth_allowed
 from dsl.model.budgets import Budget, number, unit
 from dsl.model.plan import Collect, Plan, Routing, Rule, Team
@@ -112,8 +112,8 @@ def _box(team: Team, plan: Plan, users: Mapping[str, ContextUsers]) -> TeamBox:
     if own not in (None, plan.limits.max_recursion_depth):
         limits.append(f"at most {counted(depth, 'visit')}")
     if team.max_visits is not None:
-        most = number_bound(team.max_visits.limit, value_words)
-        limits.append(f"at most {most} per visit of {team.max_visits.per}")
+        maximum = number_bound(team.max_visits.limit, value_words)
+        limits.append(f"at most {maximum} per visit of {team.max_visits.per}")
     if team.collects is not None:
         limits += _collecting(team.collects)
     if not team.stop_on_failure:
@@ -200,8 +200,8 @@ def _routes(team: Team, plan: Plan) -> Iterator[RouteArrow]:
     yield from _timeouts(team, plan)
     if team.max_visits is not None:
         bound = team.max_visits
-        most = counted_bound(bound.limit, "visit", value_words)
-        words = (f"instead, after {most} per visit of {bound.per}",)
+        maximum = counted_bound(bound.limit, "visit", value_words)
+        words = (f"instead, after {maximum} per visit of {bound.per}",)
         yield RouteArrow(team.id, None, "bound", (bound.then,), words)
     for called in called_teams(team.steps):
         yield RouteArrow(team.id, None, "call", (called,), ("runs as a step",))

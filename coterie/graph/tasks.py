@@ -13,7 +13,8 @@ from dsl.evaluate.condition_text import value_text
 from dsl.model.plan import Plan
 from dsl.model.step_kinds.step_base import StepKind
 from dsl.model.steps import AgentStep, ApprovalStep, Step, TeamStep
-from dsl.model.traversal.step_lists import Concurrent, followed_plans, step_lists
+from dsl.model.traversal.agent_personas import execution_plans
+from dsl.model.traversal.step_lists import Concurrent, step_lists
 from dsl.model.traversal.step_walk import walk
 
 
@@ -72,7 +73,7 @@ def _lines(steps: Sequence[Step], plan: Plan, above: str, depth: int) -> Iterato
 
 def _planned(step: Step, plan: Plan, above: str, depth: int) -> Iterator[TaskLine]:
     """Yield the steps of an agent's own plan that call a model or ask a person."""
-    for agent, steps in followed_plans(step, plan.personas):
+    for agent, steps in execution_plans(step, plan.personas):
         if isinstance(step, AgentStep) and step.personas:
             yield TaskLine("", depth, None, f"as {agent.persona_name}", ())
         for inner, path in _plan_steps(steps, above):

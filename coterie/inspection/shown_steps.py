@@ -11,7 +11,7 @@ from coterie.replay.links import links
 from coterie.runs.recorded_calls import RecordedCall, in_visits, recorded_calls
 from coterie.runs.run_client import Run
 from coterie.settings import Settings
-from dsl.model.traversal.step_paths import parted
+from dsl.model.traversal.step_paths import split_reference
 
 
 async def step_calls(
@@ -21,7 +21,7 @@ async def step_calls(
 
     Without the number, those of every visit.
     """
-    path, visit = parted(asked)
+    path, visit = split_reference(asked)
     await run.describe()
     calls = [
         call

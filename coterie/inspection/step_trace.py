@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coterie.replay.trace_events import TraceEvent, Visit
-from dsl.model.traversal.step_paths import parted
+from dsl.model.traversal.step_paths import split_reference
 from workflows.core.causes.people_causes import SkipAsked
 from workflows.core.state_keys import StepKey
 from workflows.core.views import TrailEntry
@@ -35,7 +35,7 @@ def step_traces(visits: Sequence[Visit], asked: str) -> tuple[StepTrace, ...]:
 
     A call also goes by the end of its name: `search@2.1`, like in `coterie skip`.
     """
-    name, number = parted(asked)
+    name, number = split_reference(asked)
     found: list[StepTrace] = []
     for visit in visits:
         if number not in (None, visit.visit):

@@ -20,7 +20,7 @@ from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.storage.histories import history_in
 from dsl.errors import listed
-from dsl.model.traversal.step_paths import parted
+from dsl.model.traversal.step_paths import split_reference
 from workflows.core.views import TrailEntry
 
 LEFT = "left"
@@ -46,7 +46,7 @@ class Trace:
         Raises:
             CommandError: There is none; the message lists those that exist.
         """
-        team, number = parted(asked)
+        team, number = split_reference(asked)
         named = [visit for visit in self.visits if visit.team == team]
         found = [visit for visit in named if number in (None, visit.visit)]
         if not found:
@@ -56,7 +56,7 @@ class Trace:
 
     def has_visit(self, asked: str) -> bool:
         """Return whether a name means a team that the run has visited."""
-        return parted(asked)[0] in {visit.team for visit in self.visits}
+        return split_reference(asked)[0] in {visit.team for visit in self.visits}
 
     def of_step(self, asked: str) -> tuple[StepTrace, ...]:
         """Return what happened to `team/step`, or to the call `tool@turn.number` of a model.

@@ -78,7 +78,7 @@ class RunHost:
         record, plan = await asyncio.to_thread(team.start, context, self._settings)
         connection = await self._connection()
         await self._serve(connection, record)
-        given = TeamInput(plan=plan, context=context, marked=record.trusted.marks_runs)
+        given = TeamInput(plan=plan, context=context, marked=record.trusted.sets_visibility)
         with kept(self._settings, record):
             run = await start_run(
                 connection.client, record.id, given, task_queue=record.task_queue, summary=plan.name
@@ -96,11 +96,11 @@ class RunHost:
         await self._serve(connection, record)
         return record, Run(connection.client, id)
 
-    async def latest(self, most: int) -> list[tuple[RunRecord, Run]]:
+    async def latest(self, maximum: int) -> list[tuple[RunRecord, Run]]:
         """Return the latest runs of MCP clients, without serving them."""
         records = await asyncio.to_thread(mcp_records, self._settings)
         connection = await self._connection()
-        return [(record, Run(connection.client, record.id)) for record in records[:most]]
+        return [(record, Run(connection.client, record.id)) for record in records[:maximum]]
 
     async def _connection(self) -> Connection:
         return await asyncio.shield(self._ready)

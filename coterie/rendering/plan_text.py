@@ -36,8 +36,8 @@ def _team(team: Team, plan: Plan) -> Iterator[str]:
     limit = "" if depth == common else f"  (at most {depth} visits)"
     if team.max_visits is not None:
         bound = team.max_visits
-        most = number_bound(bound.limit, value_text)
-        limit += f"  (at most {most} per visit of {bound.per}, then {bound.then})"
+        maximum = number_bound(bound.limit, value_text)
+        limit += f"  (at most {maximum} per visit of {bound.per}, then {bound.then})"
     yield ""
     yield f"{team.id}{name}{limit}"
     yield from step_lines(team.steps, plan, 1)

@@ -7,7 +7,8 @@ from dsl.evaluate.condition_text import condition_text, value_text
 from dsl.model.plan import Plan
 from dsl.model.step_kinds.step_base import StepKind
 from dsl.model.steps import AgentStep, Step
-from dsl.model.traversal.step_lists import followed_plans, step_lists
+from dsl.model.traversal.agent_personas import execution_plans
+from dsl.model.traversal.step_lists import step_lists
 
 _WORDS = StepWording(condition=condition_text, value=value_text, agent_class=str)
 _BEGINNINGS: dict[StepKind, str] = {
@@ -34,7 +35,7 @@ def step_lines(steps: Sequence[Step], plan: Plan, depth: int) -> Iterator[str]:
 
 def _followed(step: Step, plan: Plan, depth: int) -> Iterator[str]:
     """Yield the execution plan of an agent; each one below its persona if there are several."""
-    for agent, steps in followed_plans(step, plan.personas):
+    for agent, steps in execution_plans(step, plan.personas):
         is_chosen = isinstance(step, AgentStep) and bool(step.personas)
         if is_chosen:
             yield f"{'  ' * (depth + 1)}as {agent.persona_name}"

@@ -63,7 +63,7 @@ class ReplayObserver(Interceptor):
         self.queue = ""
         """Its task queue."""
 
-    def met(self, run: TeamWorkflow) -> None:
+    def run_started(self, run: TeamWorkflow) -> None:
         """Handle the start of a run, or of its next part."""
 
     def before(self, act: WorkflowActivation) -> None:
@@ -84,7 +84,7 @@ class ReplayObserver(Interceptor):
         class Inbound(WorkflowInboundInterceptor):
             async def execute_workflow(self, input: ExecuteWorkflowInput) -> object:
                 observer.run = cast("TeamWorkflow", workflow.instance())
-                observer.met(observer.run)
+                observer.run_started(observer.run)
                 return await super().execute_workflow(input)
 
             async def handle_signal(self, input: HandleSignalInput) -> None:

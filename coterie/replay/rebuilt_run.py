@@ -136,7 +136,7 @@ class _StateReader(ReplayObserver):
         self._witness: DecisionObserver | None = None
         self._received: list[ReceivedMessage] = []
 
-    def met(self, run: TeamWorkflow) -> None:
+    def run_started(self, run: TeamWorkflow) -> None:
         """Observe every entry of the run from its start."""
         self._witness = DecisionObserver(workflow.info().workflow_id, lambda: run.plan)
         run.state = ObservedState.of(run.state, self._witness)

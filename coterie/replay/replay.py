@@ -17,7 +17,7 @@ from coterie.replay.effects import WorldEffect
 from coterie.replay.observer import ReplayObserver, is_the_last, observed
 from coterie.replay.recorded_effects import recorded
 from coterie.replay.replay_differences import differences, first_other
-from coterie.replay.replayed_effects import asked
+from coterie.replay.replayed_effects import effect_of
 from workflows.core.memory import TrailRecord
 from workflows.core.state_keys import StepKey
 from workflows.core.views import TrailEntry
@@ -95,7 +95,7 @@ class _Watch(ReplayObserver):
         if self._going:
             return
         for command in completion.successful.commands:
-            effect = asked(command, self.queue)
+            effect = effect_of(command, self.queue)
             if effect is not None:
                 self.done.append(effect)
                 self.places.append(self._place(effect))

@@ -6,7 +6,7 @@ from coterie.replay import effects
 from coterie.replay.effects import WorldEffect, one, text
 
 
-def asked(command: WorkflowCommand, own_queue: str) -> WorldEffect | None:
+def effect_of(command: WorkflowCommand, own_queue: str) -> WorldEffect | None:
     """Convert a command to an effect; None if only Temporal's replayer compares it.
 
     Args:

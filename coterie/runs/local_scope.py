@@ -65,7 +65,7 @@ class LocalScope:
         self.plan = plan
         self.state = state
         self.run_id = run_id
-        self.notices: list[Notification] = []
+        self.notifications: list[Notification] = []
         """Notifications that would have been sent."""
         self.work = EvaluationWork()
         self._world = world
@@ -130,7 +130,7 @@ class LocalScope:
 
     def notify(self, notification: PendingNotification) -> None:
         """Record the notification without sending it."""
-        self.notices.append(notification.notice)
+        self.notifications.append(notification.message)
 
     async def wait_until(
         self,

@@ -72,7 +72,7 @@ def new_record(
         task_queue=queue_of(trusted),
         trusted=trusted,
         keys=keys,
-        plan=plan.sealed().digest,
+        plan=plan.with_digest().digest,
         begun=datetime.now(UTC).isoformat(timespec="seconds"),
         mcp_tool=mcp_tool,
     )
@@ -99,7 +99,7 @@ class RecordedRuns:
             record = RunRecord.model_validate_json(_file(self._folder, id).read_bytes())
         except (OSError, ValueError):  # also an invalid record, or an id that names no file
             return False
-        return record.id == id and record.plan == plan.sealed().digest
+        return record.id == id and record.plan == plan.with_digest().digest
 
 
 @contextmanager

@@ -18,7 +18,7 @@ class PendingRetry:
     """Its id: number, team and step."""
     attempt: int
     """The current or next attempt."""
-    most: int
+    maximum: int
     """Maximum attempts; 0 for no limit."""
     error: str
     """Why the previous attempt failed."""
@@ -32,7 +32,7 @@ class PendingRetry:
 
     def describe(self, now: datetime) -> str:
         """Describe the retry: which attempt, when, and why."""
-        of = f" of {self.most}" if self.most else ""
+        of = f" of {self.maximum}" if self.maximum else ""
         left = 0 if self.at is None else round((self.at - now).total_seconds())
         when = f" in {left} s" if left > 0 else " now"
         return f"{self.step}: attempt {self.attempt}{of}{when}, because {self.error}"

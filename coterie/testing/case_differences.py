@@ -10,7 +10,7 @@ from coterie.testing.files.expectations import as_seconds, check_text, holds, sh
 from coterie.testing.files.test_document import ExpectDocument
 from coterie.testing.path_difference import path_lines
 from coterie.testing.simulation.case_outcome import CaseOutcome
-from coterie.testing.simulation.stub_notifications import notice_differences
+from coterie.testing.simulation.stub_notifications import notification_differences
 from coterie.testing.trail_difference import trail_differences
 from dsl.errors import listed, nearest
 from dsl.evaluate.operators import Found
@@ -47,7 +47,7 @@ def differences(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExp
             yield UnmetExpectation("path", "the run took another path", lines)
     for number, missed in trail_differences(expect.trail, found.trail):
         yield UnmetExpectation(f"trail[{number}]", missed.message, missed.lines)
-    for number, message, came in notice_differences(expect.notices, found.notices):
+    for number, message, came in notification_differences(expect.notices, found.notifications):
         yield UnmetExpectation(f"notices[{number}]", message, came)
     yield from _error(expect, found)
     yield from _paths("context", expect.context, found.context)

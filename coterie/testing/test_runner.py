@@ -22,7 +22,7 @@ from coterie.testing.simulation.driver import Driver
 from coterie.testing.simulation.gate import Gate
 from coterie.testing.simulation.scheduled_events import scheduled_events
 from coterie.testing.simulation.scheduled_messages import Messages
-from coterie.testing.simulation.stage import Stage, staged
+from coterie.testing.simulation.stage import Stage, prepared_stage
 from coterie.testing.simulation.stub_model import with_time_to_think
 from dsl.model.traversal.step_paths import message_places
 from workflows.core.messages import TeamInput
@@ -103,7 +103,7 @@ async def _played(client: Client, file: TestFile, case: Case, limit: float) -> C
         Overshot: The run's clock was skipped too far.
     """
     name = f"test-{uuid4().hex}"
-    async with staged(client, file, case, name) as stage:
+    async with prepared_stage(client, file, case, name) as stage:
         play = _Play(client, file, case, stage, Run(client, name))
         try:
             async with asyncio.timeout(limit):

@@ -78,7 +78,7 @@ def _missed(check: TrailCheck, trail: Sequence[TrailEntry], after: int) -> Misse
 
 def _nearest(check: TrailCheck, trail: Sequence[TrailEntry]) -> TrailEntry | None:
     """Return the entry with the fewest differences, if anything matches; the step counts most."""
-    most = len(_asked(check))
+    maximum = len(_asked(check))
 
     def distance(entry: TrailEntry) -> tuple[bool, int]:
         fields = [field for field, _, _ in _differing(check, entry)]
@@ -86,7 +86,7 @@ def _nearest(check: TrailCheck, trail: Sequence[TrailEntry]) -> TrailEntry | Non
 
     fitting = [(distance(entry), entry.number, entry) for entry in trail]
     best = min(fitting, key=lambda one: one[:2], default=None)
-    return None if best is None or best[0][1] == most else best[2]
+    return None if best is None or best[0][1] == maximum else best[2]
 
 
 def _line(entry: TrailEntry) -> str:

@@ -33,6 +33,7 @@ from dsl.model.steps import (
     WaitStep,
 )
 from dsl.model.terms import CallApproval, DecisionTerms, call_approval
+from dsl.model.traversal.agent_personas import execution_plans
 from dsl.model.traversal.step_lists import (
     AtTheEnd,
     Choosing,
@@ -47,7 +48,6 @@ from dsl.model.traversal.step_lists import (
     StepList,
     Tried,
     WhenHolds,
-    followed_plans,
 )
 from dsl.model.traversal.step_walk import walk
 from dsl.templates.template import is_template
@@ -181,7 +181,7 @@ def _personas(step: AgentStep, plan: Plan) -> Iterator[str]:
     if step.agent_type == ORCHESTRATING:
         sizes = [
             counted(sum(1 for _ in walk(steps, ())), "step")
-            for _, steps in followed_plans(step, plan.personas)
+            for _, steps in execution_plans(step, plan.personas)
         ]
         yield f"plan of {' or '.join(sizes)}"
         return

@@ -43,9 +43,9 @@ class CompileActivities:
         settings: Settings,
         trusted: TrustedConfig,
         queues: Mapping[str, ProviderQueue] | None = None,
-        marks: VisibilitySettings | None = None,
+        visibility: VisibilitySettings | None = None,
     ) -> None:
-        self._marks = marks
+        self._visibility = visibility
         self._settings = settings
         self._trusted = trusted
         self._queues = dict(queues or {})
@@ -63,11 +63,11 @@ class CompileActivities:
     async def compile_team(self, request: CompileRequest) -> CompileResult:
         """Return the plan or all problems; never raise for a person's mistake."""
         if request.team is None and request.document is None:
-            return CompileResult(marks=self._marks)
+            return CompileResult(visibility=self._visibility)
         try:
             plan = await asyncio.to_thread(self._plan, request)
             queues = self._queues_of(plan)
-            return CompileResult(plan=plan, queues=queues, marks=self._marks)
+            return CompileResult(plan=plan, queues=queues, visibility=self._visibility)
         except InvalidDocument as error:
             return CompileResult(refused=_problems_text(error))
 

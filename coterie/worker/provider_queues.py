@@ -95,7 +95,7 @@ def queue_worker(
     clean: SecretsInterceptor,
     *,
     grace: timedelta,
-    most: int,
+    maximum: int,
 ) -> Worker:
     """Build a worker for the model calls of one provider, beside the one that serves the runs."""
     return Worker(
@@ -104,7 +104,7 @@ def queue_worker(
         task_queue=queue.name,
         activities=[agents.run_agent],
         build_id=own_version(),
-        max_concurrent_activities=most,
+        max_concurrent_activities=maximum,
         max_task_queue_activities_per_second=queue.policy.per_second,
         max_heartbeat_throttle_interval=MAX_HEARTBEAT_DELAY,
         graceful_shutdown_timeout=grace,

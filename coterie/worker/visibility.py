@@ -26,7 +26,7 @@ _log = logging.getLogger("coterie")
 
 async def visibility_settings(client: Client, trusted: TrustedConfig) -> VisibilitySettings | None:
     """Return the settings for runs; log a warning for each that the server lacks."""
-    if not trusted.marks_runs:
+    if not trusted.sets_visibility:
         return None
     registered = trusted.search_attributes and await _registered(client)
     return VisibilitySettings(search_attributes=registered, event_groups=trusted.event_groups)

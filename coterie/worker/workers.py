@@ -167,13 +167,13 @@ def _workers(
     hide(parts.known)  # in logs
     agents = _agents(settings, trusted, parts, skills, contracts(offered))
     compiler = CompileActivities(settings, trusted, parts.queues, parts.visibility)
-    notices = _notices(settings, trusted)
+    notifications = _notification_activities(settings, trusted)
     clean = SecretsInterceptor(parts.known)
     activities = (agents.run_agent, skills.call_skill, compiler.compile_team, forks.fork_run)
     serving = _serving_worker(
         client,
         task_queue,
-        [*activities, notices.notify],
+        [*activities, notifications.notify],
         parts.board,
         [clean, RunCallsOnly(), policy],
         grace=grace,
@@ -181,7 +181,7 @@ def _workers(
     )
     served = {queue.name: queue for queue in parts.queues.values()}.values()
     calling = (
-        queue_worker(client, queue, agents, clean, grace=grace, most=MAX_ACTIVITIES)
+        queue_worker(client, queue, agents, clean, grace=grace, maximum=MAX_ACTIVITIES)
         for queue in served
     )
     return (serving, *calling)
@@ -208,7 +208,7 @@ def _agents(
     )
 
 
-def _notices(settings: Settings, trusted: TrustedConfig) -> NotificationActivities:
+def _notification_activities(settings: Settings, trusted: TrustedConfig) -> NotificationActivities:
     channels = channels_of(trusted, settings)
     return NotificationActivities(channels, settings.environment, Path(trusted.workspace))
 

@@ -8,6 +8,7 @@ from dsl.compile.concentrators import CONCENTRATOR_NAMES
 from dsl.model.plan import Plan, Team
 from dsl.model.step_kinds.agent_types import ORCHESTRATING
 from dsl.model.steps import AgentStep, Step
+from dsl.model.traversal.agent_personas import execution_plans
 from dsl.model.traversal.callable_tools import step_of_tool, tools_of
 from dsl.model.traversal.step_walk import walk
 from dsl.source.nodes import Node
@@ -31,7 +32,7 @@ class Body:
     given: tuple[str, ...] = ()
     """The variables that are there from the beginning."""
 
-    def walked(self) -> Sequence[tuple[Step, NodePath]]:
+    def steps_with_paths(self) -> Sequence[tuple[Step, NodePath]]:
         """Return each step with its location, including nested steps."""
         return self._walked
 
@@ -79,7 +80,7 @@ class Bodies:
         while ahead:
             here = ahead.pop()
             yield here
-            for step, _ in here.walked():
+            for step, _ in here.steps_with_paths():
                 for called in self.called_by(step):
                     if called not in seen:
                         seen.add(called)
@@ -115,17 +116,13 @@ def _written(team: Team) -> tuple[Step, ...]:
 
 
 def _collect(body: Body, plan: Plan, tree: Node, plans: dict[str, Body]) -> None:
-    for step, path in body.walked():
-        if not isinstance(step, AgentStep) or step.agent_type != ORCHESTRATING:
-            continue
-        for one in step.choices:
+    for step, path in body.steps_with_paths():
+        for one, steps in execution_plans(step, plan.personas):
             key = one.persona_key or ""
-            persona = plan.personas.get(key)
-            if key in plans or persona is None or persona.execution_plan is None:
-                continue
-            where = written_at(tree, one, path, "execution_plan")
-            plans[key] = Body(key, persona.execution_plan, where)
-            _collect(plans[key], plan, tree, plans)
+            if steps and key not in plans:
+                where = written_at(tree, one, path, "execution_plan")
+                plans[key] = Body(key, steps, where)
+                _collect(plans[key], plan, tree, plans)
 
 
 def written_at(tree: Node, step: AgentStep, path: NodePath, *field: str) -> NodePath:

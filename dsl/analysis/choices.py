@@ -80,7 +80,7 @@ class Choices:
     def _steps(self, body: Body) -> None:
         """Check branches, catch clauses, and `when`, `while`, `until`, `break_when`."""
         worlds = during(body.steps)
-        for step, path in body.walked():
+        for step, path in body.steps_with_paths():
             if isinstance(step, BranchStep):
                 ways = [
                     Alternative(way.condition, (*path, "branches", number))

@@ -85,7 +85,7 @@ def with_needs(compiled: Compiled) -> Compiled:
     needs = analysed(compiled).needs
     if not needs:
         return compiled
-    plan = compiled.plan.model_copy(update={"needs": needs}).sealed()
+    plan = compiled.plan.model_copy(update={"needs": needs}).with_digest()
     return compiled._replace(plan=plan)
 
 
@@ -111,7 +111,7 @@ def calls(parts: Bodies) -> dict[str, tuple[str, ...]]:
             dict.fromkeys(
                 step.team
                 for body in parts.within(own)
-                for step, _ in body.walked()
+                for step, _ in body.steps_with_paths()
                 if isinstance(step, TeamStep)
             )
         )

@@ -22,7 +22,7 @@ def added(loads: Iterable[Load]) -> Load:
     return total
 
 
-def most(loads: Iterable[Load]) -> Load:
+def largest(loads: Iterable[Load]) -> Load:
     """Take the largest of each count, for alternatives."""
     largest: dict[Key, float] = {}
     for load in loads:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dsl.analysis.bodies import Bodies, Body
-from dsl.analysis.labels.grant_ways import GrantWays
+from dsl.analysis.labels.grant_paths import GrantPaths
 from dsl.analysis.load_sums import (
     APPROVALS,
     COST,
@@ -15,12 +15,12 @@ from dsl.analysis.load_sums import (
     Key,
     Load,
     added,
-    most,
+    largest,
     times,
 )
 from dsl.checks.steps.parallel_checks import possible_branches
 from dsl.egress.egress_rules import may_ask
-from dsl.hooks.hook_costs import TURN_POINTS, most_retries, skill_calls
+from dsl.hooks.hook_costs import TURN_POINTS, maximum_retries, skill_calls
 from dsl.model.context.declarations import declared_at
 from dsl.model.hooks import Hook
 from dsl.model.plan import Persona, Plan
@@ -40,10 +40,10 @@ from dsl.model.steps import (
     ToolStep,
     TryStep,
 )
-from dsl.model.template_bound import most_of
+from dsl.model.template_bound import maximum_of
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.callable_tools import tools_of
-from dsl.model.traversal.step_bounds import most_turns
+from dsl.model.traversal.step_bounds import maximum_turns
 from dsl.model.traversal.step_lists import step_lists
 from dsl.source.nodes import Mark, Node
 from dsl.templates.template import plain_path
@@ -82,7 +82,7 @@ class Loads:
     bodies: Bodies
     tree: Node
     terms: Terms
-    grants: GrantWays
+    grants: GrantPaths
     unbounded: dict[NodePath, Unbounded] = field(default_factory=dict[NodePath, Unbounded])
     _plans: dict[str, Load] = field(default_factory=dict[str, Load])
     _of_tools: dict[str, Load] = field(default_factory=dict[str, Load])
@@ -111,14 +111,14 @@ class Loads:
         once = self._once(step, path)
         if step.retry is None or isinstance(step, ApprovalStep):
             return once
-        return times(once, 1 + most_of(step.retry.retries))
+        return times(once, 1 + maximum_of(step.retry.retries))
 
     def _once(self, step: Step, path: NodePath) -> Load:  # noqa: C901  # one case a kind
         inside = [self._all(inner.steps, inner.path) for inner in step_lists(step, path)]
         match step:
             case AgentStep():
                 asked: Load = {APPROVALS: 1} if step.requires_approval else {}
-                return added((asked, most(self._agent(one) for one in step.choices)))
+                return added((asked, largest(self._agent(one) for one in step.choices)))
             case ApprovalStep():
                 return {APPROVALS: 1}
             case SkillStep():
@@ -134,10 +134,10 @@ class Loads:
             case TaskGraphStep():
                 return self._graph(step, path, inside)
             case BranchStep():
-                return most(inside)
+                return largest(inside)
             case TryStep():
                 tried, *clauses, last = inside
-                return added((tried, most(clauses), last))
+                return added((tried, largest(clauses), last))
             case ParallelStep():
                 may_run = possible_branches(step)
                 return added(
@@ -151,13 +151,13 @@ class Loads:
     def _graph(self, step: TaskGraphStep, path: NodePath, inside: Sequence[Load]) -> Load:
         """Count a choice and a body for every attempt, and the recovery of every task."""
         select, body, recovery = inside
-        most_tasks = math.inf if step.max_tasks is None else most_of(step.max_tasks)
+        tasks = math.inf if step.max_tasks is None else maximum_of(step.max_tasks)
         if isinstance(step.tasks, list) and step.add is None:
-            most_tasks = min(most_tasks, len(step.tasks))
-        attempts = most_tasks * (1 + most_of(step.task_retries))
+            tasks = min(tasks, len(step.tasks))
+        attempts = tasks * (1 + maximum_of(step.task_retries))
         if step.max_iterations is not None:
-            attempts = min(attempts, most_of(step.max_iterations))
-        failing = min(most_tasks, attempts)
+            attempts = min(attempts, maximum_of(step.max_iterations))
+        failing = min(tasks, attempts)
         asked: Load = {APPROVALS: failing} if step.on_failed_task == "ask" else {}
         return added((times(added((select, body)), attempts), times(recovery, failing), asked))
 
@@ -172,9 +172,9 @@ class Loads:
             return {MODEL_CALLS: 1, ("model", LEGACY): 1}
         hooks = (*self.plan.hooks, *persona.hooks)
         uses_tools = step.agent_type != SINGLE_SHOT and (persona.tools or persona.handoffs)
-        turns = 1 + persona.max_reasks + most_retries(hooks, "after_model_call")
+        turns = 1 + persona.max_reasks + maximum_retries(hooks, "after_model_call")
         if uses_tools and persona.tool_choice != "none":
-            turns += most_turns(step, persona)
+            turns += maximum_turns(step, persona)
         models = (f"{persona.provider}/{persona.model}", *persona.fallback)
         replaced = len(persona.fallback)  # once each: an agent stays with the model that answers
         load: dict[Key, float] = {
@@ -224,7 +224,7 @@ class Loads:
         if persona.tool_calls == "return" or persona.tool_choice == "none":
             return {}
         hooks = (*self.plan.hooks, *persona.hooks)
-        turns = most_turns(step, persona) + persona.max_reasks
+        turns = maximum_turns(step, persona) + persona.max_reasks
         calls = turns * (MAX_CALLS_OF_TURN if persona.parallel_tool_calls else 1)
         bounds = {policy.tool: policy.max_calls for policy in persona.tool_policy}
         loads = [
@@ -234,8 +234,8 @@ class Loads:
         total: dict[Key, float] = {}
         for key in dict.fromkeys(key for load, _ in loads for key in load):
             left: float = calls
-            for load, most_calls in sorted(loads, key=lambda one: -one[0].get(key, 0)):
-                made = min(left, most_calls)
+            for load, allowed in sorted(loads, key=lambda one: -one[0].get(key, 0)):
+                made = min(left, allowed)
                 total[key] = total.get(key, 0) + made * load.get(key, 0)
                 left -= made
         return total
@@ -245,7 +245,7 @@ class Loads:
         once = self._one_call(name, tool)
         if not hooks:
             return once
-        attempts = 1 + most_retries(hooks, "after_tool_call", name)
+        attempts = 1 + maximum_retries(hooks, "after_tool_call", name)
         before = skill_calls(hooks, "before_tool_call", tool=name)
         checks = before + attempts * skill_calls(hooks, "after_tool_call", tool=name)
         return added((times(once, attempts), {SKILL_CALLS: checks} if checks else {}))
@@ -273,18 +273,18 @@ class Loads:
 
     def _tool(self, step: ToolStep) -> Load:
         hooks = self.plan.hooks
-        return most(self._hooked(name, tool, hooks) for name, tool in tools_of(step, self.plan))
+        return largest(self._hooked(name, tool, hooks) for name, tool in tools_of(step, self.plan))
 
     def _rounds(self, step: LoopStep, path: NodePath, body: Load) -> float:
-        most_rounds = math.inf if step.max_iterations is None else most_of(step.max_iterations)
-        most_rounds = min(most_rounds, self._declared_length(step.iterate_on))
+        rounds = math.inf if step.max_iterations is None else maximum_of(step.max_iterations)
+        rounds = min(rounds, self._declared_length(step.iterate_on))
         if isinstance(step.iterate_on, list):
-            return min(most_rounds, len(step.iterate_on))
-        if most_rounds == math.inf and any(key[0] != "team" for key in body):
+            return min(rounds, len(step.iterate_on))
+        if rounds == math.inf and any(key[0] != "team" for key in body):
             shown = " ".join(str(step.iterate_on).split())
             mark = self.tree.find((*path, "iterate_on")).mark
             self.unbounded[path] = Unbounded(step.name, shown, mark)
-        return most_rounds
+        return rounds
 
     def _declared_length(self, over: JsonValue) -> float:
         """Return the most items that a list of the declared context has."""
@@ -295,6 +295,6 @@ class Loads:
         if name is None:
             return math.inf
         one = self.plan.context[name]
-        most_items = one.schema_.get("maxItems")
-        declared = (one.keep_last, most_items)
+        max_items = one.schema_.get("maxItems")
+        declared = (one.keep_last, max_items)
         return min((length for length in declared if isinstance(length, int)), default=math.inf)

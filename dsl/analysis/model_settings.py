@@ -31,7 +31,7 @@ def check_settings(bodies: Bodies, tree: Node, problems: Problems) -> None:
     names = (*_OF_CALLS, *(_OF_MODELS if _has_defaults(tree) else ()))
     used: dict[str, bool] = {}
     for body in (*bodies.teams.values(), *bodies.plans.values(), *bodies.tools.values()):
-        for step, path in body.walked():
+        for step, path in body.steps_with_paths():
             if isinstance(step, AgentStep) and step.persona_key is not None:
                 follows = step.agent_type == ORCHESTRATING
                 for key in step.persona_names:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from dsl.analysis.exits import Exit
 from dsl.analysis.timeout_routes import timeout_routes
 from dsl.analysis.visit_bounds import with_turns
-from dsl.compile.routes import targets
+from dsl.compile.route_compiler import targets
 from dsl.logic.formulas import Formula
 from dsl.logic.possible_statuses import after_all, after_success
 from dsl.logic.solver import Effort, Statuses, can_hold
@@ -15,7 +15,7 @@ from dsl.logic.translation import formula
 from dsl.model.plan import Plan, Routing, Rule, Team
 from dsl.model.step_kinds.agent_types import ORCHESTRATING
 from dsl.model.steps import AgentStep, Step
-from dsl.model.traversal.step_lists import followed_plans
+from dsl.model.traversal.agent_personas import agent_personas, execution_plans
 from dsl.model.traversal.step_walk import walk
 
 
@@ -226,10 +226,9 @@ def handoffs(team: Team, plan: Plan) -> Iterator[str]:
 def _handoffs_of(steps: Sequence[Step], plan: Plan, seen: set[str]) -> Iterator[str]:
     for step, _ in walk(steps, ()):
         if isinstance(step, AgentStep) and step.agent_type != ORCHESTRATING:
-            for one in step.choices:
-                persona = plan.personas.get(one.persona_key or "")
-                yield from () if persona is None else persona.handoffs
-        for agent, followed in followed_plans(step, plan.personas):
+            for _, persona in agent_personas(step, plan.personas):
+                yield from persona.handoffs
+        for agent, followed in execution_plans(step, plan.personas):
             if agent.persona_key not in seen:
                 seen.add(agent.persona_key or "")
                 yield from _handoffs_of(followed, plan, seen)

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from dsl.model.plan import Plan, Team
 from dsl.model.steps import Step
-from dsl.model.template_bound import most_of
+from dsl.model.template_bound import maximum_of
 from dsl.model.terms import DecisionTerms, call_approval
+from dsl.model.traversal.agent_personas import execution_plans
 from dsl.model.traversal.callable_tools import tools_of
-from dsl.model.traversal.step_lists import followed_plans
 from dsl.model.traversal.step_walk import asks, walk
 
 
@@ -35,8 +35,8 @@ def _of(steps: Sequence[Step], plan: Plan, task: str, seen: set[str]) -> Iterato
     for step, _ in walk(steps, ()):
         for terms in _terms(step, plan):
             if terms.deadline is not None and terms.timeout_team is not None:
-                yield TimeoutRoute(step.name, most_of(terms.deadline), terms.timeout_team, task)
-        for agent, followed in followed_plans(step, plan.personas):
+                yield TimeoutRoute(step.name, maximum_of(terms.deadline), terms.timeout_team, task)
+        for agent, followed in execution_plans(step, plan.personas):
             if agent.persona_key not in seen:
                 seen.add(agent.persona_key or "")
                 yield from _of(followed, plan, task, seen)

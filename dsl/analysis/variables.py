@@ -27,7 +27,7 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from dsl.model.template_bound import most_of
+from dsl.model.template_bound import maximum_of
 from dsl.model.traversal.step_lists import step_lists
 from dsl.model.traversal.step_walk import walk
 from dsl.paths import Path
@@ -62,7 +62,7 @@ class _Check:
         self.problems = problems
         self.setters = _setters(body)
         self.reported: set[Path] = set()
-        self.places = {path: order for order, (_, path) in enumerate(body.walked())}
+        self.places = {path: order for order, (_, path) in enumerate(body.steps_with_paths())}
         self.order = len(self.places)
         """The current step's depth of nesting."""
 
@@ -228,7 +228,7 @@ def _all_sets(step: Step) -> Iterator[Path]:
 def _setters(body: Body) -> dict[Path, tuple[str, int]]:
     """Map each value to the first step that sets it, and the depth of that step."""
     found: dict[Path, tuple[str, int]] = {}
-    for order, (step, _) in enumerate(body.walked()):
+    for order, (step, _) in enumerate(body.steps_with_paths()):
         for key in _all_sets(step):
             found.setdefault(key, (step.name, order))
     return found
@@ -236,6 +236,6 @@ def _setters(body: Body) -> dict[Path, tuple[str, int]]:
 
 def _once(step: LoopStep) -> bool:
     bound = step.max_iterations
-    return (bound is not None and most_of(bound) == 1) or (
+    return (bound is not None and maximum_of(bound) == 1) or (
         isinstance(step.iterate_on, list) and len(step.iterate_on) < 2
     )

@@ -5,7 +5,7 @@ from itertools import islice, product
 
 from dsl.analysis.exits import Exit
 from dsl.model.plan import Plan
-from dsl.model.template_bound import most_of
+from dsl.model.template_bound import maximum_of
 
 _MAX_COMBINATIONS = 256
 """Of the branches of one fan-out that start elsewhere."""
@@ -58,24 +58,24 @@ def reached_without(first: str, without: str, calls: Calls, exits: Exits) -> fro
     return frozenset(found)
 
 
-def visits_allowed(plan: Plan, calls: Calls, exits: Exits, most: Mapping[str, int]) -> Bounds:
+def visits_allowed(plan: Plan, calls: Calls, exits: Exits, maximum: Mapping[str, int]) -> Bounds:
     """Return `{team with max_visits: the most visits that it allows in a run}`.
 
     Args:
         plan: The plan.
         calls: `{team: the teams that it runs as steps}`.
         exits: Those of the graph.
-        most: `{team: the most visits of each team that a run can come to}`.
+        maximum: `{team: the most visits of each team that a run can come to}`.
     """
     found: dict[str, int] = {}
-    for team in most:
+    for team in maximum:
         bound = plan.teams[team].max_visits
         if bound is not None:
             entry = plan.entry_team
             early = entry != bound.per and (
                 team == entry or team in reached_without(entry, bound.per, calls, exits)
             )
-            found[team] = int(most_of(bound.limit)) * (most.get(bound.per, 0) + early)
+            found[team] = int(maximum_of(bound.limit)) * (maximum.get(bound.per, 0) + early)
     return found
 
 

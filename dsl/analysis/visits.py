@@ -59,13 +59,13 @@ class RoutesBound:
         for node in graph.nodes:
             for other in graph.beside(node):
                 self.before[other].add(node)
-        self.most = self._most_visits()
+        self.maximum = self._maximum_visits()
         """`{team: the most visits that its limit and the routes into it allow}`."""
         self.parts = [self._part(nodes) for nodes in components(graph.nodes, graph.beside)]
-        few = len(self.most) <= _MAX_TEAMS
+        few = len(self.maximum) <= _MAX_TEAMS
         self.visits = {
-            team: int(min(most, self._along(_only(team)))) if few else most
-            for team, most in self.most.items()
+            team: int(min(maximum, self._along(_only(team)))) if few else maximum
+            for team, maximum in self.maximum.items()
         }
         """`{team: the most visits in one run}`."""
         self.total = int(
@@ -87,7 +87,7 @@ class RoutesBound:
             left -= number
         return total
 
-    def _most_visits(self) -> dict[str, int]:
+    def _maximum_visits(self) -> dict[str, int]:
         """Return the visit limit: each visit follows another team's, is the first, or is called."""
         graph = self.graph
         before: dict[str, set[str]] = {team: set() for team in graph.reached}
@@ -98,7 +98,7 @@ class RoutesBound:
                     before[other.team].add(node.team)
                     after[node.team].add(other.team)
         one_way = not any(map(self._forks, graph.nodes))
-        most = {
+        maximum = {
             team: min(
                 depth_allowed(self.limits, graph.plan.teams[team]), self.limits.max_total_teams
             )
@@ -109,18 +109,18 @@ class RoutesBound:
             for team, number in calls.items():
                 callers[team][other] = number
         for _ in range(_MAX_PASSES):
-            known = dict(most)
-            bounds = visits_allowed(graph.plan, graph.calls, graph.exits, most)
-            for team in most:
-                called = sum(_product(most[other], n) for other, n in callers[team].items())
+            known = dict(maximum)
+            bounds = visits_allowed(graph.plan, graph.calls, graph.exits, maximum)
+            for team in maximum:
+                called = sum(_product(maximum[other], n) for other, n in callers[team].items())
                 first = team == graph.plan.entry_team
-                allowed = first + called + sum(most[other] for other in before[team])
+                allowed = first + called + sum(maximum[other] for other in before[team])
                 if one_way:
-                    allowed = min(allowed, 1 + sum(most[other] for other in after[team]))
-                most[team] = int(min(allowed, most[team], bounds.get(team, math.inf)))
-            if most == known:
+                    allowed = min(allowed, 1 + sum(maximum[other] for other in after[team]))
+                maximum[team] = int(min(allowed, maximum[team], bounds.get(team, math.inf)))
+            if maximum == known:
                 break
-        return most
+        return maximum
 
     def _ways(self, node: TeamNode) -> Iterator[tuple[tuple[TeamNode, ...], TeamNode | None]]:
         for exit in self.graph.usable(node):
@@ -185,10 +185,10 @@ class RoutesBound:
 
     def _round(self, part: _Part, heavy: Mapping[TeamNode, float]) -> float:
         """Bound a loop by its teams' limits, or by the rounds between teams in all rounds."""
-        bound = sum(_product(self.most[node.team], heavy[node]) for node in part.nodes)
+        bound = sum(_product(self.maximum[node.team], heavy[node]) for node in part.nodes)
         for hitting in part.hitting:
-            passes = sum(self.most[node.team] for node in hitting.teams)
-            held = sum(_product(self.most[node.team], heavy[node]) for node in hitting.teams)
+            passes = sum(self.maximum[node.team] for node in hitting.teams)
+            held = sum(_product(self.maximum[node.team], heavy[node]) for node in hitting.teams)
             longest = _longest(self.graph, hitting.rest, heavy)
             rounds = passes if part.entered_at <= hitting.teams else passes + 1
             bound = min(bound, held + _product(rounds, longest))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dsl.analysis.findings import Analysis
-from dsl.analysis.labels.grant_ways import GrantWays
+from dsl.analysis.labels.grant_paths import GrantPaths
 from dsl.analysis.load_sums import (
     APPROVALS,
     COST,
@@ -72,7 +72,7 @@ def worst_case(compiled: Compiled, analysis: Analysis, terms: Terms) -> WorstCas
         terms: Prices, and the assumed length of a prompt.
     """
     graph = analysis.graph
-    grants = GrantWays(compiled.plan, graph, analysis.bodies)
+    grants = GrantPaths(compiled.plan, graph, analysis.bodies)
     loads = Loads(compiled.plan, analysis.bodies, compiled.tree, terms, grants)
     teams = {
         team: loads.team(analysis.bodies.teams[team])
@@ -88,12 +88,12 @@ def worst_case(compiled: Compiled, analysis: Analysis, terms: Terms) -> WorstCas
         return _of_session(session, loads, terms)
     routes = RoutesBound(graph, calls)
 
-    def most(key: Key) -> float:
+    def maximum(key: Key) -> float:
         return routes.bound(lambda team: teams[team].get(key, 0.0))
 
     models = _models(teams.values())
-    total: Load = {key: most(key) for key in _MEASURES} | {
-        ("model", model): most(("model", model)) for model in models
+    total: Load = {key: maximum(key) for key in _MEASURES} | {
+        ("model", model): maximum(("model", model)) for model in models
     }
     total = added((total, _of_run(compiled.plan)))
     return WorstCase(

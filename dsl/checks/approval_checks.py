@@ -13,7 +13,7 @@ from dsl.json_schema.schema_problems import schema_problem
 from dsl.model.budgets import written
 from dsl.model.document import Orchestration, SystemDocument, TeamDocument
 from dsl.model.steps import AgentStep, ApprovalStep, SkillStep
-from dsl.model.template_bound import most_of
+from dsl.model.template_bound import maximum_of
 from dsl.model.terms import (
     TIMEOUT_OUTCOMES,
     ApprovalTerms,
@@ -223,7 +223,7 @@ class _Checks:
             self._note("E106", asked, "escalate", escalations_out_of_order(asked.name))
         if terms.deadline is None:
             return
-        longest = most_of(terms.deadline)
+        longest = maximum_of(terms.deadline)
         if after and max(after) >= longest:
             self._note("E106", asked, "escalate", escalation_after_deadline(asked.name))
         if terms.remind_every is not None and terms.remind_every >= longest:

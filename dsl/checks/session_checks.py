@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dsl.checks.document_steps import PlacedSteps
 from dsl.model.document import Orchestration, TeamDocument
 from dsl.model.steps import LoopStep, ReplyStep, Step, TaskGraphStep, WaitStep
-from dsl.model.template_bound import most_of
+from dsl.model.template_bound import maximum_of
 from dsl.model.traversal.step_lists import AtTheEnd, Concurrent, step_lists
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
@@ -83,7 +83,7 @@ def _placed(
                 place = "branch"
             elif isinstance(inner.role, AtTheEnd):
                 place = "finally"
-            elif isinstance(step, LoopStep | TaskGraphStep) and most_of(step.concurrency) > 1:
+            elif isinstance(step, LoopStep | TaskGraphStep) and maximum_of(step.concurrency) > 1:
                 place = "round"
             yield from _placed(inner.steps, inner.path, place)
 

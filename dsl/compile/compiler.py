@@ -15,7 +15,7 @@ from dsl.compile.document_capabilities import with_declarations
 from dsl.compile.mcp.tool_expansion import with_mcp_tools
 from dsl.compile.merged_sources import SourceText, merged_sources
 from dsl.compile.plan_compiler import PlanCompiler
-from dsl.compile.shapes import shaped
+from dsl.compile.shapes import parse_document
 from dsl.compile.subagents import with_subagents
 from dsl.errors import InvalidDocument, Problem
 from dsl.model.capabilities import Capabilities
@@ -64,7 +64,7 @@ def compile_sources(
     """
     problems = Problems()
     tree = normalised(merged_sources(sources, problems), problems)
-    document, tree = shaped(tree, problems)
+    document, tree = parse_document(tree, problems)
     if document is None:
         raise InvalidDocument(problems.errors)
     orchestration = document.orchestration

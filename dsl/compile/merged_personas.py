@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from dsl.compile.models import PersonaModels
+from dsl.compile.persona_models import PersonaModels
 from dsl.model.merge import deep_merge
 from dsl.model.plan import Persona
 from dsl.model.sections.provider_document import LlmConfig

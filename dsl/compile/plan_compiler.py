@@ -7,14 +7,14 @@ from dsl.checks.context_declarations import declared_context
 from dsl.checks.contracts.outputs import DeclaredOutputs
 from dsl.checks.paid_personas import PaidPersonas
 from dsl.checks.tools.agent_cycles import check_cycles
+from dsl.compile.agent_resolver import AgentResolver
 from dsl.compile.listed_tools import listed_tools, without_unread_schemas
 from dsl.compile.merged_personas import PersonaMerger
-from dsl.compile.models import PersonaModels
 from dsl.compile.persona_checks import PersonaChecks
-from dsl.compile.personas import AgentResolver
-from dsl.compile.plan_tools import ToolCompiler
-from dsl.compile.routes import RouteCompiler
+from dsl.compile.persona_models import PersonaModels
+from dsl.compile.route_compiler import RouteCompiler
 from dsl.compile.team_compiler import TeamCompiler
+from dsl.compile.tool_compiler import ToolCompiler
 from dsl.egress.egress_rules import can_send_private_data
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument
@@ -130,7 +130,7 @@ class PlanCompiler:
         if can_send_private_data(plan):
             terms = orchestration.egress_approval or AskTerms()
             plan = plan.model_copy(update={"egress_approval": terms})
-        return plan.sealed()
+        return plan.with_digest()
 
 
 def _nests_grants(tools: Collection[Tool]) -> bool:

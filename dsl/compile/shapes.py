@@ -24,14 +24,14 @@ _MAX_PASSES = 50
 Document = TypeVar("Document", bound=BaseModel)
 
 
-def shaped(tree: Node, problems: Problems) -> tuple[SystemDocument | None, Node]:
+def parse_document(tree: Node, problems: Problems) -> tuple[SystemDocument | None, Node]:
     """Return the typed document, and the tree without the mismatches."""
     PersonaDocument.model_rebuild()  # first: the validator of the document contains it
-    return fitted(tree, SystemDocument, problems)
+    return parse_as(tree, SystemDocument, problems)
 
 
-def fitted(tree: Node, model: type[Document], problems: Problems) -> tuple[Document | None, Node]:
-    """Return the tree as a document of any model, and report each mismatch; see `shaped`."""
+def parse_as(tree: Node, model: type[Document], problems: Problems) -> tuple[Document | None, Node]:
+    """Return the tree as a document of any model, and report each mismatch."""
     reported = False
     problems.step_of = naming_steps(tree)
     for _ in range(_MAX_PASSES):

@@ -12,10 +12,10 @@ from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.template_checks import check_value
 from dsl.checks.steps.wait_checks import check_signal
 from dsl.checks.team_checks import check_max_visits, check_team_type
+from dsl.compile.agent_resolver import AgentResolver
 from dsl.compile.concentrators import CONCENTRATOR_NAMES, aggregation, collect_of
 from dsl.compile.failure_policy import asking_about_failures
-from dsl.compile.personas import AgentResolver
-from dsl.compile.routes import RouteCompiler
+from dsl.compile.route_compiler import RouteCompiler
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument, TeamDocument
 from dsl.model.plan import MaxVisits, Team

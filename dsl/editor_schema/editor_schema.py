@@ -62,7 +62,9 @@ def model_schema(
         [(model, "validation") for model in models], by_alias=True, schema_generator=_Written
     )
     defs = cast("Json", generated["$defs"])
-    defs = change(schema_rules.ruled(schema_forms.written(cast("Json", _tidy(defs, names=True)))))
+    defs = change(
+        schema_rules.with_key_rules(schema_forms.written(cast("Json", _tidy(defs, names=True))))
+    )
     used = {name: defs[name] for name in sorted(_reached(root.__name__, defs))}
     return {"$schema": DIALECT, "title": title, "$ref": _REF + root.__name__, "$defs": used}
 

@@ -227,7 +227,7 @@ _MORE: dict[str, Json] = {
 """`{definition: properties that are written differently from the model}`."""
 
 
-def ruled(defs: Json) -> Json:
+def with_key_rules(defs: Json) -> Json:
     """Add the rules between keys to the definitions."""
     for name, rules in RULES.items():
         schema = cast("Json", defs[name])

@@ -10,6 +10,7 @@ from dsl.model.conditions import Expression
 from dsl.model.facts import GRAPH, GRAPH_VARIABLE
 from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep, Step, TaskGraphStep
+from dsl.model.traversal.agent_personas import agent_personas
 from dsl.model.traversal.step_lists import step_lists
 from dsl.model.traversal.step_walk import conditions, leaves, templated, walk
 from dsl.templates.template import is_template, parse
@@ -46,9 +47,8 @@ def _of_step(step: Step, personas: Mapping[str, Persona]) -> Iterator[str]:
             if isinstance(leaf, Expression):
                 yield leaf.expression
     if isinstance(step, AgentStep):
-        for one in step.choices:
-            persona = personas.get(one.persona_key or "")
-            yield from () if persona is None else persona.prompts.values()
+        for _, persona in agent_personas(step, personas):
+            yield from persona.prompts.values()
 
 
 def _within(value: object) -> Iterator[str]:

@@ -72,16 +72,16 @@ def chosen_branches(
 
 def chosen_join(step: str, value: JsonValue, branches: Collection[str]) -> Join | RefusedStrategy:
     """Return how the branches join; or why the value says nothing of that kind."""
-    most = len(branches)
+    maximum = len(branches)
     for word in JOIN_WORDS:
         if value == word:
             return word
     if isinstance(value, int) and not isinstance(value, bool):
-        if 1 <= value <= most:
+        if 1 <= value <= maximum:
             return value
-        message = f"`join` of {step!r} needs {value} successes, and {most} branches run"
+        message = f"`join` of {step!r} needs {value} successes, and {maximum} branches run"
         return RefusedStrategy("NotAJoin", message)
-    allowed = f"{', '.join(JOIN_WORDS)}, or a number up to {most}"
+    allowed = f"{', '.join(JOIN_WORDS)}, or a number up to {maximum}"
     return RefusedStrategy("NotAJoin", f"`join` of {step!r} gives {value!r}, not one of {allowed}")
 
 

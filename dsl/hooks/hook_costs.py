@@ -15,7 +15,7 @@ TURN_POINTS: tuple[HookPoint, ...] = (
 """The points of a model turn, besides its calls."""
 
 
-def most_retries(hooks: Sequence[Hook], point: HookPoint, tool: str = "") -> int:
+def maximum_retries(hooks: Sequence[Hook], point: HookPoint, tool: str = "") -> int:
     """Return how often hooks can ask for a retry at one place."""
     return sum(
         hook.retries

@@ -116,8 +116,8 @@ def check_contains(
     if isinstance(value, list):
         count = sum(check.fits(item, schema["contains"], depth) for item in value)
         least = cast("int", schema.get("minContains", 1))
-        most = cast("float", schema.get("maxContains", float("inf")))
-        if not least <= count <= most:
+        maximum = cast("float", schema.get("maxContains", float("inf")))
+        if not least <= count <= maximum:
             yield f"{where} has {count} of the entries that it must contain"
 
 

@@ -52,33 +52,33 @@ Word = Callable[[Check, Json, JsonValue, str, int], Iterator[str]]
 """Checks one keyword of a schema; yields the errors of the value."""
 
 
-def brief(value: JsonValue, most: int = 60) -> str:
+def brief(value: JsonValue, maximum: int = 60) -> str:
     """Render a value on one line, shortened where it is long; a large one is not rendered whole."""
-    text = json.dumps(_beginning(value, most), ensure_ascii=False)
-    return text if len(text) <= most else f"{text[:most]}..."
+    text = json.dumps(_beginning(value, maximum), ensure_ascii=False)
+    return text if len(text) <= maximum else f"{text[:maximum]}..."
 
 
-def _beginning(value: JsonValue, most: int) -> JsonValue:
+def _beginning(value: JsonValue, maximum: int) -> JsonValue:
     """Return a small value with the same first `most` characters as JSON."""
     match value:
         case str():
-            return value[: most + 1]
+            return value[: maximum + 1]
         case list():
             begun: list[JsonValue] = []
             for item in value:
-                if most < 0:
+                if maximum < 0:
                     break
-                begun.append(_beginning(item, most))
-                most -= 2 + _width(begun[-1])
+                begun.append(_beginning(item, maximum))
+                maximum -= 2 + _width(begun[-1])
             return begun
         case dict():
             made: Json = {}
             for key, item in value.items():
-                if most < 0:
+                if maximum < 0:
                     break
-                name = key[: most + 1]
-                made[name] = _beginning(item, most)
-                most -= 4 + len(name) + _width(made[name])
+                name = key[: maximum + 1]
+                made[name] = _beginning(item, maximum)
+                maximum -= 4 + len(name) + _width(made[name])
             return made
         case _:
             return value

@@ -213,10 +213,10 @@ def _texts(schema: Json, name: str) -> Iterator[str]:
     known = _FORMATS.get(str(schema.get("format")))
     if known is not None:
         yield known
-    least, most = _least(schema, "Length"), schema.get("maxLength")
+    least, maximum = _least(schema, "Length"), schema.get("maxLength")
     for text in (name, "a", "A", "0", "1", "a1", "A-1", "0.0.0", "2026-01-01", "a@example.com", ""):
         fitted = text + "x" * (least - len(text)) if text else "x" * least
-        yield fitted[: int(most)] if isinstance(most, int | float) else fitted
+        yield fitted[: int(maximum)] if isinstance(maximum, int | float) else fitted
     for number in range(2, _MAX_ITEMS):
         yield f"{name}{number}"
 

@@ -269,7 +269,7 @@ class Plan(Frozen):
     legacy_agents: Json = Field(default_factory=dict[str, JsonValue])
     """`llm_config.agents`, for the legacy classes."""
 
-    def sealed(self) -> "Plan":
+    def with_digest(self) -> "Plan":
         """Return this plan with its digest."""
         text = self.model_dump_json(exclude={"digest"}, exclude_defaults=True, by_alias=True)
         return self.model_copy(update={"digest": sha256(text.encode()).hexdigest()[:16]})

@@ -83,7 +83,7 @@ AnyBound = float | BoundTemplate | str
 """Any of these bounds; an `int` is a `float`."""
 
 
-def most_of(bound: AnyBound) -> float:
+def maximum_of(bound: AnyBound) -> float:
     """Return the most that a bound allows in any run."""
     match bound:
         case TemplateBound(maximum=maximum) | TemplateDuration(maximum=maximum):

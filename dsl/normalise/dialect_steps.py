@@ -83,10 +83,10 @@ def _agent_call(entries: Entries, node: Node, here: Here) -> None:
     _renamed(entries, "input_params", "input")
     named = entries.get("persona_key")
     if named is not None and isinstance(named.value, str):
-        known = here.asked("llm_config", "agents", named.value, "persona_key")
-        if isinstance(known, str) and not here.asked("llm_config", "personas", named.value):
+        known = here.value_at("llm_config", "agents", named.value, "persona_key")
+        if isinstance(known, str) and not here.value_at("llm_config", "personas", named.value):
             entries["persona_key"] = named = named.with_value(known)
-    steps = here.asked(
+    steps = here.value_at(
         "llm_config", "personas", str(named.value if named else ""), "execution_plan"
     )
     kind = default_agent_type(has_plan=_active(steps), offers_tools=False)
@@ -117,7 +117,7 @@ def _model_call(entries: Entries, node: Node, here: Here) -> None:
     prompts: Entries = {}
     prompt, system = entries.get("prompt"), entries.pop("system_message", None)
     key = str(named.value) if named is not None else ""
-    known = here.asked("llm_config", "personas", key, "prompts")
+    known = here.value_at("llm_config", "personas", key, "prompts")
     if prompt is not None and not (isinstance(known, dict) and str(prompt.value) in known):
         prompts["user"] = prompt
         entries["prompt"] = text_node(prompt, "user")

@@ -37,7 +37,7 @@ class Here:
         """The whole document's plain value, for `config_field`."""
         return self.root.plain()
 
-    def asked(self, *path: str) -> JsonValue:
+    def value_at(self, *path: str) -> JsonValue:
         """Return the document's value at the path; None if there is none."""
         node: Node | None = self.root
         for segment in path:

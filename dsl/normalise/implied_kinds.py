@@ -65,7 +65,7 @@ def with_agent_type(node: Node, here: Here) -> Node:
         own = config.get(key)
         if own is not None:
             return own.plain()
-        return here.asked("llm_config", "personas", str(listed[0]), key)
+        return here.value_at("llm_config", "personas", str(listed[0]), key)
 
     agent_type = _agent_type({key: said(key) for key in _DECIDING})
     return node.with_value({**entries, "agent_type": written.with_value(agent_type)})

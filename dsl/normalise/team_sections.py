@@ -54,5 +54,5 @@ def _as_chat(node: Node, team: str, section: Node, here: Here) -> Node:
         at = chat[window]
         details = window_without_persona(window)
         here.problems.note("E107", at.at, placed(here.root, at), details)
-    persona = named and here.asked("llm_config", "personas", str(named.value))
+    persona = named and here.value_at("llm_config", "personas", str(named.value))
     return chat_team(team, node, section, persona or None)

@@ -183,33 +183,33 @@ def _collected(items: Iterable[object], meter: EvaluationMeter | None) -> Collec
     return found
 
 
-def beginning(value: JsonValue, most: int) -> JsonValue:
+def beginning(value: JsonValue, maximum: int) -> JsonValue:
     """Return the start of the value: the first `most` characters of its JSON stay the same."""
     kind = type(value)
     if kind is str:  # nearly all values in conditions
-        return cast("str", value)[: most + 1]
+        return cast("str", value)[: maximum + 1]
     if kind is not list and kind is not dict:
         return value
-    left = most
+    left = maximum
 
     def cut(value: JsonValue) -> JsonValue:
         nonlocal left
         left -= 1
         match value:
             case str():
-                return value[: most + 1]
+                return value[: maximum + 1]
             case list():
                 return [cut(item) for item in islice(value, max(0, left) + 1)]
             case dict():
                 pairs = islice(value.items(), max(0, left) + 1)
-                return {key[: most + 1]: cut(item) for key, item in pairs}
+                return {key[: maximum + 1]: cut(item) for key, item in pairs}
             case _:
                 return value
 
     return cut(value)
 
 
-def brief(value: JsonValue, most: int = 60) -> str:
+def brief(value: JsonValue, maximum: int = 60) -> str:
     """Return a value for a sentence: JSON, cut at `most` characters."""
-    text = _ENCODED(beginning(value, most))
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    text = _ENCODED(beginning(value, maximum))
+    return text if len(text) <= maximum else f"{text[: maximum - 3]}..."

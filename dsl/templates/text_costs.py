@@ -34,7 +34,7 @@ def charge_strip(meter: EvaluationMeter, text: str, characters: str | None = Non
 
 
 def charge_split(
-    meter: EvaluationMeter, text: str, separator: str | None = None, most: int = -1
+    meter: EvaluationMeter, text: str, separator: str | None = None, maximum: int = -1
 ) -> None:
     """Charge for splitting at separators or whitespace."""
     if separator is None:
@@ -43,7 +43,7 @@ def charge_split(
     else:
         charge_search(meter, text, separator)
         gaps = text.count(separator) if separator else 0
-    pieces = 1 + (gaps if most < 0 else min(gaps, most))
+    pieces = 1 + (gaps if maximum < 0 else min(gaps, maximum))
     meter.charge(pieces // 4, text_bytes(text) + _PIECE * pieces)
 
 

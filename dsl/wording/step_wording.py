@@ -68,10 +68,10 @@ def loop_variable_missing(step: str) -> ProblemText:
 @statement
 def not_a_bound(found: str, *, is_length: bool) -> ProblemText:
     what = "a duration or a template" if is_length else "a whole number or one template"
-    number, most = ("90s", "10m") if is_length else ("5", "10")
+    number, maximum = ("90s", "10m") if is_length else ("5", "10")
     return ProblemText(
         f"a bound is {what} for it, not {found}",
-        fix=f'write `{number}`, or `{{value: "{{{{ ... }}}}", maximum: {most}}}`',
+        fix=f'write `{number}`, or `{{value: "{{{{ ... }}}}", maximum: {maximum}}}`',
     )
 
 
@@ -79,11 +79,11 @@ def not_a_bound(found: str, *, is_length: bool) -> ProblemText:
 def bound_without_maximum(
     owner: str, key: str, template: str, path: tuple[str, ...] | None, *, is_length: bool
 ) -> ProblemText:
-    most, seconds = ("10m", "maximum: 600") if is_length else ("10", "maximum: 10")
+    maximum, seconds = ("10m", "maximum: 600") if is_length else ("10", "maximum: 10")
     declared = "" if path is None else f", or declare {'.'.join(path)!r} with `{seconds}`"
     return ProblemText(
         f"`{key}` of {owner} is a template without a maximum, so nothing bounds a run",
-        fix=f'write `{key}: {{value: "{template}", maximum: {most}}}`{declared}',
+        fix=f'write `{key}: {{value: "{template}", maximum: {maximum}}}`{declared}',
     )
 
 

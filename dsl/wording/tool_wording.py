@@ -68,9 +68,9 @@ def unfit_for_local(name: str, reasons: Sequence[str]) -> ProblemText:
 
 
 @statement
-def call_too_long(name: str, seconds: float, most: float) -> ProblemText:
+def call_too_long(name: str, seconds: float, maximum: float) -> ProblemText:
     return ProblemText(
-        f"a call of {name!r} may take {seconds:g} s, and this kind of tool at most {most:g} s: "
+        f"a call of {name!r} may take {seconds:g} s, and this kind of tool at most {maximum:g} s: "
         "only commands and Python tools continue longer, in a process of their own",
         fix="shorten `timeout`; an MCP server continues a long call as a task, which takes as long "
         "as it needs",
@@ -226,9 +226,9 @@ def schema_of_returned() -> ProblemText:
 
 
 @statement
-def policy_bounds(tool: str, least: int, most: int) -> ProblemText:
+def policy_bounds(tool: str, least: int, maximum: int) -> ProblemText:
     return ProblemText(
-        f"`tool_policy` demands at least {least} calls of {tool!r} and allows at most {most}",
+        f"`tool_policy` demands at least {least} calls of {tool!r} and allows at most {maximum}",
         fix="set `max_calls` to at least `min_calls`",
     )
 

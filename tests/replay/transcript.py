@@ -20,7 +20,7 @@ from temporalio.bridge.proto.workflow_completion import WorkflowActivationComple
 from coterie.graph.taken_path import walk_of
 from coterie.replay.observer import ReplayObserver, is_the_last, observed
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
-from coterie.replay.replayed_effects import asked
+from coterie.replay.replayed_effects import effect_of
 from coterie.storage.histories import read_history
 from workflows.core.state import RunState
 
@@ -50,9 +50,11 @@ class _Commands(ReplayObserver):
         if self._going:
             return
         for command in completion.successful.commands:
-            deed = asked(command, self.queue)
+            effect = effect_of(command, self.queue)
             kind = command.WhichOneof("variant")
-            self.commands.append([kind, *([deed.kind, deed.key, deed.facts] if deed else [])])
+            self.commands.append(
+                [kind, *([effect.kind, effect.key, effect.facts] if effect else [])]
+            )
 
 
 async def transcript(file: Path) -> dict[str, Any]:

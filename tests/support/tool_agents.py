@@ -59,7 +59,7 @@ def tool_plan(
             "teams": {"work": work, **(teams or {})},
             **more,
         }
-    ).sealed()
+    ).with_digest()
 
 
 def calls(*asked: tuple[str, Json], text: str = "") -> AgentResponse:

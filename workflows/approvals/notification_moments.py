@@ -38,7 +38,7 @@ def notify(
         name = what if number == 1 else f"{what}{number}"
         # The time distinguishes requests of two successive runs with the same id.
         key = [scope.run_id, request.id, request.since, name, channel]
-        notice = Notification(
+        message = Notification(
             id=f"msg_{digest_of('', list(key))}",
             channel=channel,
             what=what,
@@ -57,7 +57,7 @@ def notify(
             on_timeout=request.on_timeout,
         )
         id = f"{state.calls:04}.{place.team}.{place.name}.{name}"
-        scope.notify(PendingNotification(notice, id, place.team, place.visit, place.path or None))
+        scope.notify(PendingNotification(message, id, place.team, place.visit, place.path or None))
     return bool(named)
 
 

@@ -104,12 +104,12 @@ def _weight(row: CostRow) -> tuple[float, int, int]:
     return (row.cost or 0.0, row.input_tokens + row.output_tokens, row.calls)
 
 
-def _costliest(rows: list[CostRow], most: int) -> tuple[CostRow, ...]:
+def _costliest(rows: list[CostRow], maximum: int) -> tuple[CostRow, ...]:
     """Return the costliest rows, in the order in which they began."""
-    if len(rows) <= most:
+    if len(rows) <= maximum:
         return tuple(rows)
-    kept = {row.name for row in sorted(rows, key=_weight, reverse=True)[:most]}
-    return tuple(row for row in rows if row.name in kept)[:most]
+    kept = {row.name for row in sorted(rows, key=_weight, reverse=True)[:maximum]}
+    return tuple(row for row in rows if row.name in kept)[:maximum]
 
 
 def _fullest(budgets: tuple[BudgetUse, ...]) -> tuple[BudgetUse, ...]:

@@ -36,33 +36,33 @@ class Extract(NamedTuple):
     """Where the next page begins; None when there is none."""
 
 
-def extract(value: JsonValue, path: Path, start: int, most: int = MAX_ANSWER_SIZE) -> Extract:
+def extract(value: JsonValue, path: Path, start: int, maximum: int = MAX_ANSWER_SIZE) -> Extract:
     """Return as much of the value as fits, starting with character, item or key `start`."""
     size = _size(value)
-    if size <= most and start == 0:
+    if size <= maximum and start == 0:
         return Extract(value, size, True, None)
     if isinstance(value, str):
-        return _of_text(value, size, start, most)
+        return _of_text(value, size, start, maximum)
     if isinstance(value, dict):
-        kept, end = _of_items(list(value.items()), path, start, most)
+        kept, end = _of_items(list(value.items()), path, start, maximum)
         return Extract(dict(kept), size, False, end)
     if isinstance(value, list):
         named = [(str(number), item) for number, item in enumerate(value)]
-        kept, end = _of_items(named, path, start, most)
+        kept, end = _of_items(named, path, start, maximum)
         return Extract([item for _, item in kept], size, False, end)
     return Extract(value if start == 0 else None, size, start == 0, None)
 
 
-def _of_text(text: str, size: int, start: int, most: int) -> Extract:
-    length = most
-    while _size(text[start : start + length]) > most:
+def _of_text(text: str, size: int, start: int, maximum: int) -> Extract:
+    length = maximum
+    while _size(text[start : start + length]) > maximum:
         length //= 2
     end = start + length
     return Extract(text[start:end], size, False, end if end < len(text) else None)
 
 
 def _of_items(
-    items: Sequence[tuple[str, JsonValue]], path: Path, start: int, most: int
+    items: Sequence[tuple[str, JsonValue]], path: Path, start: int, maximum: int
 ) -> tuple[list[tuple[str, JsonValue]], int | None]:
     """Return the items of a page; each appears at least as its size."""
     page: list[tuple[str, JsonValue]] = []
@@ -70,13 +70,13 @@ def _of_items(
     needed = 0
     for key, item in items[start:]:
         size = _size(item)
-        needed += len(_bytes(key)) + min(size, max(_size_text(path, key), most // _SMALL))
-        if needed > most and page:
+        needed += len(_bytes(key)) + min(size, max(_size_text(path, key), maximum // _SMALL))
+        if needed > maximum and page:
             break
         page.append((key, item))
         sizes.append(size + len(_bytes(key)))
     end = start + len(page)
-    share = _share(sizes, most)
+    share = _share(sizes, maximum)
     kept = [
         (key, item if size <= share else _smaller(item, (*path, key), share))
         for (key, item), size in zip(page, sizes, strict=True)
@@ -88,9 +88,9 @@ def _size_text(path: Path, key: str) -> int:
     return _TOLD + len(_bytes([*path, key]))
 
 
-def _share(sizes: Sequence[int], most: int) -> int:
+def _share(sizes: Sequence[int], maximum: int) -> int:
     """Return how much each large part may take, after the small ones have taken what they need."""
-    left, share = most, most
+    left, share = maximum, maximum
     for count, size in enumerate(sorted(sizes)):
         share = left // (len(sizes) - count)
         if size > share:
@@ -99,11 +99,11 @@ def _share(sizes: Sequence[int], most: int) -> int:
     return share
 
 
-def _smaller(value: JsonValue, path: Path, most: int) -> JsonValue:
+def _smaller(value: JsonValue, path: Path, maximum: int) -> JsonValue:
     """Return the value, with its large parts replaced by their size."""
-    if most >= _MIN_PART_SIZE and isinstance(value, dict | list) and value:
-        part = extract(value, path, 0, most)
-        if part.next is None and _size(part.value) <= most:
+    if maximum >= _MIN_PART_SIZE and isinstance(value, dict | list) and value:
+        part = extract(value, path, 0, maximum)
+        if part.next is None and _size(part.value) <= maximum:
             return part.value
     return {"left_out": f"{_kind(value)}, {_size(value):,} bytes", "path": written(path)}
 

@@ -78,7 +78,9 @@ class TrailRecord:
 class PendingNotification:
     """A notification in delivery."""
 
-    notice: Notification
+    __pydantic_config__ = ConfigDict(serialize_by_alias=True)
+
+    message: Annotated[Notification, Field(alias="notice")]
     id: str
     """Id of the activity: `0003.review.sign_off.request`."""
     team: str

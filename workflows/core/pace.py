@@ -43,7 +43,7 @@ class Pace:
     bytes: int = 0
     pending: int = 0
     """Calls in progress."""
-    silent: bool = True
+    unused: bool = True
     """Whether the run has not asked Temporal for anything yet."""
     evaluations: EvaluationWork = field(default_factory=EvaluationWork)
     """Evaluation work not yet added to `work`."""
@@ -62,7 +62,7 @@ class Pace:
         A replay merges a first task that asked for nothing with the next task, so the steps and the
         work before the wait must not count in either.
         """
-        if self.silent:
+        if self.unused:
             self.steps = self.work = 0
             self.evaluations.take()
 
@@ -82,7 +82,7 @@ class Pace:
 
     def called(self, size: int) -> None:
         """Count a call that begins."""
-        self.silent = False
+        self.unused = False
         self.pending += 1
         self.calls += 1
         self.bytes += size

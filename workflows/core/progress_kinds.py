@@ -6,7 +6,7 @@
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from pydantic import Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
 from activities.contracts import AgentRequest, ContextUse, StartedBatch
 from dsl.evaluate.context import apply
@@ -252,13 +252,15 @@ class TryProgress:
 class RetryProgress:
     """A step with `retry`."""
 
+    __pydantic_config__ = ConfigDict(serialize_by_alias=True)
+
     retries: int = 0
     """Attempts that have failed."""
     calls_before: int | None = None
     """Calls of the run when the current attempt started; None between attempts."""
     wait: float | None = None
     """Seconds left of the wait for the next attempt when the run continued as new."""
-    most: int | None = None
+    maximum: Annotated[int | None, Field(alias="most")] = None
     """Additional attempts, where a template gave them."""
 
 

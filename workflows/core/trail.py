@@ -144,8 +144,10 @@ def note_undelivered(
     state: RunState, at: float, notification: PendingNotification, problem: str
 ) -> None:
     """Note that a notification reached nobody."""
-    notice = notification.notice
-    cause = NotificationLost("notice_failed", notice.channel, notice.what, notice.request, problem)
+    message = notification.message
+    cause = NotificationLost(
+        "notice_failed", message.channel, message.what, message.request, problem
+    )
     state.note(
         TrailRecord(
             state.trail_length + 1,

@@ -88,7 +88,7 @@ class MessageJudge(SteeredRun):
         if not self.listens:
             raise refusal_error(Refusal(code=NOT_YET, message=TOO_EARLY))
 
-    def judged(self, kind: MessageKind[Asked, Done], given: Sequence[RawValue]) -> Asked:
+    def checked_update(self, kind: MessageKind[Asked, Done], given: Sequence[RawValue]) -> Asked:
         """Decode an update; refuse it if the run does not do what it asks."""
         asked = _shaped(kind, given)
         refusal = kind.refusal(self, asked)
@@ -116,7 +116,7 @@ def _update(name: str, description: str, kind: MessageKind[Asked, Done]) -> obje
     @takes_any_arguments
     async def handle(self: MessageJudge, *given: RawValue) -> Done:
         await self.listening()
-        asked = self.judged(kind, given)
+        asked = self.checked_update(kind, given)
         return kind.act(self, asked, workflow.now(), "update")
 
     @handle.validator
@@ -124,7 +124,7 @@ def _update(name: str, description: str, kind: MessageKind[Asked, Done]) -> obje
     def validate(self: MessageJudge, *given: RawValue) -> None:  # pyright: ignore[reportUnusedFunction]
         _shaped(kind, given)
         self.refuse_too_early()
-        self.judged(kind, given)
+        self.checked_update(kind, given)
 
     return handle
 
@@ -182,7 +182,7 @@ class MessageHandlers(MessageJudge):
     )
 
     @workflow.signal(dynamic=True, description="A named signal that some step waits for")
-    async def signalled(self, name: str, args: Sequence[RawValue]) -> None:
+    async def keep_signal(self, name: str, args: Sequence[RawValue]) -> None:
         """Keep the payload for the step that waits for it; refuse what no step waits for."""
         if not await self.admitted(name, args):
             return

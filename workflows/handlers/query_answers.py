@@ -64,14 +64,14 @@ def _shortened(entry: TrailEntry) -> TrailEntry:
 
 def pending(state: RunState) -> list[Pending]:
     """Return the open requests; each gets an equal share of the answer."""
-    most = max(MAX_ANSWER_SIZE // max(len(state.pending), 1) - _ENTRY, _MIN_SHOWN_SIZE)
-    return [_cut(request, most) for request in state.pending.values()]
+    maximum = max(MAX_ANSWER_SIZE // max(len(state.pending), 1) - _ENTRY, _MIN_SHOWN_SIZE)
+    return [_cut(request, maximum) for request in state.pending.values()]
 
 
-def _cut(request: Pending, most: int) -> Pending:
+def _cut(request: Pending, maximum: int) -> Pending:
     schema = request.payload_schema
-    shown = extract(request.show, ("show",), 0, most)
-    kept = schema if schema is None or extract(schema, (), 0, most).whole else None
+    shown = extract(request.show, ("show",), 0, maximum)
+    kept = schema if schema is None or extract(schema, (), 0, maximum).whole else None
     prompt = request.prompt[:_MAX_BECAUSE_LENGTH]
     if shown.whole and kept == schema and prompt == request.prompt:
         return request

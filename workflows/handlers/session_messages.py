@@ -87,7 +87,7 @@ class SessionMessages(MessageJudge):
         info = workflow.current_update_info()
         if info is not None and stage_of(self.state.session, info.id) != "new":
             return
-        self._judged(given)
+        self._checked_message(given)
         if self.admission_closed() and is_busy(self.state.session):
             raise refusal_error(Refusal(code=NOT_YET, message=TOO_EARLY))
 
@@ -99,14 +99,14 @@ class SessionMessages(MessageJudge):
     def _take(self, id: str, given: Sequence[RawValue]) -> None:
         """Put a message into the queue; a refused first message ends the run."""
         try:
-            asked = self._judged(given)
+            asked = self._checked_message(given)
         except ApplicationError as error:
             if self._starts_with_message:
                 self.state.session.refused = error.message
             raise
         receive(self.state.session, id, asked)
 
-    def _judged(self, given: Sequence[RawValue]) -> SessionInput:
+    def _checked_message(self, given: Sequence[RawValue]) -> SessionInput:
         """Return the message, where the run takes it."""
         asked = _shaped(given)
         if self.plan is None:

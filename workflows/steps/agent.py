@@ -9,7 +9,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
 from dsl.model.steps import AgentStep
 from dsl.model.terms import CallApproval, call_approval
-from dsl.model.traversal.step_lists import followed_plan
+from dsl.model.traversal.agent_personas import execution_plan_steps
 from dsl.templates.template_filling import fill
 from workflows.agents.chosen_persona import with_persona
 from workflows.agents.loop.tool_loop import run_tool_loop
@@ -97,7 +97,7 @@ async def _plan(
     """Interpret the persona's execution plan in a frame of its own; its variables are the data."""
     if given is None:
         given = fill(step.input, place.facts(scope).names())
-    plan = followed_plan(step, scope.plan.personas)
+    plan = execution_plan_steps(step, scope.plan.personas)
     inner = place.own_frame(step.persona_key or "")
     frame = inner.frame(scope)
     frame.input = given

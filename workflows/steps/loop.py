@@ -84,7 +84,7 @@ def _open(step: LoopStep, place: Location, scope: Scope) -> LoopProgress | Outco
     return progress
 
 
-def _most(step: LoopStep) -> int | None:
+def _maximum_rounds(step: LoopStep) -> int | None:
     return None if step.max_iterations is None else number_of(step.max_iterations)
 
 
@@ -142,7 +142,7 @@ async def _concurrent(
             return found
         progress = loops[key] = ConcurrentLoopProgress(found)
     inside = _watching_calls(step, place)
-    items = progress.items[: _most(step)]
+    items = progress.items[: _maximum_rounds(step)]
     outcomes = progress.ended
     failed = any(outcome.status == "failure" for outcome in outcomes.values())
 
@@ -231,8 +231,8 @@ def _watching_calls(step: LoopStep, place: Location) -> Location:
 
 
 def _goes_on(step: LoopStep, progress: LoopProgress, place: Location, scope: Scope) -> bool:
-    most = _most(step)
-    if most is not None and progress.round >= most:
+    maximum = _maximum_rounds(step)
+    if maximum is not None and progress.round >= maximum:
         return False
     if progress.items is not None and progress.round >= len(progress.items):
         return False

@@ -25,7 +25,7 @@ from workflows.core.location import Interpreter, Location
 from workflows.core.progress_kinds import TaskAttempts, TaskGraphProgress
 from workflows.core.scope import Job, Scope
 from workflows.core.trail import note_step
-from workflows.graph_ledger import GraphLedger, most_tasks, open_graph
+from workflows.graph_ledger import GraphLedger, maximum_tasks, open_graph
 from workflows.skipped_steps import skip_steps
 
 
@@ -61,7 +61,7 @@ def _opened(step: TaskGraphStep, place: Location, scope: Scope) -> TaskGraphProg
         kind = type(items).__name__
         return Outcome.failed("NotAList", f"tasks of {step.name!r} gives a {kind}")
     check_size(items, f"the tasks of {step.name!r}", MAX_TASKS_SIZE)
-    allowed = most_tasks(step)
+    allowed = maximum_tasks(step)
     if len(items) > allowed:
         message = f"{step.name!r} has {len(items):,} tasks, and {allowed:,} are allowed"
         return Outcome.failed("TooManyTasks", message)

@@ -155,7 +155,7 @@ class Calls:
         if isinstance(sendable, str):
             raise CallFailed(FailureType.REQUEST_TOO_LARGE, f"{call.summary}: {sendable}")
         self._local += 1
-        self._pacer.pace.silent = False
+        self._pacer.pace.unused = False
         call = call._replace(options=call.options._replace(timeout=seconds))
         try:
             handle = workflow.start_local_activity(

@@ -53,9 +53,9 @@ class BranchRunner:
         """
         group = BranchGroup(jobs, self._branches, self._pacer.pace)
 
-        def stirred() -> bool:
+        def has_unhandled_end() -> bool:
             return (
-                group.stirred
+                group.has_unhandled_end
                 or (timer is not None and timer.done() and not interrupted(timer))
                 or (wake is not None and wake())
             )
@@ -63,8 +63,8 @@ class BranchRunner:
         over = False  # by the time, or by a signal
         try:
             while group.go_on and not over and not enough(group.finished):
-                await self._start(group, at_once, stirred)
-                if stirred():
+                await self._start(group, at_once, has_unhandled_end)
+                if has_unhandled_end():
                     over = not group.ended()
             is_interrupted = group.stopped and not over and not enough(group.finished)
             left = await left_of(timer) if is_interrupted else None
@@ -100,7 +100,7 @@ class BranchRunner:
         raise error
 
     async def _start(
-        self, group: BranchGroup, at_once: int | None, stirred: Callable[[], bool]
+        self, group: BranchGroup, at_once: int | None, has_unhandled_end: Callable[[], bool]
     ) -> None:
         """Start some of the branches, and wait until one has ended or others may start."""
         pacer = self._pacer
@@ -112,8 +112,8 @@ class BranchRunner:
 
         pacer.begin()
         group.start(at_once)
-        await workflow.wait_condition(lambda: stirred() or may_go_on())
-        if not stirred() and not pacer.pace.may_step() and not pacer.renewed():
+        await workflow.wait_condition(lambda: has_unhandled_end() or may_go_on())
+        if not has_unhandled_end() and not pacer.pace.may_step() and not pacer.renewed():
             await pacer.next_task()
 
     async def _stopped(

@@ -37,7 +37,7 @@ class BranchGroup:
         return bool(self.running) or self._waits
 
     @property
-    def stirred(self) -> bool:
+    def has_unhandled_end(self) -> bool:
         """Return whether a finished branch has not been processed yet."""
         return bool(self._done)
 

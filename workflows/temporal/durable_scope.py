@@ -127,8 +127,8 @@ class DurableScope:
 
     def mark(self) -> None:
         """Refresh the search attributes, if the run has them."""
-        marks = self.state.marks
-        if marks is not None and marks.search_attributes:
+        visibility = self.state.visibility
+        if visibility is not None and visibility.search_attributes:
             self._upsert()
 
     def _upsert(self) -> None:
@@ -177,7 +177,7 @@ class DurableScope:
         state = self.state
         left = seconds
 
-        def stirred() -> bool:
+        def has_unhandled_end() -> bool:
             return ready() or ending() or (seconds is not None and state.paused is not None)
 
         def ending() -> bool:
@@ -190,7 +190,9 @@ class DurableScope:
             began = workflow.time()
             timeout = None if left is None else timedelta(seconds=max(left, 0))
             try:
-                await workflow.wait_condition(stirred, timeout=timeout, timeout_summary=summary)
+                await workflow.wait_condition(
+                    has_unhandled_end, timeout=timeout, timeout_summary=summary
+                )
             except TimeoutError:
                 return ready()  # one workflow task may bring both
             self._pacer.pace.woken()

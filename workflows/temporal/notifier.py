@@ -35,7 +35,7 @@ class Notifier:
 
     def notify(self, notification: PendingNotification) -> None:
         """Send a notification without waiting for it."""
-        self._state.notifications[notification.notice.id] = notification
+        self._state.notifications[notification.message.id] = notification
         self._tasks.add(asyncio.create_task(self._deliver(notification)))
 
     def notify_again(self) -> None:
@@ -57,18 +57,18 @@ class Notifier:
             problem = await self._sent(notification)
             if problem is not None:
                 note_undelivered(state, workflow.time(), notification, problem)
-        state.notifications.pop(notification.notice.id, None)
+        state.notifications.pop(notification.message.id, None)
 
     async def _sent(self, notification: PendingNotification) -> str | None:
         """Send a notification; return why it failed, or None."""
-        notice = notification.notice
-        await self._pacer.call(len(notice.model_dump_json()))
+        message = notification.message
+        await self._pacer.call(len(message.model_dump_json()))
         try:
             await workflow.execute_activity(
                 NOTIFY,
-                notice,
+                message,
                 activity_id=notification.id,
-                summary=f"{notice.channel}: {notice.what} of {notice.request}",
+                summary=f"{message.channel}: {message.what} of {message.request}",
                 start_to_close_timeout=_ATTEMPT,
                 schedule_to_close_timeout=_WITHIN,
                 heartbeat_timeout=HEARTBEAT_TIMEOUT,

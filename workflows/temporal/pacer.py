@@ -86,6 +86,6 @@ class Pacer:
         return "expressions that take long"
 
     async def _tick(self) -> None:
-        self.pace.silent = False
+        self.pace.unused = False
         await workflow.sleep(_MIN_PAUSE, summary=self._because())
         self._timer = None

@@ -117,11 +117,11 @@ async def _diffs(
 
 
 async def _diff_of(
-    git: GitRepository, paths: list[str], wanted: GitDiffInput, compared: list[str], most: int
+    git: GitRepository, paths: list[str], wanted: GitDiffInput, compared: list[str], maximum: int
 ) -> bytes | None:
     """Return the diff of files; None if it does not fit."""
     arguments = (*_SAFE, f"--unified={wanted.context_lines}", *compared, "--", *paths)
-    result = await git.run("diff", *arguments, most=most)
+    result = await git.run("diff", *arguments, maximum=maximum)
     if not result.complete:
         return None
     if result.exit_code != 0:

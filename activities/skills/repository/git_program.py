@@ -92,7 +92,7 @@ class GitRepository:
         *arguments: str,
         index: Path | None = None,
         given: bytes = b"",
-        most: int = MAX_OUTPUT,
+        maximum: int = MAX_OUTPUT,
         seconds: float = _TIMEOUT,
     ) -> ProgramOutput:
         """Run git; return its output and exit code.
@@ -101,7 +101,7 @@ class GitRepository:
             *arguments: The subcommand and its arguments.
             index: Another index than the repository's.
             given: Standard input.
-            most: Bytes of output to read.
+            maximum: Bytes of output to read.
             seconds: Timeout.
 
         Raises:
@@ -121,7 +121,7 @@ class GitRepository:
                 cwd=self.root,
                 environment=environment,
                 seconds=seconds,
-                most=most,
+                maximum=maximum,
                 given=given,
             )
         except NotStarted as error:

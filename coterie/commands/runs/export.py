@@ -1,7 +1,7 @@
 """`coterie export`: write the state of runs as JSON, or into a table of a database."""
 
 import json
-from argparse import ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 
 from coterie.executions.agent_execution import AgentExecution, read_execution
 from coterie.executions.execution_repository import AgentExecutionRepository, open_table
@@ -25,17 +25,21 @@ def add_arguments(parser: ArgumentParser) -> None:
         "postgresql+psycopg://..., or env:NAME for a URL in an environment variable",
     )
     parser.add_argument(
-        "--downgrade", action="store_true", help="remove the table with all its rows"
+        "--remove-table", action="store_true", help="remove the table with all its rows"
     )
+
+    parser.add_argument("--downgrade", action="store_true", help=SUPPRESS)
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Write the states of the runs."""
     if args.downgrade:
+        raise CommandError("`--downgrade` is `--remove-table` now")
+    if args.remove_table:
         if args.sql is None or args.runs:
-            raise CommandError("--downgrade takes --sql URL and no runs")
+            raise CommandError("--remove-table takes --sql URL and no runs")
         table = open_table(_url(settings, args.sql))
-        table.downgrade()
+        table.remove()
         say(f"{table.name}: removed the table agent_executions")
         return ExitCode.DONE
     if not args.runs:

@@ -60,7 +60,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
             compiled.plan,
             context,
             args.id,
-            marked=trusted.marks_runs,
+            marked=trusted.sets_visibility,
             document=document,
         )
     )

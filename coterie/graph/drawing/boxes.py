@@ -135,16 +135,16 @@ def _row(task: TaskLine) -> _Row:
     return _Row(task, names, lines)
 
 
-def _joined(details: list[str], most: float) -> Iterator[str]:
+def _joined(details: list[str], maximum: float) -> Iterator[str]:
     """Join the details with dots, as many per line as fit."""
     line = ""
     for detail in details:
-        if line and width(f"{line} · {detail}", 11.5) > most:
+        if line and width(f"{line} · {detail}", 11.5) > maximum:
             yield line
             line = ""
         line = f"{line} · {detail}" if line else detail
-        if width(line, 11.5) > most:
-            *full, line = wrapped(line, most, 11.5, lines=3)
+        if width(line, 11.5) > maximum:
+            *full, line = wrapped(line, maximum, 11.5, lines=3)
             yield from full
     if line:
         yield line

@@ -20,12 +20,12 @@ Sign = Callable[[Pen, Point], None]
 class Legend:
     """The legend of one picture, in lines of limited width in pixels."""
 
-    def __init__(self, picture: Picture, walk: Walk | None, most: float) -> None:
+    def __init__(self, picture: Picture, walk: Walk | None, maximum: float) -> None:
         self._places: list[tuple[Sign, str, Point]] = []
         x, line = 0.0, 0
         for sign, label in _entries(picture, walk):
             wide = _SIGN + width(label, _SIZE)
-            if x and x + wide > most:
+            if x and x + wide > maximum:
                 x, line = 0.0, line + 1
             self._places.append((sign, label, Point(x, _LINE * line)))
             x += wide + _GAP

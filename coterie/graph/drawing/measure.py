@@ -106,32 +106,32 @@ def widest(lines: Iterable[str], size: float, *, bold: bool = False) -> float:
     return max((width(line, size, bold=bold) for line in lines), default=0.0)
 
 
-def cut(text: str, most: float, size: float, *, bold: bool = False) -> str:
+def cut(text: str, maximum: float, size: float, *, bold: bool = False) -> str:
     """Shorten the text with an ellipsis to at most `most` pixels."""
-    if width(text, size, bold=bold) <= most:
+    if width(text, size, bold=bold) <= maximum:
         return text
     kept = text
-    while kept and width(f"{kept}…", size, bold=bold) > most:
+    while kept and width(f"{kept}…", size, bold=bold) > maximum:
         kept = kept[:-1]
     return f"{kept.rstrip()}…"
 
 
-def wrapped(text: str, most: float, size: float, *, lines: int, bold: bool = False) -> list[str]:
+def wrapped(text: str, maximum: float, size: float, *, lines: int, bold: bool = False) -> list[str]:
     """Break the text into lines of at most `most` pixels; shorten the last of `lines` lines.
 
     Break after blanks; in a name that is too long, after dots, dashes and the like.
     """
     made: list[str] = []
     line = ""
-    for part in _parts(text, lambda word: width(word, size, bold=bold) > most):
-        if line and width((line + part).rstrip(), size, bold=bold) > most:
+    for part in _parts(text, lambda word: width(word, size, bold=bold) > maximum):
+        if line and width((line + part).rstrip(), size, bold=bold) > maximum:
             made.append(line)
             line = ""
         line += part
     made.append(line)
     if len(made) > lines:
         made = [*made[: lines - 1], "".join(made[lines - 1 :])]
-    return [cut(one.strip(), most, size, bold=bold) for one in made if one.strip()]
+    return [cut(one.strip(), maximum, size, bold=bold) for one in made if one.strip()]
 
 
 def _parts(text: str, too_wide: Callable[[str], bool]) -> Iterator[str]:

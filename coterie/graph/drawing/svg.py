@@ -102,19 +102,21 @@ class _Drawing:
     def _title(self) -> str:
         return self.picture.name if self.walk is None else f"{self.picture.name}: {self.walk.run}"
 
-    def _headline(self, most: float) -> list[str]:
+    def _headline(self, maximum: float) -> list[str]:
         if self.walk is None:
             return []
-        return wrapped(f"{self.walk.run}: {self.walk.headline}", most, 13.5, lines=4)
+        return wrapped(f"{self.walk.run}: {self.walk.headline}", maximum, 13.5, lines=4)
 
-    def _head(self, pen: Pen, headline: list[str], most: float) -> None:
+    def _head(self, pen: Pen, headline: list[str], maximum: float) -> None:
         y = 52
-        pen.text(_MARGIN, y - 4, cut(self.picture.name, most, 22, bold=True), 22, "ink", bold=True)
+        pen.text(
+            _MARGIN, y - 4, cut(self.picture.name, maximum, 22, bold=True), 22, "ink", bold=True
+        )
         for line in headline:
             y += 20
             pen.text(_MARGIN, y, line, 13.5, "ink")
         limits = " · ".join((*self.picture.limits, f"digest {self.picture.digest}"))
-        pen.text(_MARGIN, y + 21, cut(limits, most, 12), 12, "soft")
+        pen.text(_MARGIN, y + 21, cut(limits, maximum, 12), 12, "soft")
 
     def _graph(self, pen: Pen) -> None:
         """Draw lines first, then boxes and labels, then the path of the run."""

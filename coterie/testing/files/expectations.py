@@ -39,12 +39,12 @@ def check_text(check: JsonValue) -> str:
     )
 
 
-def shown(value: Found, most: int = 300) -> str:
+def shown(value: Found, maximum: int = 300) -> str:
     """Format a value on one line, shortened to `most` characters with a note."""
     if value is MISSING:
         return "nothing"
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= most else f"{text[:most]}... [{len(text) - most:,} more]"
+    return text if len(text) <= maximum else f"{text[:maximum]}... [{len(text) - maximum:,} more]"
 
 
 def as_seconds(check: JsonValue) -> JsonValue:

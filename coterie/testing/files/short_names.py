@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from difflib import SequenceMatcher
 
-from dsl.model.traversal.step_paths import parted, without_numbers
+from dsl.model.traversal.step_paths import split_reference, without_numbers
 from dsl.tool_loop.call_names import without_calls
 from workflows.core.state_keys import FAILED
 
@@ -40,7 +40,7 @@ class StepNames:
 
 def base_of(written: str) -> str:
     """Return the step of a reference, without visit, rounds, turn and the mark of a failed task."""
-    return without_numbers(without_calls(parted(written)[0].removesuffix(f"/{FAILED}")))
+    return without_numbers(without_calls(split_reference(written)[0].removesuffix(f"/{FAILED}")))
 
 
 def nearest_names(written: str, known: Collection[str]) -> list[str]:

@@ -26,7 +26,7 @@ from coterie.testing.files.test_references import (
     check_paths,
     check_references,
 )
-from dsl.compile.shapes import fitted
+from dsl.compile.shapes import parse_as
 from dsl.errors import InvalidDocument, Problem
 from dsl.model.capabilities import SkillContract
 from dsl.source.nodes import Node, Problems
@@ -91,7 +91,7 @@ class _Reader:
 
     def read(self) -> TestFile:
         tree = read(read_text(self.file, self.shown), self.shown)
-        document, _ = fitted(tree, TestDocument, self.problems)
+        document, _ = parse_as(tree, TestDocument, self.problems)
         stand_ins = {} if document is None else document.stand_ins
         check_stand_ins(stand_ins, tree, self.problems)
         check_operators(tree, self.problems)

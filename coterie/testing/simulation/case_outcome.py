@@ -37,7 +37,7 @@ class CaseOutcome:
     unpriced: tuple[str, ...]
     """Models that were called and have no price; `cost` omits them."""
     trail: tuple[TrailEntry, ...]
-    notices: tuple[Notification, ...]
+    notifications: tuple[Notification, ...]
     """Notifications that would have been sent."""
     duration: float
     """Seconds on the run's own clock."""
@@ -79,7 +79,7 @@ async def outcome_of(run: Run, stage: Stage) -> CaseOutcome:
         cost=status.cost,
         unpriced=await _unpriced(run) if status.unpriced else (),
         trail=trail,
-        notices=stage.notices.sent,
+        notifications=stage.notifications.sent,
         duration=_length(described.start_time, described.close_time),
         folder=stage.folder,
     )

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from coterie.testing.files.test_document import CaseDocument
-from dsl.model.traversal.step_paths import parted, without_rounds
+from dsl.model.traversal.step_paths import split_reference, without_rounds
 from workflows.core.views import TrailEntry
 
 _ENDED = ("success", "failure")
@@ -60,7 +60,7 @@ def crashes(case: CaseDocument) -> list[Crash]:
     found: list[Crash] = []
     for named, after in ((case.crash_after, True), (case.crash_during, False)):
         for reference in (named,) if isinstance(named, str) else named:
-            step, execution = parted(reference)
+            step, execution = split_reference(reference)
             found.append(Crash(step, execution or 1, after))
     return found
 

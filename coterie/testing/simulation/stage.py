@@ -54,7 +54,7 @@ class Stage:
     model: StubModel
     skills: StubSkills
     user_code: UserCode
-    notices: StubNotifications = field(default_factory=StubNotifications)
+    notifications: StubNotifications = field(default_factory=StubNotifications)
     blobs: MemoryBlobs = field(default_factory=MemoryBlobs)
     """Its conversations, which survive a worker."""
     gate: Gate | None = None
@@ -90,7 +90,7 @@ class Stage:
             self.client,
             task_queue=self.queue,
             workflows=[TeamWorkflow],
-            activities=[agents.run_agent, self.skills.call_skill, self.notices.notify],
+            activities=[agents.run_agent, self.skills.call_skill, self.notifications.notify],
             # No user code runs inside a workflow; our own tests check ours in the sandbox.
             workflow_runner=ContextFreeRunner(UnsandboxedWorkflowRunner()),
             build_id=own_version(),
@@ -105,7 +105,9 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged(client: Client, file: TestFile, case: Case, queue: str) -> AsyncGenerator[Stage]:
+async def prepared_stage(
+    client: Client, file: TestFile, case: Case, queue: str
+) -> AsyncGenerator[Stage]:
     """Prepare the stage of a case, without a worker; delete everything afterwards."""
     with TemporaryDirectory(prefix="coterie-case-") as temporary:
         folder = Path(temporary) / "workspace"

@@ -103,4 +103,4 @@ def with_time_to_think(plan: Plan) -> Plan:
         return persona.model_copy(update={"retries": _ATTEMPTS})
 
     personas = {key: patient(persona) for key, persona in plan.personas.items()}
-    return plan.model_copy(update={"personas": personas}).sealed()
+    return plan.model_copy(update={"personas": personas}).with_digest()

@@ -16,9 +16,9 @@ class StubNotifications:
         self._sent: dict[str, Notification] = {}
 
     @activity.defn(name=NOTIFY)
-    async def notify(self, notice: Notification) -> None:
+    async def notify(self, notification: Notification) -> None:
         """Record it; a repeated one counts once."""
-        self._sent[notice.id] = notice
+        self._sent[notification.id] = notification
 
     @property
     def sent(self) -> tuple[Notification, ...]:
@@ -26,7 +26,7 @@ class StubNotifications:
         return tuple(self._sent.values())
 
 
-def notice_differences(
+def notification_differences(
     expected: Sequence[NotificationCheck], sent: Sequence[Notification]
 ) -> Iterator[tuple[int, str, tuple[str, ...]]]:
     """Yield each expected notification that is missing in order: index, what, found."""
@@ -47,8 +47,8 @@ def notice_differences(
         )
 
 
-def _fits(check: NotificationCheck, notice: Notification) -> bool:
-    found = notice.model_dump(mode="json")
+def _fits(check: NotificationCheck, notification: Notification) -> bool:
+    found = notification.model_dump(mode="json")
     return all(holds(getattr(check, key), found[key]) for key in _asked(check))
 
 

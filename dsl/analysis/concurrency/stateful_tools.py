@@ -29,7 +29,7 @@ def check_stateful_tools(
         return
     reach = _Reach(plan, graph, parts)
     for body in (*parts.teams.values(), *parts.plans.values()):
-        for step, place in body.walked():
+        for step, place in body.steps_with_paths():
             for key, names in _met(step, place, reach):
                 here = (*place, *key)
                 for name in sorted(names):
@@ -105,7 +105,7 @@ class _Reach:
             for body in self.parts.called_by(step):
                 if body not in seen:
                     seen.add(body)
-                    ahead.extend(one for one, _ in body.walked())
+                    ahead.extend(one for one, _ in body.steps_with_paths())
         return found
 
     def of_team(self, first: TeamNode) -> set[str]:
@@ -113,7 +113,7 @@ class _Reach:
         found, nodes = set[str](), [first]
         for node in nodes:
             for body in self.parts.within(self.parts.teams[node.team]):
-                for step, _ in body.walked():
+                for step, _ in body.steps_with_paths():
                     found |= self._own(step)
             nodes.extend(one for one in self.graph.beside(node) if one not in nodes)
         return found

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from dsl.analysis.bodies import Bodies, is_there
-from dsl.analysis.labels.grant_ways import GrantWays
+from dsl.analysis.labels.grant_paths import GrantPaths
 from dsl.analysis.teams import Teams
 from dsl.egress.counted_grants import WithheldGrant
 from dsl.egress.met_labels import KEPT
@@ -24,7 +24,7 @@ def check_grants_count(
     """Warn of each tool whose grants count on no way to it, or in no call within it."""
     if not plan.narrow_grants:
         return
-    ways = GrantWays(plan, graph, parts)
+    ways = GrantPaths(plan, graph, parts)
     for name, tool in plan.tools.items():
         if not tool.grants:
             continue
@@ -66,7 +66,9 @@ def _subagents(parts: Bodies, tree: Node) -> Iterator[NodePath]:
     personas: NodePath = ("llm_config", "personas")
     owners = [(*personas, key) for key in tree.find(personas).entries()]
     for body in (*parts.teams.values(), *parts.plans.values()):
-        owners += [(*at, "config") for step, at in body.walked() if isinstance(step, AgentStep)]
+        owners += [
+            (*at, "config") for step, at in body.steps_with_paths() if isinstance(step, AgentStep)
+        ]
     for owner in owners:
         path = (*owner, "subagents")
         if is_there(tree, owner) and is_there(tree, path):

@@ -10,9 +10,9 @@ from dsl.analysis.labels.points import (
     NOTHING,
     Met,
     Points,
+    PointsByEnd,
     Source,
     Trace,
-    Ways,
     bringing,
     union,
 )
@@ -43,7 +43,7 @@ class Leak(NamedTuple):
     """Grants of the tool that do not count in this call."""
 
 
-class Place(NamedTuple):
+class CallPlace(NamedTuple):
     """Where the walk is."""
 
     name: str
@@ -55,18 +55,18 @@ class Place(NamedTuple):
     enclosing: tuple[str, ...] = ()
     """The tools made of agents and teams around it, outermost first."""
 
-    def of(self, step: str, path: NodePath) -> "Place":
+    def of(self, step: str, path: NodePath) -> "CallPlace":
         """Return the place of a step here."""
         return self._replace(name=f"{self.name}/{step}", path=path)
 
-    def within(self, tool: str) -> "Place":
+    def within(self, tool: str) -> "CallPlace":
         """Return the place of the work within a call of an agent or a team."""
         enclosing = (*self.enclosing, tool)
         return self._replace(name=f"{self.name}/{tool}", enclosing=enclosing)
 
 
-FollowSteps = Callable[[Sequence[Step], NodePath, Points, Place], Ways]
-FollowTeam = Callable[[str, Points, Place], Ways]
+FollowSteps = Callable[[Sequence[Step], NodePath, Points, CallPlace], PointsByEnd]
+FollowTeam = Callable[[str, Points, CallPlace], PointsByEnd]
 """Takes the team, what has been met, and the place that calls it."""
 
 
@@ -102,7 +102,7 @@ class CallFlow:
         """How much the passes so far have found."""
         return sum(len(points) + 1 for points in self._ends.values())
 
-    def agent(self, step: AgentStep, points: Points, place: Place) -> Points:
+    def agent(self, step: AgentStep, points: Points, place: CallPlace) -> Points:
         """Return the labels that an agent may have met when it ends: in its plan or its calls."""
         plans = list(self.bodies.plans_of(step))
         if plans:
@@ -122,7 +122,7 @@ class CallFlow:
             if found.keys() == before.keys():
                 return found
 
-    def tool(self, name: str, tool: Tool, points: Points, place: Place) -> Points:
+    def tool(self, name: str, tool: Tool, points: Points, place: CallPlace) -> Points:
         """Return what has been met after a call of a tool."""
         grants = counted_grants(tool.grants, place.enclosing, self.plan)
         if not grants.counted:
@@ -137,7 +137,7 @@ class CallFlow:
             points = self._called_agent(name, step, points, inner)
         return bringing(points, brought(tool.labels, place.name, name))
 
-    def _called_agent(self, name: str, step: AgentStep, points: Points, place: Place) -> Points:
+    def _called_agent(self, name: str, step: AgentStep, points: Points, place: CallPlace) -> Points:
         """Return what has been met after a call of an agent, which may lead to itself."""
         allowed = allowed_grants(place.enclosing, self.plan)
         found = NOTHING
@@ -156,7 +156,7 @@ class CallFlow:
         labels: Sequence[Label],
         asked: Approval,
         points: Points,
-        place: Place,
+        place: CallPlace,
         withheld: tuple[WithheldGrant, ...] = (),
     ) -> None:
         """Note a call that may leak private data."""

@@ -9,7 +9,7 @@ each point. An `approval` step that nothing skips begins anew: a person has seen
 from collections.abc import Iterable, Iterator
 
 from dsl.analysis.bodies import Bodies
-from dsl.analysis.labels.label_calls import Leak, Place
+from dsl.analysis.labels.label_calls import CallPlace, Leak
 from dsl.analysis.labels.label_sources import hook_sources, sources
 from dsl.analysis.labels.label_steps import StepFlow
 from dsl.analysis.labels.points import (
@@ -17,8 +17,8 @@ from dsl.analysis.labels.points import (
     NOTHING,
     Met,
     Points,
+    PointsByEnd,
     Source,
-    Ways,
     possibly,
     union,
 )
@@ -47,7 +47,7 @@ class LabelFlow:
         self._bodies = bodies
         self._effort = effort
         self._step_flow = StepFlow(plan, bodies, self._run, self._brought_by)
-        self._ends: dict[_Run, Ways] = {}
+        self._ends: dict[_Run, PointsByEnd] = {}
         self._followed: set[_Run] = set()
         """The runs that this pass has followed, or is following: each once."""
         self._everything: Points = FRESH
@@ -57,7 +57,7 @@ class LabelFlow:
     def check(self) -> list[Leak]:
         """Follow every path of a run; return its leaks."""
         hooks = tuple(hook_sources(self._plan))  # which may bring their labels at any time
-        start = Place("", (), hooks)
+        start = CallPlace("", (), hooks)
         before = -1
         while before != self._known():  # until what calls itself adds nothing
             before = self._known()
@@ -79,22 +79,22 @@ class LabelFlow:
         left = sum(map(len, self._left.values()))
         return of_teams + left + self._step_flow.known
 
-    def _run(self, first: str, points: Points, place: Place) -> Ways:
+    def _run(self, first: str, points: Points, place: CallPlace) -> PointsByEnd:
         """Return what may have been met when a run that begins at this team ends."""
-        found = Ways()
+        found = PointsByEnd()
         allowed = allowed_grants(place.enclosing, self._plan)
         for met, trace in points.items():
             key = (first, met, place.beside, allowed)
             if key not in self._followed:
                 self._followed.add(key)
                 ends = self._follow(first, {met: trace}, place)
-                self._ends[key] = _either(self._ends.get(key, Ways()), ends)
-            found = _either(found, self._ends.get(key, Ways()))
+                self._ends[key] = _either(self._ends.get(key, PointsByEnd()), ends)
+            found = _either(found, self._ends.get(key, PointsByEnd()))
         return found
 
-    def _follow(self, first: str, points: Points, place: Place) -> Ways:
+    def _follow(self, first: str, points: Points, place: CallPlace) -> PointsByEnd:
         begun: dict[_Start, Points] = {}
-        ends = Ways()
+        ends = PointsByEnd()
         ahead: list[tuple[_Start, Points]] = [((TeamNode(first), place.beside), points)]
         while ahead:
             key, coming = ahead.pop()
@@ -114,12 +114,12 @@ class LabelFlow:
         beside: tuple[Source, ...],
         points: Points,
         enclosing: tuple[str, ...],
-    ) -> tuple[Ways, list[tuple[_Start, Points]]]:
+    ) -> tuple[PointsByEnd, list[tuple[_Start, Points]]]:
         """Visit a team; return what has been met where the run ends, and what comes next."""
         done = failed = NOTHING
         leaving: list[tuple[_Start, Points]] = []
         exits = self._graph.exits[node.team]
-        place = Place(node.team, self._bodies.teams[node.team].path, beside, None, enclosing)
+        place = CallPlace(node.team, self._bodies.teams[node.team].path, beside, None, enclosing)
         for some, numbers in self._taken(node.team, points, place):
             if not numbers:
                 failed = union(failed, some)
@@ -138,9 +138,11 @@ class LabelFlow:
                 else:
                     around = self._brought_by(one.team for one in branches)
                     leaving.append(((after, beside), possibly(some, around)))
-        return Ways(done, failed), leaving
+        return PointsByEnd(done, failed), leaving
 
-    def _taken(self, name: str, points: Points, place: Place) -> Iterator[tuple[Points, list[int]]]:
+    def _taken(
+        self, name: str, points: Points, place: CallPlace
+    ) -> Iterator[tuple[Points, list[int]]]:
         """Run a team's steps; yield what may have been met, with the exits that can follow.
 
         Without an exit, the run fails.
@@ -186,6 +188,6 @@ class LabelFlow:
         return tuple(found.values())
 
 
-def _either(one: Ways, other: Ways) -> Ways:
+def _either(one: PointsByEnd, other: PointsByEnd) -> PointsByEnd:
     done, failed = union(one.done, other.done), union(one.failed, other.failed)
-    return Ways(done, failed, union(one.returned, other.returned))
+    return PointsByEnd(done, failed, union(one.returned, other.returned))

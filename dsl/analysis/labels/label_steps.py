@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import assert_never
 
 from dsl.analysis.bodies import Bodies, Body
-from dsl.analysis.labels.label_calls import CallFlow, FollowTeam, Leak, Place
+from dsl.analysis.labels.label_calls import CallFlow, CallPlace, FollowTeam, Leak
 from dsl.analysis.labels.label_sources import brought, clears, sources
 from dsl.analysis.labels.points import (
     FRESH,
     NOTHING,
     Points,
+    PointsByEnd,
     Source,
-    Ways,
     bringing,
     possibly,
     union,
@@ -57,7 +57,7 @@ class StepFlow:
         self._brought_by = brought_by
         """Returns what these teams may bring, and those that they lead to."""
         self._teams_clear = any(
-            clears(step) for body in bodies.teams.values() for step, _ in body.walked()
+            clears(step) for body in bodies.teams.values() for step, _ in body.steps_with_paths()
         )
         self._calls = CallFlow(plan, bodies, run_team, self.steps)
 
@@ -80,9 +80,9 @@ class StepFlow:
         steps: Sequence[Step],
         path: NodePath,
         points: Points,
-        place: Place,
+        place: CallPlace,
         failed_at: dict[str, Points] | None = None,
-    ) -> Ways:
+    ) -> PointsByEnd:
         """Return how steps that follow each other may end."""
         failed = returned = NOTHING
         for index, step in enumerate(steps):
@@ -93,9 +93,9 @@ class StepFlow:
             if failed_at is not None:
                 failed_at[step.name] = ways.failed
             points = ways.done
-        return Ways(points, failed, returned)
+        return PointsByEnd(points, failed, returned)
 
-    def _step(self, step: Step, path: NodePath, points: Points, place: Place) -> Ways:
+    def _step(self, step: Step, path: NodePath, points: Points, place: CallPlace) -> PointsByEnd:
         place = place.of(step.name, path)
         ways = self._attempt(step, path, possibly(points, place.beside), place)
         if step.retry is not None:
@@ -109,40 +109,40 @@ class StepFlow:
             done = union(done, points)
         if step.on_failure in ("continue", "ask"):
             done = union(done, ways.failed)
-        return Ways(done, ways.failed, ways.returned)
+        return PointsByEnd(done, ways.failed, ways.returned)
 
     def _attempt(  # noqa: C901  # one case a kind
-        self, step: Step, path: NodePath, points: Points, place: Place
-    ) -> Ways:
+        self, step: Step, path: NodePath, points: Points, place: CallPlace
+    ) -> PointsByEnd:
         inside = list(step_lists(step, path))
         match step:
             case SkillStep(skill=skill, terms=terms, requires_approval=asked):
                 labels = () if terms is None else terms.labels
                 self._calls.note(skill, labels, asked, points, place)
                 done = bringing(points, brought(labels, place.name, skill))
-                return Ways(done, union(points, done))
+                return PointsByEnd(done, union(points, done))
             case ToolStep():
                 called = [
                     self._calls.tool(name, tool, points, place)
                     for name, tool in tools_of(step, self._plan)
                 ]
                 done = union(*called)
-                return Ways(done, union(points, done))
+                return PointsByEnd(done, union(points, done))
             case AgentStep():
                 done = self._calls.agent(step, points, place)
-                return Ways(done, union(points, done))
+                return PointsByEnd(done, union(points, done))
             case TeamStep(team=team):
                 ends = self._run_team(team, points, place)
-                return Ways(ends.done, union(points, ends.done, ends.failed))
+                return PointsByEnd(ends.done, union(points, ends.done, ends.failed))
             case ApprovalStep():
-                return Ways(FRESH if clears(step) else points, points)
+                return PointsByEnd(FRESH if clears(step) else points, points)
             case ReturnStep():
-                return Ways(NOTHING, points, points)
+                return PointsByEnd(NOTHING, points, points)
             case LoopStep() | TaskGraphStep():
                 return self._rounds(step, path, points, place)
             case BranchStep():
                 some = [self.steps(one.steps, one.path, points, place) for one in inside]
-                return Ways(
+                return PointsByEnd(
                     union(points, *(one.done for one in some)),
                     union(points, *(one.failed for one in some)),
                     union(*(one.returned for one in some)),
@@ -153,15 +153,15 @@ class StepFlow:
                 return self._tried(step, path, points, place)
             case BlockStep():
                 ways = self.steps(inside[0].steps, inside[0].path, points, place)
-                return Ways(ways.done, union(points, ways.failed), ways.returned)
+                return PointsByEnd(ways.done, union(points, ways.failed), ways.returned)
             case SetStep() | WaitStep() | ReplyStep() | FailStep():
-                return Ways(points, points)
+                return PointsByEnd(points, points)
             case _:
                 assert_never(step)
 
     def _rounds(
-        self, step: LoopStep | TaskGraphStep, path: NodePath, points: Points, place: Place
-    ) -> Ways:
+        self, step: LoopStep | TaskGraphStep, path: NodePath, points: Points, place: CallPlace
+    ) -> PointsByEnd:
         """Repeat all lists of a loop or a task graph, in any order, until nothing new is met."""
         inside = list(step_lists(step, path))
         if step.concurrency != 1:
@@ -178,9 +178,11 @@ class StepFlow:
                 if isinstance(step, TaskGraphStep):
                     found = union(found, ways.failed)  # a failed task ends no other one
             if found.keys() == before.keys():
-                return Ways(found, union(failed, found), returned)
+                return PointsByEnd(found, union(failed, found), returned)
 
-    def _together(self, step: ParallelStep, path: NodePath, points: Points, place: Place) -> Ways:
+    def _together(
+        self, step: ParallelStep, path: NodePath, points: Points, place: CallPlace
+    ) -> PointsByEnd:
         inside = list(step_lists(step, path))
         done = failed = returned = NOTHING
         for below in inside:
@@ -200,13 +202,13 @@ class StepFlow:
             done = union(done, possibly(points, around))
         some_fail = union(points, failed)
         finished = done if step.join == "all" else union(done, failed)
-        return Ways(finished, union(some_fail, done), returned)
+        return PointsByEnd(finished, union(some_fail, done), returned)
 
     def _within(self, steps: Sequence[Step], name: str) -> Iterator[Source]:
         """Yield what these steps may bring, with the agents and teams that they call."""
         for body in self._bodies.within(Body("", tuple(steps), ())):
             yield from sources(body.steps, self._plan, name)
-            called = (one.team for one, _ in body.walked() if isinstance(one, TeamStep))
+            called = (one.team for one, _ in body.steps_with_paths() if isinstance(one, TeamStep))
             yield from self._brought_by(called)
 
     def _may_clear(self, steps: Sequence[Step]) -> bool:
@@ -214,10 +216,12 @@ class StepFlow:
         return any(
             clears(one) or (isinstance(one, TeamStep) and self._teams_clear)
             for body in self._bodies.within(Body("", tuple(steps), ()))
-            for one, _ in body.walked()
+            for one, _ in body.steps_with_paths()
         )
 
-    def _tried(self, step: TryStep, path: NodePath, points: Points, place: Place) -> Ways:
+    def _tried(
+        self, step: TryStep, path: NodePath, points: Points, place: CallPlace
+    ) -> PointsByEnd:
         tried, *clauses, last = step_lists(step, path)
         ways = self.steps(tried.steps, tried.path, points, place)
         done, returned = ways.done, ways.returned
@@ -232,4 +236,4 @@ class StepFlow:
         badly = self.steps(last.steps, last.path, failed, place)
         back = self.steps(last.steps, last.path, returned, place)
         failures = union(well.failed, badly.done, badly.failed, back.failed)
-        return Ways(well.done, failures, union(back.done, well.returned, badly.returned))
+        return PointsByEnd(well.done, failures, union(back.done, well.returned, badly.returned))

@@ -26,7 +26,7 @@ FRESH: Points = {frozenset(): ()}
 """A run that has met nothing yet."""
 
 
-class Ways(NamedTuple):
+class PointsByEnd(NamedTuple):
     """How steps may end, and what has been met then."""
 
     done: Points = NOTHING

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from dsl.analysis.bodies import Bodies, Body
 from dsl.analysis.exits import Exit
-from dsl.analysis.load_sums import Key, Load, most, times
+from dsl.analysis.load_sums import Key, Load, largest, times
 from dsl.analysis.loads import Loads
-from dsl.analysis.sessions.silent_ways import takes_message
+from dsl.analysis.sessions.paths_without_reply import takes_message
 from dsl.analysis.teams import Teams
 from dsl.analysis.visits import RoutesBound
 from dsl.evaluate.limits import depth_allowed
@@ -52,7 +52,7 @@ def message_bounds(graph: Teams, bodies: Bodies, loads: Loads) -> MessageBounds 
     takers = [
         team
         for team, body in bodies.teams.items()
-        if team in graph.reached and any(takes_message(step) for step, _ in body.walked())
+        if team in graph.reached and any(takes_message(step) for step, _ in body.steps_with_paths())
     ]
     if not takers:
         return None
@@ -208,7 +208,7 @@ def _asked(routing: Routing, exit: Exit) -> tuple[Formula, ...] | None:
 
 def _only_wait(body: Body) -> int | None:
     """Return the index of the team's only wait for a message; None where one is nested."""
-    waits = [step for step, _ in body.walked() if takes_message(step)]
+    waits = [step for step, _ in body.steps_with_paths() if takes_message(step)]
     found = [index for index, step in enumerate(body.steps) if step is _one(waits)]
     return found[0] if found else None
 
@@ -250,9 +250,9 @@ def _largest(segments: Sequence[Segment]) -> Segment:
     for segment in segments:
         for team, (visits, load) in segment.teams.items():
             known = teams.get(team, (0, {}))
-            teams[team] = max(known[0], visits), most((known[1], load))
+            teams[team] = max(known[0], visits), largest((known[1], load))
     return Segment(
         max(segment.visits for segment in segments),
-        most(segment.load for segment in segments),
+        largest(segment.load for segment in segments),
         teams,
     )

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from dsl.analysis.bodies import Bodies, Body
 from dsl.analysis.exits import Exit
-from dsl.analysis.sessions.silent_ways import (
-    SilentWays,
-    Way,
-    Ways,
+from dsl.analysis.sessions.paths_without_reply import (
+    PathsWithoutReply,
+    PathWithoutReply,
+    SomePaths,
     continued,
     replying_teams,
     takes_message,
@@ -34,12 +34,12 @@ def check_replies(
     graph: Teams, bodies: Bodies, tree: Node, problems: Problems, effort: Effort
 ) -> None:
     """Report each wait for a message with the shortest path on which nothing replies."""
-    paths = _Paths(graph, bodies, SilentWays(_calling(graph)), effort)
+    walker = _Paths(graph, bodies, PathsWithoutReply(_calling(graph)), effort)
     for team, body in bodies.teams.items():
         if team not in graph.own_way:
             continue
-        for step, place in body.walked():
-            hops = paths.shortest(body, step) if takes_message(step) else None
+        for step, place in body.steps_with_paths():
+            hops = walker.shortest(body, step) if takes_message(step) else None
             if hops is not None:
                 details = unanswered_message(step.name, hops)
                 problems.note("W522", tree.find(place).at, place, details)
@@ -51,40 +51,40 @@ def _calling(graph: Teams) -> frozenset[str]:
     return replying_teams(graph.plan) & called
 
 
-_Reached = tuple[str, Ways, Step | None, tuple[Hop, ...]]
-"""A team, the ways through it, the step that took the message there, and the path so far."""
+_Reached = tuple[str, SomePaths, Step | None, tuple[Hop, ...]]
+"""A team, the paths through it, the step that took the message there, and the hops so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Paths:
     graph: Teams
     bodies: Bodies
-    silent: SilentWays
+    silent: PathsWithoutReply
     effort: Effort
 
     def shortest(self, body: Body, wait: Step) -> tuple[Hop, ...] | None:
         """Return the shortest path from a wait on which nothing replies; None without one."""
         rounds: list[str] = []
-        ways = self._after(body.steps, wait, rounds)
+        paths = self._after(body.steps, wait, rounds)
         if rounds:
             return (Hop(body.key, again=rounds[0]),)
-        ahead: list[_Reached] = [(body.key, ways, wait, ())]
+        ahead: list[_Reached] = [(body.key, paths, wait, ())]
         seen = {body.key}
         for team, some, taken, before in ahead:
             for hop, target in self._left(team, some or (), taken):
-                path = (*before, hop)
+                hops = (*before, hop)
                 if target is None:
-                    return (*path, END)
+                    return (*hops, END)
                 if self._waits_again(target):
-                    return (*path, Hop(target))
+                    return (*hops, Hop(target))
                 if target not in seen:
                     seen.add(target)
                     through = self.silent.through(self.bodies.teams[target].steps)
-                    ahead.append((target, through, None, path))
+                    ahead.append((target, through, None, hops))
         return None
 
-    def _after(self, steps: Sequence[Step], wait: Step, rounds: list[str]) -> Ways:
-        """Return the ways from a wait to the end of the list that holds it, at any depth.
+    def _after(self, steps: Sequence[Step], wait: Step, rounds: list[str]) -> SomePaths:
+        """Return the paths from a wait to the end of the list that holds it, at any depth.
 
         Args:
             steps: The list.
@@ -98,23 +98,23 @@ class _Paths:
             for inner in step_lists(step):
                 if not _holds(inner.steps, wait):
                     continue
-                ways = self._after(inner.steps, wait, rounds)
+                paths = self._after(inner.steps, wait, rounds)
                 if isinstance(inner.role, EachRound):
-                    self._rounds(step, inner.steps, wait, ways, rounds)
-                return None if ways is None or rest is None else continued(ways, rest)
+                    self._rounds(step, inner.steps, wait, paths, rounds)
+                return None if paths is None or rest is None else continued(paths, rest)
         return ()
 
     def _rounds(
-        self, loop: Step, body: Sequence[Step], wait: Step, ways: Ways, rounds: list[str]
+        self, loop: Step, body: Sequence[Step], wait: Step, paths: SomePaths, rounds: list[str]
     ) -> None:
         """Note a loop whose next round comes to the wait without a reply."""
         before = self._before(body, wait)
-        again = [way for way in ways or () if not way.returned]
-        if any(self._possible(body, wait, way, ()) for way in again) and before:
+        again = [path for path in paths or () if not path.returned]
+        if any(self._possible(body, wait, path, ()) for path in again) and before:
             rounds.append(loop.name)
 
-    def _before(self, steps: Sequence[Step], wait: Step) -> Ways:
-        """Return the ways from the beginning of a list to the step that is or holds the wait."""
+    def _before(self, steps: Sequence[Step], wait: Step) -> SomePaths:
+        """Return the paths from the beginning of a list to the step that is or holds the wait."""
         before: list[Step] = []
         for step in steps:
             if step is wait:
@@ -133,18 +133,20 @@ class _Paths:
         return any(bool(self._before(steps, wait)) for wait in waits)
 
     def _left(
-        self, team: str, ways: tuple[Way, ...], wait: Step | None
+        self, team: str, paths: tuple[PathWithoutReply, ...], wait: Step | None
     ) -> Iterator[tuple[Hop, str | None]]:
-        """Yield where the run goes from a team on ways without a reply: a team, or its end."""
+        """Yield where the run goes from a team on paths without a reply: a team, or its end."""
         steps, node = self.bodies.teams[team].steps, TeamNode(team)
-        for way in ways:
+        for path in paths:
             for exit in self.graph.success_exits(team):
                 asked = self._asked(team, exit)
-                if not self._possible(steps, wait, way, asked):
+                if not self._possible(steps, wait, path, asked):
                     continue
                 after = self.graph.following(node, exit)
                 yield (
-                    Hop(team, None if exit.rule is None else exit.rule + 1, way.skipped, way.empty),
+                    Hop(
+                        team, None if exit.rule is None else exit.rule + 1, path.skipped, path.empty
+                    ),
                     None if after is None else after.team,
                 )
 
@@ -161,9 +163,13 @@ class _Paths:
         return tuple(found)
 
     def _possible(
-        self, steps: Sequence[Step], wait: Step | None, way: Way, asked: tuple[Formula, ...]
+        self,
+        steps: Sequence[Step],
+        wait: Step | None,
+        path: PathWithoutReply,
+        asked: tuple[Formula, ...],
     ) -> bool:
-        """Return whether a run can go this way, and then meet these conditions."""
+        """Return whether a run can go this path, and then meet these conditions."""
         ended = after_success(steps)
         statuses = dict(ended.of)
         passed = wait is None
@@ -172,12 +178,12 @@ class _Paths:
                 passed, statuses[step.name] = True, SUCCESS
             elif passed and isinstance(step, ReplyStep):
                 statuses[step.name] &= SKIPPED | ABSENT
-        for name in way.skipped:
+        for name in path.skipped:
             statuses[name] = statuses.get(name, ANY_STATUS) & (SKIPPED | ABSENT)
         if not all(statuses.values()):
             return False
         world = Statuses(statuses, ended.counted)
-        return can_hold((*way.holds, *asked), (world,), self.effort)
+        return can_hold((*path.holds, *asked), (world,), self.effort)
 
 
 def _holds(steps: Sequence[Step], wait: Step) -> bool:

@@ -8,7 +8,7 @@ from dsl.checks.agents.hook_template_checks import HookTemplates
 from dsl.checks.contracts.command_checks import check_command
 from dsl.checks.contracts.contract_checks import check_input
 from dsl.checks.steps.step_scope import StepScope
-from dsl.checks.steps.template_checks import parsed
+from dsl.checks.steps.template_checks import parse_template
 from dsl.errors import Code
 from dsl.hooks.hook_reads import matches_tool
 from dsl.json_values import describe_kind
@@ -173,7 +173,7 @@ class _HookChecks:
     def _decision(self) -> None:
         hook, allowed = self.hook, DECISIONS_AT[self.hook.on]
         if is_template(hook.decide):
-            template = parsed(
+            template = parse_template(
                 hook.decide,
                 self.scope.tree.find((*self.path, "decide")),
                 self.scope.problems,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from dsl.checks.contracts.outputs import NO_OUTPUTS
 from dsl.checks.steps.condition_checks import check_condition
 from dsl.checks.steps.step_scope import StepScope
-from dsl.checks.steps.template_checks import check_value, parsed
+from dsl.checks.steps.template_checks import check_value, parse_template
 from dsl.model.capabilities import SkillContract
 from dsl.model.conditions import ContextField, Expression
 from dsl.model.hooks import (
@@ -73,7 +73,7 @@ class HookTemplates:
         scope = self.scope
         if not is_template(text) or any(scope.problems.below(path)):
             return False
-        template = parsed(text, scope.tree.find(path), scope.problems, path)
+        template = parse_template(text, scope.tree.find(path), scope.problems, path)
         if template is None:
             return True
         known = (*_ALWAYS, *given)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dsl.checks.steps.outside_reads import OutsideReads
 from dsl.checks.steps.step_scope import StepScope
-from dsl.checks.steps.template_checks import check_value, parsed
+from dsl.checks.steps.template_checks import check_value, parse_template
 from dsl.evaluate.prompt_choice import (
     SYSTEM,
     AmbiguousPrompt,
@@ -41,7 +41,7 @@ def check_syntax(
         if text is not None and syntax == "braces":
             text = braces_to_template(text, ())
         if text is not None and is_template(text):
-            parsed(text, tree.find(place(key)), problems, place(key), statements=True)
+            parse_template(text, tree.find(place(key)), problems, place(key), statements=True)
 
 
 def check_prompts(

@@ -70,10 +70,10 @@ def with_maximum(key: BoundKey, bound: str, declared: Declarations) -> str | Bou
     maximum = None if name is None else declared[name].schema_.get("maximum")
     if not isinstance(maximum, int | float):
         return bound
-    most = min(maximum, key.high)
+    limit = min(maximum, key.high)
     if _is_length(key):
-        return TemplateDuration(value=bound, maximum=most) if most > 0 else bound
-    return TemplateBound(value=bound, maximum=math.floor(most)) if most >= 1 else bound
+        return TemplateDuration(value=bound, maximum=limit) if limit > 0 else bound
+    return TemplateBound(value=bound, maximum=math.floor(limit)) if limit >= 1 else bound
 
 
 def _context_templates(step: Step) -> Iterator[tuple[BoundKey, str]]:

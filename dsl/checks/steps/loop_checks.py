@@ -5,7 +5,7 @@ import re
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.write_conflicts import check_round_writes
 from dsl.model.steps import LoopStep
-from dsl.model.template_bound import most_of
+from dsl.model.template_bound import maximum_of
 from dsl.templates.jsonable import brief
 from dsl.templates.template import is_template, parse
 from dsl.templates.template_rules import BadTemplate
@@ -37,7 +37,7 @@ def check_loop(scope: StepScope, step: LoopStep, path: NodePath) -> None:
     if step.iterate_on is None and has_condition and step.max_iterations is None:
         mark = scope.tree.find(path).at
         scope.problems.note("E102", mark, (*path, "max_iterations"), unbounded_loop(name))
-    if most_of(step.concurrency) > 1:
+    if maximum_of(step.concurrency) > 1:
         _concurrent(scope, step, (*path, "concurrency"))
     check_round_writes(scope, step, path)
 

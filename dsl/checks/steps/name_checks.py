@@ -19,17 +19,19 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
 
 
 def check_names(
-    scope: StepScope, walked: Sequence[tuple[Step, NodePath]], variables: Mapping[str, NodePath]
+    scope: StepScope,
+    steps_with_paths: Sequence[tuple[Step, NodePath]],
+    variables: Mapping[str, NodePath],
 ) -> None:
     """Check the names of all steps and of all variables that they set."""
-    _unique_names(scope, walked)
+    _unique_names(scope, steps_with_paths)
     _variable_names(scope, variables)
     _loop_variables(scope, scope.steps, scope.path, {})
 
 
-def _unique_names(scope: StepScope, walked: Sequence[tuple[Step, NodePath]]) -> None:
+def _unique_names(scope: StepScope, steps_with_paths: Sequence[tuple[Step, NodePath]]) -> None:
     first: dict[str, NodePath] = {}
-    for step, path in walked:
+    for step, path in steps_with_paths:
         place = (*path, "name")
         if "/" in step.name or "#" in step.name:
             scope.note_value("E105", place, step_name_with_separator(step.name))

@@ -30,11 +30,11 @@ _ONE_WINNER = ("fallback", "best")
 def check_parallel(scope: StepScope, step: ParallelStep, path: NodePath) -> None:
     """Note a strategy that can never work, and keys without effect under it."""
     _only(scope, step, (*path, "only"))
-    most = len(possible_branches(step))
-    if isinstance(step.join, int) and step.join > most:
+    maximum = len(possible_branches(step))
+    if isinstance(step.join, int) and step.join > maximum:
         place = (*path, "join")
         node = scope.tree.find(place)
-        scope.problems.note("E106", node.mark, place, too_many_to_join(step.join, most))
+        scope.problems.note("E106", node.mark, place, too_many_to_join(step.join, maximum))
     for name in RESULT_KEYS if step.join != "all" else ():
         if name in step.branches:
             scope.note("E105", (*path, "branches", name), reserved_branch(step.name, name))

@@ -50,9 +50,9 @@ from dsl.wording.step_wording import (
 
 def check_steps(scope: StepScope) -> None:
     """Check every step of the scope."""
-    walked, variables = scope.walked, scope.variables
-    check_names(scope, walked, variables)
-    for step, path in walked:
+    steps_with_paths, variables = scope.steps_with_paths, scope.variables
+    check_names(scope, steps_with_paths, variables)
+    for step, path in steps_with_paths:
         for condition, place in conditions(step, path):
             check_condition(scope, condition, place, OwnResult.of_condition(step, place))
         for value in templated(step, path):

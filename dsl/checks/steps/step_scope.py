@@ -54,22 +54,22 @@ class StepScope:
     """The constants of the document."""
     reads: OutsideReads = field(default_factory=OutsideReads)
     """What is read of the context and of earlier teams."""
-    _walked: list[tuple[Step, NodePath]] | None = None
+    _steps_with_paths: list[tuple[Step, NodePath]] | None = None
     _names: dict[str, None] | None = None
     _variables: dict[str, NodePath] | None = None
 
     @property
-    def walked(self) -> list[tuple[Step, NodePath]]:
+    def steps_with_paths(self) -> list[tuple[Step, NodePath]]:
         """Every step of this team or plan with its place, in written order, nested ones too."""
-        if self._walked is None:
-            self._walked = list(walk(self.steps, self.path))
-        return self._walked
+        if self._steps_with_paths is None:
+            self._steps_with_paths = list(walk(self.steps, self.path))
+        return self._steps_with_paths
 
     @property
     def task_names(self) -> dict[str, None]:
         """The names of all steps."""
         if self._names is None:
-            self._names = dict.fromkeys(step.name for step, _ in self.walked)
+            self._names = dict.fromkeys(step.name for step, _ in self.steps_with_paths)
         return self._names
 
     @property
@@ -91,12 +91,16 @@ class StepScope:
 
     def _only_set_by_kind(self, variable: str) -> bool:
         return variable not in self.given and not any(
-            sets_as_well(step, variable) for step, _ in self.walked
+            sets_as_well(step, variable) for step, _ in self.steps_with_paths
         )
 
     def of_prompts(self, inputs: Collection[str] | None, flags: Collection[str]) -> "StepScope":
         """Return the scope of an agent's prompts: with its input and flags, and without tools."""
-        known = {"_walked": self.walked, "_names": self.task_names, "_variables": self.variables}
+        known = {
+            "_steps_with_paths": self.steps_with_paths,
+            "_names": self.task_names,
+            "_variables": self.variables,
+        }
         return replace(self, inputs=inputs, flags=flags, tools={}, reads=OutsideReads(), **known)
 
     def of_output(self, path: NodePath) -> "StepScope":

@@ -2,7 +2,7 @@
 
 from dsl.checks.steps.step_scope import StepScope
 from dsl.model.steps import TaskGraphStep
-from dsl.model.template_bound import most_of
+from dsl.model.template_bound import maximum_of
 from dsl.task_graph.graph_tasks import MAX_TASKS, TaskNotes
 from dsl.task_graph.task_because import note_words
 from dsl.task_graph.task_reading import read_tasks
@@ -40,8 +40,8 @@ def _written(scope: StepScope, step: TaskGraphStep, items: list[JsonValue], path
     """Note what the validation would change in the tasks of the document."""
     place = (*path, "tasks")
     mark = scope.tree.find(place).at
-    if step.max_tasks is not None and len(items) > most_of(step.max_tasks):
-        details = more_tasks_than_allowed(step.name, len(items), int(most_of(step.max_tasks)))
+    if step.max_tasks is not None and len(items) > maximum_of(step.max_tasks):
+        details = more_tasks_than_allowed(step.name, len(items), int(maximum_of(step.max_tasks)))
         scope.problems.note("E106", scope.tree.find((*path, "max_tasks")).at, place, details)
     if any(map(_has_template, items)):
         return

@@ -42,7 +42,7 @@ class OwnResult(NamedTuple):
         return cls(steps[-1].name) if steps else None
 
 
-def parsed(
+def parse_template(
     text: str, node: Node, problems: Problems, path: NodePath, *, statements: bool = False
 ) -> Template | None:
     """Parse a template; None, and a problem, if that fails."""
@@ -85,7 +85,7 @@ def check_template(
 ) -> None:
     """Check one template: it parses, and every name in it can have a value."""
     node = scope.tree.find(path)
-    template = parsed(text, node, scope.problems, path, statements=statements)
+    template = parse_template(text, node, scope.problems, path, statements=statements)
     if template is None:
         return
     for named, line in template.paths.items():

@@ -16,7 +16,7 @@ from dsl.model.steps import (
     ReturnStep,
     Step,
 )
-from dsl.model.template_bound import most_of
+from dsl.model.template_bound import maximum_of
 from dsl.paths import parse, path_text
 from dsl.templates.template import is_template
 from dsl.values import NodePath
@@ -68,10 +68,10 @@ def _place(step: ParallelStep, branch: str, path: NodePath) -> NodePath:
 
 def check_round_writes(scope: StepScope, step: LoopStep, path: NodePath) -> None:
     """Warn of paths that each of several concurrent rounds writes."""
-    if most_of(step.concurrency) <= 1 or step.iterate_on is None:
+    if maximum_of(step.concurrency) <= 1 or step.iterate_on is None:
         return
-    most = float("inf") if step.max_iterations is None else most_of(step.max_iterations)
-    if min(most, len(step.iterate_on) if isinstance(step.iterate_on, list) else most) <= 1:
+    maximum = float("inf") if step.max_iterations is None else maximum_of(step.max_iterations)
+    if min(maximum, len(step.iterate_on) if isinstance(step.iterate_on, list) else maximum) <= 1:
         return
     own = list(_certain(step.body, (*path, "body")))
     writes = [one.write for one in own]

@@ -7,7 +7,7 @@ from dsl.model.plan import Persona
 from dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
 from dsl.model.steps import AgentStep
 from dsl.model.tools.tool_use import NamedTool, ToolPolicy
-from dsl.model.traversal.step_bounds import most_turns
+from dsl.model.traversal.step_bounds import maximum_turns
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
@@ -150,7 +150,7 @@ class _ToolUse:
             self._note("E106", (*place, "max_calls"), details)
         if policy.min_calls and persona.tool_choice == "none":
             self._note("E107", (*place, "min_calls"), choice_of_none(policy.tool))
-        turns = most_turns(self._step, persona)
+        turns = maximum_turns(self._step, persona)
         if not persona.parallel_tool_calls and policy.min_calls > turns:
             details = policy_beyond_turns(policy.tool, policy.min_calls, turns)
             self._note("E106", (*place, "min_calls"), details)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dsl.model.plan import Persona, Plan
 from dsl.model.step_kinds.agent_types import TOOL_CALLING
 from dsl.model.steps import AgentStep, Step
+from dsl.model.traversal.agent_personas import agent_personas
 from dsl.model.traversal.step_paths import inside
 
 _AGENTS_WITHIN_AGENTS = 5
@@ -36,10 +37,8 @@ def _is_agent(tool: str, plan: Plan) -> bool:
 def _calls(steps: Sequence[Step], plan: Plan, deep: int) -> Iterator[str]:
     for step in steps:
         if isinstance(step, AgentStep) and step.agent_type == TOOL_CALLING:
-            for one in step.choices:
-                persona = plan.personas.get(one.persona_key or "")
-                if persona is not None:
-                    yield from (f"{step.name}/{path}" for path in _tools(persona, plan, deep))
+            for _, persona in agent_personas(step, plan.personas):
+                yield from (f"{step.name}/{path}" for path in _tools(persona, plan, deep))
         if deep < _AGENTS_WITHIN_AGENTS:
             below = deep + isinstance(step, AgentStep)
             for prefix, inner in inside(step, plan):

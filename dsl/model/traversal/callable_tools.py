@@ -7,6 +7,7 @@ from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, default
 from dsl.model.steps import AgentStep, Step, TeamStep
 from dsl.model.steps import ToolStep as CallStep
 from dsl.model.tools.tool_contract import Tool
+from dsl.model.traversal.agent_personas import agent_personas
 from dsl.values import Json
 
 
@@ -22,8 +23,8 @@ def tools_of(step: Step, plan: Plan) -> Iterator[tuple[str, Tool]]:
             else:  # a template
                 yield from plan.tools.items()
         case AgentStep(agent_type=agent_type) if agent_type not in (ORCHESTRATING, SINGLE_SHOT):
-            personas = (plan.personas.get(one.persona_key or "") for one in step.choices)
-            offered = (name for one in personas if one is not None for name in one.tools)
+            personas = agent_personas(step, plan.personas)
+            offered = (name for _, persona in personas for name in persona.tools)
             for name in dict.fromkeys(offered):
                 if name in plan.tools:
                     yield name, plan.tools[name]

@@ -15,7 +15,7 @@ from dsl.model.template_bound import (
     BoundTemplate,
     TemplateBound,
     TemplateDuration,
-    most_of,
+    maximum_of,
 )
 from dsl.values import MAX_DURATION, Frozen
 
@@ -111,11 +111,11 @@ def bound_templates(step: Step) -> list[tuple[BoundKey, BoundTemplate]]:
     return found
 
 
-def most_turns(step: AgentStep, persona: Persona) -> int:
+def maximum_turns(step: AgentStep, persona: Persona) -> int:
     """Return the most model turns with tools that an agent may take in any run."""
     if step.max_turns is None:
         return persona.max_turns
-    return int(min(most_of(step.max_turns), MAX_TURNS))
+    return int(min(maximum_of(step.max_turns), MAX_TURNS))
 
 
 def with_bound(step: Step, key: BoundKey, bound: AnyBound) -> Step:

@@ -4,17 +4,15 @@ Walks ask only this module which steps hold others. Analyses that follow the ord
 match on the kinds.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from dsl.model.conditions import Condition
-from dsl.model.plan import Persona, Plan
-from dsl.model.step_kinds.agent_types import ORCHESTRATING
+from dsl.model.plan import Plan
 from dsl.model.steps import (
-    AgentStep,
     BlockStep,
     BranchStep,
     LoopStep,
@@ -195,26 +193,6 @@ def _with_steps(branch: NamedBranch, steps: tuple[Step, ...]) -> NamedBranch:
     if isinstance(branch, ParallelBranch):
         return branch.model_copy(update={"steps": steps})
     return steps
-
-
-def followed_plan(step: Step, personas: Mapping[str, Persona]) -> tuple[Step, ...]:
-    """Return the execution plan of an agent step; empty for other steps.
-
-    An agent whose persona a template chooses has the plans of all of them, one after the other.
-    """
-    return tuple(one for _, plan in followed_plans(step, personas) for one in plan)
-
-
-def followed_plans(
-    step: Step, personas: Mapping[str, Persona]
-) -> Iterator[tuple[AgentStep, tuple[Step, ...]]]:
-    """Yield an agent with each persona that it may have, and the execution plan of that one."""
-    if not isinstance(step, AgentStep) or step.agent_type != ORCHESTRATING:
-        return
-    for one in step.choices:
-        persona = personas.get(one.persona_key or "")
-        if persona is not None:
-            yield one, persona.execution_plan or ()
 
 
 def lists_of_plan(plan: Plan) -> Iterator[tuple[Step, ...]]:

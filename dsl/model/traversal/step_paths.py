@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from dsl.model.plan import Plan
 from dsl.model.steps import AgentStep, LoopStep, ParallelStep, Step, TaskGraphStep, WaitStep
-from dsl.model.traversal.step_lists import Concurrent, followed_plan, step_lists
+from dsl.model.traversal.agent_personas import execution_plan_steps
+from dsl.model.traversal.step_lists import Concurrent, step_lists
 from dsl.model.traversal.step_walk import walk
 
 _ROUND = re.compile(r"/\d+(?=/)")
@@ -86,7 +87,7 @@ def without_numbers(path: str) -> str:
     return _NUMBER.sub("", without_rounds(path))
 
 
-def parted(reference: str) -> tuple[str, int | None]:
+def split_reference(reference: str) -> tuple[str, int | None]:
     """Split `team/path#2`, or `team#2`, into the name and the number, None if there is none."""
     found = _VISIT.search(reference)
     return (reference, None) if found is None else (reference[: found.start()], int(found[1]))
@@ -115,7 +116,7 @@ def _paths(steps: Sequence[Step], plan: Plan, deep: int = 0) -> Iterator[str]:
 
 def inside(step: Step, plan: Plan) -> Iterator[tuple[str, Sequence[Step]]]:
     """Yield the lists of steps within a step, each with the prefix of their names."""
-    followed = followed_plan(step, plan.personas)
+    followed = execution_plan_steps(step, plan.personas)
     if followed:
         yield "", followed
     for one in step_lists(step):
@@ -126,4 +127,4 @@ def _with_plans(steps: Sequence[Step], plan: Plan, deep: int = 0) -> Iterator[St
     for step, _ in walk(steps, ()):
         yield step
         if isinstance(step, AgentStep) and deep < _PLANS_WITHIN_PLANS:
-            yield from _with_plans(followed_plan(step, plan.personas), plan, deep + 1)
+            yield from _with_plans(execution_plan_steps(step, plan.personas), plan, deep + 1)

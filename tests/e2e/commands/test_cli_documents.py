@@ -84,7 +84,7 @@ def test_a_plan_shows_teams_personas_and_routes(quiet_desk: Project) -> None:
 def test_a_plan_as_json_is_the_plan_that_enters_a_run(quiet_desk: Project) -> None:
     done = quiet_desk.coterie("plan", "article", "--model", "anthropic/some-model", "--json")
     plan = Plan.model_validate_json(done.stdout)
-    assert plan.sealed().digest == plan.digest
+    assert plan.with_digest().digest == plan.digest
     assert {p.provider for p in plan.personas.values()} == {"anthropic"}
 
 

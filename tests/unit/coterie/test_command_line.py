@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.commands.parser import parsed
+from coterie.commands.parser import parse_command
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from coterie.commands.parser import parsed
     ],
 )
 def test_options_stand_before_between_or_after_names(words: list[str]) -> None:
-    verb, given = parsed(words)
+    verb, given = parse_command(words)
     assert (verb, given.run, given.request, given.by) == ("approve", "run", "team/sign#1", "ada")
 
 
@@ -30,5 +30,5 @@ def test_command_line_reports_missing_and_unknown_arguments(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        parsed(words)
+        parse_command(words)
     assert message in capsys.readouterr().err

@@ -90,7 +90,7 @@ async def ended(
 ) -> Any:
     """A marked run to its end, on a worker of these marks."""
     queue = f"marks-{uuid.uuid4()}"
-    compiling = CompileActivities(load(environ={}), SWITCHED_ON, marks=marks)
+    compiling = CompileActivities(load(environ={}), SWITCHED_ON, visibility=marks)
     async with Worker(
         client,
         task_queue=queue,

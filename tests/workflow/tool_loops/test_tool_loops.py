@@ -204,7 +204,7 @@ async def test_a_budget_of_tool_calls_counts_the_calls_of_models(
         "on_exceeded": "stop",
     }
     of = plan().model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    limited = Plan.model_validate({**of, "budgets": [budget]}).sealed()
+    limited = Plan.model_validate({**of, "budgets": [budget]}).with_digest()
     async with engine(env, tmp_path, answers) as running:
         handle: Any = await running.start(limited)
         error = await failure(handle)

@@ -271,7 +271,7 @@ def test_globs_are_sorted_skip_hidden_files_and_are_bounded(tmp_path: Path) -> N
     assert names("[a]*.yml") == ["a.yml"]
     assert names("x/**") == ["x/d.yml", "x/y/e.yml"]
     with pytest.raises(TooManyEntries):
-        matching_files(tmp_path, "**/*.yml", most=4)
+        matching_files(tmp_path, "**/*.yml", maximum=4)
 
 
 def test_an_include_of_another_form_is_a_problem_where_it_stands(folder: Folder) -> None:

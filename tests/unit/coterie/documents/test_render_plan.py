@@ -103,7 +103,7 @@ PERSONA = Persona(provider="scripted", model="demo", prompts={"user": "x"})
 def plan(*teams: Team) -> Plan:
     return Plan(
         name="p", entry_team="t", teams={team.id: team for team in teams}, personas={"p": PERSONA}
-    ).sealed()
+    ).with_digest()
 
 
 def step(value: JsonValue) -> Step:

@@ -157,7 +157,7 @@ def test_documents_of_a_catalog_keep_their_own_way_to_a_provider(settings: Setti
         document.compiled.plan, "development", document.trusted.providers, trusted
     )
     assert {persona.provider for persona in plan.personas.values()} == {"scripted@development"}
-    assert plan.sealed().digest == plan.digest
+    assert plan.with_digest().digest == plan.digest
     kinds = {name: one.kind for name, one in provider_settings(trusted, settings).items()}
     assert kinds["scripted@development"] == "scripted"
 

@@ -86,7 +86,7 @@ def test_migrations_go_up_and_down_and_up_again(table: ExecutionTable, tmp_path:
     assert [index["name"] for index in found.get_indexes("agent_executions")] == [
         "ix_agent_executions_session_id"
     ]
-    table.downgrade()
+    table.remove()
     assert tables(tmp_path) == [VERSIONS]
     table.upgrade()
     assert tables(tmp_path) == ["agent_executions", VERSIONS]
@@ -134,9 +134,11 @@ def test_the_command_says_what_it_needs(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RUNS_URL", raising=False)
     assert main(["export"]) == 2
+    assert main(["export", "--remove-table"]) == 2
     assert main(["export", "--downgrade"]) == 2
-    assert main(["export", "--downgrade", "--sql", "env:RUNS_URL"]) == 2
+    assert main(["export", "--remove-table", "--sql", "env:RUNS_URL"]) == 2
     said = capsys.readouterr().err
     assert "name the runs" in said
-    assert "--downgrade takes --sql URL" in said
+    assert "--remove-table takes --sql URL" in said
+    assert "`--downgrade` is `--remove-table` now" in said
     assert "RUNS_URL is not set" in said

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from temporalio.api.common.v1 import Payload
 from temporalio.bridge.proto.workflow_commands import WorkflowCommand
 
-from coterie.replay.replayed_effects import asked
+from coterie.replay.replayed_effects import effect_of
 from coterie.storage.wire import data_converter
 
 
@@ -63,7 +63,7 @@ def command(variant: str) -> WorkflowCommand:
 def test_an_effect_has_all_that_was_decided_about_it(
     variant: str, kind: str, key: str, held: list[str]
 ) -> None:
-    effect = asked(command(variant), "own")
+    effect = effect_of(command(variant), "own")
     assert effect is not None
     assert effect.kind == kind
     if key:
@@ -73,11 +73,11 @@ def test_an_effect_has_all_that_was_decided_about_it(
 
 @pytest.mark.parametrize("variant", ["accepted", "a-patch"])
 def test_a_command_without_an_effect_is_left_to_temporal(variant: str) -> None:
-    assert asked(command(variant), "own") is None
+    assert effect_of(command(variant), "own") is None
 
 
 def test_the_own_queue_of_a_run_is_not_part_of_its_calls() -> None:
-    own, other = (asked(command("call"), queue) for queue in ("other", "own"))
+    own, other = (effect_of(command("call"), queue) for queue in ("other", "own"))
     assert own is not None
     assert other is not None
     assert "other" not in str(own.facts)

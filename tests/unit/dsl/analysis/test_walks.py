@@ -66,7 +66,7 @@ class Walks:
 
     plan: Plan
     leads: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
-    most: dict[str, int] = field(default_factory=dict[str, int])
+    maximum: dict[str, int] = field(default_factory=dict[str, int])
     longest: int = 0
 
     def __post_init__(self) -> None:
@@ -81,7 +81,7 @@ class Walks:
             return
         visits = {**visits, team: visits.get(team, 0) + 1}
         self.longest = max(self.longest, total + 1)
-        self.most[team] = max(self.most.get(team, 0), visits[team])
+        self.maximum[team] = max(self.maximum.get(team, 0), visits[team])
         for other in self.leads[team]:
             self.walk(other, visits)
 
@@ -108,7 +108,7 @@ def test_reachability_and_visits_agree_with_every_walk(document: Json) -> None:
     walks.walk(done.plan.entry_team, {})
     assert graph.reached == walks.reached()
     assert walks.longest <= worst.total.visits <= done.plan.limits.max_total_teams
-    for team, most in walks.most.items():
+    for team, most in walks.maximum.items():
         assert most <= worst.teams[team].visits <= done.plan.limits.max_recursion_depth
 
 

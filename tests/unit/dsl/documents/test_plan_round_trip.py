@@ -43,12 +43,12 @@ def test_the_same_document_has_the_same_digest_however_it_is_laid_out() -> None:
     again = yaml.safe_dump(yaml.safe_load(RICH), sort_keys=False)
     assert again != RICH
     assert plan_of(again) == PLAN
-    assert plan_of(RICH).digest == PLAN.digest == PLAN.sealed().digest
+    assert plan_of(RICH).digest == PLAN.digest == PLAN.with_digest().digest
 
 
 def test_a_digest_is_of_everything_but_itself() -> None:
     other = PLAN.model_copy(update={"digest": "x"})
-    assert other.sealed() == PLAN
+    assert other.with_digest() == PLAN
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from dsl.analysis.findings import analysed, warnings
-from dsl.compile.shapes import fitted
+from dsl.compile.shapes import parse_as
 from dsl.errors import InvalidDocument, Problem
 from dsl.model.document import SystemDocument
 from dsl.paths import Path, get
@@ -190,7 +190,7 @@ class Choice(Frozen):
 def test_a_word_of_a_closed_set_is_one_whatever_it_contains() -> None:
     """They were read out of pydantic's English, split at every comma, `or` and quote."""
     noted = nodes.Problems()
-    fitted(read("word: this or thta", "t.yml"), Choice, noted)
+    parse_as(read("word: this or thta", "t.yml"), Choice, noted)
     (problem,) = noted.found
     assert problem.details == UnlistedValue(
         WrongValue("word"),
@@ -215,7 +215,7 @@ def test_a_word_of_a_closed_set_is_one_whatever_it_contains() -> None:
 )
 def test_a_form_of_our_own_is_refused_by_its_code(text: str, form: str, found: str) -> None:
     noted = nodes.Problems()
-    fitted(read(text, "t.yml"), SystemDocument, noted)
+    parse_as(read(text, "t.yml"), SystemDocument, noted)
     (problem,) = noted.found
     assert isinstance(problem.details, WrongForm)
     assert problem.details.form == form

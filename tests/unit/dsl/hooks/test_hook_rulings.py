@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.hooks.hook_costs import most_retries, skill_calls
+from dsl.hooks.hook_costs import maximum_retries, skill_calls
 from dsl.hooks.hook_reads import hooks_at, matches_tool, reads_check, reads_result
 from dsl.hooks.hook_rulings import HookRuling, applies, modified, retried_too_often, ruling_of
 from dsl.model.facts import Facts
@@ -142,6 +142,6 @@ def test_the_cost_of_hooks_is_bounded_by_point_and_tool() -> None:
         hook(on="after_tool_call", decide="{{ 'retry' }}", skill="A.b"),
         hook(skill="A.b"),
     ]
-    assert most_retries(hooks, "after_tool_call", "search") == 4
-    assert most_retries(hooks, "after_tool_call", "write") == 1
+    assert maximum_retries(hooks, "after_tool_call", "search") == 4
+    assert maximum_retries(hooks, "after_tool_call", "write") == 1
     assert skill_calls(hooks, "before_tool_call", "after_tool_call", tool="search") == 2

@@ -7,6 +7,7 @@ from dsl.model.conditions import Expression
 from dsl.model.plan import Persona
 from dsl.model.step_kinds.step_base import STEP_KINDS
 from dsl.model.steps import STEP_MODELS, Step
+from dsl.model.traversal.agent_personas import execution_plan_steps
 from dsl.model.traversal.step_lists import (
     AtTheEnd,
     Choosing,
@@ -20,7 +21,6 @@ from dsl.model.traversal.step_lists import (
     Otherwise,
     Tried,
     WhenHolds,
-    followed_plan,
     rebuilt,
     step_lists,
 )
@@ -121,6 +121,6 @@ def test_only_an_orchestrating_agent_follows_the_plan_of_its_persona(
 ) -> None:
     persona = Persona(provider="p", model="m", execution_plan=(step("fail", RAISE),))
     agent = step("agent", {"agent_type": agent_type, "persona_key": "writer"})
-    assert len(followed_plan(agent, {"writer": persona})) == followed
-    assert followed_plan(agent, {}) == ()
-    assert followed_plan(step("fail", RAISE), {"": persona}) == ()
+    assert len(execution_plan_steps(agent, {"writer": persona})) == followed
+    assert execution_plan_steps(agent, {}) == ()
+    assert execution_plan_steps(step("fail", RAISE), {"": persona}) == ()

@@ -15,7 +15,7 @@ from dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers
 from dsl.model.plan import Plan
 from dsl.model.step_kinds.step_base import STEP_KINDS
 from dsl.model.steps import STEP_MODELS, LoopStep, Step
-from dsl.model.template_bound import TemplateBound, TemplateDuration, most_of
+from dsl.model.template_bound import TemplateBound, TemplateDuration, maximum_of
 from dsl.model.traversal.step_bounds import (
     BOUNDS_OF_STEPS,
     RETRIES,
@@ -205,7 +205,7 @@ def test_the_visits_of_a_team_count_with_the_maximum() -> None:
     )
     done = compiled(text, head.replace("context.topic | default('it')", "context.rounds"))
     assert done.plan.teams["a"].max_visits is not None
-    assert most_of(done.plan.teams["a"].max_visits.limit) == 4
+    assert maximum_of(done.plan.teams["a"].max_visits.limit) == 4
     found = worst_case(done, analysed(done), Terms({}, 1))
     assert (found.teams["a"].visits, found.total.model_calls) == (8, 8)
 
@@ -329,7 +329,7 @@ def test_a_step_with_its_numbers_allows_just_these() -> None:
     assert numbers == {"timeout": 120.0, "max_iterations": 2, "concurrency": 1}
     bounded = with_numbers(step, numbers)
     assert isinstance(bounded, LoopStep)
-    found = {key.name: most_of(bound) for key, bound in bounds_of(bounded)}
+    found = {key.name: maximum_of(bound) for key, bound in bounds_of(bounded)}
     assert found == {**numbers, "retry.retries": 9}
     assert bounded.is_concurrent  # also one at a time: a round never depends on how many there are
     assert len(bound_templates(step)) == 4

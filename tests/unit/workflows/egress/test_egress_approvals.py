@@ -80,7 +80,7 @@ async def test_one_label_alone_asks_nobody() -> None:
 
 
 async def test_a_plan_of_an_earlier_version_asks_nobody() -> None:
-    older = plan().model_copy(update={"egress_approval": None}).sealed()
+    older = plan().model_copy(update={"egress_approval": None}).with_digest()
     one = await ran(older, turns([READ], [PAGE], [SEND]))
     assert (one.asked, one.sent) == ([], [SEND[1]])
     assert one.state.labels.met == []

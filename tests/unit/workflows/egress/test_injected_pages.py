@@ -123,7 +123,7 @@ async def test_only_what_a_person_approved_is_sent() -> None:
 
 
 async def test_without_the_question_the_agent_would_send_the_secret() -> None:
-    older = plan().model_copy(update={"egress_approval": None}).sealed()
+    older = plan().model_copy(update={"egress_approval": None}).with_digest()
     for name in list(PAGES)[::8]:
         one = await ran(older, Obedient(["page"]), lambda _: "approve", world(PAGES[name]))
         assert leaked(one), name
@@ -155,7 +155,7 @@ def working(seed: int, tools: Sequence[str]) -> Model:
 async def test_a_hundred_benign_runs_ask_nothing_and_do_what_they_did_before() -> None:
     tools = {**LABELLED, "granted": GRANTED}
     of = tool_plan(tools, {"actor": persona(*tools)}, egress_approval={})
-    older = of.model_copy(update={"egress_approval": None}).sealed()
+    older = of.model_copy(update={"egress_approval": None}).with_digest()
     sent = 0
     for seed in range(100):
         offered = list(BENIGN.values())[seed % len(BENIGN)]

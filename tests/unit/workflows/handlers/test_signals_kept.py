@@ -55,20 +55,20 @@ async def test_the_hundredth_signal_that_waits_is_kept_and_the_next_is_refused(
     run: Listening,
 ) -> None:
     for number in range(100):
-        await run.signalled("go", raw(number))
+        await run.keep_signal("go", raw(number))
     assert refusals(run) == []
-    await run.signalled("go", raw("one more"))
+    await run.keep_signal("go", raw("one more"))
     assert refusals(run) == ["100 signals 'go' wait already"]
     assert run.state.signals == {"go": list(range(100))}
     run.state.signals["go"].pop(0)
-    await run.signalled("go", raw("room again"))
+    await run.keep_signal("go", raw("room again"))
     assert run.state.signals["go"][-2:] == [99, "room again"]
 
 
 async def test_a_signal_that_nothing_waits_for_is_refused_and_not_kept(run: Listening) -> None:
-    await run.signalled("gone", raw(1))
+    await run.keep_signal("gone", raw(1))
     run.plan = None
-    await run.signalled("go", raw(1))
+    await run.keep_signal("go", raw(1))
     text = "no step of this plan waits for a signal "
     assert refusals(run) == [f"{text}'gone'", f"{text}'go'"]
     assert run.state.signals == {}
@@ -77,7 +77,7 @@ async def test_a_signal_that_nothing_waits_for_is_refused_and_not_kept(run: List
 async def test_waiting_signals_of_one_name_are_bounded_in_size(run: Listening) -> None:
     large = "x" * 60_000
     for _ in range(200):
-        await run.signalled("go", raw(large))
+        await run.keep_signal("go", raw(large))
         if refusals(run):
             break
     kept = len(run.state.signals["go"])

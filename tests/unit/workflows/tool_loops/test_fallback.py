@@ -48,7 +48,7 @@ def talking(plan: Plan) -> Plan:
     (act,) = data["teams"]["work"]["steps"]
     steps = [{**act, "name": name, "conversation": "talk"} for name in ("act", "again")]
     data["teams"]["work"]["steps"] = steps
-    return Plan.model_validate(data).sealed()
+    return Plan.model_validate(data).with_digest()
 
 
 def model_of(request: AgentRequest) -> str:
@@ -108,7 +108,7 @@ async def test_the_step_fails_with_the_last_failure_when_no_model_answers(plan: 
 @pytest.mark.parametrize("plan", [single(), with_tools()])
 async def test_a_budget_of_calls_counts_those_of_fallbacks(plan: Plan) -> None:
     budget = Budget(kind="model_calls", limit=1)
-    bounded = plan.model_copy(update={"budgets": (budget,)}).sealed()
+    bounded = plan.model_copy(update={"budgets": (budget,)}).with_digest()
     result, asked, _ = await ran(bounded, {"scripted/demo"})
     assert asked == ["scripted/demo"]
     assert result.error is not None

@@ -21,18 +21,18 @@ class _Point(NamedTuple):
     enclosing: tuple[str, ...]
 
 
-_Ways = dict[frozenset[KeptLabel], tuple[str, ...]]
+_PathsByGrants = dict[frozenset[KeptLabel], tuple[str, ...]]
 """`{grants that may count: the tools around a call}`: of several such ways, the shortest."""
 
 
 @dataclass(slots=True)
-class GrantWays:
+class GrantPaths:
     """The calls of each tool that a plan may make, as far as grants can tell them apart."""
 
     plan: Plan
     graph: Teams
     bodies: Bodies
-    _found: dict[str, _Ways] = field(default_factory=dict[str, _Ways])
+    _found: dict[str, _PathsByGrants] = field(default_factory=dict[str, _PathsByGrants])
 
     def counted(self, tool: str) -> Sequence[CountedGrants]:
         """Return the grants of a tool that count, for every way to it; nothing if there is none."""
@@ -52,28 +52,28 @@ class GrantWays:
         named = (self.plan.tools[name] for name in within)
         return frozenset(label for one in named if "egress" in one.labels for label in one.grants)
 
-    def found(self) -> Mapping[str, _Ways]:
+    def found(self) -> Mapping[str, _PathsByGrants]:
         """Return the ways to each tool from where a run begins, or cleans up."""
         if not self._found:
             first = (self.plan.entry_team, *sorted(self.graph.cleaning()))
             self._found = self._followed([_Point(self.bodies.teams[one], ()) for one in first])
         return self._found
 
-    def _followed(self, ahead: list[_Point], *, leaves: bool = True) -> dict[str, _Ways]:
+    def _followed(self, ahead: list[_Point], *, leaves: bool = True) -> dict[str, _PathsByGrants]:
         """Follow every call and route from these points; return the ways to each tool.
 
         Args:
             ahead: the points.
             leaves: whether to follow a used-up budget out of all calls.
         """
-        found: dict[str, _Ways] = {}
+        found: dict[str, _PathsByGrants] = {}
         seen: set[tuple[Body, frozenset[KeptLabel]]] = set()
         for point in ahead:  # which grows: nearer calls come first
             key = (point.body, allowed_grants(point.enclosing, self.plan))
             if key in seen:
                 continue
             seen.add(key)
-            for step, _ in point.body.walked():
+            for step, _ in point.body.steps_with_paths():
                 for name in self._called(step):
                     found.setdefault(name, {}).setdefault(key[1], point.enclosing)
             ahead.extend(self._next(point, leaves=leaves))
@@ -86,7 +86,7 @@ class GrantWays:
     def _next(self, point: _Point, *, leaves: bool) -> Iterator[_Point]:
         """Yield what the steps of a body run, and the teams to which a team leads."""
         body, enclosing = point
-        for step, _ in body.walked():
+        for step, _ in body.steps_with_paths():
             if isinstance(step, TeamStep):
                 yield _Point(self.bodies.teams[step.team], enclosing)
             for plan in self.bodies.plans_of(step):

@@ -19,7 +19,7 @@ from dsl.checks.tools.section_checks import (
     origin_of,
 )
 from dsl.checks.tools.tool_conditions import check_tool_condition
-from dsl.compile.personas import AgentResolver
+from dsl.compile.agent_resolver import AgentResolver
 from dsl.errors import Code
 from dsl.json_schema.argument_schemas import (
     arguments_schema,

@@ -1,6 +1,6 @@
-"""Ways through lists of steps on which no step replies, although no step fails.
+"""SomePaths through lists of steps on which no step replies, although no step fails.
 
-A way is what must hold for it: the conditions, and the steps that are then skipped. The ways of a
+A path is what must hold for it: the conditions, and the steps that are then skipped. The paths of a
 list are all of them, or None if there are too many to list.
 """
 
@@ -33,23 +33,23 @@ from dsl.model.steps import (
 )
 from dsl.model.traversal.step_walk import walk
 
-_MAX_WAYS = 64
+_MAX_PATHS = 64
 
 
-class Way(NamedTuple):
-    """One way through some steps without a reply."""
+class PathWithoutReply(NamedTuple):
+    """One path through some steps without a reply."""
 
     holds: tuple[Formula, ...] = ()
     skipped: tuple[str, ...] = ()
-    """The steps that would reply on another way, and do not run on this one."""
+    """The steps that would reply on another path, and do not run on this one."""
     empty: tuple[str, ...] = ()
     """The loops that would reply, and have no round on this one."""
     returned: bool = False
     """Whether it leaves the team's tasks by a `return`."""
 
-    def then(self, other: "Way") -> "Way":
-        """Return this way, continued by another one."""
-        return Way(
+    def then(self, other: "PathWithoutReply") -> "PathWithoutReply":
+        """Return this path, continued by another one."""
+        return PathWithoutReply(
             (*self.holds, *other.holds),
             (*self.skipped, *other.skipped),
             (*self.empty, *other.empty),
@@ -57,44 +57,44 @@ class Way(NamedTuple):
         )
 
 
-Ways = tuple[Way, ...] | None
+SomePaths = tuple[PathWithoutReply, ...] | None
 """None: too many; then nothing is reported."""
 
-STRAIGHT = Way()
+STRAIGHT = PathWithoutReply()
 
 
 @dataclass(frozen=True, slots=True)
-class SilentWays:
-    """The ways without a reply through the steps of one plan."""
+class PathsWithoutReply:
+    """The paths without a reply through the steps of one plan."""
 
     replying: Collection[str]
     """The teams that may reply, themselves or by a team that they call."""
 
-    def through(self, steps: Sequence[Step]) -> Ways:
-        """Return the ways through a list of steps without a reply."""
-        ways: tuple[Way, ...] = (STRAIGHT,)
+    def through(self, steps: Sequence[Step]) -> SomePaths:
+        """Return the paths through a list of steps without a reply."""
+        paths: tuple[PathWithoutReply, ...] = (STRAIGHT,)
         for step in steps:
             own = self._step(step)
             if own is None:
                 return None
-            joined = continued(ways, own)
+            joined = continued(paths, own)
             if joined is None or not joined:
                 return joined
-            ways = joined
-        return ways
+            paths = joined
+        return paths
 
-    def _step(self, step: Step) -> Ways:
+    def _step(self, step: Step) -> SomePaths:
         own = self._runs(step)
         if step.when is None or own is None or own == (STRAIGHT,):
             return own
-        return (*own, Way((formula(step.when, False),), (step.name,)))
+        return (*own, PathWithoutReply((formula(step.when, False),), (step.name,)))
 
-    def _runs(self, step: Step) -> Ways:
+    def _runs(self, step: Step) -> SomePaths:
         match step:
             case ReplyStep() | FailStep():
                 return ()
             case ReturnStep():
-                return (Way(returned=True),)
+                return (PathWithoutReply(returned=True),)
             case TeamStep(team=team):
                 return () if team in self.replying else (STRAIGHT,)
             case BlockStep(steps=steps) | TryStep(steps=steps):
@@ -110,8 +110,8 @@ class SilentWays:
             case _:
                 assert_never(step)
 
-    def _branches(self, step: BranchStep) -> Ways:
-        found: list[Way] = []
+    def _branches(self, step: BranchStep) -> SomePaths:
+        found: list[PathWithoutReply] = []
         earlier: list[Formula] = []
         cases: list[tuple[Condition | None, Sequence[Step]]] = [
             *((one.condition, one.steps) for one in step.branches),
@@ -122,27 +122,31 @@ class SilentWays:
             if inner is None:
                 return None
             asked = earlier if condition is None else [*earlier, formula(condition)]
-            found += (way._replace(holds=(*asked, *way.holds)) for way in inner)
+            found += (path._replace(holds=(*asked, *path.holds)) for path in inner)
             if condition is not None:
                 earlier.append(formula(condition, False))
-        if all(way == STRAIGHT._replace(holds=way.holds) for way in found) and not _replies(step):
+        if all(path == STRAIGHT._replace(holds=path.holds) for path in found) and not _replies(
+            step
+        ):
             return (STRAIGHT,)
-        return tuple(found) if len(found) <= _MAX_WAYS else None
+        return tuple(found) if len(found) <= _MAX_PATHS else None
 
-    def _maybe(self, step: LoopStep) -> Ways:
-        """Return the ways through a loop that may have no round."""
-        return (Way(empty=(step.name,)),) if _replies(step) else (STRAIGHT,)
+    def _maybe(self, step: LoopStep) -> SomePaths:
+        """Return the paths through a loop that may have no round."""
+        return (PathWithoutReply(empty=(step.name,)),) if _replies(step) else (STRAIGHT,)
 
 
-def continued(ways: tuple[Way, ...], after: tuple[Way, ...]) -> Ways:
-    """Return each way continued by each of the others; a `return` ends a way."""
+def continued(
+    paths: tuple[PathWithoutReply, ...], after: tuple[PathWithoutReply, ...]
+) -> SomePaths:
+    """Return each path continued by each of the others; a `return` ends a path."""
     if after == (STRAIGHT,):
-        return ways
+        return paths
     found = [
-        *(way for way in ways if way.returned),
-        *(way.then(other) for way in ways if not way.returned for other in after),
+        *(path for path in paths if path.returned),
+        *(path.then(other) for path in paths if not path.returned for other in after),
     ]
-    return tuple(found) if len(found) <= _MAX_WAYS else None
+    return tuple(found) if len(found) <= _MAX_PATHS else None
 
 
 def _has_a_round(step: LoopStep) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from activities.contracts import Notification
 from coterie.testing.files.test_document import NotificationCheck
-from coterie.testing.simulation.stub_notifications import notice_differences
+from coterie.testing.simulation.stub_notifications import notification_differences
 
 
 def sent(what: Any, number: int = 1) -> Notification:
@@ -30,7 +30,7 @@ CAME = (sent("request"), sent("reminder"), sent("reminder", 2), sent("escalation
 
 def missing(*expected: dict[str, Any]) -> list[int]:
     checks = [NotificationCheck.model_validate(one) for one in expected]
-    return [number for number, _, _ in notice_differences(checks, CAME)]
+    return [number for number, _, _ in notification_differences(checks, CAME)]
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,12 @@ def test_expected_notifications_are_found_in_order(
 
 def test_a_missing_notification_is_shown_beside_those_that_came_after_the_last_found() -> None:
     checks = [NotificationCheck.model_validate({"what": what}) for what in ("request", "timeout")]
-    ((number, message, others),) = notice_differences(checks, CAME)
+    ((number, message, others),) = notification_differences(checks, CAME)
     assert (number, message) == (1, 'no notification with what "timeout"')
     assert [line.split(" of ")[0].strip() for line in others] == [
         "reminder 1",
         "reminder 2",
         "escalation 1",
     ]
-    ((_, _, none),) = notice_differences(checks[1:], ())
+    ((_, _, none),) = notification_differences(checks[1:], ())
     assert none == ("  no other notification was sent",)

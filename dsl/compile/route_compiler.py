@@ -44,7 +44,7 @@ class RouteCompiler:
     problems: Problems
     effort: Effort = field(default_factory=Effort)
     _updates: dict[str, frozenset[Path]] = field(default_factory=dict[str, frozenset[Path]])
-    _silent: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    _timeout_teams: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -147,18 +147,18 @@ class RouteCompiler:
                 ahead += targets(team.routing.default)
                 ahead += [t for one in team.routing.rules for t in targets(one.next_team)]
                 ahead += [one.concentrator for one in team.routing.rules if one.concentrator]
-            ahead += self._silent_targets(name)
+            ahead += self._timeout_targets(name)
             if team.max_visits is not None:
                 ahead.append(team.max_visits.then)
         return found
 
-    def _silent_targets(self, name: str) -> list[str]:
+    def _timeout_targets(self, name: str) -> list[str]:
         """Return the teams that a team's approvals lead to at their deadlines."""
-        if name not in self._silent:
+        if name not in self._timeout_teams:
             asking = (asks(step) for step, _ in walk(self.teams[name].tasks, ()))
             found = {terms.timeout_team for terms in asking if terms is not None}
-            self._silent[name] = sorted(team for team in self.teams if team in found)
-        return self._silent[name]
+            self._timeout_teams[name] = sorted(team for team in self.teams if team in found)
+        return self._timeout_teams[name]
 
     def _updates_of(self, name: str) -> frozenset[Path]:
         """Return the paths of the context that a team updates, before their first template."""

@@ -1,0 +1,34 @@
+"""The personas that an agent step may have, and the execution plans that it may follow."""
+
+from collections.abc import Iterator, Mapping
+
+from dsl.model.plan import Persona
+from dsl.model.step_kinds.agent_types import ORCHESTRATING
+from dsl.model.steps import AgentStep, Step
+
+
+def agent_personas(
+    step: AgentStep, personas: Mapping[str, Persona]
+) -> Iterator[tuple[AgentStep, Persona]]:
+    """Yield the step with each persona of the plan that its template may choose."""
+    for one in step.choices:
+        persona = personas.get(one.persona_key or "")
+        if persona is not None:
+            yield one, persona
+
+
+def execution_plans(
+    step: Step, personas: Mapping[str, Persona]
+) -> Iterator[tuple[AgentStep, tuple[Step, ...]]]:
+    """Yield an agent with each persona that it may have, and the execution plan of that one."""
+    if isinstance(step, AgentStep) and step.agent_type == ORCHESTRATING:
+        for one, persona in agent_personas(step, personas):
+            yield one, persona.execution_plan or ()
+
+
+def execution_plan_steps(step: Step, personas: Mapping[str, Persona]) -> tuple[Step, ...]:
+    """Return the execution plan of an agent step; empty for other steps.
+
+    An agent whose persona a template chooses has the plans of all of them, one after the other.
+    """
+    return tuple(one for _, plan in execution_plans(step, personas) for one in plan)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from dsl.evaluate.condition_text import Wording, condition_text, part_text, value_text
+from dsl.evaluate.operators.operator_table import OPERATORS
 from dsl.model.conditions import AllOf, Condition, Operator, Status, TeamEnd
 
 _STATUS: dict[Status, str] = {
@@ -18,33 +19,6 @@ _OUTCOME: dict[TeamEnd, str] = {
     "any_failure": "a task failed",
     "all_failure": "all tasks failed",
 }
-_OPERATOR: dict[Operator, str] = {
-    "equals": "=",
-    "not_equals": "≠",
-    "greater_than": ">",
-    "less_than": "<",
-    "greater_or_equal": "≥",
-    "less_or_equal": "≤",
-    "contains": "contains",
-    "contains_any": "contains any of",
-    "contains_all": "contains all of",
-    "starts_with": "starts with",
-    "ends_with": "ends with",
-    "matches": "matches",
-    "in": "is one of",
-    "in_range": "is within",
-    "is_type": "is of type",
-    "has_length": "has length",
-    "min_length": "has length ≥",
-    "max_length": "has length ≤",
-}
-"""Operators that compare with a value."""
-_YES_NO: dict[Operator, tuple[str, str]] = {
-    "exists": ("exists", "does not exist"),
-    "is_empty": ("is empty", "is not empty"),
-    "is_null": ("is null", "is not null"),
-}
-"""Operators with a yes/no result; the value `false` negates them."""
 
 
 def condition_words(condition: Condition | None) -> tuple[str, ...]:
@@ -67,9 +41,10 @@ def _flat(parts: tuple[Condition, ...]) -> Iterator[str]:
 
 
 def _test(name: str, operator: Operator, value: JsonValue) -> str:
-    if operator in _YES_NO:
-        return f"{name} {_YES_NO[operator][value is False]}"
-    return f"{name} {_OPERATOR[operator]} {value_text(value)}"
+    row = OPERATORS[operator]
+    if row.negated is not None:
+        return f"{name} {row.negated if value is False else row.wording}"
+    return f"{name} {row.wording} {value_text(value)}"
 
 
 def expression_words(text: str) -> str:

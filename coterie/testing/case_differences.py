@@ -13,7 +13,7 @@ from coterie.testing.simulation.case_outcome import CaseOutcome
 from coterie.testing.simulation.stub_notifications import notification_differences
 from coterie.testing.trail_difference import trail_differences
 from dsl.errors import listed, nearest
-from dsl.evaluate.operators import Found
+from dsl.evaluate.operators.operator_tests import Found
 from dsl.paths import MISSING, get, parse
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 
 from jinja2 import nodes
 
-from dsl.evaluate.operators import TESTS, WITHOUT_VALUE
+from dsl.evaluate.operators.operator_table import OPERATORS, WITHOUT_VALUE
 from dsl.logic.expressions import path_of
 from dsl.model.conditions import (
     AllOf,
@@ -107,7 +107,7 @@ def _needs(condition: ContextField | TaskField, holds: bool) -> bool:
     """Return whether absence fails the condition and the condition does not test for presence."""
     if condition.operator in WITHOUT_VALUE:
         return False
-    return TESTS[condition.operator](MISSING, condition.value) is not holds
+    return OPERATORS[condition.operator].test(MISSING, condition.value) is not holds
 
 
 @lru_cache(maxsize=4096)

@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails
 
 from dsl.compile.model_locations import keys, model_at, path_at, words_at
 from dsl.errors import Code, closest
-from dsl.evaluate.operators import SHORT_NAMES
+from dsl.evaluate.operators.operator_table import SHORT_NAMES
 from dsl.model.conditions import CONDITION_KEYS, UNKNOWN_CONDITION
 from dsl.model.document import SystemDocument
 from dsl.model.step_kinds.step_base import STEP_KINDS
@@ -40,7 +40,7 @@ from dsl.source.synonyms import meant_word
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, Form, NodePath
 from dsl.wording.form_wording import wanted_form, write_boolean, write_each_key, write_value
-from dsl.wording.replacements import OPERATORS, explained, replacement
+from dsl.wording.replacements import REPLACED_OPERATORS, explained, replacement
 
 
 class ShapeProblem:
@@ -170,7 +170,7 @@ class ShapeProblem:
         meant = closest(str(shown), known)
         suggestion = None if meant is None else DidYouMean(meant)
         if self._key == "operator":
-            opposite = OPERATORS.get(str(shown))
+            opposite = REPLACED_OPERATORS.get(str(shown))
             advice = suggestion if opposite is None else Advice(opposite)
             return "E401", UnknownOperator(shown, self.words, advice)
         return "E105", UnlistedValue(self._subject, shown, self.words, suggestion)

@@ -8,7 +8,7 @@ from typing import cast
 
 from dsl.editor_schema.older_step_forms import older_steps
 from dsl.editor_schema.schema_parts import mapping, properties_of, ref
-from dsl.evaluate.operators import SHORT_NAMES, TESTS
+from dsl.evaluate.operators.operator_table import OPERATORS, SHORT_NAMES
 from dsl.model.conditions import Operator
 from dsl.model.steps import STEP_MODELS
 from dsl.normalise.condition_forms import OUTCOMES
@@ -17,7 +17,7 @@ from dsl.values import MAX_DURATION, Json, JsonValue
 
 _LENGTH = r"^ *(\d[\d ]*(\.[\d ]+)?(m *s|[smhd]) *)+$"
 _TEMPLATE = r"\{[{%#]"
-_OPERATORS: tuple[Operator | str, ...] = (*TESTS, *SHORT_NAMES)
+_OPERATORS: tuple[Operator | str, ...] = (*OPERATORS, *SHORT_NAMES)
 
 
 def written(defs: Json) -> Json:

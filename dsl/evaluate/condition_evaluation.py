@@ -4,7 +4,8 @@ from typing import Final, assert_never
 
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from dsl.evaluate.missing_data import missing_outcomes
-from dsl.evaluate.operators import TESTS, Found, charge
+from dsl.evaluate.operators.operator_table import OPERATORS, charge
+from dsl.evaluate.operators.operator_tests import Found
 from dsl.model.causes import (
     ConditionFound,
     ExpressionFound,
@@ -102,7 +103,7 @@ def _tested(condition: TaskField | ContextField, found: Found, meter: Evaluation
             f"the condition {_field_name(condition)} {operator} {brief(value)} is given up: {error}"
         )
         raise EvaluationLimitExceeded(message, bound=error.bound) from None
-    return TESTS[operator](found, value)
+    return OPERATORS[operator].test(found, value)
 
 
 def _task_field(condition: TaskField, facts: Facts) -> Found:

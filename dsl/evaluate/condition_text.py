@@ -7,7 +7,7 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
-from dsl.evaluate.operators import WITHOUT_VALUE
+from dsl.evaluate.operators.operator_table import WITHOUT_VALUE
 from dsl.model.conditions import (
     AllOf,
     AnyOf,

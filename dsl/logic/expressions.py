@@ -7,7 +7,7 @@ from typing import cast
 from jinja2 import TemplateError, nodes
 from pydantic import JsonValue
 
-from dsl.evaluate.operators import TESTS
+from dsl.evaluate.operators.operator_table import OPERATORS
 from dsl.logic.formulas import All, Formula, Opaque, TaskEnded, joined, tested
 from dsl.model.conditions import Operator
 from dsl.paths import Path
@@ -170,7 +170,7 @@ def _ordered(path: Path, op: Comparison, value: JsonValue, holds: bool) -> Formu
         asked += [
             tested(path, "equals", flag, True)
             for flag in (False, True)
-            if TESTS[operator](int(flag), value) is holds
+            if OPERATORS[operator].test(int(flag), value) is holds
         ]
     return joined(asked, every=False)
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.evaluate.operators import TESTS, Found
+from dsl.evaluate.operators.operator_table import OPERATORS
+from dsl.evaluate.operators.operator_tests import Found
 from dsl.json_values import json_equal
 from dsl.logic.ranges import Range, Wanted, number_range, text_range
 from dsl.model.conditions import Operator
@@ -30,7 +31,7 @@ class Claim(NamedTuple):
 
     def fits(self, found: Found) -> bool:
         """Return whether this value meets the claim; the run's own operators decide."""
-        return TESTS[self.operator](found, self.value) is self.holds
+        return OPERATORS[self.operator].test(found, self.value) is self.holds
 
 
 def possible(claims: Sequence[Claim]) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from dsl.errors import closest
-from dsl.evaluate.operators import SHORT_NAMES, TESTS, WITHOUT_VALUE
+from dsl.evaluate.operators.operator_table import OPERATORS, SHORT_NAMES, WITHOUT_VALUE
 from dsl.model.conditions import CONDITION_KEYS
 from dsl.normalise.dialects import Here
 from dsl.paths import get, parse
@@ -169,7 +169,7 @@ def _config_field(node: Node, entries: Mapping[str, Node], here: Here) -> Node:
     operator = entries.get("operator")
     name = "equals" if operator is None else str(operator.value)
     name = SHORT_NAMES.get(name, name)
-    test = next((test for known, test in TESTS.items() if known == name), None)
+    test = next((row.test for known, row in OPERATORS.items() if known == name), None)
     known = ("config_field", "operator", "value")
     rest = {key: item for key, item in entries.items() if key not in known}
     if not isinstance(field.value, str) or test is None:  # refused as a context field would be

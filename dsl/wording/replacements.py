@@ -176,7 +176,7 @@ REPLACEMENTS = {
 }
 """Refused forms, and what to write instead."""
 
-OPERATORS = {
+REPLACED_OPERATORS = {
     "not_null": "write `operator: is_null` with `value: false`",
     "not_empty": "write `operator: is_empty` with `value: false`",
     "not_exists": "write `operator: exists` with `value: false`",

@@ -9,7 +9,7 @@ from coterie.commands.table import VERBS
 from coterie.documents.product_capabilities import KEY_NAMES, PROVIDER_KINDS
 from coterie.graph.condition_labels import condition_words
 from coterie.graph.drawing.style import SIGNS
-from dsl.evaluate.operators import TESTS
+from dsl.evaluate.operators.operator_table import OPERATORS
 from dsl.model.conditions import ContextField, Operator
 from dsl.model.sections.provider_document import BuiltInKind
 from dsl.model.step_kinds.step_base import STEP_KINDS
@@ -60,9 +60,9 @@ def test_every_kind_has_a_sign_in_pictures() -> None:
     assert sorted(SIGNS) == sorted(STEP_KINDS)
 
 
-def test_every_operator_has_a_test_and_a_label_in_pictures() -> None:
-    assert sorted(get_args(Operator)) == sorted(TESTS)
-    for operator in TESTS:
+def test_every_operator_has_its_row_in_the_table_of_operators() -> None:
+    assert sorted(get_args(Operator)) == sorted(OPERATORS)
+    for operator in OPERATORS:
         assert condition_words(ContextField(context_field="a", operator=operator, value=None))
 
 

@@ -2,19 +2,22 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import cast, get_args
+from typing import cast
 
 from pydantic import JsonValue
 
 from dsl.errors import Code, listed, nearest
-from dsl.evaluate.operator_values import unusable_pattern, wrong_value
-from dsl.evaluate.operators import SHORT_NAMES, TESTS, Found
+from dsl.evaluate.operators.operator_table import (
+    OPERATORS,
+    SHORT_NAMES,
+    unusable_pattern,
+    wrong_value,
+)
+from dsl.evaluate.operators.operator_tests import Found
 from dsl.model.conditions import Operator
 from dsl.paths import MISSING
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath, seconds
-
-OPERATORS: tuple[Operator, ...] = get_args(Operator)
 
 
 def asked(check: JsonValue) -> tuple[tuple[Operator, JsonValue], ...]:
@@ -26,7 +29,7 @@ def asked(check: JsonValue) -> tuple[tuple[Operator, JsonValue], ...]:
 
 def holds(check: JsonValue, found: Found) -> bool:
     """Return whether every operator of the check holds."""
-    return all(TESTS[operator](found, value) for operator, value in asked(check))
+    return all(OPERATORS[operator].test(found, value) for operator, value in asked(check))
 
 
 def check_text(check: JsonValue) -> str:
@@ -69,7 +72,7 @@ def problems_of(node: Node, path: NodePath, problems: Problems, *, time: bool = 
         time: Values are durations, so `2d` is a number.
     """
     for key, below in node.entries().items():
-        if key not in TESTS and key not in SHORT_NAMES:
+        if key not in OPERATORS and key not in SHORT_NAMES:
             problems.add(
                 "E401",
                 below.at,

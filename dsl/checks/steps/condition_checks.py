@@ -11,8 +11,7 @@ from dsl.checks.steps.context_paths import check_read
 from dsl.checks.steps.step_scope import StepScope, TextSpot
 from dsl.checks.steps.template_checks import OwnResult, check_field, check_value
 from dsl.errors import closest
-from dsl.evaluate.operator_values import unusable_pattern, wrong_value
-from dsl.evaluate.operators import WITHOUT_VALUE
+from dsl.evaluate.operators.operator_table import WITHOUT_VALUE, unusable_pattern, wrong_value
 from dsl.logic.ranges_of_values import Claim, possible
 from dsl.model.conditions import (
     Condition,

@@ -29,7 +29,7 @@ from dsl.source.yaml_reader import read
 from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
 from dsl.templates.template_filling import fill
 from dsl.values import Json, JsonValue, seconds
-from dsl.wording.replacements import OPERATORS, REPLACEMENTS
+from dsl.wording.replacements import REPLACED_OPERATORS, REPLACEMENTS
 from tests.law.documents.pages import blocks, chapters, quoted, rows, text
 from tests.law.documents.test_documented_examples import compiled, placed
 from tests.law.sources import ROOT
@@ -269,7 +269,9 @@ def test_every_older_form_is_listed_with_its_replacement() -> None:
     for name in (*AGENT_TYPES, *STEP_TYPES):
         assert re.search(rf"\b{name}\b", forms), name
     refused = {quoted(row["older"])[0]: row["instead"] for row in rows(page["Refused"])}
-    assert refused == REPLACEMENTS | {f"operator: {name}": fix for name, fix in OPERATORS.items()}
+    assert refused == REPLACEMENTS | {
+        f"operator: {name}": fix for name, fix in REPLACED_OPERATORS.items()
+    }
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import TypeVar
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.evaluate.operators import TESTS
+from dsl.evaluate.operators.operator_table import OPERATORS
 from dsl.values import Json
 
 T = TypeVar("T")
@@ -123,7 +123,7 @@ class LimitQuestion:
                 return [one, self.condition(depth)]
 
     def _test(self) -> Json:
-        operator = self.one(("equals", "eq", ">", *TESTS))
+        operator = self.one(("equals", "eq", ">", *OPERATORS))
         fitting: dict[str, JsonValue] = {
             "in_range": [0, 3],
             "is_type": "string",

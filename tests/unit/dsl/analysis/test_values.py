@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.evaluate.operators import TESTS, Found
+from dsl.evaluate.operators.operator_table import OPERATORS
+from dsl.evaluate.operators.operator_tests import Found
 from dsl.logic.ranges_of_values import Claim, possible
 from dsl.model.conditions import Operator
 from dsl.paths import MISSING
@@ -65,20 +66,20 @@ NUMBERS_AND_TEXTS: list[JsonValue] = [0, 1, 1.5, 2, "", "a", "ab"]
 
 @st.composite
 def claims(draw: st.DrawFn) -> Claim:
-    operator: Operator = draw(st.sampled_from(sorted(TESTS)))
+    operator: Operator = draw(st.sampled_from(sorted(OPERATORS)))
     value = draw(st.sampled_from(WORTH.get(operator, NUMBERS_AND_TEXTS)))
     return Claim(operator, value, draw(st.booleans()))
 
 
 def test_every_operator_is_tried() -> None:
     ordered = {"greater_than", "less_than", "greater_or_equal", "less_or_equal"}
-    assert set(WORTH) | ordered == set(TESTS)
+    assert set(WORTH) | ordered == set(OPERATORS)
 
 
 @given(st.lists(claims(), min_size=1, max_size=5), st.sampled_from(FOUND))
 def test_condition_that_some_value_meets_is_possible(some: list[Claim], found: Found) -> None:
     """Each claim is turned so that the value meets it: then all of them can be met."""
-    met = [Claim(c.operator, c.value, TESTS[c.operator](found, c.value)) for c in some]
+    met = [Claim(c.operator, c.value, OPERATORS[c.operator].test(found, c.value)) for c in some]
     assert possible(met)
 
 

@@ -5,8 +5,8 @@ from itertools import product
 import pytest
 from pydantic import JsonValue
 
-from dsl.evaluate.operator_values import wrong_value
-from dsl.evaluate.operators import SHORT_NAMES, TESTS, TYPE_NAMES, WITHOUT_VALUE
+from dsl.evaluate.operators.operator_table import OPERATORS, SHORT_NAMES, WITHOUT_VALUE, wrong_value
+from dsl.evaluate.operators.operator_tests import TYPE_NAMES
 from dsl.model.conditions import Operator
 from dsl.paths import MISSING
 from tests.law.documents.pages import chapters, quoted, rows
@@ -66,21 +66,21 @@ def values(operator: Operator) -> list[JsonValue]:
 def holds_for(operator: Operator, found: str) -> bool:
     """Whether some value of a type can satisfy the operator."""
     pairs = product(FOUND[found], values(operator))
-    return any(TESTS[operator](one, value) for one, value in pairs)
+    return any(OPERATORS[operator].test(one, value) for one, value in pairs)
 
 
 def test_every_operator_has_one_row() -> None:
-    assert sorted(TABLE) == sorted(TESTS)
+    assert sorted(TABLE) == sorted(OPERATORS)
     assert len([row for row in rows(CHAPTER) if "missing" in row]) == len(TABLE)
 
 
-@pytest.mark.parametrize("operator", TESTS)
+@pytest.mark.parametrize("operator", OPERATORS)
 def test_short_names_of_an_operator_are_those_that_are_read(operator: Operator) -> None:
     short = [name for name, full in SHORT_NAMES.items() if full == operator]
     assert sorted(quoted(TABLE[operator]["short"])) == sorted(short)
 
 
-@pytest.mark.parametrize("operator", TESTS)
+@pytest.mark.parametrize("operator", OPERATORS)
 def test_value_of_an_operator_has_the_kinds_of_its_row(operator: Operator) -> None:
     assert [value for value in values(operator) if wrong_value(operator, value)] == []
     foreign = [set(map(repr, OF_NO_KIND[kind])) for kind in kinds(operator)]
@@ -91,53 +91,55 @@ def test_value_of_an_operator_has_the_kinds_of_its_row(operator: Operator) -> No
     assert wrong or kinds(operator) == ["any"]
 
 
-@pytest.mark.parametrize("operator", TESTS)
+@pytest.mark.parametrize("operator", OPERATORS)
 def test_operator_holds_only_for_the_types_of_its_row(operator: Operator) -> None:
     cell = TABLE[operator]["for"]
     said = set(FOUND) if cell == "any" else set(cell.split(", "))
     assert {found for found in FOUND if holds_for(operator, found)} == said
 
 
-@pytest.mark.parametrize("operator", TESTS)
+@pytest.mark.parametrize("operator", OPERATORS)
 def test_operator_holds_for_no_value_of_another_type(operator: Operator) -> None:
     row = TABLE[operator]
     assert row["other types"] == ("-" if row["for"] == "any" else "no")
     said = set(FOUND) if row["for"] == "any" else set(row["for"].split(", "))
     others = [one for found in FOUND if found not in said for one in FOUND[found]]
-    assert not any(TESTS[operator](one, value) for one, value in product(others, values(operator)))
+    assert not any(
+        OPERATORS[operator].test(one, value) for one, value in product(others, values(operator))
+    )
 
 
-@pytest.mark.parametrize("operator", TESTS)
+@pytest.mark.parametrize("operator", OPERATORS)
 def test_operator_treats_a_missing_value_as_its_row_says(operator: Operator) -> None:
     expected = {"yes": True, "no": False}[TABLE[operator]["missing"]]
-    assert {TESTS[operator](MISSING, value) for value in values(operator)} == {expected}
+    assert {OPERATORS[operator].test(MISSING, value) for value in values(operator)} == {expected}
 
 
 def test_false_negates_an_operator_for_a_missing_value_too() -> None:
-    flagged: list[Operator] = [name for name in TESTS if kinds(name) == ["flag"]]
+    flagged: list[Operator] = [name for name in OPERATORS if kinds(name) == ["flag"]]
     assert sorted(flagged) == sorted(WITHOUT_VALUE)
     every = [MISSING, *(one for some in FOUND.values() for one in some)]
     for operator, found in product(flagged, every):
-        test = TESTS[operator]
+        test = OPERATORS[operator].test
         assert test(found, None) is test(found, True) is not test(found, False)
 
 
 def test_operators_never_compare_numbers_with_strings() -> None:
     assert "neither less nor greater" in CHAPTER.replace("\n", " ")
-    ordered: list[Operator] = [name for name in TESTS if kinds(name) == ["number", "string"]]
+    ordered: list[Operator] = [name for name in OPERATORS if kinds(name) == ["number", "string"]]
     assert len(ordered) == 4
     for operator in ordered:
         mixed = [
             *product(FOUND["string"], OF_KIND["number"]),
             *product(FOUND["number"], OF_KIND["string"]),
         ]
-        assert not any(TESTS[operator](found, value) for found, value in mixed)
+        assert not any(OPERATORS[operator].test(found, value) for found, value in mixed)
 
 
 def test_contains_all_of_an_empty_list_holds_for_any_existing_value() -> None:
     every = [one for some in FOUND.values() for one in some]
-    assert all(TESTS["contains_all"](found, []) for found in every)
-    assert not TESTS["contains_all"](MISSING, [])
+    assert all(OPERATORS["contains_all"].test(found, []) for found in every)
+    assert not OPERATORS["contains_all"].test(MISSING, [])
 
 
 def test_the_types_are_those_of_is_type() -> None:

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsl.evaluate.operator_values import wrong_value
-from dsl.evaluate.operators import SHORT_NAMES, TESTS
+from dsl.evaluate.operators.operator_table import OPERATORS, SHORT_NAMES, wrong_value
 from dsl.json_values import json_equal
 from dsl.model.conditions import Operator
 from dsl.paths import MISSING
@@ -116,20 +115,20 @@ ROWS: list[Row] = [
 
 @pytest.mark.parametrize(("operator", "found", "value", "holds"), ROWS)
 def test_an_operator(operator: Operator, found: Any, value: Any, holds: bool) -> None:
-    assert TESTS[operator](found, value) is holds
+    assert OPERATORS[operator].test(found, value) is holds
 
 
 def test_the_table_has_a_row_of_each_outcome_for_every_operator() -> None:
-    for operator in TESTS:
+    for operator in OPERATORS:
         outcomes = {holds for name, _, _, holds in ROWS if name == operator}
         assert outcomes == {True, False}, operator
 
 
-@given(st.sampled_from(sorted(TESTS)), json_values | st.just(MISSING), json_values)
+@given(st.sampled_from(sorted(OPERATORS)), json_values | st.just(MISSING), json_values)
 def test_no_operator_raises_whatever_it_is_given(
     operator: Operator, found: Any, value: Any
 ) -> None:
-    assert TESTS[operator](found, value) in (True, False)
+    assert OPERATORS[operator].test(found, value) in (True, False)
 
 
 @given(json_values, json_values)
@@ -162,5 +161,5 @@ def test_a_value_with_which_an_operator_can_never_hold_is_reported(
 
 
 def test_every_short_name_means_an_operator() -> None:
-    assert set(SHORT_NAMES.values()) <= set(TESTS)
+    assert set(SHORT_NAMES.values()) <= set(OPERATORS)
     assert {"eq", "ne", "gt", "lt", "ge", "le"} <= set(SHORT_NAMES)

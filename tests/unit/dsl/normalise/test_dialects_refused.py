@@ -3,7 +3,7 @@
 import pytest
 
 from dsl.errors import InvalidDocument, Problem
-from dsl.wording.replacements import OPERATORS, REPLACEMENTS
+from dsl.wording.replacements import REPLACED_OPERATORS, REPLACEMENTS
 from tests.support.documents.old_forms import compiled_text
 
 TASK = "orchestration:\n  teams:\n    start:\n      tasks:\n        - { name: s, %s }\n"
@@ -97,11 +97,11 @@ def test_a_form_that_has_a_replacement_is_refused_with_it(key: str) -> None:
     assert line[problem.column - 1 :].startswith(key)
 
 
-@pytest.mark.parametrize("name", sorted(OPERATORS))
+@pytest.mark.parametrize("name", sorted(REPLACED_OPERATORS))
 def test_an_operator_that_turns_another_round_is_refused_with_what_to_write(name: str) -> None:
     text = RULE % f"condition: {{ context_field: x, operator: {name}, value: 1 }}"
     (problem,) = refused(text)
-    assert (problem.code, problem.fix) == ("E401", OPERATORS[name])
+    assert (problem.code, problem.fix) == ("E401", REPLACED_OPERATORS[name])
 
 
 @pytest.mark.parametrize(

@@ -252,7 +252,7 @@ def _has_entry(file: Path) -> bool:
         tree = read(text_of_document(file), file.name)
     except (InvalidDocument, OSError, UnicodeDecodeError):
         return False  # reported with the document that includes it
-    return tree.find(("orchestration",)).child("entry_team") is not None
+    return tree.has(("orchestration", "entry_team"))
 
 
 def _is_document(file: Path) -> bool:

@@ -129,7 +129,7 @@ def _trusted_part(tree: Node) -> Node:
     if worker is not None:
         part["worker"] = worker
     llm_config = tree.child("llm_config")
-    providers = llm_config.child("providers") if llm_config is not None else None
+    providers = tree.get(("llm_config", "providers"))
     if llm_config is not None and providers is not None:
         part["llm_config"] = llm_config.with_value({"providers": providers})
     return tree.with_value(part)

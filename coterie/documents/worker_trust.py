@@ -154,7 +154,7 @@ def _beside(tree: Node, place: Sequence[str | int], path: str, settings: Setting
     A path from no file, or the workspace from a shipped file, is relative to the project.
     """
     node = tree.find(place)
-    said = node is not tree.find(place[:-1])
+    said = tree.has(place)
     folder = (settings.cwd / node.mark.file).parent if said else settings.project
     if place[-1] == "workspace" and folder.resolve().is_relative_to(shipped_root().resolve()):
         folder = settings.project

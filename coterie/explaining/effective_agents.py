@@ -85,14 +85,5 @@ class AgentSources:
             yield path, value, from_node(node, self._said_by(path))
 
     def _said_by(self, path: NodePath) -> str:
-        by_task = self.config is not None and _has(self.config, path)
+        by_task = self.config is not None and self.config.has(path)
         return "the task's config" if by_task else f"persona {self.persona_key}"
-
-
-def _has(node: Node, path: NodePath) -> bool:
-    for part in path:
-        below = node.child(part)
-        if below is None:
-            return False
-        node = below
-    return True

@@ -185,7 +185,7 @@ class _Explainer:
     def _common_depth(self, here: _Here) -> Effective:
         """Return the limit of a team without one of its own."""
         key = "max_recursion_depth"
-        node = self.tree.find(("orchestration",)).child(key)
+        node = self.tree.get(("orchestration", key))
         origin = DEFAULT if node is None else from_node(node, f"orchestration.{key}")
         return here.below(self.plan.limits.max_recursion_depth, origin, (key,), "TeamDocument")
 

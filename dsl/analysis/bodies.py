@@ -128,9 +128,4 @@ def _collect(body: Body, plan: Plan, tree: Node, plans: dict[str, Body]) -> None
 def written_at(tree: Node, step: AgentStep, path: NodePath, *field: str) -> NodePath:
     """Locate a field of an agent's persona: in the task's config, or in the persona."""
     own = (*path, "config", *field)
-    return own if is_there(tree, own) else (*_PERSONAS, step.persona_name, *field)
-
-
-def is_there(tree: Node, path: Sequence[str | int]) -> bool:
-    """Return whether the document has a node at the path."""
-    return tree.find(path) is not tree.find(path[:-1])
+    return own if tree.has(own) else (*_PERSONAS, step.persona_name, *field)

@@ -1,6 +1,6 @@
 """Model settings without effect: on personas that only follow a plan and never call a model."""
 
-from dsl.analysis.bodies import Bodies, is_there
+from dsl.analysis.bodies import Bodies
 from dsl.model.model_defaults import read_defaults
 from dsl.model.step_kinds.agent_types import ORCHESTRATING
 from dsl.model.steps import AgentStep
@@ -46,7 +46,7 @@ def check_settings(bodies: Bodies, tree: Node, problems: Problems) -> None:
 def _note(
     owner: NodePath, key: str, names: tuple[str, ...], tree: Node, problems: Problems
 ) -> None:
-    if not is_there(tree, owner):
+    if not tree.has(owner):
         return
     written = tree.find(owner).entries()
     for name in names:

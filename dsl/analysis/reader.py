@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dsl.analysis.bodies import Bodies, Body, is_there, written_at
+from dsl.analysis.bodies import Bodies, Body, written_at
 from dsl.analysis.reads import Read, condition_reads, update_reads, value_reads
 from dsl.evaluate.prompt_choice import SYSTEM, asked_prompt
 from dsl.model.conditions import Condition
@@ -116,7 +116,7 @@ class Reader:
 
     def _prompt_place(self, step: AgentStep, path: NodePath, key: str) -> NodePath:
         place = written_at(self.tree, step, path, "prompts", key)
-        return place if is_there(self.tree, place) else path
+        return place if self.tree.has(place) else path
 
     def all_of(self, steps: Sequence[Step], path: NodePath) -> Iterator[Read]:
         """Return all reads of steps and nested steps, with the guards around them."""

@@ -77,12 +77,8 @@ def _is_list_of_texts(node: Node) -> bool:
 
 
 def _section(tree: Node, path: NodePath) -> dict[str, Node]:
-    for segment in path:
-        below = tree.child(segment)
-        if below is None:
-            return {}
-        tree = below
-    return tree.entries()
+    section = tree.get(path)
+    return {} if section is None else section.entries()
 
 
 def _without(tree: Node, path: NodePath) -> Node:

@@ -40,10 +40,8 @@ class MergedPersona:
         own = (*PERSONAS, self.key, *keys)
         if self.config is None:
             return own
-        node: Node | None = self.tree.find(self.config)
-        for key in keys:
-            node = node.child(key) if node is not None else None
-        return own if node is None else (*self.config, *keys)
+        written = (*self.config, *keys)
+        return written if self.tree.has(written) else own
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,7 @@ class PersonaMerger:
         return MergedPersona(persona, key, named_at, config, self.tree)
 
     def _note_unknown(self, key: str, place: NodePath) -> None:
-        section = self.tree.find(PERSONAS[:1]).child(PERSONAS[1])
+        section = self.tree.get(PERSONAS)
         known = {} if section is None else section.entries()
         if key not in known:  # a persona with problems of its own is known, too
             unknown(self.problems, self.tree.find(place).mark, place, "E202", "persona", key, known)

@@ -68,8 +68,8 @@ def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
 
 def _refuse_untrusted(tree: Node, problems: Problems) -> None:
     for path in (("worker",), ("llm_config", "providers")):
-        node = tree.find(path)
-        if node is not tree.find(path[:-1]):
+        node = tree.get(path)
+        if node is not None:
             problems.note("E601", node.at, path, decided_by_worker(".".join(path)))
     include = tree.child("include")
     if include is not None:

@@ -78,5 +78,5 @@ class PersonaModels:
     def _where(self, origins: tuple[NodePath, NodePath], key: str) -> NodePath:
         """Return where a persona's field is written: in the task, the persona, or the defaults."""
         places = (*((*origin, key) for origin in origins), ("llm_config", f"default_{key}"))
-        written = (path for path in places if self.tree.find(path) is not self.tree.find(path[:-1]))
+        written = (path for path in places if self.tree.has(path))
         return next(written, places[1])

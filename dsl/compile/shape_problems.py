@@ -69,7 +69,7 @@ class ShapeProblem:
             return path
         if self.kind == "missing":
             path = path[:-1]
-        while path and tree.find(path) is tree.find(path[:-1]):
+        while path and not tree.has(path):
             path = path[:-1]
         return path
 

@@ -57,6 +57,17 @@ class Node(NamedTuple):
             case _:
                 return None
 
+    def get(self, path: Sequence[Segment]) -> "Node | None":
+        """Return the node at the path, or None."""
+        node: Node | None = self
+        for segment in path:
+            node = None if node is None else node.child(segment)
+        return node
+
+    def has(self, path: Sequence[Segment]) -> bool:
+        """Return whether there is a node at the path."""
+        return self.get(path) is not None
+
     def find(self, path: Sequence[Segment]) -> "Node":
         """Return the node at the path, or the nearest existing one above it."""
         node = self

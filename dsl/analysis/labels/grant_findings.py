@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from dsl.analysis.bodies import Bodies, is_there
+from dsl.analysis.bodies import Bodies
 from dsl.analysis.labels.grant_paths import GrantPaths
 from dsl.analysis.teams import Teams
 from dsl.egress.counted_grants import WithheldGrant
@@ -54,7 +54,7 @@ def needed_grants(
 
 def _needed(name: str, withheld: WithheldGrant, parts: Bodies, tree: Node) -> NeededGrant:
     path: NodePath = ("tools", name)
-    is_declared = is_there(tree, path)
+    is_declared = tree.has(path)
     if not is_declared:
         path = next((one for one in _subagents(parts, tree) if tree.find(one).value == name), ())
     file, line, column = tree.find(path).at
@@ -71,5 +71,5 @@ def _subagents(parts: Bodies, tree: Node) -> Iterator[NodePath]:
         ]
     for owner in owners:
         path = (*owner, "subagents")
-        if is_there(tree, owner) and is_there(tree, path):
+        if tree.has(owner) and tree.has(path):
             yield from ((*path, index) for index in range(len(tree.find(path).items())))

@@ -1,6 +1,6 @@
 """Report every call that can send out private data at the word of others without an approval."""
 
-from dsl.analysis.bodies import Bodies, is_there
+from dsl.analysis.bodies import Bodies
 from dsl.analysis.labels.grant_findings import needed_grants
 from dsl.analysis.labels.label_calls import Leak
 from dsl.analysis.labels.label_flow import LabelFlow
@@ -48,7 +48,7 @@ def _written_at(leak: Leak, tree: Node) -> NodePath:
     for base in (own, ("llm_config", "personas", leak.agent)):
         for key in ("tools", "subagents"):
             path = (*base, key)
-            if is_there(tree, path):
+            if tree.has(path):
                 for index, item in enumerate(tree.find(path).items()):
                     if item.value == leak.tool:
                         return (*path, index)

@@ -45,7 +45,7 @@ def _note(
 ) -> None:
     place = (*path, *mismatch.path)
     node = tree.find(place)
-    there = node is not tree.find(place[:-1])
+    there = tree.has(place)
     by_key = mismatch.missing or mismatch.unknown or not there
     problems.note(
         "E213",

@@ -58,7 +58,7 @@ def check_tool_use(
     if not persona.tools and not persona.handoffs:
         if step.agent_type == TOOL_CALLING:
             details = tools_missing(str(step.persona_key), step.name)
-            place = (*path, "agent_type") if _is_there(tree, (*path, "agent_type")) else path
+            place = (*path, "agent_type") if tree.has((*path, "agent_type")) else path
             problems.note("E503", tree.find(place).mark, place, details)
             return
         checks.without_tools()
@@ -78,10 +78,6 @@ def check_tool_use(
     checks.choice()
     checks.policies()
     checks.returned()
-
-
-def _is_there(tree: Node, path: NodePath) -> bool:
-    return tree.find(path) is not tree.find(path[:-1])
 
 
 class _ToolUse:
@@ -107,7 +103,7 @@ class _ToolUse:
         """Note the keys that say how tools are used, where there are none."""
         places = [self._written_at(key) for key in TOOL_KEYS]
         for place in (*places, (*self._path, "max_turns")):
-            if _is_there(self._tree, place):
+            if self._tree.has(place):
                 self._note("E503", place, without_tools(str(place[-1])))
 
     def turns(self) -> None:

@@ -26,6 +26,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
 from dsl.values import Json
 from workflows.approvals import decisions as approvals
+from workflows.approvals.decision_wording import decision_refusal_text
 from workflows.core.memory import PendingNotification
 from workflows.core.messages import DecideInput
 from workflows.core.pace import Branches, Pace
@@ -196,7 +197,7 @@ class LocalScope:
         """
         refusal = approvals.refusal(self.state, asked)
         if refusal is not None:
-            raise Refused(refusal.message)
+            raise Refused(decision_refusal_text(refusal))
         decision = approvals.record(self.state, asked, self.now(), "update")
         self._stirred.set()
         return decision

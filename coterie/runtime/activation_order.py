@@ -9,6 +9,7 @@ docs/decisions/0013-messages-come-in-the-order-of-history.md.
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 
 from temporalio.bridge.proto.workflow_activation import WorkflowActivation, WorkflowActivationJob
 from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
@@ -17,7 +18,7 @@ from temporalio.exceptions import ApplicationError
 from coterie.storage.wire import data_converter
 from workflows.core.activation import MESSAGES_FOLLOW, SIGNALS_FOLLOW
 from workflows.core.messages import SEND_MESSAGE
-from workflows.core.requests import NOT_YET, TOO_EARLY, Refusal
+from workflows.core.requests import RunNotReady
 
 Activate = Callable[[WorkflowActivation], WorkflowActivationCompletion]
 
@@ -167,8 +168,9 @@ def _refuse(
 
     A rejected update leaves nothing in history, so no replay can order it differently.
     """
-    refusal = Refusal(code=NOT_YET, message=TOO_EARLY)
-    error = ApplicationError(refusal.message, refusal, type=refusal.code, non_retryable=True)
+    refusal = RunNotReady()
+    facts = asdict(refusal)
+    error = ApplicationError(refusal.message, facts, type=refusal.code, non_retryable=True)
     for job in updates:
         response = completion.successful.commands.add().update_response
         response.protocol_instance_id = job.do_update.protocol_instance_id

@@ -14,9 +14,20 @@ from pydantic import JsonValue
 from dsl.person_names import listed_name
 from dsl.sizes import MAX_SHOWN, too_large
 from workflows.approvals import decision_wording as wording
+from workflows.approvals.decision_refusals import (
+    AlreadyApproved,
+    DeciderNotAllowed,
+    DecisionRefusal,
+    DigestMissing,
+    FailedTaskApproved,
+    PayloadRefused,
+    RequestChanged,
+    RequestClosed,
+    RequestUnknown,
+)
 from workflows.approvals.payload_edits import MAX_CHANGES, changes, payload_problem
 from workflows.core.messages import DecideInput
-from workflows.core.requests import Decision, How, Pending, Refusal, Verdict
+from workflows.core.requests import Decision, How, Pending, Verdict
 from workflows.core.state import MAX_DECISIONS, RunState
 
 _MAX_NAMED_REQUESTS = 50
@@ -27,72 +38,44 @@ def digest_of(prompt: str, show: JsonValue) -> str:
     return sha256(json.dumps([prompt, show], sort_keys=True).encode()).hexdigest()
 
 
-def refusal(state: RunState, asked: DecideInput) -> Refusal | None:
+def refusal(state: RunState, asked: DecideInput) -> DecisionRefusal | None:
     """Return why the run refuses this decision, or None if it accepts it."""
     earlier = state.decisions.get(asked.id)
     if earlier is not None:
-        return Refusal(
-            code="RequestClosed",
-            message=wording.request_closed(asked.id, earlier),
-            request=asked.id,
-            decision=earlier.model_copy(update={"payload": None}),  # an answer stays small
-        )
+        return RequestClosed(asked.id, earlier.model_copy(update={"payload": None}))
     request = state.pending.get(asked.id)
     if request is None:
-        return Refusal(
-            code="UnknownRequest",
-            message=wording.request_unknown(asked.id, state.pending),
-            pending=tuple(state.pending)[:_MAX_NAMED_REQUESTS],
-        )
+        return RequestUnknown(asked.id, tuple(state.pending)[:_MAX_NAMED_REQUESTS])
     return _not_by(request, asked) or _not_of_this(request, asked) or _not_with(request, asked)
 
 
-def _not_by(request: Pending, asked: DecideInput) -> Refusal | None:
+def _not_by(request: Pending, asked: DecideInput) -> DecisionRefusal | None:
     """Return why this person, or this kind of decision, is not allowed."""
     if request.approvers and listed_name(asked.by, request.approvers) is None:
-        return Refusal(
-            code="NotAllowed",
-            message=wording.not_allowed(request, asked.by),
-            request=request.id,
-            approvers=request.approvers,
-        )
+        return DeciderNotAllowed(request.id, asked.by, request.approvers)
     if request.choices and asked.decision == "approve":
-        message = wording.failed_step_approved(request)
-        return Refusal(code="NoApproval", message=message, request=request.id)
+        return FailedTaskApproved(request.id)
     return None
 
 
-def _not_of_this(request: Pending, asked: DecideInput) -> Refusal | None:
+def _not_of_this(request: Pending, asked: DecideInput) -> DecisionRefusal | None:
     """Return why the decision does not apply to what the request shows now."""
     if asked.digest is not None and asked.digest != request.digest:
-        return Refusal(
-            code="RequestChanged",
-            message=wording.request_changed(request, asked.digest),
-            request=request.id,
-            digest=request.digest,
-        )
+        return RequestChanged(request.id, asked.digest, request.digest)
     approved = asked.decision == "approve" and (
         listed_name(asked.by, request.approved_by) is not None
     )
     if approved and not _edits(request, asked):
-        return Refusal(
-            code="AlreadyApproved",
-            message=wording.already_approved(request, asked.by),
-            request=request.id,
-            approved_by=request.approved_by,
-        )
+        return AlreadyApproved(request.id, asked.by, request.approved_by, request.quorum)
     if asked.digest is None and (request.edited or request.digest_required):
-        message = wording.digest_required(request)
-        return Refusal(code="DigestRequired", message=message, request=request.id)
+        return DigestMissing(request.id, request.edited)
     return None
 
 
-def _not_with(request: Pending, asked: DecideInput) -> Refusal | None:
+def _not_with(request: Pending, asked: DecideInput) -> DecisionRefusal | None:
     """Return why the value that the decision gives, or keeps, is invalid."""
     problem = _payload_problem(request, asked)
-    if problem is None:
-        return None
-    return Refusal(code="BadPayload", message=problem, request=request.id)
+    return None if problem is None else PayloadRefused(request.id, problem)
 
 
 def _given(request: Pending, asked: DecideInput) -> bool:
@@ -119,7 +102,7 @@ def _payload_problem(request: Pending, asked: DecideInput) -> str | None:
     if large is not None:
         return large
     if not request.editable:
-        return wording.not_editable(request)
+        return wording.not_editable(request.id)
     if asked.decision == "reject":
         return wording.rejected_with_payload()
     return payload_problem(request, asked.payload, "payload")

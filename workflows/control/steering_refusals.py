@@ -2,7 +2,7 @@
 
 Programs read the code, which is also the type of the error that an update answers with.
 `workflows.control.refusal_texts` renders the facts for people. Decisions of requests have their own
-refusals (`workflows.core.requests.Refusal`).
+refusals (`workflows.approvals.decision_refusals`).
 """
 
 from dataclasses import dataclass

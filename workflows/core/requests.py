@@ -1,5 +1,6 @@
-"""Requests for a person's decision: while they wait, how they were decided, why one was refused."""
+"""Requests for a person's decision: while they wait, and how they were decided."""
 
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from pydantic import JsonValue
@@ -98,43 +99,15 @@ class RequestView(Frozen):
     decision: Decision | None = None
 
 
-RefusalCode = Literal[
-    "Malformed",
-    "UnknownRequest",
-    "RequestClosed",
-    "NotAllowed",
-    "RequestChanged",
-    "AlreadyApproved",
-    "BadPayload",
-    "NoApproval",
-    "NotYet",
-    "DigestRequired",
-]
-
-
 MALFORMED: Final = "Malformed"
-"""The message is malformed."""
+"""The code of a refused message that is malformed."""
 NOT_YET: Final = "NotYet"
-"""The run has not begun, or is moving to its next wait: the same message may be valid then."""
-TOO_EARLY: Final = "the run does not read messages yet; send this again"
-"""The message of such a refusal."""
+"""The code of `RunNotReady`."""
 
 
-class Refusal(Frozen):
-    """Why the run refused a decision: the detail of the error that `decide` answers with."""
+@dataclass(frozen=True, slots=True)
+class RunNotReady:
+    """The run has not begun, or is moving to its next wait: the same message may be valid then."""
 
-    code: RefusalCode
-    """The error has this type too."""
-    message: str
-    request: str | None = None
-    """The request, if the run knows one of that id."""
-    decision: Decision | None = None
-    """With `RequestClosed`: the decision."""
-    pending: tuple[str, ...] = ()
-    """With `UnknownRequest`: the requests that wait."""
-    approvers: tuple[str, ...] = ()
-    """With `NotAllowed`: who may decide."""
-    digest: str | None = None
-    """With `RequestChanged`: the digest of what is shown now."""
-    approved_by: tuple[str, ...] = ()
-    """With `AlreadyApproved`: who has approved."""
+    message: str = "the run does not read messages yet; send this again"
+    code: Literal["NotYet"] = NOT_YET

@@ -14,6 +14,8 @@ from temporalio.exceptions import ApplicationError
 from dsl.errors import RunRefused
 from dsl.model.traversal.step_walk import waited_for
 from dsl.sizes import MAX_SIGNALLED, too_large
+from workflows.approvals.decision_refusals import DecisionRefusal
+from workflows.approvals.decision_wording import decision_refusal_text
 from workflows.control.refusal_texts import refusal_text
 from workflows.control.steering_refusals import (
     MessageUnusable,
@@ -24,7 +26,7 @@ from workflows.control.steering_refusals import (
 from workflows.core.causes.cause_facts import shortened
 from workflows.core.causes.message_causes import MessageRefused
 from workflows.core.decoding import message, plain, size_of, takes_any_arguments
-from workflows.core.requests import MALFORMED, NOT_YET, TOO_EARLY, Refusal
+from workflows.core.requests import MALFORMED, RunNotReady
 from workflows.core.trail import note_refusal
 from workflows.handlers import message_kinds as kinds
 from workflows.handlers.early_messages import EarlySignals
@@ -36,17 +38,20 @@ _MAX_TEXT_LENGTH = 1000
 
 def _text(refusal: AnyRefusal) -> str:
     """Return the refusal as a sentence, shortened: it may quote a long message."""
-    text = refusal.message if isinstance(refusal, Refusal) else refusal_text(refusal)
+    if isinstance(refusal, RunNotReady):
+        text = refusal.message
+    elif isinstance(refusal, DecisionRefusal):
+        text = decision_refusal_text(refusal)
+    else:
+        text = refusal_text(refusal)
     return text if len(text) <= _MAX_TEXT_LENGTH else f"{text[:_MAX_TEXT_LENGTH]}..."
 
 
 def refusal_error(refusal: AnyRefusal) -> ApplicationError:
     """Return the error of a refused update: a sentence for people, code and facts for programs."""
     text = _text(refusal)
-    if isinstance(refusal, Refusal):
-        facts: object = refusal.model_copy(update={"message": text})
-    else:
-        facts = {**asdict(shortened(refusal)), "message": text}
+    facts = asdict(refusal if isinstance(refusal, DecisionRefusal) else shortened(refusal))
+    facts["message"] = text
     return ApplicationError(text, facts, type=refusal.code, non_retryable=True)
 
 
@@ -86,7 +91,7 @@ class MessageJudge(SteeredRun):
         docs/decisions/0013-messages-come-in-the-order-of-history.md).
         """
         if not self.listens:
-            raise refusal_error(Refusal(code=NOT_YET, message=TOO_EARLY))
+            raise refusal_error(RunNotReady())
 
     def checked_update(self, kind: MessageKind[Asked, Done], given: Sequence[RawValue]) -> Asked:
         """Decode an update; refuse it if the run does not do what it asks."""

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from dsl.model.context.declarations import UNDECLARED, Declarations
 from dsl.model.plan import Plan
 from workflows.approvals import decisions
+from workflows.approvals.decision_refusals import DecisionRefusal
 from workflows.control import pause_and_amend as control
 from workflows.control import retry_and_skip as steering
 from workflows.control.steering_refusals import SteeringRefusal
@@ -25,12 +26,12 @@ from workflows.core.messages import (
     RetryInput,
     SkipInput,
 )
-from workflows.core.requests import Decision, How, Refusal
+from workflows.core.requests import Decision, How, RunNotReady
 from workflows.core.state import RunState
 
 Asked = TypeVar("Asked", bound=BaseModel)
 Done = TypeVar("Done")
-AnyRefusal = SteeringRefusal | Refusal
+AnyRefusal = SteeringRefusal | DecisionRefusal | RunNotReady
 
 
 class SteeredRun:

@@ -21,7 +21,7 @@ from workflows.control.steering_refusals import MessageUnusable, RunUnable, TooM
 from workflows.core.decoding import message, takes_any_arguments
 from workflows.core.memory import SessionReply
 from workflows.core.messages import SEND_MESSAGE, SessionInput, TeamInput
-from workflows.core.requests import MALFORMED, NOT_YET, TOO_EARLY, Refusal
+from workflows.core.requests import MALFORMED, RunNotReady
 from workflows.core.views import TeamResult
 from workflows.handlers.message_handlers import MessageJudge, refusal_error
 from workflows.sessions.message_queue import (
@@ -89,7 +89,7 @@ class SessionMessages(MessageJudge):
             return
         self._checked_message(given)
         if self.admission_closed() and is_busy(self.state.session):
-            raise refusal_error(Refusal(code=NOT_YET, message=TOO_EARLY))
+            raise refusal_error(RunNotReady())
 
     @property
     def _starts_with_message(self) -> bool:
@@ -131,7 +131,7 @@ class SessionMessages(MessageJudge):
                 non_retryable=True,
             )
         else:
-            error = refusal_error(Refusal(code=NOT_YET, message=_CONTINUES))
+            error = refusal_error(RunNotReady(_CONTINUES))
         raise error
 
 

@@ -7,6 +7,9 @@ import pytest
 
 from tests.law.sources import ROOT
 from tests.support.compiling import plan_of
+from workflows.approvals import decision_refusals as decided
+from workflows.approvals.decision_refusals import DecisionRefusal
+from workflows.approvals.decision_wording import decision_refusal_text
 from workflows.control import steering_refusals as refusals
 from workflows.control.pause_and_amend import amend_refusal, end_refusal, redirect_refusal
 from workflows.control.refusal_texts import refusal_text
@@ -30,7 +33,7 @@ from workflows.control.steering_refusals import (
     ValueForApproval,
 )
 from workflows.core.messages import AmendInput, RedirectInput, RetryInput, SkipInput
-from workflows.core.requests import Pending
+from workflows.core.requests import Decision, Pending, RunNotReady
 from workflows.core.state import RunState
 
 PLAN = plan_of(
@@ -129,11 +132,31 @@ def test_every_kind_of_refusal_is_worded() -> None:
     assert len(set(texts)) == len(texts)
 
 
+EARLIER = Decision(id="a#1", verdict="approved", by="ann", at="", how="update")
+DECISIONS: list[DecisionRefusal] = [
+    decided.RequestClosed(
+        "a#1", Decision(id="a#1", verdict="approved", by="ann", at="", how="update")
+    ),
+    decided.RequestUnknown("a#1", ("b#1",)),
+    decided.DeciderNotAllowed("a#1", "eve", ("ann",)),
+    decided.FailedTaskApproved("a#1"),
+    decided.RequestChanged("a#1", "old", "new"),
+    decided.AlreadyApproved("a#1", "ann", ("ann",), 2),
+    decided.DigestMissing("a#1", edited=True),
+    decided.PayloadRefused("a#1", "payload.n is a text, not a number"),
+]
+
+
+def test_every_refusal_of_a_decision_is_worded() -> None:
+    assert {type(one) for one in DECISIONS} == set(get_args(DecisionRefusal))
+    assert len({decision_refusal_text(one) for one in DECISIONS}) == len(DECISIONS)
+
+
 def test_operating_manual_lists_every_code_of_a_refusal() -> None:
     page = (ROOT / "docs/operating.md").read_text()
     codes = {
         code
-        for kind in get_args(SteeringRefusal)
+        for kind in (*get_args(SteeringRefusal), *get_args(DecisionRefusal), RunNotReady)
         for code in get_args(get_type_hints(kind)["code"])
     }
     assert {code for code in codes if f"`{code}`" not in page} == set()

@@ -227,7 +227,7 @@ class BudgetReached:
     """What the call that waits may use."""
 
 
-RouteCause = Annotated[
+AnyRouteCause = (
     RuleMatched
     | DefaultTaken
     | NoRouting
@@ -239,7 +239,9 @@ RouteCause = Annotated[
     | NotDecided
     | HandedOff
     | VisitsReached
-    | BudgetReached,
-    Field(discriminator="code"),
-]
+    | BudgetReached
+)
+"""The types of `RouteCause`."""
+
+RouteCause = Annotated[AnyRouteCause, Field(discriminator="code")]
 """Why a run enters a team, or ends."""

@@ -78,8 +78,8 @@ class GraphTaskWaits:
         return self.code == "task_ready"
 
 
-GraphTaskCause = Annotated[
-    GraphTaskStarted | GraphTaskEnded | GraphTaskBlocked | GraphTaskWaits,
-    Field(discriminator="code"),
-]
+AnyGraphTaskCause = GraphTaskStarted | GraphTaskEnded | GraphTaskBlocked | GraphTaskWaits
+"""The types of `GraphTaskCause`."""
+
+GraphTaskCause = Annotated[AnyGraphTaskCause, Field(discriminator="code")]
 """Why a task has its status."""

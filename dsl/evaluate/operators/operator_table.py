@@ -39,7 +39,7 @@ OPERATORS: dict[Operator, OperatorRow] = {
         json_equal, charges.comparison, values.ANY, "=", short_names=("eq", "==")
     ),
     "not_equals": OperatorRow(
-        lambda found, value: not json_equal(found, value),
+        tests.differs,
         charges.comparison,
         values.ANY,
         "≠",

@@ -42,6 +42,11 @@ def ordered(compare: Callable[[float | str, float | str], bool]) -> Test:
     return test
 
 
+def differs(found: Found, value: JsonValue) -> bool:
+    """Return whether the two are not equal; a missing value differs from any other."""
+    return not json_equal(found, value)
+
+
 def contains(found: Found, value: JsonValue) -> bool:
     """Return whether a text, a list or a mapping contains the value."""
     match found:

@@ -36,15 +36,33 @@ def _text(value: JsonValue) -> bool:
     return isinstance(value, str)
 
 
-ANY = ValueForm(lambda _: True, "takes any value")
+def _any(_: JsonValue) -> bool:
+    return True
+
+
+def _list(value: JsonValue) -> bool:
+    return isinstance(value, list)
+
+
+def _container(value: JsonValue) -> bool:
+    return isinstance(value, list | str | dict)
+
+
+def _type(value: JsonValue) -> bool:
+    return value in TYPE_NAMES
+
+
+def _flag(value: JsonValue) -> bool:
+    return value is None or isinstance(value, bool)
+
+
+ANY = ValueForm(_any, "takes any value")
 COMPARABLE = ValueForm(_comparable, "compares with a number or a text")
 TEXT = ValueForm(_text, "compares with a text")
 PATTERN = ValueForm(_text, "takes a regular expression as a text", is_pattern=True)
-LIST = ValueForm(lambda value: isinstance(value, list), "takes a list of values")
-CONTAINER = ValueForm(lambda value: isinstance(value, list | str | dict), "takes a list of values")
+LIST = ValueForm(_list, "takes a list of values")
+CONTAINER = ValueForm(_container, "takes a list of values")
 RANGE = ValueForm(_ranged, "takes [lowest, highest], either may be null")
-TYPE = ValueForm(lambda value: value in TYPE_NAMES, f"takes one of {', '.join(TYPE_NAMES)}")
+TYPE = ValueForm(_type, f"takes one of {', '.join(TYPE_NAMES)}")
 LENGTH = ValueForm(_whole, "takes a length: a whole number, zero or more")
-FLAG = ValueForm(
-    lambda value: value is None or isinstance(value, bool), "takes no value, or true or false"
-)
+FLAG = ValueForm(_flag, "takes no value, or true or false")

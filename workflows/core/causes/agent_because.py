@@ -4,15 +4,21 @@ from dsl.egress.egress_wording import label_words, sources_text, withheld_text
 from dsl.evaluate.because import condition_because
 from dsl.model.hooks import HookDecision
 from workflows.core.causes.agent_causes import (
+    AgentCause,
     BatchSubmitted,
+    CallCutOff,
     CallRefused,
+    CallRepeated,
     ConversationCompacted,
     LoopExited,
     ModelReplaced,
     ModelTurned,
+    PersonaChosen,
+    ToolCalled,
 )
 from workflows.core.causes.egress_causes import (
     EgressAsked,
+    EgressCause,
     EgressGranted,
     LabelMet,
     LabelsCleared,
@@ -28,16 +34,18 @@ _TURNS = {
 }
 
 
-def tool_loop_because(
-    cause: ModelTurned
-    | ModelReplaced
-    | BatchSubmitted
-    | ConversationCompacted
-    | CallRefused
-    | LoopExited,
-) -> str:
-    """Return why an agent with tools took a turn, ended, or changed its model."""
+def agent_because(cause: AgentCause) -> str:  # noqa: C901  # one case a cause
+    """Return what an agent, its model or its tools did."""
     match cause:
+        case PersonaChosen(persona=persona, template=template, allowed=allowed):
+            return f"persona {persona}, one of {allowed}: {template}"
+        case CallRepeated(call=call, times=times):
+            return (
+                f"{call} was called {times} times with the same arguments and gave the same "
+                "result each time"
+            )
+        case ToolCalled(tool=tool):
+            return f"calls the tool {tool}"
         case ModelTurned(code=code, number=number, calls=calls, last=last):
             which = f"turn {number}{', the last,' if last else ''}"
             return f"{which} {_TURNS[code]}{' ' if calls else ''}{', '.join(calls)}"
@@ -51,6 +59,10 @@ def tool_loop_because(
             return message
         case LoopExited(tool=tool):
             return f"{tool} succeeded, which ends the agent"
+        case CallCutOff(model=model, input_tokens=tokens):
+            known = f"about {tokens:,} input tokens are counted, an estimate"
+            left = f"nobody waits for the answer of {model or 'the agent'} any more"
+            return f"{left}; {known if tokens else 'its usage is not known'}"
 
 
 def _compacted(cause: ConversationCompacted) -> str:
@@ -62,7 +74,7 @@ def _compacted(cause: ConversationCompacted) -> str:
     return f"{size}; {what}"
 
 
-def egress_because(cause: LabelMet | LabelsCleared | EgressAsked | EgressGranted) -> str:
+def egress_because(cause: EgressCause) -> str:
     """Return what a run has met, and why a call may send it out or asks."""
     match cause:
         case LabelMet(label=label, tool=tool):

@@ -110,3 +110,18 @@ class CallCutOff:
     code: Literal["call_cut_off"]
     model: str
     input_tokens: int
+
+
+AgentCause = (
+    PersonaChosen
+    | CallRepeated
+    | ToolCalled
+    | ModelTurned
+    | ModelReplaced
+    | BatchSubmitted
+    | ConversationCompacted
+    | CallRefused
+    | LoopExited
+    | CallCutOff
+)
+"""What an agent, its model or its tools did."""

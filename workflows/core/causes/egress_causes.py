@@ -51,3 +51,7 @@ class EgressGranted:
     """The tools around the call, which grant these, too."""
     withheld: tuple[WithheldGrant, ...] = ()
     """Grants of the tool that did not count in this call."""
+
+
+EgressCause = LabelMet | LabelsCleared | EgressAsked | EgressGranted
+"""What a run has met, and why a call may send it out or asks."""

@@ -66,3 +66,9 @@ class NotificationLost:
     what: str
     request: str
     message: str = ""
+
+
+MessageCause = (
+    WorkerBlocked | Forked | MessageTaken | MessageRefused | SignalsDropped | NotificationLost
+)
+"""What reached a run from outside, or did not reach anybody."""

@@ -102,3 +102,18 @@ class SkipAsked:
     task: str
     by: str
     why: str = ""
+
+
+PeopleCause = (
+    RequestDecided
+    | ApprovalNotAsked
+    | RequestReminded
+    | RequestEscalated
+    | PauseChanged
+    | Amended
+    | AmendRefused
+    | TooLate
+    | NotBegun
+    | SkipAsked
+)
+"""What people decided or asked, and how a request went on."""

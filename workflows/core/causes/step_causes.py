@@ -97,3 +97,7 @@ def run_ended(error: TeamError) -> RunEnded:
     if isinstance(error, LimitExceeded):
         return RunEnded("run_failed", failure, error.limit, error.allowed)
     return RunEnded("run_failed", failure)
+
+
+StepCause = StepStated | WhenAsked | Failed | RunEnded | BranchChosen | BranchRanked | TimeOver
+"""Why a step, a branch or a run stands where it stands."""

@@ -1,56 +1,15 @@
 """Because: causes of the trail in words. The one place of this room that words them."""
 
-from typing import assert_never
-
 from dsl.evaluate.because import act_because, condition_because, route_because
-from dsl.model.causes import (
-    BudgetReached,
-    Called,
-    ConditionFound,
-    DefaultTaken,
-    HandedOff,
-    Joined,
-    NoRouting,
-    NotDecided,
-    RuleMatched,
-    RunCancelled,
-    SentOn,
-    Started,
-    VisitsReached,
-)
+from dsl.model.causes import AnyRouteCause, ConditionFound
 from dsl.task_graph.task_because import task_because
-from dsl.task_graph.task_causes import (
-    GraphTaskBlocked,
-    GraphTaskEnded,
-    GraphTaskStarted,
-    GraphTaskWaits,
-)
-from workflows.core.causes.agent_because import (
-    egress_because,
-    hook_because,
-    tool_loop_because,
-)
-from workflows.core.causes.agent_causes import (
-    BatchSubmitted,
-    CallCutOff,
-    CallRefused,
-    CallRepeated,
-    ConversationCompacted,
-    LoopExited,
-    ModelReplaced,
-    ModelTurned,
-    PersonaChosen,
-    ToolCalled,
-)
-from workflows.core.causes.egress_causes import (
-    EgressAsked,
-    EgressGranted,
-    LabelMet,
-    LabelsCleared,
-)
+from workflows.core.causes.agent_because import agent_because, egress_because, hook_because
+from workflows.core.causes.agent_causes import AgentCause
+from workflows.core.causes.egress_causes import EgressCause
 from workflows.core.causes.hook_causes import HookDecided
 from workflows.core.causes.message_causes import (
     Forked,
+    MessageCause,
     MessageRefused,
     MessageTaken,
     NotificationLost,
@@ -63,6 +22,7 @@ from workflows.core.causes.people_causes import (
     ApprovalNotAsked,
     NotBegun,
     PauseChanged,
+    PeopleCause,
     RequestDecided,
     RequestEscalated,
     RequestReminded,
@@ -74,6 +34,7 @@ from workflows.core.causes.step_causes import (
     BranchRanked,
     Failed,
     RunEnded,
+    StepCause,
     StepStated,
     TimeOver,
     WhenAsked,
@@ -86,71 +47,22 @@ def trail_because(cause: TrailCause | None) -> str:
     return "" if cause is None else _worded(cause)
 
 
-_OF_ROUTES = (
-    RuleMatched,
-    DefaultTaken,
-    NoRouting,
-    Started,
-    Called,
-    Joined,
-    RunCancelled,
-    SentOn,
-    NotDecided,
-    HandedOff,
-    VisitsReached,
-    BudgetReached,
-)
-
-
 def _worded(cause: TrailCause) -> str:
-    if isinstance(cause, _OF_ROUTES):
+    if isinstance(cause, AnyRouteCause):
         return route_because(cause)
-    match cause:
-        case (
-            StepStated()
-            | WhenAsked()
-            | BranchChosen()
-            | PersonaChosen()
-            | BranchRanked()
-            | CallRepeated()
-            | ToolCalled()
-            | CallCutOff()
-            | TimeOver()
-        ):
-            return _step(cause)
-        case (
-            ModelTurned()
-            | ModelReplaced()
-            | BatchSubmitted()
-            | ConversationCompacted()
-            | CallRefused()
-            | LoopExited()
-        ):
-            return tool_loop_because(cause)
-        case LabelMet() | LabelsCleared() | EgressAsked() | EgressGranted():
-            return egress_because(cause)
-        case HookDecided():
-            return hook_because(cause)
-        case Failed() | RunEnded() | MessageRefused() | SignalsDropped() | NotificationLost():
-            return _failed(cause)
-        case RequestDecided() | ApprovalNotAsked() | RequestReminded() | RequestEscalated():
-            return _request(cause)
-        case (
-            PauseChanged()
-            | Amended()
-            | AmendRefused()
-            | TooLate()
-            | NotBegun()
-            | SkipAsked()
-            | WorkerBlocked()
-            | Forked()
-            | MessageTaken()
-        ):
-            return _steered(cause)
-        case GraphTaskStarted() | GraphTaskEnded() | GraphTaskBlocked() | GraphTaskWaits():
-            return task_because(cause)
-        case _:
-            assert_never(cause)
+    if isinstance(cause, StepCause):
+        return _step(cause)
+    if isinstance(cause, AgentCause):
+        return agent_because(cause)
+    if isinstance(cause, HookDecided):
+        return hook_because(cause)
+    if isinstance(cause, EgressCause):
+        return egress_because(cause)
+    if isinstance(cause, PeopleCause):
+        return _people(cause)
+    if isinstance(cause, MessageCause):
+        return _message(cause)
+    return task_because(cause)
 
 
 _STATED = {
@@ -166,42 +78,25 @@ _STATED = {
 }
 
 
-def _step(
-    cause: StepStated
-    | WhenAsked
-    | BranchChosen
-    | PersonaChosen
-    | BranchRanked
-    | CallRepeated
-    | ToolCalled
-    | CallCutOff
-    | TimeOver,
-) -> str:
+def _step(cause: StepCause) -> str:
     match cause:
         case StepStated(code=code):
             return _STATED[code]
         case WhenAsked(code=code, condition=condition):
             return f"{'' if code == 'when_held' else 'when: '}{_condition(condition)}"
+        case Failed(code="failed", failure=failure):
+            return f"{failure.type}: {failure.message}"
+        case Failed(code="when_failed", failure=failure):
+            return f"when: {failure.message}"
+        case Failed(failure=failure) | RunEnded(failure=failure):
+            return failure.message
         case BranchChosen(number=number, condition=condition):
             return f"branch {number}: {_condition(condition)}"
-        case PersonaChosen(persona=persona, template=template, allowed=allowed):
-            return f"persona {persona}, one of {allowed}: {template}"
         case BranchRanked(code=code, winner=winner, priority=priority, score=score):
             won = "won" if code == "branch_won" else f"branch {winner} is better"
             return (
                 f"{won}: priority {priority}, {'no score' if score is None else f'score {score:g}'}"
             )
-        case CallRepeated(call=call, times=times):
-            return (
-                f"{call} was called {times} times with the same arguments and gave the same "
-                "result each time"
-            )
-        case ToolCalled(tool=tool):
-            return f"calls the tool {tool}"
-        case CallCutOff(model=model, input_tokens=tokens):
-            known = f"about {tokens:,} input tokens are counted, an estimate"
-            left = f"nobody waits for the answer of {model or 'the agent'} any more"
-            return f"{left}; {known if tokens else 'its usage is not known'}"
         case TimeOver(seconds=seconds):
             return f"cancel_timeout: {seconds:g} s have passed"
 
@@ -210,25 +105,7 @@ def _condition(found: ConditionFound | None) -> str:
     return "" if found is None else condition_because(found)
 
 
-def _failed(cause: Failed | RunEnded | MessageRefused | SignalsDropped | NotificationLost) -> str:
-    match cause:
-        case Failed(code="failed", failure=failure):
-            return f"{failure.type}: {failure.message}"
-        case Failed(code="when_failed", failure=failure):
-            return f"when: {failure.message}"
-        case Failed(failure=failure) | RunEnded(failure=failure):
-            return failure.message
-        case MessageRefused(message=message):
-            return message
-        case SignalsDropped():
-            return _dropped(cause)
-        case NotificationLost(channel=channel, what=what, request=request, message=message):
-            return f"channel {channel!r} did not deliver the {what} of {request}: {message}"
-
-
-def _request(
-    cause: RequestDecided | ApprovalNotAsked | RequestReminded | RequestEscalated,
-) -> str:
+def _people(cause: PeopleCause) -> str:  # noqa: C901  # one case a cause
     match cause:
         case RequestDecided():
             comment = f": {cause.comment}" if cause.comment else ""
@@ -240,38 +117,34 @@ def _request(
             return f"{cause.request} still waits: reminder {cause.number}"
         case RequestEscalated():
             return f"{cause.request} also goes to {', '.join(cause.to)}"
-
-
-def _steered(
-    cause: PauseChanged
-    | Amended
-    | AmendRefused
-    | TooLate
-    | NotBegun
-    | SkipAsked
-    | WorkerBlocked
-    | Forked
-    | MessageTaken,
-) -> str:
-    match cause:
         case PauseChanged(code=code, by=by, why=why):
             return act_because(code, by, why)
         case Amended(paths=paths, by=by, why=why):
             return act_because(f"amended {', '.join(paths)}", by, why)
         case AmendRefused(asked=asked, message=message):
-            return f"{_steered(asked)}: {message}"
+            return f"{_people(asked)}: {message}"
         case TooLate(asked=asked):
-            return f"the run ended before it was {_worded(asked)}"
+            return f"the run ended before it was {trail_because(asked)}"
         case NotBegun(team=team, sent=sent):
             return f"{team} does not start: {route_because(sent)}"
         case SkipAsked(task=task, by=by, why=why):
             return act_because(f"skip of {task} requested", by, why)
+
+
+def _message(cause: MessageCause) -> str:
+    match cause:
         case WorkerBlocked(worker=worker, why=why):
             return f"the run blocked worker {worker}: {why}"
-        case MessageTaken(number=number, by=by):
-            return f"message {number} from {by}"
         case Forked(run=run, at=at, by=by, why=why):
             return act_because(f"forked from {run} at {at}", by, why)
+        case MessageTaken(number=number, by=by):
+            return f"message {number} from {by}"
+        case MessageRefused(message=message):
+            return message
+        case SignalsDropped():
+            return _dropped(cause)
+        case NotificationLost(channel=channel, what=what, request=request, message=message):
+            return f"channel {channel!r} did not deliver the {what} of {request}: {message}"
 
 
 def _dropped(cause: SignalsDropped) -> str:

@@ -1,5 +1,7 @@
 """What a run remembers of its own way: the latest entries, within bounds."""
 
+import json
+
 from activities.contracts import Notification, VisibilitySettings
 from workflows.core.memory import FanOut, PendingNotification, Track, TrailRecord
 from workflows.core.progress_kinds import RetryProgress
@@ -38,6 +40,6 @@ def test_a_renamed_field_is_carried_under_the_name_that_histories_have() -> None
     carried = state.carried()
     assert carried["tracks"] == {"main": {"fork": {"branches": ["a"]}}}
     assert carried["marks"] == {"event_groups": True}
-    assert "notice" in carried["notifications"]["1"]
-    assert carried["progress"]["retries"] == {"draft#1/write": {"most": 2}}
+    assert carried["progress"] == {"retries": {"draft#1/write": {"most": 2}}}
+    assert '"1":{"notice":{' in json.dumps(carried, separators=(",", ":"))
     assert RunState.resumed(carried) == state

@@ -23,7 +23,7 @@ from dsl.model.terms import (
     LimitQuestion,
     channels,
 )
-from dsl.person_names import each_once
+from dsl.person_names import each_once, person_key
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
@@ -48,6 +48,7 @@ from dsl.wording.approval_wording import (
     shown_and_editable,
     team_named_as_outcome,
     unknown_timeout_route,
+    unnamed_approver,
     unusable_schema,
 )
 from dsl.wording.step_names import called
@@ -202,17 +203,24 @@ class _Checks:
             )
 
     def _nobody(self, asked: _Asked) -> bool:
-        """Refuse a group without people as approver; return whether there was one."""
+        """Refuse an approver without people, or without a name; return whether there was one."""
         terms = asked.terms
         named = [(name, ("approvers", index)) for index, name in enumerate(terms.approvers)]
         for index, one in enumerate(terms.escalate):
             named += [(name, ("escalate", index, "to", at)) for at, name in enumerate(one.to)]
-        empty = [(name, place) for name, place in named if self._groups.get(name) == ()]
-        for name, place in empty:
+        empty = [
+            (place, empty_group(asked.name, name))
+            for name, place in named
+            if self._groups.get(name) == ()
+        ]
+        empty += [
+            (place, unnamed_approver(asked.name))
+            for name, place in named
+            if any(not person_key(one) for one in self._groups.get(name, (name,)))
+        ]
+        for place, words in empty:
             path = (*asked.path, *place)
-            self._problems.note(
-                "E106", self._tree.find(path).mark, path, empty_group(asked.name, name)
-            )
+            self._problems.note("E106", self._tree.find(path).mark, path, words)
         return bool(empty)
 
     def moments(self, asked: _Asked) -> None:

@@ -106,6 +106,14 @@ def empty_group(question: str, group: str) -> ProblemText:
 
 
 @statement
+def unnamed_approver(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: a name of an approver is empty, so a decision without a name could count",
+        fix="write the name of a person or a group",
+    )
+
+
+@statement
 def escalations_out_of_order(question: str) -> ProblemText:
     return ProblemText(
         f"{question}: the escalations are not in the order of their times",

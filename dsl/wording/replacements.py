@@ -65,6 +65,10 @@ AT_PLACES: dict[str, dict[str, str]] = {
         "retry": "write `retry:` on the steps to retry",
         "output": "write it under `orchestration:`, as a template of what the run returns",
     },
+    "Budgets": {
+        key: f"write it under an amount: `tokens: {{limit: 100000, {key}: ...}}`"
+        for key in ("limit", "warn_at", "on_exceeded", "next_team", "ask")
+    },
     "Orchestration": {
         "personas": "write it under `llm_config:`, beside `orchestration:`",
         "providers": "write it under `llm_config:`, beside `orchestration:`",

@@ -83,6 +83,7 @@ async def join(
             enough=enough,
             seconds=collects.timeout if fan_out.left is None else fan_out.left,
             wake=None if signal is None else lambda: bool(state.signals.get(signal)),
+            begun={name for name in jobs if children[name].visit or children[name].fan_out},
         )
     except Interrupted as interrupted:
         fan_out.left = interrupted.left

@@ -165,6 +165,7 @@ class LocalScope:
         at_once: int | None = None,
         seconds: float | None = None,
         wake: Callable[[], bool] | None = None,
+        begun: Set[str] = frozenset(),
     ) -> Set[str]:
         """Run the jobs as tasks of this event loop."""
         pace = Pace()

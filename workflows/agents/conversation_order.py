@@ -10,7 +10,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.steps import AgentStep
 from dsl.templates.template_filling import fill
 from workflows.core.conversation_tickets import is_next, overtakes, take_ticket
-from workflows.core.location import Location
+from workflows.core.location import Location, Skipped
 from workflows.core.patches import Patch
 from workflows.core.scope import Interrupted, Scope
 from workflows.core.state import RunState
@@ -119,15 +119,22 @@ async def hold_conversation(
 
 
 async def _until_turn(name: str, place: Location, scope: Scope) -> None:
-    """Wait until the conversation is free and no call that asked before still waits for it."""
+    """Wait until the conversation is free and no call that asked before still waits for it.
+
+    A call that is in progress has its turn. No other one begins while the run is paused.
+
+    Raises:
+        Skipped: a person skipped the step meanwhile.
+    """
     state, key = scope.state, place.key
     tickets = state.progress.conversation_tickets
-    summary = f"turn of {place.path} in {name}"
-    while _is_held(name, place, state):
-        await scope.wait_until(lambda: not _is_held(name, place, state), None, summary)
-    if _is_in_progress(key, state) or not overtakes(tickets, key):
+    if _is_in_progress(key, state):
+        while _is_held(name, place, state):
+            await _until(lambda: not _is_held(name, place, state), name, place, scope)
         return
-    if not scope.patched(Patch.CONVERSATION_ORDER):
+    while _is_held(name, place, state) or _is_paused(scope):
+        await _until(lambda: not _is_held(name, place, state), name, place, scope)
+    if not overtakes(tickets, key) or not scope.patched(Patch.CONVERSATION_ORDER):
         return
 
     def is_turn() -> bool:
@@ -135,7 +142,28 @@ async def _until_turn(name: str, place: Location, scope: Scope) -> None:
 
     await scope.settle()  # calls of the history before come back first
     while not is_turn():
+        await _until(is_turn, name, place, scope)
+
+
+async def _until(is_turn: Callable[[], bool], name: str, place: Location, scope: Scope) -> None:
+    """Wait until it is the turn of a call and the run is not paused, unless a person skips it."""
+    state, step = scope.state, place.step
+    summary = f"turn of {place.path} in {name}"
+    if not scope.patched(Patch.WAITING_CALLS):
         await scope.wait_until(is_turn, None, summary)
+        return
+
+    def is_over() -> bool:
+        return step in state.skips or (state.paused is None and is_turn())
+
+    await scope.wait_until(is_over, None, summary)
+    if step in state.skips:
+        raise Skipped(state.skips.pop(step).value)
+
+
+def _is_paused(scope: Scope) -> bool:
+    """Return whether a call that may begin now stands still until a person resumes the run."""
+    return scope.state.paused is not None and scope.patched(Patch.WAITING_CALLS)
 
 
 def _is_in_progress(key: str, state: RunState) -> bool:

@@ -23,7 +23,7 @@ async def within_time(
 
     left = limits.get(key, seconds)
     try:
-        await scope.together({name: job}, enough=lambda done: bool(done), seconds=left)
+        await scope.together({name: job}, enough=bool, seconds=left, begun={name})
     except Interrupted as interrupted:
         if interrupted.left is not None:
             limits[key] = interrupted.left

@@ -77,7 +77,9 @@ async def run_calls(
         await turn.run(indexes)
         return
     jobs: dict[str, Job] = {name: partial(turn.run, chain) for name, chain in chains.items()}
-    await scope.together(jobs, enough=lambda finished: len(finished) == len(jobs))
+    calls = progress.loop.calls
+    begun = {name for name, chain in chains.items() if any(calls[n].started for n in chain)}
+    await scope.together(jobs, enough=lambda finished: len(finished) == len(jobs), begun=begun)
 
 
 class _Ran(NamedTuple):

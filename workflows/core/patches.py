@@ -65,6 +65,18 @@ class Patch(StrEnum):
     only when there is one. The old code can go with the first release, too.
     """
 
+    BEGUN_BRANCHES = "begun-branches"
+    """0.1.0: branches in progress come back before new ones when a run continues as new, whatever
+    its limit of branches. A run asks only when they would exceed it. The old code can go with the
+    first release, too.
+    """
+
+    WAITING_CALLS = "waiting-calls"
+    """0.1.0: a call that waits for its conversation ends when a person skips it, and does not begin
+    while the run is paused. A run asks only when a call waits, or would begin in a pause. The old
+    code can go with the first release, too.
+    """
+
     INPUT_ADMISSION = "input-admission"
     """0.1.0: a model turn whose input alone exceeds what a budget of tokens or money has left does
     not begin. A run asks only when one would exceed it. The old code can go with the first release,

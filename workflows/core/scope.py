@@ -212,6 +212,7 @@ class Scope(Protocol):
         at_once: int | None = None,
         seconds: float | None = None,
         wake: Callable[[], bool] | None = None,
+        begun: Set[str] = frozenset(),
     ) -> Set[str]:
         """Run jobs concurrently until enough have finished, and cancel the rest.
 
@@ -220,7 +221,8 @@ class Scope(Protocol):
         They start in written order, `at_once` of them at a time, within the run's limit of
         concurrent branches. A time limit or `wake` also ends the wait. An exception of a job
         cancels all others and propagates; when the run continues as new, all reach their next step
-        before `Interrupted` propagates.
+        before `Interrupted` propagates. Jobs that had `begun` when the run continued as new come
+        back whatever the limit of the run, since they ran at once before.
 
         Returns:
             The names of the finished jobs.

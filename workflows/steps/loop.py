@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Set
 from functools import partial
+from itertools import takewhile
 
 from pydantic import JsonValue
 
@@ -163,8 +164,16 @@ async def _concurrent(
         return failed or len(outcomes) == len(items)
 
     rounds = _Rounds(items, outcomes, one)
-    await scope.together(rounds, enough=enough, at_once=number_of(step.concurrency))
+    begun = takewhile(partial(_has_begun, inside=inside, scope=scope), rounds)
+    await scope.together(
+        rounds, enough=enough, at_once=number_of(step.concurrency), begun=frozenset(begun)
+    )
     return _joined_rounds(step, progress, len(items), place, scope)
+
+
+def _has_begun(name: str, inside: Location, scope: Scope) -> bool:
+    """Return whether a round is in progress: it began before the run continued as new."""
+    return inside.at(name).key.frame_of(name) in scope.state.frames
 
 
 def _joined_rounds(

@@ -101,10 +101,13 @@ class _Running:
             for name in self._names
             if name not in self._progress.ended
         }
+        begun = self._progress.started.keys() - self._progress.ended
         if self._step.losers == "finish":
-            await self._scope.together(jobs, enough=lambda finished: len(finished) == len(jobs))
+            await self._scope.together(
+                jobs, enough=lambda finished: len(finished) == len(jobs), begun=begun
+            )
         else:
-            await self._scope.together(jobs, enough=self._enough)
+            await self._scope.together(jobs, enough=self._enough, begun=begun)
 
     async def _run(self, name: str) -> None:
         progress, scope = self._progress, self._scope

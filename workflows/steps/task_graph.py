@@ -47,7 +47,9 @@ async def execute(
         while (name := graph.take()) is not None:
             await graph[name]()
     else:
-        await scope.together(graph, enough=lambda _: graph.has_stopped, at_once=at_once)
+        await scope.together(
+            graph, enough=lambda _: graph.has_stopped, at_once=at_once, begun=graph.begun
+        )
     outcome = graph.close()
     del graphs[key]
     place.frame(scope).variables.pop(GRAPH_VARIABLE, None)
@@ -79,15 +81,14 @@ class _Graph(Mapping[str, Job]):
         interpreter: Interpreter,
         progress: TaskGraphProgress,
     ) -> None:
-        self._step = step
-        self._place = place
-        self._scope = scope
-        self._interpreter = interpreter
+        self._step, self._place = step, place
+        self._scope, self._interpreter = scope, interpreter
         self._ledger = GraphLedger(step, place, scope, progress)
         self._schedule = self._ledger.schedule
         self._progress = progress
         self._fields = graph_fields(step, scope.plan.personas)
         self._resumed = self._schedule.in_progress()
+        self.begun = frozenset(f"task {index}" for index in self._resumed)
         self._jobs = 0
         self._waiting = 0  # jobs that have yet to take a task
         self._taken: dict[int, int] = {}  # by job: one that comes back has its task
@@ -171,8 +172,7 @@ class _Graph(Mapping[str, Job]):
 
     def _view(self, task: int | None, error: Failure | None) -> GraphView:
         iteration = self._progress.iterations + (task is None)
-        place = self._place.key
-        return graph_view(self._schedule, self._fields, place, iteration, task, error)
+        return graph_view(self._schedule, self._fields, self._place.key, iteration, task, error)
 
     def restore(self) -> None:
         """Restore what running tasks read of the graph, after the run has continued as new."""

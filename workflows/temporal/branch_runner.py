@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from temporalio import workflow
@@ -38,6 +37,7 @@ class BranchRunner:
         at_once: int | None,
         timer: asyncio.Task[bool] | None,
         wake: Callable[[], bool] | None,
+        begun: Set[str],
     ) -> Set[str]:
         """Run jobs concurrently until enough have finished, and stop the others.
 
@@ -47,11 +47,13 @@ class BranchRunner:
             at_once: how many run at a time; None for as many as the run may have.
             timer: ends when the time is up; None without a time limit.
             wake: whether a signal ends the wait.
+            begun: the branches that come back from an earlier history.
 
         Returns:
             The names of the finished jobs.
         """
-        group = BranchGroup(jobs, self._branches, self._pacer.pace)
+        first = begun if self._exceed(begun) else frozenset[str]()
+        group = BranchGroup(jobs, self._branches, self._pacer.pace, first)
 
         def has_unhandled_end() -> bool:
             return (
@@ -78,17 +80,21 @@ class BranchRunner:
         await self._stopped(group, timer)
         return group.finished
 
-    async def abandon(self, jobs: Mapping[str, Job], at_once: int | None) -> None:
-        """Stop the branches of a block that is abandoned: each comes back to its place first.
+    def _exceed(self, begun: Set[str]) -> bool:
+        """Return whether branches come back beside others that have taken their slots.
 
-        Only the first branches can have begun: as many as may run concurrently.
+        One that has its turn in a conversation must not wait for those who wait for that turn.
+        """
+        exceed = self._branches.running + len(begun) - 1 > self._branches.limit
+        return exceed and workflow.patched(Patch.BEGUN_BRANCHES.value)
+
+    async def abandon(self, begun: Sequence[Job]) -> None:
+        """Stop the branches of a block that is abandoned: each comes back to its place first.
 
         Raises:
             CancelledError: all have stopped.
             BaseException: the first failure of a stopped branch.
         """
-        most = self._branches.limit if at_once is None else min(at_once, self._branches.limit)
-        begun = list(islice(jobs.values(), most))
         error = asyncio.CancelledError()
         self._stopping += 1
         try:

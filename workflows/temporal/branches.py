@@ -13,8 +13,15 @@ from workflows.core.scope import Interrupted, Job
 class BranchGroup:
     """Concurrent coroutines: which are waiting, which are running, which have finished."""
 
-    def __init__(self, jobs: Mapping[str, Job], branches: Branches, pace: Pace) -> None:
+    def __init__(
+        self,
+        jobs: Mapping[str, Job],
+        branches: Branches,
+        pace: Pace,
+        begun: Set[str] = frozenset(),
+    ) -> None:
         self._jobs = jobs
+        self._begun = begun
         self._names = iter(jobs)
         self._next = next(self._names, None)
         self._done: list[str] = []
@@ -52,7 +59,7 @@ class BranchGroup:
         beside = len(self.running)
         if not self._waits or (at_once is not None and beside >= at_once):
             return False
-        return self._branches.may_start(beside)
+        return self._next in self._begun or self._branches.may_start(beside)
 
     def start(self, at_once: int | None) -> None:
         """Start waiting branches in written order, as many as may run concurrently."""

@@ -218,15 +218,16 @@ class DurableScope:
         at_once: int | None = None,
         seconds: float | None = None,
         wake: Callable[[], bool] | None = None,
+        begun: Set[str] = frozenset(),
     ) -> Set[str]:
         """Run coroutines concurrently in this workflow; they add no events of their own."""
         if take_abandonment():
-            await self._runner.abandon(jobs, at_once)
+            await self._runner.abandon([jobs[name] for name in sorted(begun)])
         if seconds is None:
-            return await self._runner.run(jobs, enough, at_once, None, wake)
+            return await self._runner.run(jobs, enough, at_once, None, wake, begun)
         what = f"time limit of {', '.join(islice(jobs, _MAX_NAMED))}"[:_MAX_SUMMARY_LENGTH]
         timer = asyncio.create_task(self.wait_until(lambda: False, seconds, what))
-        return await self._runner.run(jobs, enough, at_once, timer, wake)
+        return await self._runner.run(jobs, enough, at_once, timer, wake, begun)
 
     def _time_to_stop(self) -> float:
         """Return the seconds that a cancelled run has left."""

@@ -1,7 +1,7 @@
 """A Scope in one process that stops a run at any checkpoint, as continuing as new does."""
 
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import cast
@@ -137,6 +137,7 @@ class StoppingScope:
         at_once: int | None = None,
         seconds: float | None = None,
         wake: Callable[[], bool] | None = None,
+        begun: Set[str] = frozenset(),
     ) -> frozenset[str]:
         finished: frozenset[str] = frozenset()
         interrupted = False

@@ -1,5 +1,6 @@
 """Calls from concurrent branches take a conversation in the order in which they asked for it."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from temporalio.testing import WorkflowEnvironment
 from coterie.replay.links import links
 from coterie.replay.replay import replay
 from dsl.values import Json
-from tests.support.engine import engine
+from tests.support.engine import engine, trail
 from tests.support.runs import scheduled
 from tests.workflow.steps.test_batches import parked
 
@@ -71,9 +72,8 @@ LATER = branches(
 
 async def order(handle: Any) -> list[str]:
     """The tasks of the turns in a run, in the order in which they began."""
-    return [
-        one["input"]["task"] for one in await scheduled(handle) if not one["input"].get("started")
-    ]
+    sent: list[Any] = [one["input"] for one in await scheduled(handle)]
+    return [one["task"] for one in sent if "task" in one and not one.get("started")]
 
 
 @pytest.mark.parametrize(
@@ -156,12 +156,19 @@ async def test_a_call_that_nobody_waits_for_any_more_leaves_the_queue(
     assert (await replay(history)).differences == ()
 
 
+@pytest.mark.parametrize(
+    "leaves",
+    [
+        "{ name: out, type: return, value: out }",
+        "{ name: out, type: approval, prompt: Go?, deadline: 1s, on_timeout: rest }",
+    ],
+    ids=["return", "redirect"],
+)
 async def test_a_run_that_is_sent_elsewhere_leaves_the_queue(
-    env: WorkflowEnvironment, tmp_path: Path
+    env: WorkflowEnvironment, tmp_path: Path, leaves: str
 ) -> None:
     team = WAITING.replace("FIRST", ask("first")) + (
-        "            out: [{ name: soon, type: wait, duration: 25s }, "
-        "{ name: out, type: return, value: out }]\n"
+        f"            out: [{wait('soon', '25s')}, {leaves}]\n"
         "      routing: { default: rest }\n"
         f"    rest: {{ tasks: [{ask('third')}] }}\n"
     )
@@ -169,6 +176,36 @@ async def test_a_run_that_is_sent_elsewhere_leaves_the_queue(
         handle: Any = await here.start(team)
         await handle.result()
         assert await order(handle) == ["hold", "third"]
+
+
+async def test_a_person_who_redirects_the_run_leaves_the_queue_as_it_is(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    team = LATER + f"    rest: {{ tasks: [{ask('third')}] }}\n"
+    async with engine(env, tmp_path, ANSWERS) as here:
+        handle: Any = await here.start(team)
+        await parked(handle)
+        await env.sleep(25)
+        await handle.execute_update("redirect", {"team": "rest", "by": "ann"})
+        await handle.result()
+        assert await order(handle) == ["hold", "first", "second", "again", "third"]
+
+
+async def test_a_fork_from_a_failure_keeps_the_order_of_those_who_waited(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    fails = "{ name: fails, type: set, values: { said: '{{ context.word }}' } }"
+    team = LATER + f"            bad: [{wait('until_bad', '25s')}, {fails}]\n"
+    async with engine(env, tmp_path, ANSWERS) as here:
+        failed: Any = await here.start(team)
+        with pytest.raises(WorkflowFailureError):
+            await failed.result()
+        fork = {"run": failed.id, "updates": {"word": "rain"}}
+        handle: Any = await here.start_raw({"fork": fork})
+        await handle.result()
+        assert await order(handle) == ["hold", "first", "second", "again"]
+        history = await handle.fetch_history()
+    assert (await replay(history)).differences == ()
 
 
 async def test_the_cleanup_of_a_cancelled_run_does_not_wait_for_those_who_waited(
@@ -185,3 +222,73 @@ async def test_the_cleanup_of_a_cancelled_run_does_not_wait_for_those_who_waited
         with pytest.raises(WorkflowFailureError):
             await handle.result()
         assert await order(handle) == ["hold", "third"]
+
+
+async def test_a_person_skips_a_call_that_waits_for_its_conversation(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    team = WAITING.replace("FIRST", ask("first"))
+    async with engine(env, tmp_path, ANSWERS) as here:
+        handle: Any = await here.start(team)
+        await parked(handle)
+        await env.sleep(25)
+        await handle.execute_update("skip", {"task": "work/all/first/first", "by": "ann"})
+        ended = [entry.step for entry in await trail(handle) if entry.status == "skipped"]
+        assert ended == ["all/first/first"]
+        result = await handle.result()
+        assert await order(handle) == ["hold", "second", "again"]
+        assert result["output"]["all"]["first"]["status"] == "success"
+        history = await handle.fetch_history()
+    assert (await replay(history)).differences == ()
+
+
+async def test_a_call_that_waits_for_its_conversation_does_not_begin_in_a_pause(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    ready = "{ name: ready, type: set, values: { is_ready: true } }"
+    answers: list[Json] = [{"task": "slow", "answer": "said", "seconds": 2}, *ANSWERS]
+    async with engine(env, tmp_path, answers) as here:
+        handle: Any = await here.start(branches(left=(ask("slow"),), right=(ready, ask("a"))))
+        await ended(handle, "all/right/ready")
+        await handle.signal("pause", {"by": "ann"})
+        await ended(handle, "all/left/slow")
+        assert await order(handle) == ["slow"]
+        await handle.signal("resume", {"by": "ann"})
+        await handle.result()
+        assert await order(handle) == ["slow", "a"]
+        history = await handle.fetch_history()
+    assert (await replay(history)).differences == ()
+
+
+async def ended(handle: Any, step: str) -> None:
+    """Wait until a step has ended."""
+    for _ in range(1_000):
+        if any(one.step == step and one.status == "success" for one in await trail(handle)):
+            return
+        await asyncio.sleep(0.02)  # between two looks
+    raise AssertionError(f"{step} does not end")
+
+
+async def test_a_call_in_its_turn_comes_back_before_branches_that_have_not_begun(
+    env: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def once(info: workflow.Info) -> bool:
+        seconds = (workflow.now() - info.start_time).total_seconds()
+        return info.continued_run_id is None and seconds > 15
+
+    monkeypatch.setattr(workflow.Info, "is_continue_as_new_suggested", once)
+    inner = "{{ name: {0}, type: parallel, branches: {{ {0}_1: [{1}], {0}_2: [{2}] }} }}"
+    late = inner.format("late", ask("a"), ask("b"))
+    early = inner.format("early", f"{wait('soon', '1s')}, {ask('c')}", HOLD)
+    team = branches(left=(wait("until_late", "10s"), late), right=(early,)).replace(
+        "orchestration:", "orchestration:\n  max_concurrent_branches: 3"
+    )
+    async with engine(env, tmp_path, ANSWERS) as here:
+        handle: Any = await here.start(team)
+        await handle.result()
+        turns: list[str] = []
+        async for link in links(here.client, handle.id):
+            part = here.client.get_workflow_handle(link.workflow_id, run_id=link.run_id)
+            turns += await order(part)
+            assert (await replay(link)).differences == ()
+    assert turns == ["hold", "c", "a", "b"]

@@ -126,11 +126,12 @@ class Stopping(LocalScope):
         at_once: int | None = None,
         seconds: float | None = None,
         wake: Callable[[], bool] | None = None,
+        begun: Set[str] = frozenset(),
     ) -> Set[str]:
         self.at_once += 1
         try:
             return await super().together(
-                jobs, enough=enough, at_once=at_once, seconds=seconds, wake=wake
+                jobs, enough=enough, at_once=at_once, seconds=seconds, wake=wake, begun=begun
             )
         finally:
             self.at_once -= 1

@@ -1,7 +1,7 @@
 """Calls that are cut off: one that must not happen twice ends as unknown, and a model's is paid."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 
 import pytest
@@ -48,6 +48,7 @@ class RacingScope(StoppingScope):
         at_once: int | None = None,
         seconds: float | None = None,
         wake: Callable[[], bool] | None = None,
+        begun: Set[str] = frozenset(),
     ) -> frozenset[str]:
         running = {asyncio.ensure_future(job()): name for name, job in jobs.items()}
         finished: frozenset[str] = frozenset()

@@ -20,7 +20,7 @@ from workflows.agents.repeatable_attempts import (
 )
 from workflows.agents.shared_work import hand_over_work
 from workflows.agents.skill_calls import CalledSkill, make_call
-from workflows.agents.team_runs import begin_team, follow_team
+from workflows.agents.team_runs import MAX_NESTED, begin_team, follow_team
 from workflows.agents.time_limits import within_time
 from workflows.agents.tool_cache import CachedCall
 from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
@@ -112,11 +112,9 @@ async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpr
     """Run an agent or a team to its end, with the attempts of its contract."""
     place, tool, retries = call.place, call.tool, scope.state.progress.tool_retries
     if place.step.model_calls_around > MAX_NESTED_AGENTS:
-        return Outcome.failed(
-            "NestedTooDeep",
-            f"agents and teams that call each other as tools may be nested {MAX_NESTED_AGENTS} "
-            "deep; do this work without the tool",
-        )
+        return _too_deep(MAX_NESTED_AGENTS)
+    if len(place.enclosing_tools) >= MAX_NESTED and scope.patched(Patch.NESTED_TOOLS):
+        return _too_deep(MAX_NESTED)
     if scope.plan.budgets and place.key not in retries:
         await admit_call(scope, place, place.personas, "tool_calls")
     retries.setdefault(place.key, 0)
@@ -173,6 +171,15 @@ def _stop(place: Location, scope: Scope) -> None:
         allowed[place.key] = kept
     if retries is not None:
         scope.state.progress.tool_retries[place.key] = retries
+
+
+def _too_deep(allowed: int) -> Outcome:
+    """Return the failure of a call that is nested too deep."""
+    message = (
+        f"agents and teams that call each other as tools may be nested {allowed} deep; "
+        "do this work without the tool"
+    )
+    return Outcome.failed("NestedTooDeep", message)
 
 
 def _made(

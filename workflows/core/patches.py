@@ -77,6 +77,12 @@ class Patch(StrEnum):
     code can go with the first release, too.
     """
 
+    NESTED_TOOLS = "nested-tools"
+    """0.1.0: agents that plans call as tools are nested 20 deep at most; else their calls exceeded
+    the stack. A run asks only when one would be deeper. The old code can go with the first release,
+    too.
+    """
+
     INPUT_ADMISSION = "input-admission"
     """0.1.0: a model turn whose input alone exceeds what a budget of tokens or money has left does
     not begin. A run asks only when one would exceed it. The old code can go with the first release,

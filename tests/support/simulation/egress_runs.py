@@ -8,7 +8,6 @@ from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import carried, fresh
 from tests.support.tool_agents import ModelScope, ModelWorld, skill_tool
-from workflows.approvals import decisions
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Pending
 from workflows.core.results import RunFailed
@@ -40,23 +39,13 @@ class PeopleScope(ModelScope):
     payload: JsonValue = None
     """What an approval of an editable request gives."""
 
-    async def wait_until(
-        self,
-        ready: Callable[[], bool],
-        seconds: float | None,
-        summary: str,
-        *,
-        boundary: bool = True,
-        stands_still: bool = True,
-    ) -> bool:
-        for request in list(self.state.pending.values()):
-            self.asked.append(request)
-            verdict = self.decide(request)
-            asked = DecideInput(id=request.id, decision=verdict, by="ann", comment="so")
-            if request.editable and verdict == "approve" and self.payload is not None:
-                asked = asked.model_copy(update={"payload": self.payload})
-            decisions.record(self.state, asked, self.now(), "update")
-        return ready()
+    def decision_about(self, request: Pending) -> DecideInput:
+        self.asked.append(request)
+        verdict = self.decide(request)
+        asked = DecideInput(id=request.id, decision=verdict, by="ann", comment="so")
+        if request.editable and verdict == "approve" and self.payload is not None:
+            asked = asked.model_copy(update={"payload": self.payload})
+        return asked
 
 
 class Ran:

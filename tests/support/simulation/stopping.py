@@ -16,6 +16,7 @@ from workflows.control import retry_and_skip as steering
 from workflows.core.memory import PendingNotification
 from workflows.core.messages import DecideInput, RetryInput, SkipInput
 from workflows.core.patches import Patch
+from workflows.core.requests import Pending
 from workflows.core.scope import Call, CallFailed, Interrupted, Job, Leaving
 from workflows.core.state import RunState
 from workflows.core.views import TeamResult
@@ -119,12 +120,15 @@ class StoppingScope:
                 given = SkipInput(task=request, value={"n": 1}, by="ann")
                 steering.skip(self.plan, self.state, given, self.now(), "update", lambda _: None)
                 continue
-            asked = DecideInput(id=request, decision="approve", by="ann")
-            approvals.record(self.state, asked, self.now(), "update")
+            approvals.record(self.state, self.decision_about(asks), self.now(), "update")
         if ready():
             return True
         self.world.seconds += seconds or 0
         return False
+
+    def decision_about(self, request: Pending) -> DecideInput:
+        """Return what a person decides; by default ann approves."""
+        return DecideInput(id=request.id, decision="approve", by="ann")
 
     async def messages_delivered(self) -> None:
         """Do nothing: messages arrive at any time."""

@@ -1,16 +1,14 @@
 """Arguments that a person changed in a tool step are checked again before the call."""
 
-from collections.abc import Callable
-
 import pytest
 
 from dsl.model.tools.tool_contract import Tool
 from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import MODEL, QUERY, ModelScope, ModelWorld, answer, tool_plan
-from workflows.approvals import decisions
 from workflows.approvals.payload_edits import edit_problem
 from workflows.core.messages import DecideInput
+from workflows.core.requests import Pending
 from workflows.core.results import RunFailed
 from workflows.interpreter import run
 
@@ -44,11 +42,8 @@ class Editing(ModelScope):
 
     payload: JsonValue = None
 
-    async def wait_until(self, ready: Callable[[], bool], *_: object, **__: object) -> bool:
-        for request in list(self.state.pending):
-            given = DecideInput(id=request, decision="approve", by="ann", payload=self.payload)
-            decisions.record(self.state, given, self.now(), "update")
-        return ready()
+    def decision_about(self, request: Pending) -> DecideInput:
+        return DecideInput(id=request.id, decision="approve", by="ann", payload=self.payload)
 
 
 async def test_a_tool_step_does_not_call_an_agent_with_edited_arguments_it_cannot_take() -> None:

@@ -1,6 +1,5 @@
 """A person allows what a step will send, or accepts what came of it."""
 
-from collections.abc import Callable
 from typing import Literal
 
 import pytest
@@ -11,11 +10,11 @@ from dsl.model.outcomes import Outcome
 from dsl.model.terms import CallApproval
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.approvals import decisions
 from workflows.approvals.output_approval import ApprovalSubject, with_approval
 from workflows.core.causes.trail_because import trail_because
 from workflows.core.location import Location
 from workflows.core.messages import DecideInput
+from workflows.core.requests import Pending
 from workflows.core.state_keys import MAIN
 from workflows.core.step_progress import StepProgress
 
@@ -28,19 +27,8 @@ class Desk(StoppingScope):
 
     verdict: Literal["approve", "reject"]
 
-    async def wait_until(
-        self,
-        ready: Callable[[], bool],
-        seconds: float | None,
-        summary: str,
-        *,
-        boundary: bool = True,
-        stands_still: bool = True,
-    ) -> bool:
-        for request in list(self.state.pending):
-            asked = DecideInput(id=request, decision=self.verdict, by="ann", comment="so")
-            decisions.record(self.state, asked, self.now(), "update")
-        return ready()
+    def decision_about(self, request: Pending) -> DecideInput:
+        return DecideInput(id=request.id, decision=self.verdict, by="ann", comment="so")
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -18,8 +18,8 @@ from tests.support.tool_agents import (
     skill_tool,
     tool_plan,
 )
-from workflows.approvals import decisions
 from workflows.core.messages import DecideInput
+from workflows.core.requests import Pending
 from workflows.core.results import RunFailed
 from workflows.core.state import RunState
 from workflows.core.views import TeamResult
@@ -44,13 +44,9 @@ def used(response: AgentResponse, sent: int, wrote: int = 0) -> AgentResponse:
 
 
 class Approving(ModelScope):
-    async def wait_until(self, ready: Callable[[], bool], *_: object, **__: object) -> bool:
-        for request in list(self.state.pending):
-            given = DecideInput(
-                id=request, decision="approve", by="ann", payload={"extend_by": 5_000}
-            )
-            decisions.record(self.state, given, self.now(), "update")
-        return ready()
+    def decision_about(self, request: Pending) -> DecideInput:
+        payload: Json = {"extend_by": 5_000}
+        return DecideInput(id=request.id, decision="approve", by="ann", payload=payload)
 
 
 def two_turns(request: AgentRequest, number: int) -> AgentResponse:

@@ -20,7 +20,6 @@ from tests.support.tool_agents import (
     persona,
     tool_plan,
 )
-from workflows.approvals import decisions
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Pending
 from workflows.core.scope import Interrupted
@@ -79,11 +78,9 @@ async def test_the_approval_of_the_tool_covers_a_call_whose_arguments_it_shows(
 
 async def test_arguments_that_a_person_edits_are_those_that_the_approval_covers() -> None:
     class Editing(ModelScope):
-        async def wait_until(self, ready: Callable[[], bool], *_: object, **__: object) -> bool:
-            for request in list(self.state.pending):
-                given = DecideInput(id=request, decision="approve", by="ann", payload={"text": "-"})
-                decisions.record(self.state, given, self.now(), "update")
-            return ready()
+        def decision_about(self, request: Pending) -> DecideInput:
+            payload: Json = {"text": "-"}
+            return DecideInput(id=request.id, decision="approve", by="ann", payload=payload)
 
     of = plan({"requires_approval": {"editable": True}})
     world, state = ModelWorld(sending([SEND]), lambda _: "ok"), fresh(of, {})
@@ -212,12 +209,9 @@ async def test_arguments_that_changed_while_the_question_was_open_ask_again() ->
     class Waiting(ModelScope):
         shown: list[JsonValue]
 
-        async def wait_until(self, ready: Callable[[], bool], *_: object, **__: object) -> bool:
-            for request in list(self.state.pending.values()):
-                self.shown.append(request.show)
-                given = DecideInput(id=request.id, decision="approve", by="ann")
-                decisions.record(self.state, given, self.now(), "update")
-            return ready()
+        def decision_about(self, request: Pending) -> DecideInput:
+            self.shown.append(request.show)
+            return super().decision_about(request)
 
     world, state = ModelWorld(sending(), lambda _: "ok"), fresh(of, {"text": "a"})
     shown: list[JsonValue] = []

@@ -1,7 +1,5 @@
 """A person's rejection of a subagent is an error for its parent, and publishes nothing."""
 
-from collections.abc import Callable
-
 import pytest
 
 from dsl.values import Json
@@ -9,28 +7,16 @@ from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import ModelScope, ModelWorld, answer
 from tests.unit.workflows.tool_loops.test_nested_agents import ASK, of_tasks, once, plan, results
 from tests.unit.workflows.tool_loops.test_tool_loop import found
-from workflows.approvals.decisions import record
 from workflows.core.messages import DecideInput
+from workflows.core.requests import Pending
 from workflows.interpreter import run
 
 
 class RejectingScope(ModelScope):
     """A scope where ann rejects whatever waits."""
 
-    async def wait_until(
-        self,
-        ready: Callable[[], bool],
-        seconds: float | None,
-        summary: str,
-        *,
-        boundary: bool = True,
-        stands_still: bool = True,
-    ) -> bool:
-        for request in list(self.state.pending):
-            given = DecideInput(id=request, decision="reject", by="ann", comment="not now")
-            record(self.state, given, self.now(), "update")
-        assert ready(), f"waits forever: {summary}"
-        return True
+    def decision_about(self, request: Pending) -> DecideInput:
+        return DecideInput(id=request.id, decision="reject", by="ann", comment="not now")
 
 
 @pytest.mark.parametrize(("at", "runs"), [("before", 0), ("after", 1)])

@@ -1,7 +1,5 @@
 """The key of a cached result: what ran, and the grants that counted."""
 
-from collections.abc import Callable
-
 import pytest
 
 from activities.contracts import AgentRequest, AgentResponse
@@ -20,10 +18,10 @@ from tests.support.tool_agents import (
     tool_plan,
 )
 from workflows.agents.tool_cache import forget_result
-from workflows.approvals import decisions as approvals
 from workflows.core.location import Location
 from workflows.core.memory import CachedResult
 from workflows.core.messages import DecideInput
+from workflows.core.requests import Pending
 from workflows.core.state_keys import MAIN
 from workflows.interpreter import run
 
@@ -74,21 +72,12 @@ def test_a_grant_that_does_not_count_gets_no_result_by_it(granted_around: bool, 
 class EditingScope(ModelScope):
     """A scope in which Ann changes the first arguments that she sees, and approves the others."""
 
-    async def wait_until(
-        self,
-        ready: Callable[[], bool],
-        seconds: float | None,
-        summary: str,
-        *,
-        boundary: bool = True,
-        stands_still: bool = True,
-    ) -> bool:
-        for id in list(self.state.pending):
-            asked: Json = {"id": id, "decision": "approve", "by": "ann"}
-            if id.endswith("@1.1#1"):
-                asked["payload"] = {"query": "snow"}
-            approvals.record(self.state, DecideInput.model_validate(asked), self.now(), "update")
-        return ready()
+    def decision_about(self, request: Pending) -> DecideInput:
+        asked = super().decision_about(request)
+        edit: Json = {"query": "snow"}
+        if not request.id.endswith("@1.1#1"):
+            return asked
+        return DecideInput(id=asked.id, decision="approve", by="ann", payload=edit)
 
 
 async def test_a_result_is_that_of_the_arguments_that_ran_and_not_of_those_asked_for() -> None:

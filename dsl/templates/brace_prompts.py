@@ -28,5 +28,10 @@ def braces_to_template(text: str, known_inputs: Collection[str]) -> str:
     return "".join(pieces)
 
 
+def names_in_braces(text: str) -> list[str]:
+    """Return the names that the older syntax would render, in order."""
+    return [match[1] for match in _BRACES.finditer(text) if match[1] is not None]
+
+
 def _literal(text: str) -> str:
     return f"{{{{ {json.dumps(text)} }}}}" if "{" in text else text

@@ -125,23 +125,6 @@ def nothing_to_ask(persona: str) -> ProblemText:
     )
 
 
-_MAX_PLACEHOLDERS = 5
-
-
-@statement
-def placeholders_left(names: Sequence[str], *, is_older: bool) -> ProblemText:
-    shown = ", ".join(f"`{{{name}}}`" for name in names[:_MAX_PLACEHOLDERS])
-    left = len(names) - _MAX_PLACEHOLDERS
-    more = f" and {left} more" if left > 0 else ""
-    syntax = ", written in the older syntax," if is_older else ""
-    first = names[0]
-    written = f"`{{{{ input.{first} }}}}` or `{{{{ context.{first} }}}}`"
-    return ProblemText(
-        f"the prompt{syntax} would reach the model with {shown}{more} unexpanded",
-        fix="add `prompt_syntax: braces` to the persona" if is_older else f"write {written}",
-    )
-
-
 @statement
 def provider_missing(persona: str) -> ProblemText:
     return ProblemText(

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from dsl.checks.agents.placeholder_checks import check_compaction_prompt
 from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep
 from dsl.model_names import split_model
@@ -22,7 +23,7 @@ def check_compaction(
     tree: Node,
     problems: Problems,
 ) -> None:
-    """Note a model without a provider, an unknown provider, and a window of turns beside it.
+    """Note a wrong model, placeholders in the prompt, and a window of turns beside it.
 
     Args:
         step: The agent's step.
@@ -41,6 +42,8 @@ def check_compaction(
             place = (*path, key)
             details = compaction_with_window(str(step.persona_key), key)
             problems.note("E107", tree.find(place).mark, place, details)
+    if policy.prompt is not None:
+        check_compaction_prompt(tree, problems, policy.prompt, (*written_at, "prompt"))
     if policy.model is None or policy.model == UNREADABLE:
         return
     place = (*written_at, "model")

@@ -1,9 +1,8 @@
 """Checks of an agent's prompts: the prompt to ask is clear, and its names can have values."""
 
-import re
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Mapping
 
+from dsl.checks.agents.placeholder_checks import check_braces, check_placeholders
 from dsl.checks.steps.outside_reads import OutsideReads
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.template_checks import check_value, parse_template
@@ -21,7 +20,7 @@ from dsl.source.nodes import Node, Problems
 from dsl.templates.brace_prompts import braces_to_template
 from dsl.templates.template import is_template
 from dsl.values import NodePath
-from dsl.wording.agent_wording import nothing_to_ask, placeholders_left, prompt_not_chosen
+from dsl.wording.agent_wording import nothing_to_ask, prompt_not_chosen
 
 Origin = Callable[..., NodePath]
 """Returns where a field of the merged persona is written."""
@@ -33,15 +32,23 @@ def check_syntax(
     prompts: Mapping[str, str | None],
     syntax: str | None,
     place: Callable[[str], NodePath],
-) -> None:
-    """Check that prompts parse; names are checked only in prompts that some task asks."""
-    if syntax != "braces":
-        check_placeholders(tree, problems, prompts, place)
+    variables: Collection[str] | None = None,
+) -> bool:
+    """Check that prompts parse; names are checked only in prompts that some task asks.
+
+    Returns:
+        Whether names can be checked: not in prompts of the older syntax that do not say so.
+    """
+    if syntax == "braces":
+        check_braces(tree, problems, prompts, place)
+    elif not check_placeholders(tree, problems, prompts, place, variables):
+        return False
     for key, text in prompts.items():
         if text is not None and syntax == "braces":
             text = braces_to_template(text, ())
         if text is not None and is_template(text):
             parse_template(text, tree.find(place(key)), problems, place(key), statements=True)
+    return True
 
 
 def check_prompts(
@@ -60,16 +67,22 @@ def check_prompts(
     inputs = step.input if isinstance(step.input, dict) else None
     known = inputs if inputs is not None or step.input is not None else ()
     prompts = scope.of_prompts(known, tuple(persona.flags or ()))
+    known_names = (*scope.variables, *scope.given)
+    if not check_syntax(
+        scope.tree,
+        scope.problems,
+        persona.prompts,
+        persona.prompt_syntax,
+        lambda key: origin("prompts", key),
+        known_names,
+    ):
+        return prompts.reads
     for key in dict.fromkeys((SYSTEM, asked)):
         text = persona.prompts.get(key) if key is not None else None
         if text is not None:
             if persona.prompt_syntax == "braces":
                 text = braces_to_template(text, inputs or ())
             check_value(prompts, text, origin("prompts", key or ""), statements=True)
-    syntax = persona.prompt_syntax
-    check_syntax(
-        scope.tree, scope.problems, persona.prompts, syntax, lambda key: origin("prompts", key)
-    )
     return prompts.reads
 
 
@@ -88,54 +101,3 @@ def _asked(scope: StepScope, step: AgentStep, persona: Persona, path: NodePath) 
         case NoPrompt():
             pass
     return None
-
-
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
-_PLACEHOLDER = re.compile(r"(?<![\w$\\{}])\{([A-Za-z_]\w*(?:\.\w+)*)\}(?!\})")
-
-
-class Placeholder(NamedTuple):
-    """One `{name}`, and its line in the text, from 1."""
-
-    name: str
-    line: int
-
-
-def placeholders(text: str) -> list[Placeholder]:
-    """Return every `{name}` outside of templates, each name once."""
-    if "{" not in text:
-        return []
-    bare = _TEMPLATE.sub(lambda found: "\n" * found[0].count("\n"), text)
-    found: dict[str, int] = {}
-    for match in _PLACEHOLDER.finditer(bare):
-        found.setdefault(match[1], bare.count("\n", 0, match.start()) + 1)
-    return [Placeholder(name, line) for name, line in found.items()]
-
-
-def check_placeholders(
-    tree: Node,
-    problems: Problems,
-    prompts: Mapping[str, str | None],
-    place: Callable[[str], NodePath],
-) -> None:
-    """Warn of each prompt with placeholders, and name the prompt syntax that renders them.
-
-    Args:
-        tree: the document.
-        problems: collects the warnings.
-        prompts: of one persona whose prompts are templates.
-        place: returns where a prompt is written.
-    """
-    texts = {key: text for key, text in prompts.items() if text is not None}
-    older = not any(is_template(text) for text in texts.values())
-    for key, text in texts.items():
-        found = placeholders(text)
-        if not found:
-            continue
-        first = found[0]
-        problems.note(
-            "W512",
-            tree.find(place(key)).line(first.line, f"{{{first.name}}}"),
-            place(key),
-            placeholders_left([one.name for one in found], is_older=older),
-        )

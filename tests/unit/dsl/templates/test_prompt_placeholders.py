@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.checks.agents.prompt_checks import placeholders
+from dsl.checks.agents.placeholder_checks import placeholders
 from tests.support.compiling import problems_of
 
 DOCUMENT = """
@@ -62,10 +62,74 @@ def test_a_persona_that_says_its_syntax_is_left_alone() -> None:
         "{% if a %}{% endif %}",
         "{ name }",
         "{1}",
+        "{a: 1}",
+        "{a:b}",
+        "{a, b}",
+        "{a[i + 1]}",
     ],
 )
 def test_other_braces_are_no_placeholders(text: str) -> None:
     assert placeholders(text) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tasks[0]",
+        "tasks[0].name",
+        "user['name']",
+        "a.b[key]",
+        "name!r",
+        "n:>10",
+        "x:.2f",
+        "n:,",
+        "n:d",
+    ],
+)
+def test_a_field_of_a_format_string_is_a_placeholder(name: str) -> None:
+    assert placeholders(f"Say {{{name}}}.") == [(name, 1)]
+    (code, *_, fix), _ = warnings_of(f'"Say {{{name}}}."')
+    path = name.partition("!")[0].partition(":")[0]
+    assert (code, fix) == ("W512", f"write `{{{{ input.{path} }}}}` or `{{{{ context.{path} }}}}`")
+
+
+@pytest.mark.parametrize(
+    "system", ["Answer {{literal}}.", 'Answer {{"a": 1}}.', "Answer {{}}.", "{{{code}}}"]
+)
+def test_a_literal_of_the_older_syntax_beside_a_placeholder_is_told_with_the_syntax(
+    system: str,
+) -> None:
+    ((code, line, _, fix),) = warnings_of(f"'{system}'")
+    assert (code, line) == ("E301", 9)
+    assert fix.startswith("add `prompt_syntax: braces` to the persona, or write")
+    assert warnings_of(f"'{system}'", "prompt_syntax: braces") == []
+
+
+@pytest.mark.parametrize(
+    "system", ["{{ input.what }} {{ typo }}", "{{ '{code}' }}", "{# {code} #}"]
+)
+def test_a_prompt_with_a_template_is_not_of_the_older_syntax(system: str) -> None:
+    assert "E301" not in {code for code, *_ in warnings_of(f'"{system}"')}
+
+
+@pytest.mark.parametrize(
+    ("system", "part"),
+    [
+        ("First {tasks[0]}.", "a name of its own in the task's `input`"),
+        ("Costs {price:.2f}.", "a name of its own in the task's `input`"),
+        ("See {{ context.what }}.", "remove `prompt_syntax: braces`"),
+        ("{% if context.a %}See.{% endif %}", "remove `prompt_syntax: braces`"),
+    ],
+)
+def test_what_the_older_syntax_leaves_as_it_stands_is_warned_of(system: str, part: str) -> None:
+    ((code, line, _, fix),) = warnings_of(f'"{system}"', "prompt_syntax: braces")
+    assert (code, line) == ("W512", 9)
+    assert part in fix
+
+
+def test_a_placeholder_in_the_prompt_of_a_compaction_is_warned_of() -> None:
+    syntax = 'prompt_syntax: braces\n      compaction: {prompt: "Sum up: {text}"}'
+    assert [(code, line) for code, line, *_ in warnings_of("Hi.", syntax)] == [("W512", 8)]
 
 
 def test_each_placeholder_is_found_once_with_its_line() -> None:

@@ -1,0 +1,154 @@
+"""Checks of `{name}` in prompts: whether the prompt syntax of the persona renders it."""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
+
+from dsl.model.facts import ROOTS
+from dsl.problem_details import Details
+from dsl.source.nodes import Node, Problems
+from dsl.templates.brace_prompts import names_in_braces
+from dsl.templates.template import is_template, parse
+from dsl.templates.template_rules import BadTemplate
+from dsl.values import NodePath
+from dsl.wording.agents.prompt_wording import (
+    placeholders_beside_literals,
+    placeholders_left,
+    placeholders_of_compaction,
+    placeholders_unsupported,
+    templates_in_braces,
+)
+
+_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_EXPRESSION = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_NAME = r"[A-Za-z_]\w*(?:\.\w+)*"
+_INDEX = r"""(?:\[(?:\d+|[A-Za-z_]\w*|'[^'\]]*'|"[^"\]]*")\](?:\.\w+)*)*"""
+_FORMAT = r"(?:![rsa])?(?::(?:[<>^]\d+|,|,?\.\d+[efg%]?|0?\d*[defgsx%]))?"
+_PLACEHOLDER = re.compile(rf"(?<![\w$\\{{}}])\{{({_NAME}{_INDEX}{_FORMAT})\}}(?!\}})")
+"""`{name}`, with the parts that Python's format strings may have besides."""
+_PLAIN = re.compile(_NAME)
+
+
+class Placeholder(NamedTuple):
+    """One `{name}`, and its line in the text, from 1."""
+
+    name: str
+    line: int
+
+
+def placeholders(text: str) -> list[Placeholder]:
+    """Return every `{name}` outside of templates, each name once."""
+    if "{" not in text:
+        return []
+    bare = _TEMPLATE.sub(lambda found: "\n" * found[0].count("\n"), text)
+    found: dict[str, int] = {}
+    for match in _PLACEHOLDER.finditer(bare):
+        found.setdefault(match[1], bare.count("\n", 0, match.start()) + 1)
+    return [Placeholder(name, line) for name, line in found.items()]
+
+
+def check_placeholders(
+    tree: Node,
+    problems: Problems,
+    prompts: Mapping[str, str | None],
+    place: Callable[[str], NodePath],
+    variables: Collection[str] | None,
+) -> bool:
+    """Warn of each prompt with placeholders, and name the prompt syntax that renders them.
+
+    Args:
+        tree: the document.
+        problems: collects the findings.
+        prompts: of one persona whose prompts are templates.
+        place: returns where a prompt is written.
+        variables: the names that its templates may read besides those of every template; None if
+            they are not known.
+
+    Returns:
+        Whether the prompts can be templates: else they are all of the older syntax.
+    """
+    texts = {key: text for key, text in prompts.items() if text is not None}
+    templates = {key: text for key, text in texts.items() if is_template(text)}
+    names = [name for text in texts.values() for name in names_in_braces(text)]
+    if names and templates and not any(_works(text, variables) for text in templates.values()):
+        key, text = next(iter(templates.items()))
+        _note_literal(tree, problems, text, names[0], place(key))
+        return False
+    found = {key: placeholders(text) for key, text in texts.items()}
+    plain = all(_PLAIN.fullmatch(one.name) for ones in found.values() for one in ones)
+    for key, ones in found.items():
+        if ones:
+            is_older = plain and not templates
+            details = placeholders_left([one.name for one in ones], is_older=is_older)
+            _note(tree, problems, ones[0], place(key), details)
+    return True
+
+
+def _works(text: str, variables: Collection[str] | None) -> bool:
+    """Return whether a text has a part that is meant as a template: it parses, and has values."""
+    if "{%" in text or "{#" in text:
+        return True
+    for expression in _EXPRESSION.findall(text):
+        try:
+            paths = parse(expression).paths
+        except BadTemplate:
+            continue
+        roots = {path[0] for path in paths}
+        if not roots or variables is None or roots & {*ROOTS, "flags", *variables}:
+            return True
+    return False
+
+
+def _note_literal(tree: Node, problems: Problems, text: str, name: str, place: NodePath) -> None:
+    literal = _EXPRESSION.search(text)
+    shown = "{{" if literal is None else literal[0]
+    line = 1 if literal is None else text.count("\n", 0, literal.start()) + 1
+    details = placeholders_beside_literals(name, shown)
+    problems.note("E301", tree.find(place).line(line, shown), place, details)
+
+
+def check_braces(
+    tree: Node,
+    problems: Problems,
+    prompts: Mapping[str, str | None],
+    place: Callable[[str], NodePath],
+) -> None:
+    """Warn of what `prompt_syntax: braces` leaves as it stands: templates, indexes, formats."""
+    for key, text in prompts.items():
+        if text is None:
+            continue
+        left = [one for one in placeholders(text) if not _PLAIN.fullmatch(one.name)]
+        if left:
+            details = placeholders_unsupported([one.name for one in left])
+            _note(tree, problems, left[0], place(key), details)
+        template = next((one for one in _TEMPLATE.finditer(text) if _is_meant(one[0])), None)
+        if template is not None:
+            line = text.count("\n", 0, template.start()) + 1
+            mark = tree.find(place(key)).line(line, template[0])
+            problems.note("W512", mark, place(key), templates_in_braces(template[0]))
+
+
+def _is_meant(template: str) -> bool:
+    """Return whether a template is surely meant as one: a statement, or a value of the run."""
+    if template.startswith("{%"):
+        return True
+    try:
+        paths = parse(template).paths
+    except BadTemplate:
+        return False
+    return any(len(path) > 1 and path[0] in ROOTS for path in paths)
+
+
+def check_compaction_prompt(tree: Node, problems: Problems, text: str, place: NodePath) -> None:
+    """Warn of placeholders in the prompt of a summary, which is sent as it stands."""
+    found = placeholders(text)
+    if found:
+        details = placeholders_of_compaction([one.name for one in found])
+        _note(tree, problems, found[0], place, details)
+
+
+def _note(
+    tree: Node, problems: Problems, first: Placeholder, place: NodePath, details: Details
+) -> None:
+    mark = tree.find(place).line(first.line, f"{{{first.name}}}")
+    problems.note("W512", mark, place, details)

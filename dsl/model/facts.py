@@ -72,6 +72,9 @@ ERROR = ("type", "message")
 CAUGHT = ("type", "message", "step")
 """The fields of `error` in a `catch`."""
 
+CALL_VARIABLE = "tool_call"
+"""The variable by which a round of `calls` reads its call."""
+
 GRAPH_VARIABLE = "graph"
 """The variable that the steps of a task graph read it by."""
 

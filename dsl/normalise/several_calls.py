@@ -3,12 +3,13 @@
 A failed call is a result like the others, so one failure loses no other result.
 """
 
+from dsl.model.facts import CALL_VARIABLE
+from dsl.model.steps import LoopStep, ToolStep
 from dsl.normalise.dialects import Here, text_node
 from dsl.source.nodes import Node, placed
 from dsl.wording.form_wording import calls_with_one_call
 
-VARIABLE = "tool_call"
-"""The variable that a round reads its call by."""
+_TOOL = f"{{{{ {CALL_VARIABLE}.tool }}}}"
 
 CONCURRENCY = 20
 
@@ -34,10 +35,18 @@ def calls_as_loop(node: Node, here: Here) -> Node:
             "kind": kind.with_value("loop"),
             **{key: item for key, item in entries.items() if key not in own},
             "iterate_on": calls,
-            "loop_variable": text_node(calls, VARIABLE),
+            "loop_variable": text_node(calls, CALL_VARIABLE),
             "concurrency": Node(CONCURRENCY, calls.mark),
             "body": calls.with_value([_call(calls, base), _result(calls, base)]),
         }
+    )
+
+
+def is_of_calls(step: LoopStep) -> bool:
+    """Return whether a loop makes the `calls` of a tool step."""
+    first = step.body[0]
+    return (
+        step.loop_variable == CALL_VARIABLE and isinstance(first, ToolStep) and first.tool == _TOOL
     )
 
 
@@ -46,8 +55,8 @@ def _call(at: Node, base: str) -> Node:
         {
             "name": text_node(at, f"{base}_call"),
             "type": text_node(at, "tool"),
-            "tool": text_node(at, f"{{{{ {VARIABLE}.tool }}}}"),
-            "arguments": text_node(at, f"{{{{ {VARIABLE}.arguments | default({{}}) }}}}"),
+            "tool": text_node(at, _TOOL),
+            "arguments": text_node(at, f"{{{{ {CALL_VARIABLE}.arguments | default({{}}) }}}}"),
             "on_failure": text_node(at, "continue"),
         }
     )
@@ -55,7 +64,7 @@ def _call(at: Node, base: str) -> Node:
 
 def _result(at: Node, base: str) -> Node:
     """Return the step whose data is the item of the call."""
-    named = text_node(at, f"{{{{ {VARIABLE}.tool | default(none) }}}}")
+    named = text_node(at, f"{{{{ {CALL_VARIABLE}.tool | default(none) }}}}")
     fields = {key: text_node(at, f"{{{{ tasks.{base}_call.{key} }}}}") for key in _RESULT}
     return at.with_value(
         {

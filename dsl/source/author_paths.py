@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from dsl.model.facts import CALL_VARIABLE
 from dsl.source.nodes import Node, dotted
 from dsl.values import UNREADABLE, NodePath
 
@@ -44,4 +45,13 @@ def author_path(tree: Node, path: NodePath) -> AuthorPath | None:
             end = number + 1
     if not end:
         return None
-    return AuthorPath("/".join(names), dotted(path[end:]))
+    field = path[end:]
+    if field[:1] == ("iterate_on",) and _makes_calls(tree.find(path[:end])):
+        field = ("calls", *field[1:])
+    return AuthorPath("/".join(names), dotted(field))
+
+
+def _makes_calls(step: Node) -> bool:
+    """Return whether the author wrote the list of a loop as `calls`."""
+    variable = step.entries().get("loop_variable")
+    return variable is not None and variable.value == CALL_VARIABLE

@@ -133,6 +133,21 @@ def not_arguments(shown: str) -> ProblemText:
     )
 
 
+_CALL = "a mapping with `tool` and `arguments`, or a template for one"
+
+
+@statement
+def not_a_call(kind: str) -> ProblemText:
+    return ProblemText(
+        f"an item of `calls` is {kind}", _CALL, "write `{tool: NAME, arguments: {...}}`"
+    )
+
+
+@statement
+def call_without_tool() -> ProblemText:
+    return ProblemText("an item of `calls` has no `tool`", _CALL, "add `tool:` with a tool's name")
+
+
 @statement
 def waits_for(step: str, keys: Sequence[str]) -> ProblemText:
     what = " and ".join(keys) if keys else "nothing"

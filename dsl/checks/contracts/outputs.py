@@ -10,6 +10,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
+from dsl.checks.contracts.call_data import (
+    agent_of_tool,
+    answer_schema,
+    is_edited,
+    is_modified,
+    is_own_answer,
+)
 from dsl.checks.contracts.known_answers import inlined, resolved, schema_at
 from dsl.checks.contracts.step_data import last_data, step_data, written_form
 from dsl.model.capabilities import SkillContract
@@ -21,13 +28,11 @@ from dsl.model.context.declarations import (
 )
 from dsl.model.document import SystemDocument, TeamDocument
 from dsl.model.facts import GRAPH_VARIABLE
-from dsl.model.merge import deep_merge
 from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from dsl.model.steps import (
     AgentStep,
     BlockStep,
     LoopStep,
-    PersonaDocument,
     ReturnStep,
     SetStep,
     SkillStep,
@@ -37,7 +42,6 @@ from dsl.model.steps import (
     ToolStep,
     TryStep,
 )
-from dsl.model.terms import CallApproval
 from dsl.model.tools.tool_section import ToolSection
 from dsl.model.traversal.step_walk import variables, walk
 from dsl.paths import Path
@@ -140,7 +144,7 @@ class DeclaredOutputs:
         return {name: schema for name, schema in found if schema}
 
     def _step(self, step: Step, depth: int) -> Json | None:
-        if isinstance(step, AgentStep | SkillStep) and _edited(step):
+        if isinstance(step, AgentStep | SkillStep) and is_edited(step):
             return None
         match step:
             case AgentStep():
@@ -149,7 +153,7 @@ class DeclaredOutputs:
             case SkillStep(skill=name):
                 return self._contract(name)
             case ToolStep(tool=name) if name in self._document.tools:
-                return self._tool(self._document.tools[name])
+                return self._tool(name, self._document.tools[name], depth)
             case TeamStep(team=team):
                 return self._team(team)
             case BlockStep(steps=steps):
@@ -175,9 +179,22 @@ class DeclaredOutputs:
         orchestration = self._document.orchestration
         return None if orchestration is None else orchestration.teams.get(name)
 
-    def _tool(self, section: ToolSection) -> Json | None:
-        found = self._mcp_tools.get(section.mcp or "")
-        return self._contract(section.skill or "") if found is None else found.output_schema or None
+    def _tool(self, name: str, section: ToolSection, depth: int) -> Json | None:
+        """Return the schema of a tool's result; None if a person or a hook may replace it."""
+        if is_edited(section) or is_modified(name, self._document):
+            return None
+        offered = self._mcp_tools.get(section.mcp or "")
+        if offered is not None:
+            return offered.output_schema or None
+        if section.agent is None and section.team is None:
+            return self._contract(section.skill or "")
+        if section.output_schema is not None:
+            return section.output_schema
+        if section.team is not None:
+            team = self._team_document(section.team)
+            return None if team is None else written_form(team.output)
+        step = agent_of_tool(name, section, self._document.llm_config.personas)
+        return None if step is None else self._agent(step, depth)
 
     def _contract(self, name: str) -> Json | None:
         contract = self._skills.get(name)
@@ -188,9 +205,9 @@ class DeclaredOutputs:
         if persona is None:
             return None
         if step.agent_type == SINGLE_SHOT or (
-            step.agent_type == TOOL_CALLING and _answers(step, persona)
+            step.agent_type == TOOL_CALLING and is_own_answer(step, persona)
         ):
-            return _output_schema(step, persona)
+            return answer_schema(step, persona)
         plan = persona.execution_plan
         if step.config is not None and "execution_plan" in step.config.model_fields_set:
             plan = step.config.execution_plan
@@ -205,28 +222,6 @@ class DeclaredOutputs:
         typed = self._of(steps, depth).variables
         properties: Json = {name: inlined(typed.get(name, {})) for name in variables(steps)}
         return {"type": "object", "properties": properties, "additionalProperties": False}
-
-
-def _edited(step: AgentStep | SkillStep) -> bool:
-    """Return whether a person may replace its output."""
-    asked = step.requires_approval
-    return isinstance(asked, CallApproval) and asked.at == "after" and asked.editable
-
-
-def _output_schema(step: AgentStep, persona: PersonaDocument) -> Json | None:
-    schema = persona.output_schema
-    if step.config is not None and "output_schema" in step.config.model_fields_set:
-        over = step.config.output_schema
-        return deep_merge(schema or {}, over) if over is not None else None
-    return schema
-
-
-def _answers(step: AgentStep, persona: PersonaDocument) -> bool:
-    """Return whether the data of a tool-calling agent is always its own answer."""
-    over = step.config
-    policies = persona.tool_policy if over is None or over.tool_policy is None else over.tool_policy
-    calls = persona.tool_calls if over is None or over.tool_calls is None else over.tool_calls
-    return calls != "return" and not any(one.exit_on_success for one in policies or ())
 
 
 def _variables(steps: Sequence[Step], outputs: Outputs) -> dict[str, Json]:

@@ -6,6 +6,7 @@ from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.write_conflicts import check_round_writes
 from dsl.model.steps import LoopStep
 from dsl.model.template_bound import maximum_of
+from dsl.normalise.several_calls import is_of_calls
 from dsl.templates.jsonable import brief
 from dsl.templates.template import is_template, parse
 from dsl.templates.template_rules import BadTemplate
@@ -30,7 +31,8 @@ def check_loop(scope: StepScope, step: LoopStep, path: NodePath) -> None:
     if step.iterate_on is None and not has_condition:
         scope.note("E102", path, loop_without_rounds(name))
     if step.iterate_on is not None:
-        check_list(scope, step.iterate_on, (*path, "iterate_on"))
+        key = "calls" if is_of_calls(step) else "iterate_on"
+        check_list(scope, step.iterate_on, (*path, "iterate_on"), key)
     if step.iterate_on is not None and step.loop_variable is None:
         mark = scope.tree.find(path).at
         scope.problems.note("E102", mark, (*path, "loop_variable"), loop_variable_missing(name))
@@ -52,14 +54,21 @@ def _concurrent(scope: StepScope, step: LoopStep, path: NodePath) -> None:
         scope.note("E107", path, condition_between_rounds(step.name, between))
 
 
-def check_list(scope: StepScope, over: JsonValue, path: NodePath) -> None:
-    """Check that a loop iterates on a list, or on one expression that may give a list."""
+def check_list(scope: StepScope, over: JsonValue, path: NodePath, key: str) -> None:
+    """Check that a loop iterates on a list, or on one expression that may give a list.
+
+    Args:
+        scope: of the step.
+        over: the value.
+        path: where it is written.
+        key: what the author calls it.
+    """
     if isinstance(over, list) or (isinstance(over, str) and is_one_template(over)):
         return
     if isinstance(over, str) and _PATH.match(over):
-        scope.note_value("E108", path, path_without_braces(str(path[-1]), over))
+        scope.note_value("E108", path, path_without_braces(key, over))
         return
-    scope.note_value("E103", path, not_a_list(str(path[-1]), brief(over)))
+    scope.note_value("E103", path, not_a_list(key, brief(over)))
 
 
 def is_one_template(text: str) -> bool:

@@ -9,6 +9,7 @@ from dsl.checks.steps.context_update_checks import check_updates
 from dsl.checks.steps.loop_checks import check_list, check_loop
 from dsl.checks.steps.name_checks import check_names
 from dsl.checks.steps.parallel_checks import check_parallel
+from dsl.checks.steps.several_calls_checks import check_calls
 from dsl.checks.steps.step_call_checks import check_agent, check_skill, check_tool
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.task_graph_checks import check_task_graph
@@ -95,8 +96,9 @@ def _check_holder(scope: StepScope, step: Holder, path: NodePath) -> None:
     match step:
         case LoopStep():
             check_loop(scope, step, path)
+            check_calls(scope, step, path)
         case TaskGraphStep():
-            check_list(scope, step.tasks, (*path, "tasks"))
+            check_list(scope, step.tasks, (*path, "tasks"), "tasks")
             check_task_graph(scope, step, path)
         case TryStep():
             _catches(scope, step, path)

@@ -93,3 +93,105 @@ def test_a_variable_that_two_steps_set_is_not_taken_for_either() -> None:
 def test_a_template_is_checked_however_deep_it_is(value: str) -> None:
     found = problems_of(DOCUMENT.replace('"{{ READ }}"', value).replace("LATER", "context.x"))
     assert [problem.code for problem in found] == ["E207"]
+
+
+TOOLS = """
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas:
+    judge:
+      description: Judges.
+      prompts: {user: "Judge."}
+      output_schema: {type: object, properties: {verdict: {}}, additionalProperties: false}
+    planner:
+      description: Plans.
+      execution_plan: [{name: note, type: set, values: {steps: 1}}]
+tools:
+  judging: {agent: judge}
+  planning: {agent: planner}
+  closed:
+    agent: planner
+    output_schema: {type: object, properties: {steps: {}}, additionalProperties: false}
+  edited: {agent: judge, requires_approval: {at: after, editable: true, deadline: 1d}}
+  asking: {team: other, description: Asks.}
+orchestration:
+  entry_team: main
+  HOOKS
+  teams:
+    main:
+      tasks:
+        - {name: call, tool: TOOL, arguments: {query: x}}
+        - {name: use, type: set, values: {x: "{{ tasks.call.data.READ }}"}}
+    other: {output: {said: 1}, tasks: [{name: note, type: set, values: {a: 1}}]}
+"""
+
+
+def problems_of_tool(tool: str, read: str, hooks: str = "enabled: true") -> list[str]:
+    text = TOOLS.replace("TOOL", tool).replace("READ", read).replace("HOOKS", hooks)
+    return [problem.code for problem in problems_of(text) if problem.severity == "error"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "known"),
+    [("judging", "verdict"), ("planning", "steps"), ("closed", "steps"), ("asking", "said")],
+)
+def test_a_field_of_a_tool_made_of_an_agent_or_a_team_is_checked(tool: str, known: str) -> None:
+    assert problems_of_tool(tool, known) == []
+    assert problems_of_tool(tool, "foo") == ["E210"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "hooks"),
+    [
+        ("edited", "enabled: true"),
+        (
+            "judging",
+            "hooks: [{on: after_tool_call, tool: 'jud*', decide: modify, value: {foo: 1}}]",
+        ),
+    ],
+)
+def test_a_result_that_a_person_or_a_hook_may_replace_has_no_declared_form(
+    tool: str, hooks: str
+) -> None:
+    assert problems_of_tool(tool, "foo", hooks) == []
+
+
+CALLS = """
+tools: {find: {skill: Files.list}}
+orchestration:
+  entry_team: main
+  teams: {main: {tasks: [{name: c, calls: CALLS}, OTHER]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "code", "place"),
+    [
+        ("[{tool: fnd}]", "E204", "main/c: calls[0].tool"),
+        (
+            "[{tool: find}, {tool: find, arguments: {path: 3}}]",
+            "E213",
+            "main/c: calls[1].arguments.path",
+        ),
+        ("[{tool: find, arguments: {pth: x}}]", "E213", "main/c: calls[0].arguments.pth"),
+        ("[{tool: find, argumnts: {}}]", "E101", "main/c: calls[0].argumnts"),
+        ("[{arguments: {}}]", "E102", "main/c: calls[0]"),
+        ("[find]", "E103", "main/c: calls[0]"),
+        ("{tool: find}", "E103", "main/c: calls"),
+    ],
+)
+@pytest.mark.parametrize("other", ["{name: o, type: set, values: {a: 1}}", "{name: o, type: sett}"])
+def test_each_written_call_of_a_step_is_checked(
+    calls: str, code: str, place: str, other: str
+) -> None:
+    found = problems_of(CALLS.replace("CALLS", calls).replace("OTHER", other))
+    assert (code, place) in {(problem.code, problem.step) for problem in found}
+    assert {problem.code for problem in found} <= {code, "E104"}
+
+
+def test_calls_that_only_the_run_knows_are_no_problem() -> None:
+    calls = '["{{ context.a }}", {tool: "{{ context.b }}", arguments: {x: 1}}, {tool: find}]'
+    other = "{name: o, calls: '{{ context.c }}'}"
+    found = problems_of(CALLS.replace("CALLS", calls).replace("OTHER", other))
+    assert [problem.code for problem in found] == []

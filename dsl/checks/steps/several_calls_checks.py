@@ -1,0 +1,41 @@
+"""Checks of the `calls` of a tool step, as far as the document writes them."""
+
+from dsl.checks.steps.step_call_checks import check_tool
+from dsl.checks.steps.step_scope import StepScope
+from dsl.json_values import describe_kind
+from dsl.model.steps import LoopStep, ToolStep
+from dsl.normalise.several_calls import is_of_calls
+from dsl.templates.template import is_template
+from dsl.values import UNREADABLE, Json, JsonValue, NodePath
+from dsl.wording.step_wording import call_without_tool, not_a_call
+
+_KEYS = ("tool", "arguments")
+
+
+def check_calls(scope: StepScope, step: LoopStep, path: NodePath) -> None:
+    """Check each written call like that of a step; a template is known only in the run."""
+    if not is_of_calls(step) or not isinstance(step.iterate_on, list):
+        return
+    for index, call in enumerate(step.iterate_on):
+        _check(scope, step.name, call, (*path, "iterate_on", index))
+
+
+def _check(scope: StepScope, name: str, call: JsonValue, path: NodePath) -> None:
+    if isinstance(call, str) and (is_template(call) or call == UNREADABLE):
+        return
+    if not isinstance(call, dict):
+        scope.note_value("E103", path, not_a_call(describe_kind(call)))
+        return
+    for key in call.keys() - _KEYS:
+        scope.unknown("E101", "key", key, _KEYS, (*path, key))
+    tool = call.get("tool")
+    if not isinstance(tool, str):
+        scope.note_value("E102", path, call_without_tool())
+        return
+    check_tool(scope, ToolStep(kind="tool", name=name, tool=tool, arguments=_given(call)), path)
+
+
+def _given(call: Json) -> Json | str:
+    """Return the arguments of a call; a template for them is checked as a text."""
+    given = call.get("arguments")
+    return given if isinstance(given, dict | str) else {}

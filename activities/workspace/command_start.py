@@ -34,6 +34,10 @@ _SECRET = ".env"
 _INSTALLED = frozenset((".git", ".venv", "venv", "node_modules", ".tox", ".nox", CACHE))
 """Folders of installed programs and of git: they hold no secrets of the project."""
 _NO_MODULE = re.compile(r"(?m)^\S+: No module named '?([\w.]+)")
+_LAUNCHED = re.compile(r"(?:^|\s)-m\s+([\w.]+)")
+_NOT_SPAWNED = re.compile(r"(?m)^error: Failed to spawn: `?([^`\n]+)")
+_UV = re.compile(r"\buvx?\b")
+_UV_FAILED = 2
 _NOT_FOUND = (126, 127)
 """Exit codes of shells, `env` and similar tools that cannot run a program."""
 
@@ -116,21 +120,22 @@ def why_not_started(
     last = output.strip().rpartition("\n")[2]
     if prepared.apart and ended.exit_code == 1 and re.fullmatch(r"bwrap: .*\n", output):
         return last
-    module = _module(command)
     found = _NO_MODULE.search(last)
-    if ended.exit_code == 1 and module and found and f"{module}.".startswith(f"{found[1]}."):
+    if ended.exit_code == 1 and found and _launches(command, found[1]):
         fix = "install it in the project's own environment, such as .venv in the workspace"
         return f"{prepared.python or command.run[0]} has no module {found[1]!r}; {fix}"
+    spawned = _NOT_SPAWNED.search(output) if ended.exit_code == _UV_FAILED else None
+    if spawned is not None and _UV.search(" ".join(command.run)):
+        return f"uv found no program {spawned[1]!r}; add it to the project's dependencies"
     if ended.exit_code in _NOT_FOUND and not command.once:
         return f"it could not run a program that it needs (exit code {ended.exit_code}): {last}"
     return None
 
 
-def _module(command: Command) -> str | None:
-    """Return the module that `python -m` launches."""
-    if "-m" not in command.run[1:-1]:
-        return None
-    return command.run[command.run.index("-m", 1) + 1]
+def _launches(command: Command, missing: str) -> bool:
+    """Return whether `python -m` of the command, also within a shell, launches a missing module."""
+    launched = _LAUNCHED.findall(" ".join(command.run[1:]))
+    return any(f"{module}.__main__.".startswith(f"{missing}.") for module in launched)
 
 
 def _python(command: Command, workspace: Workspace, cwd: Path) -> PythonInterpreter | None:

@@ -104,6 +104,16 @@ def test_an_environment_of_the_project_is_read_and_never_executed(tmp_path: Path
     [
         (("{python}", "-m", "no_such_module", "-q"), "has no module 'no_such_module'"),
         (("{python}", "-m", "json.no_such"), "has no module 'json.no_such'"),
+        (("{python}", "-m", "xml"), "has no module 'xml.__main__'"),
+        (("sh", "-c", "{python} -m no_such_module"), "has no module 'no_such_module'"),
+        (
+            (
+                "sh",
+                "-c",
+                "uv() { echo 'error: Failed to spawn: `pytest`'; exit 2; }; uv run pytest",
+            ),
+            "uv found no program 'pytest'",
+        ),
         (("sh", "-c", "no-such-program"), "exit code 127"),
         (("env", "no-such-program"), "exit code 127"),
     ],

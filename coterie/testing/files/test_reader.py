@@ -26,8 +26,10 @@ from coterie.testing.files.test_references import (
     check_paths,
     check_references,
 )
+from dsl.analysis.findings import with_needs
 from dsl.compile.shapes import parse_as
 from dsl.errors import InvalidDocument, Problem
+from dsl.evaluate.context import lacking_context
 from dsl.model.capabilities import SkillContract
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
@@ -111,8 +113,22 @@ class _Reader:
             _case(document, case, (*scripts[number], *scripts[-1]))
             for number, case in enumerate(document.cases)
         )
+        self._check_starts(tree, team, cases)
+        if self.problems.errors:
+            raise InvalidDocument(self.problems.errors)
         warnings = (*self.problems.warnings, *team.compiled.warnings)
         return TestFile(self.shown, team, settings, workspace, cases, warnings)
+
+    def _check_starts(self, tree: Node, team: CompiledDocument, cases: Sequence[Case]) -> None:
+        """Report each case whose context a start of the team would refuse."""
+        needs = with_needs(team.compiled).plan.needs
+        for number, case in enumerate(cases):
+            lacking = lacking_context(needs, case.context)
+            if lacking is not None:
+                place = ("cases", number, "context")
+                message = f"the case {case.name!r} cannot start: {lacking}"
+                fix = "set it in `context`"
+                self.problems.add("E405", tree.find(place).at, place, message, fix=fix)
 
     def _workspace(self, tree: Node) -> Path | None:
         node = tree.child("workspace")

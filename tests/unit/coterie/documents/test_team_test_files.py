@@ -389,6 +389,23 @@ cases:
     ]
 
 
+def test_a_case_that_no_start_would_accept_is_reported_with_each_path(tmp_path: Path) -> None:
+    team = TEAM.replace('"Write."', '"Write {{ context.topic }} for {{ context.by.name }}."')
+    tests = """
+context: { topic: tides }
+cases:
+  - { name: a, context: { by: { name: ada } } }
+  - { name: b, context: { by: {} } }
+  - { name: c }
+"""
+    found = [(p.code, p.line, p.path, p.message) for p in problems(tmp_path, tests, team)]
+    lacking = "cannot start: the context lacks what the plan needs: by.name (read by draft/write)"
+    assert found == [
+        ("E405", 5, "cases[1].context", f"the case 'b' {lacking}"),
+        ("E405", 6, "cases[2].context", f"the case 'c' {lacking}"),
+    ]
+
+
 def test_a_team_that_does_not_compile_is_reported_as_such(tmp_path: Path) -> None:
     (problem, *_) = problems(
         tmp_path, "cases: [{ name: a }]", TEAM.replace("name: out", "nam: out")

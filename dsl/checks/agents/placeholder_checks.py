@@ -113,7 +113,7 @@ def check_braces(
     prompts: Mapping[str, str | None],
     place: Callable[[str], NodePath],
 ) -> None:
-    """Warn of what `prompt_syntax: braces` leaves as it stands: templates, indexes, formats."""
+    """Warn of what `prompt_syntax: braces` does not render: templates, indexes, formats."""
     for key, text in prompts.items():
         if text is None:
             continue
@@ -140,7 +140,7 @@ def _is_meant(template: str) -> bool:
 
 
 def check_compaction_prompt(tree: Node, problems: Problems, text: str, place: NodePath) -> None:
-    """Warn of placeholders in the prompt of a summary, which is sent as it stands."""
+    """Warn of placeholders in the prompt of a summary, which is sent unchanged."""
     found = placeholders(text)
     if found:
         details = placeholders_of_compaction([one.name for one in found])

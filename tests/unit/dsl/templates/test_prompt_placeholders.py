@@ -121,7 +121,7 @@ def test_a_prompt_with_a_template_is_not_of_the_older_syntax(system: str) -> Non
         ("{% if context.a %}See.{% endif %}", "remove `prompt_syntax: braces`"),
     ],
 )
-def test_what_the_older_syntax_leaves_as_it_stands_is_warned_of(system: str, part: str) -> None:
+def test_what_the_older_syntax_does_not_render_is_warned_of(system: str, part: str) -> None:
     ((code, line, _, fix),) = warnings_of(f'"{system}"', "prompt_syntax: braces")
     assert (code, line) == ("W512", 9)
     assert part in fix

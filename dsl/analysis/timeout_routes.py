@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dsl.model.plan import Plan, Team
-from dsl.model.steps import Step
+from dsl.model.steps import AgentStep, Step
 from dsl.model.template_bound import maximum_of
 from dsl.model.terms import DecisionTerms, call_approval
 from dsl.model.traversal.agent_personas import execution_plans
-from dsl.model.traversal.callable_tools import tools_of
+from dsl.model.traversal.callable_tools import step_of_tool, tools_of
 from dsl.model.traversal.step_walk import asks, walk
 
 
@@ -26,7 +26,7 @@ class TimeoutRoute(NamedTuple):
 
 
 def timeout_routes(team: Team, plan: Plan) -> Iterator[TimeoutRoute]:
-    """List every timeout route of a team, including those of its agents' plans."""
+    """List every timeout route of a team, with those of plans and of agents as tools."""
     for step in team.steps:
         yield from _of([step], plan, step.name, set())
 
@@ -36,10 +36,23 @@ def _of(steps: Sequence[Step], plan: Plan, task: str, seen: set[str]) -> Iterato
         for terms in _terms(step, plan):
             if terms.deadline is not None and terms.timeout_team is not None:
                 yield TimeoutRoute(step.name, maximum_of(terms.deadline), terms.timeout_team, task)
-        for agent, followed in execution_plans(step, plan.personas):
-            if agent.persona_key not in seen:
-                seen.add(agent.persona_key or "")
-                yield from _of(followed, plan, task, seen)
+        for key, inner in _called(step, plan):
+            if key not in seen:
+                seen.add(key)
+                yield from _of(inner, plan, task, seen)
+
+
+def _called(step: Step, plan: Plan) -> Iterator[tuple[str, Sequence[Step]]]:
+    """Yield the plans and the agents that run within a step, each with a name of its own.
+
+    A team that a tool runs has routes of its own.
+    """
+    for agent, followed in execution_plans(step, plan.personas):
+        yield f"plan {agent.persona_key}", followed
+    for name, tool in tools_of(step, plan):
+        called = step_of_tool(name, tool, plan)
+        if isinstance(called, AgentStep):
+            yield f"tool {name}", [called]
 
 
 def _terms(step: Step, plan: Plan) -> Iterator[DecisionTerms]:

@@ -35,6 +35,7 @@ llm_config:
     public: { prompts: { user: Work. }, tools: [web, send] }
     searching: { prompts: { user: Work. }, tools: [read, search] }
     orchestrator: { prompts: { user: Work. }, subagents: [reader, sender] }
+    waiting: { description: Waits., prompts: { user: Work. }, tools: [read, web, late] }
     deep: { description: Works., prompts: { user: Work. }, tools: [web, granted] }
     middle: { description: Works., prompts: { user: Work. }, tools: [plain, granting] }
     returning: { prompts: { user: Work. }, tools: [read, web, send], tool_calls: return }
@@ -57,7 +58,11 @@ tools:
     requires_approval: { at: before, when: "{{ arguments.much }}", deadline: 1h }
   afterwards: { skill: Files.read, labels: [egress], requires_approval: after }
   granted: { skill: Files.read, labels: [egress], grants: [private] }
+  late:
+    skill: Files.read
+    requires_approval: { at: before, deadline: 1h, on_timeout: sending }
   plain: { agent: deep }
+  patient: { agent: waiting }
   granting: { agent: deep, grants: [private] }
   other: { agent: deep, grants: [untrusted] }
   outer: { agent: middle, grants: [private, untrusted] }
@@ -226,6 +231,9 @@ UNSAFE = {
     "nobody decides in time, in a block": (
         f"a: {{ tasks: [{{ name: t, type: try, steps: [{READ}, {WEB}, {LATE}], "
         f"catch: [{{ steps: [{{ name: s, values: {{ x: 1 }} }}] }}] }}] }}\n{SENDS}"
+    ),
+    "nobody decides in time about a call of a subagent": (
+        f"a: {{ tasks: [{nested('patient')}], routing: {{ default: null }} }}"
     ),
     "a failure that is caught": tasks(
         f"{{ name: t, type: try, steps: [{READ}, {WEB}], catch: [{{ steps: [{SEND}] }}] }}"

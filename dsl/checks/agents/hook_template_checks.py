@@ -104,7 +104,7 @@ class HookTemplates:
             given=given,
             tools={},
             outputs=outputs,
-            _walked=[],
+            _steps_with_paths=[],
             _names={},
             _variables={},
         )

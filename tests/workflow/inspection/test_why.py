@@ -223,23 +223,14 @@ async def test_a_clean_up_that_fails_is_not_reported_as_the_end_of_the_run(here:
     assert visits_text([visits["tidy#1"]]).startswith("tidy#1 was stopped: TeamFailed: ")
 
 
-LINKS = (
-    "long.",
-    "session.",
-    "chat.",
-    "tool_agent_long.",
-    "compaction.",
-    "parked_batches.",
-    "conversation_order.",
-    "abandoned_branches.",
-)
+LINKED = {file.name.partition(".")[0] for file in HISTORIES.glob("*.link*.json")}
 """Cases whose histories are each one link of a run."""
 REFUSED = ("raw_plan.0.1.0.json",)
 """Histories of runs that were refused before their first team."""
 WHOLE = sorted(
     file
     for file in HISTORIES.glob("*.json")
-    if not file.stem.startswith(LINKS) and file.name not in REFUSED
+    if file.name.partition(".")[0] not in LINKED and file.name not in REFUSED
 )
 """The histories of whole runs."""
 

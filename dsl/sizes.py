@@ -24,7 +24,7 @@ def json_size(value: JsonValue) -> int:
 
 
 def exceeds(values: Iterable[JsonValue], maximum: int) -> bool:
-    """Return whether the JSON of all values together certainly has more than `most` bytes.
+    """Return whether the JSON of all values together certainly has more than `maximum` bytes.
 
     It reads no further than that, however large they are, and counts a shared part each time.
     """

@@ -27,7 +27,7 @@ def matching_files(folder: Path, glob: str, maximum: int = MAX_SEARCHED) -> list
     """List the files that match, sorted; hidden ones only where the glob writes their dot.
 
     Raises:
-        TooManyEntries: The glob looks at more than `most` files and folders.
+        TooManyEntries: The glob looks at more than `maximum` files and folders.
     """
     search = _Search(maximum)
     found = search.below(folder, [part for part in glob.split("/") if part not in ("", ".")])

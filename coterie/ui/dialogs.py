@@ -80,7 +80,7 @@ class DecisionDialog(ModalScreen[DialogAnswer | None]):
                 yield Input(placeholder="your name", id="by", max_length=MAX_BY_LENGTH)
             if subject.asks_why:
                 yield Input(placeholder="why (optional)", id="comment", max_length=MAX_WHY_LENGTH)
-            yield LinePane("", "fault")
+            yield LinePane("", "problem")
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
@@ -132,4 +132,4 @@ class DecisionDialog(ModalScreen[DialogAnswer | None]):
         pane.show(self.subject.lines(pane.room))
 
     def _complain(self, text: str) -> None:
-        self.query_one("#fault", LinePane).show([ProgressLine(text, "bold red")])
+        self.query_one("#problem", LinePane).show([ProgressLine(text, "bold red")])

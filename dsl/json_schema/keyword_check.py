@@ -59,7 +59,7 @@ def brief(value: JsonValue, maximum: int = 60) -> str:
 
 
 def _beginning(value: JsonValue, maximum: int) -> JsonValue:
-    """Return a small value with the same first `most` characters as JSON."""
+    """Return a small value with the same first `maximum` characters as JSON."""
     match value:
         case str():
             return value[: maximum + 1]

@@ -184,7 +184,7 @@ def _collected(items: Iterable[object], meter: EvaluationMeter | None) -> Collec
 
 
 def beginning(value: JsonValue, maximum: int) -> JsonValue:
-    """Return the start of the value: the first `most` characters of its JSON stay the same."""
+    """Return the start of the value: the first `maximum` characters of its JSON stay the same."""
     kind = type(value)
     if kind is str:  # nearly all values in conditions
         return cast("str", value)[: maximum + 1]
@@ -210,6 +210,6 @@ def beginning(value: JsonValue, maximum: int) -> JsonValue:
 
 
 def brief(value: JsonValue, maximum: int = 60) -> str:
-    """Return a value for a sentence: JSON, cut at `most` characters."""
+    """Return a value for a sentence: JSON, cut at `maximum` characters."""
     text = _ENCODED(beginning(value, maximum))
     return text if len(text) <= maximum else f"{text[: maximum - 3]}..."

@@ -107,7 +107,7 @@ def widest(lines: Iterable[str], size: float, *, bold: bool = False) -> float:
 
 
 def cut(text: str, maximum: float, size: float, *, bold: bool = False) -> str:
-    """Shorten the text with an ellipsis to at most `most` pixels."""
+    """Shorten the text with an ellipsis to at most `maximum` pixels."""
     if width(text, size, bold=bold) <= maximum:
         return text
     kept = text
@@ -117,7 +117,7 @@ def cut(text: str, maximum: float, size: float, *, bold: bool = False) -> str:
 
 
 def wrapped(text: str, maximum: float, size: float, *, lines: int, bold: bool = False) -> list[str]:
-    """Break the text into lines of at most `most` pixels; shorten the last of `lines` lines.
+    """Break the text into lines of at most `maximum` pixels; shorten the last of `lines` lines.
 
     Break after blanks; in a name that is too long, after dots, dashes and the like.
     """

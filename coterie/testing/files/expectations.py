@@ -43,7 +43,7 @@ def check_text(check: JsonValue) -> str:
 
 
 def shown(value: Found, maximum: int = 300) -> str:
-    """Format a value on one line, shortened to `most` characters with a note."""
+    """Format a value on one line, shortened to `maximum` characters with a note."""
     if value is MISSING:
         return "nothing"
     text = json.dumps(value, ensure_ascii=False)

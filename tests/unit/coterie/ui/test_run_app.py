@@ -68,7 +68,7 @@ async def test_reject_sends_its_reason_and_escape_sends_nothing() -> None:
 async def test_edit_sends_the_new_payload_and_refuses_what_is_not_json() -> None:
     async with shown_run(working(asked({"pages": 3}, editable=True))) as shown:
         await shown.press("e", "f7", "{", "ctrl+s")
-        assert "the payload is not JSON" in shown.pane("fault")
+        assert "the payload is not JSON" in shown.pane("problem")
         await shown.press("f7")
         await shown.write('["a"]')
         await shown.press("ctrl+s")
@@ -86,7 +86,7 @@ async def test_only_an_editable_request_is_edited() -> None:
 async def test_a_person_who_may_not_decide_gives_another_name() -> None:
     async with shown_run(working(asked(approvers=("ann", "bob")))) as shown:
         await shown.press("a", "enter")
-        assert "enter your name" in shown.pane("fault")
+        assert "enter your name" in shown.pane("problem")
         await shown.press("shift+tab", "a", "n", "n", "enter")
         assert decided(shown).by == "ann"
 

@@ -21,7 +21,8 @@ orchestration:
 """
 WRITTEN = """{name: both, on_failure: continue, calls: [
           {tool: sum, arguments: {expression: "{{ context.n }}+1"}},
-          {tool: nothing}, {tool: sum, arguments: {expression: "1/0"}}, {tool: look}]}"""
+          {tool: "{{ context.other | default('nothing') }}"},
+          {tool: sum, arguments: {expression: "1/0"}}, {tool: look, arguments: {pattern: x}}]}"""
 TEMPLATE = '{name: both, type: tool, on_failure: continue, calls: "{{ context.calls }}"}'
 
 
@@ -60,7 +61,7 @@ async def test_each_call_has_its_result_in_the_order_of_the_calls(everywhere: bo
         {"got": {"expression": "4+1"}},
         None,
         None,
-        {"got": {}},
+        {"got": {"pattern": "x"}},
     ]
     errors = [one["error"] for one in items]
     assert errors[0] is errors[3] is None

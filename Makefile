@@ -34,8 +34,8 @@ demo: $(RUN_READY) ## watch a team change a small project, without a key
 test: $(DEV_READY) ## run every test
 	@$(BIN)/python -m tests.stand_in.install
 	@# In folder order: otherwise files with few, long tests would run last, alone.
-	@# Three processes for two cores: tests of whole programs spend half of their time waiting.
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@# Four processes for two cores: tests of whole programs spend half of their time waiting.
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(DEV_READY) ## format, lint, types, imports, spelling, lock
 	$(BIN)/ruff format --check .

@@ -10,7 +10,7 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -50,6 +50,11 @@ def together(desk: Project, *calls: tuple[str, ...]) -> "list[subprocess.Complet
         return [begun.result() for begun in [threads.submit(desk.coterie, *c) for c in calls]]
 
 
+def without_size(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment that tells nothing of a terminal's size."""
+    return {key: value for key, value in environment.items() if key not in ("COLUMNS", "LINES")}
+
+
 class Terminal:
     """A command in a terminal of its own, where a person types."""
 
@@ -60,7 +65,8 @@ class Terminal:
         self._process = subprocess.Popen(
             [BIN / "coterie", *arguments],
             cwd=desk.folder,
-            env={**desk.environment, "TERM": "xterm"},
+            # Its own size holds, not the one that a parent has told.
+            env={**without_size(desk.environment), "TERM": "xterm"},
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,

@@ -46,10 +46,10 @@ def parse_as(tree: Node, model: type[Document], problems: Problems) -> tuple[Doc
                 for mismatch in _worth_telling(mismatches, tree):
                     mismatch.report(tree, problems)
             before = tree
-            mends = {mismatch.place(tree): mismatch.stand_in(tree) for mismatch in mismatches}
-            problems.took_out([path for path, put in mends.items() if put is None])
-            for path in sorted(mends, key=_written_order, reverse=True):
-                tree = _mended(tree, path, mends[path])
+            repairs = {mismatch.place(tree): mismatch.stand_in(tree) for mismatch in mismatches}
+            problems.took_out([path for path, put in repairs.items() if put is None])
+            for path in sorted(repairs, key=_written_order, reverse=True):
+                tree = _mended(tree, path, repairs[path])
             reported = True
             problems.step_of = naming_steps(tree)
             if tree == before:

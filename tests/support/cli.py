@@ -65,7 +65,7 @@ class Terminal:
         self._process = subprocess.Popen(
             [BIN / "coterie", *arguments],
             cwd=desk.folder,
-            # Its own size holds, not the one that a parent has told.
+            # Without the size of the terminal that the tests run in: this one has its own.
             env={**without_size(desk.environment), "TERM": "xterm"},
             stdin=theirs,
             stdout=theirs,

@@ -118,9 +118,9 @@ async def test_the_model_gets_one_result_for_a_skipped_call_and_the_trail_says_s
         ('{"of":"Clock.now"}', False),
         ('{"of":"Discovery.collect"}', False),
     ]
-    told = {(one.step, one.status): one.because for one in state.trail}
-    assert told["act/search@1.1", "skipped"] == because
-    assert told[None, None] == f"skip of {SKIPPED} requested by ann: slow"
+    causes = {(one.step, one.status): one.because for one in state.trail}
+    assert causes["act/search@1.1", "skipped"] == because
+    assert causes[None, None] == f"skip of {SKIPPED} requested by ann: slow"
     [decision] = result.decisions
     assert (decision.verdict, decision.by, decision.payload) == ("skipped", "ann", value)
 
@@ -149,7 +149,7 @@ async def test_a_given_result_is_the_work_that_others_read(
         "critic": {"agent": "critic", "reads": [{"from": "helper", "publish": "final"}]},
     }
     personas: dict[str, Json] = {"actor": persona(*tools), "helper": HELPER, "critic": HELPER}
-    told: list[Json] = [
+    reading: list[Json] = [
         {"name": name, "kind": "tool", "tool": name, "arguments": {"query": "it"}} for name in tools
     ]
 
@@ -159,7 +159,7 @@ async def test_a_given_result_is_the_work_that_others_read(
             return answer("done")
         return calls((names[number - 1], {"query": "it"}))
 
-    tasks = told if called_by == "step" else []
+    tasks = reading if called_by == "step" else []
     skipped = "work/helper" if called_by == "step" else "work/act/helper@1.1"
     plan = tool_plan(tools, personas, tasks=tasks)
     _, world, _ = await ran(plan, model, {skipped: value}, late=late)

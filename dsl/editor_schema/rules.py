@@ -66,7 +66,14 @@ _TERMS: list[Json] = [
     }
 ]
 
+_NO_TIME: Json = {"properties": {"timeout": {"type": "null"}}}
+"""Of steps that call nothing and wait for nothing."""
+
+_NO_ATTEMPTS: list[Json] = [_NO_TIME, {"properties": {"retry": {"type": "null"}}}]
+"""Of steps that end each time the same, too."""
+
 _NO_RESULT: list[Json] = [
+    *_NO_ATTEMPTS,
     _none_of("fail_when"),
     {"properties": {"context_updates": {"maxProperties": 0}, "output_variable": {"type": "null"}}},
 ]
@@ -121,6 +128,8 @@ RULES: dict[str, list[Json]] = {
     ],
     "ReturnStep": _NO_RESULT,
     "FailStep": _NO_RESULT,
+    "ReplyStep": _NO_ATTEMPTS,
+    "SetStep": [_NO_TIME],
     "WaitStep": [
         {"oneOf": [_said(key) for key in ("duration", "time", "signal", "message")]},
         {"if": _said("deadline"), "then": {"anyOf": [_said("signal"), _said("message")]}},

@@ -133,21 +133,6 @@ def not_arguments(shown: str) -> ProblemText:
     )
 
 
-_CALL = "a mapping with `tool` and `arguments`, or a template for one"
-
-
-@statement
-def not_a_call(kind: str) -> ProblemText:
-    return ProblemText(
-        f"an item of `calls` is {kind}", _CALL, "write `{tool: NAME, arguments: {...}}`"
-    )
-
-
-@statement
-def call_without_tool() -> ProblemText:
-    return ProblemText("an item of `calls` has no `tool`", _CALL, "add `tool:` with a tool's name")
-
-
 @statement
 def waits_for(step: str, keys: Sequence[str]) -> ProblemText:
     what = " and ".join(keys) if keys else "nothing"
@@ -211,6 +196,25 @@ def never_applied(key: str, step: str, kind: str) -> ProblemText:
     return ProblemText(
         f"`{key}` of {step!r} is never applied: a step of type {kind!r} ends its list of steps",
         fix=f"move `{key}` to a step before it, such as one of type 'set'",
+    )
+
+
+@statement
+def no_attempt(key: str, step: str, kind: str) -> ProblemText:
+    what = "takes no time" if key == "timeout" else "ends the same at each attempt"
+    return ProblemText(
+        f"`{key}` of {step!r} has no effect: a step of type {kind!r} {what}",
+        fix=f"move `{key}` to a step that calls or waits, or to a `block` around several steps",
+    )
+
+
+@statement
+def never_retried(step: str, kind: str, causes: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"`retry` of {step!r} has no effect: no failure of a step of type {kind!r} as it stands "
+        "is retried",
+        fix=f"add {' or '.join(f'`{key}`' for key in causes)}, whose failure `retry` repeats; or "
+        "move `retry` to the step whose failure it means",
     )
 
 

@@ -266,3 +266,18 @@ def stateful_in_parallel(step: str, tool: str) -> ProblemText:
         "call at a time",
         fix="remove `stateful: true`, or run these parts one after another",
     )
+
+
+_CALL = "a mapping with `tool` and `arguments`, or a template for one"
+
+
+@statement
+def not_a_call(kind: str) -> ProblemText:
+    return ProblemText(
+        f"an item of `calls` is {kind}", _CALL, "write `{tool: NAME, arguments: {...}}`"
+    )
+
+
+@statement
+def call_without_tool() -> ProblemText:
+    return ProblemText("an item of `calls` has no `tool`", _CALL, "add `tool:` with a tool's name")

@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from dsl.checks.steps.attempt_checks import check_attempts
 from dsl.checks.steps.bound_checks import check_bounds
 from dsl.checks.steps.condition_checks import check_condition
 from dsl.checks.steps.context_paths import check_team_input
@@ -15,7 +16,6 @@ from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.task_graph_checks import check_task_graph
 from dsl.checks.steps.template_checks import OwnResult, check_value
 from dsl.checks.steps.wait_checks import check_wait
-from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
@@ -42,9 +42,6 @@ from dsl.wording.step_names import called
 from dsl.wording.step_wording import (
     catches_nothing,
     empty_clause,
-    never_applied,
-    no_result,
-    retry_in_vain,
     step_does_nothing,
 )
 
@@ -65,8 +62,8 @@ def check_steps(scope: StepScope) -> None:
 
 
 def _check_kind(scope: StepScope, step: Step, path: NodePath) -> None:
-    """Check what is specific to this kind of step, and the types in its `retry`."""
-    _attempted(scope, step, path)
+    """Check what is specific to this kind of step, and the keys that any step may have."""
+    check_attempts(scope, step, path)
     match step:
         case AgentStep():
             check_agent(scope, step, path)
@@ -124,28 +121,6 @@ def _team(scope: StepScope, step: TeamStep, path: NodePath) -> None:
     if step.team not in scope.teams:
         scope.unknown("E201", "team", step.team, scope.teams, (*path, "team"))
     check_team_input(scope, step.input or {}, (*path, "input"))
-
-
-def _attempted(scope: StepScope, step: Step, path: NodePath) -> None:
-    """Note failure types in `retry` that no attempt can change, and keys for a missing result."""
-    if isinstance(step, ReturnStep | FailStep):
-        _of_results(scope, step, path)
-    for index, error in enumerate(step.retry.errors if step.retry is not None else ()):
-        if not can_pass(error, data_can_differ=holds_steps(step)):
-            place = (*path, "retry", "errors", index)
-            scope.note("E105", place, retry_in_vain(step.name, error))
-
-
-def _of_results(scope: StepScope, step: ReturnStep | FailStep, path: NodePath) -> None:
-    """Note the keys that apply to a result: these steps end their list without one."""
-    if step.fail_when is not None:
-        scope.note("E107", (*path, "fail_when"), no_result(step.name, step.kind))
-    for key, value in (
-        ("context_updates", step.context_updates),
-        ("output_variable", step.output_variable),
-    ):
-        if value:
-            scope.note("E107", (*path, key), never_applied(key, step.name, step.kind))
 
 
 def _catches(scope: StepScope, step: TryStep, path: NodePath) -> None:

@@ -219,14 +219,17 @@ class Pen(LimitQuestion):
         step: Json = {"name": f"s{self._numbers}", **made}
         if self.chance(20):
             step["when"] = self.condition(1)
-        has_result = made.get("type") not in ("return", "fail")
+        kind = made.get("type")
+        has_result = kind not in ("return", "fail")
+        takes_time = has_result and kind not in ("set", "reply")
         if self.chance(20) and has_result:
             step["output_variable"] = self._variable()
         if self.chance(15):
             step["on_failure"] = self.one(("continue", "stop"))
-        if "tool" not in made and self.chance(15):  # a call of a tool ends within ten minutes
+        # A call of a tool ends within ten minutes.
+        if "tool" not in made and takes_time and self.chance(15):
             step["timeout"] = self._length(30, "1h", 0.5)
-        if self.chance(15):
+        if has_result and kind != "reply" and self.chance(15):
             step["retry"] = {"retries": self._bound(0, 2), "interval": self.one((0, "10s"))}
         if has_result and self.chance(10):
             own = ("{{ seconds > 30 }}", "{{ data is none }}", self.condition(1))

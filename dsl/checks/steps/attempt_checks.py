@@ -1,0 +1,81 @@
+"""Checks of the keys about a step's attempts and its result, where its kind has none."""
+
+from dsl.checks.steps.step_scope import StepScope
+from dsl.model.retryability import can_pass, holds_steps
+from dsl.model.steps import (
+    ApprovalStep,
+    FailStep,
+    ReplyStep,
+    ReturnStep,
+    SetStep,
+    Step,
+    WaitStep,
+)
+from dsl.values import NodePath
+from dsl.wording.step_wording import (
+    never_applied,
+    never_retried,
+    no_attempt,
+    no_result,
+    retry_in_vain,
+)
+
+
+def check_attempts(scope: StepScope, step: Step, path: NodePath) -> None:
+    """Note keys for results and attempts that do nothing, and failures that no attempt changes."""
+    match step:
+        case ReturnStep() | FailStep():
+            _result(scope, step, path)
+            _attempts(scope, step, path, "timeout", "retry")
+        case ReplyStep():
+            _attempts(scope, step, path, "timeout", "retry")
+        case SetStep():
+            _attempts(scope, step, path, "timeout")
+            _retry(scope, step, path, ("fail_when",))
+        case ApprovalStep():
+            _retry(scope, step, path, ("timeout", "fail_when"))
+        case WaitStep():
+            can_expire = step.signal is not None or step.message is not None
+            keys = ("deadline",) if can_expire else ()
+            _retry(scope, step, path, (*keys, "timeout", "fail_when"))
+        case _:
+            pass  # these kinds call something, or hold steps that may
+    for index, error in enumerate(step.retry.errors if step.retry is not None else ()):
+        if not can_pass(error, data_can_differ=holds_steps(step)):
+            place = (*path, "retry", "errors", index)
+            scope.note("E105", place, retry_in_vain(step.name, error))
+
+
+def _result(scope: StepScope, step: ReturnStep | FailStep, path: NodePath) -> None:
+    """Note the keys that apply to a result: these steps end their list without one."""
+    if step.fail_when is not None:
+        scope.note("E107", (*path, "fail_when"), no_result(step.name, step.kind))
+    for key, value in (
+        ("context_updates", step.context_updates),
+        ("output_variable", step.output_variable),
+    ):
+        if value:
+            scope.note("E107", (*path, key), never_applied(key, step.name, step.kind))
+
+
+def _attempts(
+    scope: StepScope,
+    step: ReturnStep | FailStep | ReplyStep | SetStep,
+    path: NodePath,
+    *keys: str,
+) -> None:
+    """Note the keys for attempts of steps that take no time, and end each time the same."""
+    for key in keys:
+        if getattr(step, key) is not None:
+            scope.note("E107", (*path, key), no_attempt(key, step.name, step.kind))
+
+
+def _retry(
+    scope: StepScope,
+    step: SetStep | ApprovalStep | WaitStep,
+    path: NodePath,
+    causes: tuple[str, ...],
+) -> None:
+    """Warn of a `retry` without any of the keys that can make the step fail and be repeated."""
+    if step.retry is not None and all(getattr(step, key) is None for key in causes):
+        scope.note("W517", (*path, "retry"), never_retried(step.name, step.kind, causes))

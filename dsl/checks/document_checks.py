@@ -8,6 +8,7 @@ from dsl.checks.approval_checks import check_approvals
 from dsl.checks.document_steps import every_step
 from dsl.checks.keys_without_effect import check_unread_keys, check_without_effect
 from dsl.checks.session_checks import check_sessions
+from dsl.checks.shown_texts import check_shown_texts
 from dsl.checks.tools.tool_names import check_exclusions, check_tool_names, check_unused_tools
 from dsl.checks.unexpanded_templates import refuse_texts
 from dsl.model.capabilities import Capabilities
@@ -34,6 +35,7 @@ def check_document(
     steps = tuple(every_step(document))
     check_without_effect(document, steps, tree, problems)
     check_unread_keys(document, steps, tree, problems)
+    check_shown_texts(document, steps, tree, problems)
     check_persona_names(document, tree, problems)
     check_agent_classes(document, steps, tree, problems, capabilities)
     check_approvals(document, orchestration, steps, tree, problems, capabilities.channels)

@@ -1,4 +1,4 @@
-"""Problems of prompts: placeholders that their syntax does not render."""
+"""Problems of prompts and texts for people: placeholders that their syntax does not render."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def _shown(names: Sequence[str]) -> str:
 
 def _template(name: str, root: str) -> str:
     path = name.partition("!")[0].partition(":")[0]
-    return f"`{{{{ {root}.{path} }}}}`"
+    return f"`{{{{ {root}.{path} }}}}`" if root else f"`{{{{ {path} }}}}`"
 
 
 @statement
@@ -64,4 +64,20 @@ def placeholders_of_compaction(names: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"the prompt of `compaction` would reach the model with {_shown(names)} unexpanded",
         fix=f"remove `{{{names[0]}}}`: the conversation stands before the prompt",
+    )
+
+
+@statement
+def placeholders_shown(names: Sequence[str], root: str) -> ProblemText:
+    return ProblemText(
+        f"people would read {_shown(names)} unexpanded",
+        fix=f"write {_template(names[0], root)}",
+    )
+
+
+@statement
+def placeholders_shown_literally(names: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"people would read {_shown(names)} unexpanded: this question has no templates",
+        fix="ask without it here, or ask in an `approval` step, whose `prompt` is a template",
     )

@@ -1,0 +1,103 @@
+"""Checks of texts that people read: `{name}` in them stays as it is written."""
+
+from collections.abc import Iterator
+from typing import NamedTuple, cast
+
+from pydantic import BaseModel
+
+from dsl.checks.agents.placeholder_checks import Placeholder, placeholders
+from dsl.checks.document_steps import PlacedSteps
+from dsl.model.document import ApprovalSection, ChatSection, SystemDocument
+from dsl.model.facts import ROOTS
+from dsl.model.hooks import HookSection
+from dsl.model.steps import ApprovalStep, FailStep, ReplyStep
+from dsl.model.terms import AskTerms, CallApproval
+from dsl.model.tools.tool_section import ToolSection
+from dsl.model.traversal.step_walk import variables
+from dsl.source.nodes import Node, Problems
+from dsl.values import NodePath
+from dsl.wording.agents.prompt_wording import placeholders_shown, placeholders_shown_literally
+
+_SHOWN: dict[type[BaseModel], tuple[str, ...]] = {
+    ApprovalStep: ("prompt", "show"),
+    ApprovalSection: ("prompt", "show"),
+    CallApproval: ("prompt", "show"),
+    AskTerms: ("prompt",),
+    ReplyStep: ("value",),
+    ChatSection: ("reply",),
+    FailStep: ("message",),
+    HookSection: ("message",),
+}
+"""The fields that a person is shown."""
+
+
+class _ShownText(NamedTuple):
+    """A text that a person reads."""
+
+    text: str
+    path: NodePath
+    is_template: bool
+    """Whether templates in it are expanded."""
+
+
+def check_shown_texts(
+    document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems
+) -> None:
+    """Warn of placeholders that a person would read unexpanded."""
+    known = {*ROOTS, *variables([step for step, _ in steps])}
+    for text, path, is_template in _shown_texts(document, (), is_template=True):
+        found = placeholders(text)
+        if not found:
+            continue
+        names = [one.name for one in found]
+        root = "" if _root(found[0]) in known else "context"
+        details = (
+            placeholders_shown(names, root) if is_template else placeholders_shown_literally(names)
+        )
+        mark = tree.find(path).line(found[0].line, f"{{{found[0].name}}}")
+        problems.note("W512", mark, path, details)
+
+
+def _root(placeholder: Placeholder) -> str:
+    """Return the first name of a path like `tasks.draft.data` or `items[0]`."""
+    return placeholder.name.partition(".")[0].partition("[")[0]
+
+
+def _shown_texts(value: object, path: NodePath, *, is_template: bool) -> Iterator[_ShownText]:
+    """Yield the texts for people below a part of the document."""
+    match value:
+        case BaseModel():
+            shown = next((keys for model, keys in _SHOWN.items() if isinstance(value, model)), ())
+            is_filled = is_template and not isinstance(value, AskTerms | ToolSection)
+            for name, info in type(value).model_fields.items():
+                if name not in value.model_fields_set:
+                    continue  # the author did not write it
+                below, place = getattr(value, name), (*path, info.alias or name)
+                if name in shown:
+                    texts = _texts(below, place)
+                    yield from (_ShownText(text, at, is_filled) for text, at in texts)
+                else:
+                    yield from _shown_texts(below, place, is_template=is_filled)
+        case dict():
+            for key, item in cast("dict[str, object]", value).items():
+                yield from _shown_texts(item, (*path, key), is_template=is_template)
+        case tuple() | list():
+            for index, item in enumerate(cast("list[object]", value)):
+                yield from _shown_texts(item, (*path, index), is_template=is_template)
+        case _:
+            return
+
+
+def _texts(value: object, path: NodePath) -> Iterator[tuple[str, NodePath]]:
+    """Yield each text of a value, and where it is written."""
+    match value:
+        case str():
+            yield value, path
+        case dict():
+            for key, item in cast("dict[str, object]", value).items():
+                yield from _texts(item, (*path, key))
+        case list():
+            for index, item in enumerate(cast("list[object]", value)):
+                yield from _texts(item, (*path, index))
+        case _:
+            return

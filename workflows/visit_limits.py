@@ -6,7 +6,7 @@ from dsl.errors import LimitExceeded
 from dsl.evaluate.limits import fingerprint, non_progressing, visits_reached
 from dsl.model.plan import Team
 from dsl.model.terms import AskTerms
-from workflows.approvals.approval_wait import ask
+from workflows.approvals.approval_wait import PersonRequest, ask
 from workflows.approvals.rejections import is_approved
 from workflows.core.location import Location, Redirected, facts_at_end
 from workflows.core.memory import Track
@@ -53,7 +53,7 @@ async def check_progress(team: Team, name: StateKey, track: Track, scope: Scope)
         terms = scope.plan.limits.no_progress_terms or AskTerms()
         question = terms.prompt or f"{problem}. Shall it run all the same?"
         try:
-            decision = await ask(scope, place, question, terms=terms)
+            decision = await ask(scope, place, PersonRequest(question, terms=terms))
         except Redirected:  # only in a plan that no compiler of ours made
             raise problem from None
         if not is_approved(decision):

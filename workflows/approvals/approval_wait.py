@@ -38,46 +38,50 @@ class _Due(NamedTuple):
     what: Literal["escalate", "remind", "deadline"]
 
 
+class PersonRequest(NamedTuple):
+    """What a step asks people."""
+
+    prompt: str
+    """The question."""
+    show: JsonValue = None
+    """The value that they look at."""
+    terms: DecisionTerms = PLAIN
+    """Who decides, and until when."""
+    choices: tuple[str, ...] = ()
+    """The decisions allowed about a failed task; empty for an approval."""
+    tool: str | None = None
+    """The tool whose call the request is about."""
+    met: tuple[MetLabel, ...] = ()
+    """Why a call that sends data out asks: what the run has met."""
+    is_question: bool = False
+    """Whether it only asks for an answer, and approves nothing."""
+
+    @property
+    def digest(self) -> str:
+        """The digest of what people see."""
+        return digest_of(self.prompt, self.show)
+
+
 async def ask(
-    scope: Scope,
-    place: Location,
-    prompt: str,
-    *,
-    show: JsonValue = None,
-    terms: DecisionTerms = PLAIN,
-    boundary: bool = True,
-    choices: tuple[str, ...] = (),
-    tool: str | None = None,
-    met: tuple[MetLabel, ...] = (),
-    is_question: bool = False,
+    scope: Scope, place: Location, asked: PersonRequest, *, boundary: bool = True
 ) -> Decision | None:
     """Wait for a person's decision; None when the deadline passed and the step fails.
 
     Args:
         scope: the run.
         place: where the run asks; it names the request.
-        prompt: the question.
-        show: the value that the person looks at.
-        terms: who decides, and until when.
+        asked: the request.
         boundary: whether the run may continue as new here; not in the middle of a call.
-        choices: the decisions allowed about a failed task; empty for an approval.
-        tool: the tool whose call the request is about.
-        met: why a call that sends data out asks: what the run has met.
-        is_question: whether it only asks for an answer, and approves nothing.
 
     Raises:
         Skipped: a person skipped the step.
         Redirected: the deadline passed, and `on_timeout` names a team.
     """
-    state = scope.state
+    state, terms = scope.state, asked.terms
     requests, key = state.progress.requests, place.key
     request_id = requests.get(key)
     if request_id is None:
-        check_size([prompt, show], f"what {place.name!r} shows to a person", MAX_SHOWN)
-        request_id = requests[key] = _request(scope, place, prompt, show, terms, choices, tool, met)
-        opened = state.pending.get(request_id)
-        if is_question and opened is not None:
-            state.pending[request_id] = opened.model_copy(update={"is_question": True})
+        request_id = requests[key] = _open_request(scope, place, asked)
     async with on_abort(partial(_withdraw, state, request_id)):
         if boundary:
             await scope.checkpoint()
@@ -85,16 +89,13 @@ async def ask(
         if waiting is not None and not waiting.notified:
             _notify(scope, place, waiting, terms)
         began = scope.time() if waiting is None else _seconds(waiting.since)
-        await _decided(scope, place, request_id, terms, boundary=boundary)
+        await _wait_for_decision(scope, place, request_id, terms, boundary=boundary)
     requests.pop(key, None)
     if request_id in state.pending:
         return _leave_undecided(scope, place, request_id, terms)
     decision = state.decided(request_id)
-    cause = RequestDecided(
-        "decided", decision.id, decision.verdict, decision.by, decision.comment, decision.changes
-    )
-    note_request(scope, place, decision.verdict, cause, began)
-    if decision.verdict == "skipped" and not choices:
+    _note_decision(scope, place, decision, began)
+    if decision.verdict == "skipped" and not asked.choices:
         raise Skipped(None)
     return decision
 
@@ -106,13 +107,21 @@ def _notify(scope: Scope, place: Location, request: Pending, terms: DecisionTerm
         scope.state.pending[request.id] = request.model_copy(update={"notified": True})
 
 
+def _note_decision(scope: Scope, place: Location, decision: Decision, began: float) -> None:
+    """Note the decision in the trail, with the time that people took for it."""
+    cause = RequestDecided(
+        "decided", decision.id, decision.verdict, decision.by, decision.comment, decision.changes
+    )
+    note_request(scope, place, decision.verdict, cause, began)
+
+
 def _withdraw(state: RunState, request_id: str) -> None:
     """Close a request for which no step waits any more."""
     state.pending.pop(request_id, None)
     state.heard(request_id)
 
 
-async def _decided(
+async def _wait_for_decision(
     scope: Scope, place: Location, request_id: str, terms: DecisionTerms, *, boundary: bool
 ) -> None:
     """Wait until a person, or `on_timeout`, decides."""
@@ -169,50 +178,57 @@ def _while_nobody_decides(
     notify(scope, place, changed, terms, what, trail_because(cause), number)
 
 
-def _request(
-    scope: Scope,
-    place: Location,
-    prompt: str,
-    show: JsonValue,
-    terms: DecisionTerms,
-    choices: tuple[str, ...],
-    tool: str | None,
-    met: tuple[MetLabel, ...],
-) -> str:
+def _open_request(scope: Scope, place: Location, asked: PersonRequest) -> str:
     """Open a request and give its id, bound to this visit; an equal approval may answer it."""
-    state = scope.state
-    key = place.step
+    check_size([asked.prompt, asked.show], f"what {place.name!r} shows to a person", MAX_SHOWN)
+    state, key = scope.state, place.step
     request_id = key.request(state.executed(key.counter))
-    digest = digest_of(prompt, show)
-    by_tool = terms.remember and tool is not None and scope.patched(Patch.TOOLS_REMEMBER)
-    kept_as = f"tool {tool} {digest}" if by_tool else f"{key} {digest}"
+    kept_as = _remembered_as(scope, place, asked)
     now = scope.now()
-    earlier = state.remembered.get(kept_as) if terms.remember else None
+    earlier = None if kept_as is None else state.remembered.get(kept_as)
     if earlier is not None:
         _decide_again(state, earlier, request_id, now)
-        return request_id
+    else:
+        state.pending[request_id] = _pending(scope, asked, request_id, kept_as, now)
+    return request_id
+
+
+def _remembered_as(scope: Scope, place: Location, asked: PersonRequest) -> str | None:
+    """Return the name under which its decision answers equal requests; None if it does not."""
+    remember, tool = asked.terms.remember, asked.tool
+    if not remember:
+        return None
+    by_tool = tool is not None and scope.patched(Patch.TOOLS_REMEMBER)
+    return f"tool {tool} {asked.digest}" if by_tool else f"{place.step} {asked.digest}"
+
+
+def _pending(
+    scope: Scope, asked: PersonRequest, request_id: str, kept_as: str | None, now: datetime
+) -> Pending:
+    """Return the request as people see it, with the moment until which they may decide."""
+    terms = asked.terms
     shown = terms if isinstance(terms, ApprovalTerms) else ApprovalTerms()
     allowed = optional_seconds(terms.deadline)
     until = None if allowed is None else now + timedelta(seconds=allowed)
-    state.pending[request_id] = Pending(
+    return Pending(
         id=request_id,
-        prompt=prompt,
-        show=show,
-        digest=digest,
+        prompt=asked.prompt,
+        show=asked.show,
+        digest=asked.digest,
         digest_required=shown.digest == "required",
         approvers=people(scope.plan, terms.approvers),
         quorum=terms.quorum,
-        choices=choices,
-        met=met,
+        choices=asked.choices,
+        met=asked.met,
         editable=shown.editable,
         payload_schema=shown.schema_ if shown.editable else None,
         since=now.isoformat(timespec="milliseconds"),
         deadline=None if until is None else until.isoformat(timespec="milliseconds"),
         on_timeout=None if until is None else terms.on_timeout,
-        remembered_as=kept_as if terms.remember else None,
+        remembered_as=kept_as,
+        is_question=asked.is_question,
         via=terms.via,
     )
-    return request_id
 
 
 def _decide_again(state: RunState, earlier: Decision, request_id: str, now: datetime) -> None:

@@ -21,7 +21,7 @@ from dsl.model.capabilities import KeptLabel, Label
 from dsl.model.outcomes import Outcome
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.tools.tool_contract import Tool
-from workflows.approvals.approval_wait import ask
+from workflows.approvals.approval_wait import PersonRequest, ask
 from workflows.approvals.decisions import digest_of
 from workflows.approvals.rejections import is_approved, rejected
 from workflows.core.causes.egress_causes import (
@@ -89,14 +89,9 @@ async def refused_egress(
             if asks is None:
                 return None
             calls[key] = known = SendingCall(digest)
-        decision = await ask(
-            scope,
-            place,
-            egress_question(call.name, asks.sources, terms.prompt),
-            show=given,
-            terms=terms,
-            met=without_numbers(asks.sources),
-        )
+        prompt = egress_question(call.name, asks.sources, terms.prompt)
+        met = without_numbers(asks.sources)
+        decision = await ask(scope, place, PersonRequest(prompt, given, terms, met=met))
         calls.pop(key, None)
         if not is_approved(decision):
             return rejected(decision)

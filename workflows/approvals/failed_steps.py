@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from dsl.model.outcomes import Outcome
 from dsl.model.retryability import DECIDED
-from workflows.approvals.approval_wait import ask
+from workflows.approvals.approval_wait import PersonRequest, ask
 from workflows.control.retry_and_skip import CHOICES
 from workflows.core.location import Location
 from workflows.core.scope import Scope
@@ -29,7 +29,8 @@ async def accepted(
             break
         failures[key] = outcome
         said = f"{error.type}: {error.message}"[:_MAX_MESSAGE_LENGTH]
-        decision = await ask(scope, place.at(FAILED), f"{what} failed. {said}", choices=CHOICES)
+        request = PersonRequest(f"{what} failed. {said}", choices=CHOICES)
+        decision = await ask(scope, place.at(FAILED), request)
         if decision is None or decision.verdict == "failed":
             break
         if decision.verdict == "skipped":

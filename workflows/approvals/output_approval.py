@@ -12,7 +12,7 @@ from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.terms import NEVER, CallApproval
 from dsl.templates.template_filling import fill
-from workflows.approvals.approval_wait import ask
+from workflows.approvals.approval_wait import PersonRequest, ask
 from workflows.approvals.egress_approval import approve_call
 from workflows.approvals.rejections import is_approved, rejected
 from workflows.core.causes.people_causes import ApprovalNotAsked
@@ -127,4 +127,5 @@ async def _ask(
         prompt = None if prompt is None else str(fill(prompt, names))
         show = fill(show, names)
     shown = shown if show is None else show
-    return await ask(scope, place, prompt or question, show=shown, terms=terms, tool=subject.tool)
+    request = PersonRequest(prompt or question, shown, terms, tool=subject.tool)
+    return await ask(scope, place, request)

@@ -12,7 +12,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.terms import ApprovalTerms, DecisionTerms
 from dsl.model.tools.asked_input import AskedInput, GivenInput
 from dsl.tool_loop.input_questions import answers_of, input_form, input_prompt, suggested_input
-from workflows.approvals.approval_wait import ask
+from workflows.approvals.approval_wait import PersonRequest, ask
 from workflows.approvals.decisions import digest_of
 from workflows.approvals.rejections import is_approved, rejected
 from workflows.core.location import Location
@@ -67,15 +67,13 @@ async def given_input(
         await scope.checkpoint()
     if known.is_answered or asked.continues:
         return GivenInput(asked=asked, answers=known.answers, by=known.by)
-    decision = await ask(
-        scope,
-        call.place.at(INPUT),
+    request = PersonRequest(
         input_prompt(call.place.step.without_model_calls(), call.skill, asked, call.given),
         show=suggested_input(asked),
         terms=_terms(call.terms, asked),
-        boundary=boundary,
         is_question=asked.is_plain,
     )
+    decision = await ask(scope, call.place.at(INPUT), request, boundary=boundary)
     if not is_approved(decision):
         forget_question(call, scope)
         return rejected(decision)

@@ -8,7 +8,7 @@ from dsl.model.budgets import Budget
 from dsl.model.causes import BudgetReached, RouteCause
 from dsl.model.terms import ApprovalTerms, AskTerms
 from dsl.values import Json
-from workflows.approvals.approval_wait import ask
+from workflows.approvals.approval_wait import PersonRequest, ask
 from workflows.budgets.balances import exceeded, limit_of
 from workflows.core.location import Location, Redirected, RunLeft
 from workflows.core.memory import BudgetBalance
@@ -142,10 +142,9 @@ async def _ask(
     def stop_asking() -> None:
         balance.asking = None
 
+    request = PersonRequest(prompt, {EXTEND_BY: budget.limit}, terms)
     async with on_abort(stop_asking):
-        decision = await ask(
-            scope, at, prompt, show={EXTEND_BY: budget.limit}, terms=terms, boundary=boundary
-        )
+        decision = await ask(scope, at, request, boundary=boundary)
     stop_asking()
     await _decided(scope, place, budget, balance, decision, cause)
 

@@ -4,7 +4,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.steps import ApprovalStep
 from dsl.templates.template_filling import fill
 from dsl.values import Json
-from workflows.approvals.approval_wait import ask
+from workflows.approvals.approval_wait import PersonRequest, ask
 from workflows.approvals.egress_approval import clear_labels
 from workflows.approvals.rejections import is_approved, rejected
 from workflows.core.location import Location
@@ -15,13 +15,9 @@ async def execute(step: ApprovalStep, place: Location, scope: Scope) -> Outcome:
     """Ask; an approval is a success, a rejection a failure for routing."""
     names = place.facts(scope).names()
     prompt = fill(step.prompt, names)
-    decision = await ask(
-        scope,
-        place,
-        prompt if isinstance(prompt, str) else str(prompt),
-        show=fill(step.show, names),
-        terms=step,
-    )
+    shown = prompt if isinstance(prompt, str) else str(prompt)
+    request = PersonRequest(shown, fill(step.show, names), step)
+    decision = await ask(scope, place, request)
     if decision is None:
         return rejected(decision)
     data: Json = {

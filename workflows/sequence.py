@@ -61,11 +61,7 @@ async def run_steps(
         else:
             outcome = await _run_step(step, at, scope, interpreter, progress)
         skip_unrun_within(step, frame)
-        frame.end(step.name, outcome)
-        if step.output_variable is not None and (
-            outcome.success or (outcome.data is not None and outcome.status == "skipped")
-        ):
-            frame.variables[step.output_variable] = outcome.data
+        _keep_outcome(step, outcome, frame)
         if _stops(step, outcome):
             failed = failed or outcome
         progress.next += 1
@@ -90,6 +86,14 @@ def _so_far(steps: Sequence[Step], frame: Frame) -> tuple[Outcome | None, Outcom
     return failed, outcome
 
 
+def _keep_outcome(step: Step, outcome: Outcome, frame: Frame) -> None:
+    """Keep the outcome of a step in the frame, and its data in the variable that it names."""
+    frame.end(step.name, outcome)
+    has_data = outcome.success or (outcome.data is not None and outcome.status == "skipped")
+    if step.output_variable is not None and has_data:
+        frame.variables[step.output_variable] = outcome.data
+
+
 def _leave_if_handed_off(place: Location, scope: Scope, outcome: Outcome) -> None:
     """Leave the team if the agent of the step here has handed over to another one."""
     handoffs = scope.state.progress.handoffs
@@ -105,44 +109,68 @@ def _stops(step: Step, outcome: Outcome) -> bool:
 async def _run_step(
     step: Step, place: Location, scope: Scope, interpreter: Interpreter, progress: SequenceProgress
 ) -> Outcome:
-    """Run one step with its condition and its attempts; the trail gets its end.
-
-    The progress remembers that the step has started: on resume, its condition is not evaluated
-    again.
-    """
-    state = scope.state
-    key = place.step
-    started = progress.started
-    state.doing[key] = scope.time() if started is None else started.at
+    """Run one step with its condition and its attempts; the trail gets its end."""
+    state, key = scope.state, place.step
+    state.doing[key] = scope.time() if progress.started is None else progress.started.at
     try:
-        if started is None:
-            await scope.checkpoint()
-            if state.skips and key in state.skips:
-                raise Skipped(state.skips.pop(key).value)
-            cause: TrailCause | None = None
-            if step.when is not None:
-                cause, refused = _condition(step.when, place, scope)
-                if refused is not None:
-                    note_step(scope, place, refused.status, cause)
-                    return refused
-            started = progress.started = StartedStep(scope.time(), cause, state.usage.total)
+        started = progress.started or await _start(step, place, scope, progress)
+        if isinstance(started, Outcome):
+            return started
         outcome = await run_attempts(step, started, place, scope, interpreter)
-        if state.skips and key in state.skips:  # it ended before the request reached it
-            raise Skipped(state.skips.pop(key).value)
+        _raise_if_skipped(place, scope)  # it ended before the request reached it
     except Skipped as skipped:
-        event = _end_of_call(place, scope)
-        state.forget(place.key)
-        at = None if started is None else started.at
-        cause = skip_cause(skipped.value, scope)
-        note_step_end(scope, place, "skipped", cause, at, event=event)
-        outcome = Outcome("skipped", skipped.value)
-        return outcome if started is None else outcome.timed(scope.time() - started.at)
+        return _skip(skipped, progress.started, place, scope)
     except BaseException as error:
         if is_abort(error, failures=False):
             _note_cancelled(scope, place)
         raise
     finally:
         state.doing.pop(key, None)
+    _note_end(step, started, outcome, place, scope)
+    return outcome.timed(scope.time() - started.at)
+
+
+async def _start(
+    step: Step, place: Location, scope: Scope, progress: SequenceProgress
+) -> StartedStep | Outcome:
+    """Start the step if its condition holds; else return how it ends without a run.
+
+    The progress remembers that the step has started: on resume, its condition is not evaluated
+    again.
+    """
+    await scope.checkpoint()
+    _raise_if_skipped(place, scope)
+    cause: TrailCause | None = None
+    if step.when is not None:
+        cause, refused = _condition(step.when, place, scope)
+        if refused is not None:
+            note_step(scope, place, refused.status, cause)
+            return refused
+    progress.started = StartedStep(scope.time(), cause, scope.state.usage.total)
+    return progress.started
+
+
+def _raise_if_skipped(place: Location, scope: Scope) -> None:
+    """Raise Skipped if a person has asked to skip the step."""
+    skips, key = scope.state.skips, place.step
+    if skips and key in skips:
+        raise Skipped(skips.pop(key).value)
+
+
+def _skip(skipped: Skipped, started: StartedStep | None, place: Location, scope: Scope) -> Outcome:
+    """Note that a person skipped the step, and return the value that they gave instead."""
+    event = _end_of_call(place, scope)
+    scope.state.forget(place.key)
+    at = None if started is None else started.at
+    note_step_end(scope, place, "skipped", skip_cause(skipped.value, scope), at, event=event)
+    outcome = Outcome("skipped", skipped.value)
+    return outcome if started is None else outcome.timed(scope.time() - started.at)
+
+
+def _note_end(
+    step: Step, started: StartedStep, outcome: Outcome, place: Location, scope: Scope
+) -> None:
+    """Note how a step ended, with what it used and wrote."""
     error = outcome.error
     note_step_end(
         scope,
@@ -150,12 +178,11 @@ async def _run_step(
         outcome.status,
         started.cause if error is None else Failed("failed", error),
         started.at,
-        state.usage.total - started.tokens_before - started.tokens_of_others or None,
+        scope.state.usage.total - started.tokens_before - started.tokens_of_others or None,
         found_by(step, outcome, scope.plan),
         started.writes,
         _end_of_call(place, scope),
     )
-    return outcome.timed(scope.time() - started.at)
 
 
 def _end_of_call(place: Location, scope: Scope) -> str | None:

@@ -26,7 +26,7 @@ from dsl.model.outcomes import Outcome
 from dsl.templates.template_filling import fill
 from dsl.tool_loop.tool_loop_progress import StoppedByHook
 from dsl.values import Json
-from workflows.agents.skill_calls import make_call
+from workflows.agents.skill_calls import SkillCall, make_call
 from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from workflows.core.causes.hook_causes import HookDecided
 from workflows.core.location import Location, Skipped
@@ -176,7 +176,8 @@ async def _checked(hook: Hook, facts: Facts, place: Location, scope: Scope) -> O
         return refused
     count = partial(scope.state.executed, at.step)
     # no boundary: what the hook looks at is not recorded yet
-    called = await make_call(skill, given, hook.terms, at, scope, count, boundary=False)
+    call = SkillCall(skill, given, hook.terms)
+    called = await make_call(call, at, scope, count, boundary=False)
     end_call(labelled, at, scope)
     skips = scope.state.skips
     if skips and place.step in skips:

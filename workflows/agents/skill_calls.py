@@ -18,7 +18,7 @@ from activities.contracts import (
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.terms import DecisionTerms
-from dsl.model.tools.asked_input import AskedInput
+from dsl.model.tools.asked_input import AskedInput, GivenInput
 from dsl.model.tools.local_activities import MAX_LOCAL_SECONDS
 from workflows.agents.repeatable_attempts import note_answer
 from workflows.agents.repeated_calls import record_call, refused
@@ -55,6 +55,25 @@ _KNOWN_OF_TASK = (
 """Failures after which it is known what became of a task."""
 
 
+class SkillCall(NamedTuple):
+    """What to call, and by which terms."""
+
+    skill: str
+    """`Name.method`, or `server/tool` of an MCP server."""
+    given: JsonValue
+    """Its input."""
+    terms: SkillTerms | None
+    """Of its contract."""
+    seconds: float | None = None
+    """Time limit of one attempt, instead of that of the terms."""
+    keep: bool = False
+    """Whether the worker stores a large result."""
+    listing: str | None = None
+    """Of an MCP tool, the digest of what its server must still offer."""
+    answered_by: DecisionTerms | None = None
+    """Who answers what it asks. Default: anyone."""
+
+
 class CalledSkill(NamedTuple):
     """What a call of a skill came to."""
 
@@ -67,67 +86,36 @@ class CalledSkill(NamedTuple):
     """Whether its result depends on what a person answered."""
 
 
-async def call_skill(
-    skill: str,
-    given: JsonValue,
-    terms: SkillTerms | None,
-    place: Location,
-    scope: Scope,
-    seconds: float | None = None,
-    listing: str | None = None,
-    answered_by: DecisionTerms | None = None,
-) -> Outcome:
+async def call_skill(call: SkillCall, place: Location, scope: Scope) -> Outcome:
     """Call the skill by the terms of its contract; the call's key never changes."""
-    if place.loop is not None and (again := refused(skill, given, place, scope)) is not None:
+    repeats = place.loop is not None
+    if repeats and (again := refused(call.skill, call.given, place, scope)) is not None:
         return again
     count = partial(scope.state.executed, place.step)
-    called = await make_call(
-        skill,
-        given,
-        terms,
-        place,
-        scope,
-        count,
-        seconds=seconds,
-        listing=listing,
-        answered_by=answered_by,
-    )
-    outcome = called.outcome
-    if place.loop is not None:
-        record_call(skill, given, outcome, place, scope)
+    outcome = (await make_call(call, place, scope, count)).outcome
+    if repeats:
+        record_call(call.skill, call.given, outcome, place, scope)
     return outcome
 
 
 async def make_call(
-    skill: str,
-    given: JsonValue,
-    terms: SkillTerms | None,
+    call: SkillCall,
     place: Location,
     scope: Scope,
     count: Callable[[], int],
     *,
-    seconds: float | None = None,
-    keep: bool = False,
-    listing: str | None = None,
     boundary: bool = True,
-    answered_by: DecisionTerms | None = None,
 ) -> CalledSkill:
     """Make one call, within the budgets of the plan; if it asks a person, again with the answer.
 
     Args:
-        skill: `Name.method`, or `server/tool` of an MCP server.
-        given: its input.
-        terms: of its contract.
+        call: what to call.
         place: of the call.
         scope: the run.
         count: returns the execution of the step that the call belongs to, for its key.
-        seconds: time limit of one attempt, instead of that of the terms.
-        keep: whether the worker stores a large result.
-        listing: of an MCP tool, the digest of what its server must still offer.
         boundary: whether the run may continue as new here while it asks a person.
-        answered_by: who answers what it asks. Default: anyone.
     """
-    asking = InteractiveCall(skill, given, place, answered_by or PLAIN)
+    asking = InteractiveCall(call.skill, call.given, place, call.answered_by or PLAIN)
     execution = earlier_execution(asking, scope)
     while True:
         answers = await given_input(asking, scope, boundary=boundary)
@@ -137,22 +125,26 @@ async def make_call(
         if scope.plan.budgets and not polls:
             await admit_call(scope, place, place.personas, "tool_calls", boundary=boundary)
         execution = execution or count()
-        request = SkillRequest(
-            skill=skill,
-            input=given,
-            key=SkillCallKey.of(scope.run_id, place.step, execution),
-            listing=listing,
-            keep=keep,
-            given_input=answers,
-        )
+        request = _request(call, SkillCallKey.of(scope.run_id, place.step, execution), answers)
         made = _polled if polls else _made
-        called = await made(request, terms or _UNKNOWN, place, scope, seconds)
+        called = await made(request, call.terms or _UNKNOWN, place, scope, call.seconds)
         if called.asked is None:
             forget_question(asking, scope)
             return called._replace(has_answers=answers is not None)
         failed = note_question(asking, called.asked, execution, scope)
         if failed is not None:
             return CalledSkill(failed)
+
+
+def _request(call: SkillCall, key: SkillCallKey, answers: GivenInput | None) -> SkillRequest:
+    return SkillRequest(
+        skill=call.skill,
+        input=call.given,
+        key=key,
+        listing=call.listing,
+        keep=call.keep,
+        given_input=answers,
+    )
 
 
 async def _made(

@@ -19,7 +19,7 @@ from workflows.agents.repeatable_attempts import (
     open_attempt,
 )
 from workflows.agents.shared_work import hand_over_work
-from workflows.agents.skill_calls import CalledSkill, make_call
+from workflows.agents.skill_calls import CalledSkill, SkillCall, make_call
 from workflows.agents.team_runs import MAX_NESTED, begin_team, follow_team
 from workflows.agents.time_limits import within_time
 from workflows.agents.tool_cache import CachedCall
@@ -92,15 +92,18 @@ async def _known(
 
 async def _skill(call: ToolCall, skill: str, given: JsonValue, scope: Scope) -> CalledSkill:
     """Call a skill or an MCP tool."""
-    tool, place, state = call.tool, call.place, scope.state
+    place, state = call.place, scope.state
     count = call.counted or (lambda: state.executed(place.step))
-    return await make_call(
+    return await make_call(skill_call(call, skill, given), place, scope, count)
+
+
+def skill_call(call: ToolCall, skill: str, given: JsonValue) -> SkillCall:
+    """Return the call of a skill or an MCP tool under the name of a tool."""
+    tool = call.tool
+    return SkillCall(
         skill,
         given,
         tool.terms,
-        place,
-        scope,
-        count,
         seconds=call.seconds,
         keep=call.keep,
         listing=tool.listing or None,

@@ -7,7 +7,7 @@ from dsl.model.steps import SkillStep
 from dsl.model.template_bound import optional_seconds
 from dsl.model.terms import call_approval
 from dsl.templates.template_filling import fill
-from workflows.agents.skill_calls import call_skill
+from workflows.agents.skill_calls import SkillCall, call_skill
 from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from workflows.approvals.output_approval import ApprovalSubject, with_approval
 from workflows.core.location import Location
@@ -23,7 +23,8 @@ async def execute(step: SkillStep, place: Location, scope: Scope) -> Outcome:
     async def work(allowed: JsonValue) -> Outcome:
         if refused := await refused_egress(labelled, allowed, place, scope):
             return refused
-        outcome = await call_skill(step.skill, allowed, step.terms, place, scope, limit)
+        call = SkillCall(step.skill, allowed, step.terms, limit)
+        outcome = await call_skill(call, place, scope)
         end_call(labelled, place, scope)
         return outcome
 

@@ -8,13 +8,14 @@ from dsl.model.outcomes import Outcome
 from dsl.model.steps import ToolStep
 from dsl.model.template_bound import optional_seconds
 from dsl.model.terms import call_approval
+from dsl.model.tools.tool_contract import Tool
 from dsl.templates.template_filling import fill
 from dsl.tool_loop.call_checks import argument_problems
 from dsl.values import Json
 from workflows.agents.hooked_calls import CallHooks, HookedResult
 from workflows.agents.shared_work import publish_work
 from workflows.agents.skill_calls import CalledSkill, call_skill
-from workflows.agents.tool_kinds import ToolCall, call_tool
+from workflows.agents.tool_kinds import ToolCall, call_tool, skill_call
 from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from workflows.approvals.output_approval import ApprovalSubject, with_approval
 from workflows.approvals.payload_edits import edit_problem
@@ -38,32 +39,44 @@ async def execute(
         return Outcome.failed(
             "UnknownTool", f"there is no tool {name!r}; tools: {listed(tools)}. {hint}".rstrip(". ")
         )
-    arguments = fill(step.arguments, names)
-    if not isinstance(arguments, dict):
-        return Outcome.failed(
-            "InvalidArguments",
-            f"the arguments of the tool {name!r} are {describe_kind(arguments)}, not a mapping",
-        )
-    problems = ()
-    if not tool.is_one_call and tool.input_schema is not None:  # a skill checks its own input
-        own = {key: value for key, value in arguments.items() if key not in tool.fixed}
-        problems = argument_problems(own, tool.input_schema)
-    if problems:
-        return Outcome.failed("InvalidArguments", f"the tool {name!r}: {'; '.join(problems)}")
-
+    arguments = _valid_arguments(name, tool, fill(step.arguments, names))
+    if isinstance(arguments, Outcome):
+        return arguments
     if scope.plan.tool_events:
         _note_start(name, place, scope)
+    call = ToolCall(name, tool, place, optional_seconds(step.timeout))
+    return await _hooked_call(call, {**arguments, **tool.fixed}, step.name, scope, interpreter)
+
+
+def _valid_arguments(name: str, tool: Tool, arguments: JsonValue) -> Json | Outcome:
+    """Return the arguments of a call, or the failure of those that the tool does not take."""
+    if not isinstance(arguments, dict):
+        kind = describe_kind(arguments)
+        problem = f"the arguments of the tool {name!r} are {kind}, not a mapping"
+        return Outcome.failed("InvalidArguments", problem)
+    if tool.is_one_call or tool.input_schema is None:  # a skill checks its own input
+        return arguments
+    own = {key: value for key, value in arguments.items() if key not in tool.fixed}
+    problems = argument_problems(own, tool.input_schema)
+    if problems:
+        return Outcome.failed("InvalidArguments", f"the tool {name!r}: {'; '.join(problems)}")
+    return arguments
+
+
+async def _hooked_call(
+    call: ToolCall, arguments: Json, task: str, scope: Scope, interpreter: Interpreter
+) -> Outcome:
+    """Call the tool between its hooks, which may change its arguments or answer for it."""
 
     async def make(call: ToolCall, given: JsonValue) -> CalledSkill:
         return await _called(call, given, scope, interpreter)
 
-    call = ToolCall(name, tool, place, optional_seconds(step.timeout))
-    own: Json = {"agent": "", "task": step.name, "turn": 0}
+    own: Json = {"agent": "", "task": task, "turn": 0}
     hooks = CallHooks(scope.plan.hooks, own, call, make, scope)
-    hooked = await hooks.before({**arguments, **tool.fixed})
+    hooked = await hooks.before(arguments)
     if isinstance(hooked, HookedResult):
         return hooked.called.outcome
-    if tool.is_one_call:
+    if call.tool.is_one_call:
         outcome = await _approved_call(call, hooked.given, hooks, scope)
     else:
         outcome = await _published(call, hooked.given, hooks, scope)
@@ -129,17 +142,7 @@ async def _called(
         labelled = LabelledCall.of_tool(call.name, tool)
         if refused := await refused_egress(labelled, given, call.place, scope):
             return CalledSkill(refused)
-        listing = tool.listing or None
-        outcome = await call_skill(
-            tool.origin.name,
-            given,
-            tool.terms,
-            call.place,
-            scope,
-            call.seconds,
-            listing,
-            call_approval(tool.requires_approval),
-        )
+        outcome = await call_skill(skill_call(call, tool.origin.name, given), call.place, scope)
         end_call(labelled, call.place, scope)
         return CalledSkill(outcome)
     return await call_tool(call, given, scope, interpreter)

@@ -45,14 +45,11 @@ async def run_steps(
     sequences, key = scope.state.progress.sequences, place.key.part(part)
     frame = place.frame(scope)
     progress = sequences.get(key)
-    failed: Outcome | None = None
-    outcome = _UNSTARTED
     if progress is None:
         progress = sequences[key] = SequenceProgress()
         if frame.tasks:
             begin_round(steps, frame)
-    elif progress.next:
-        failed, outcome = _so_far(steps[: progress.next], frame)
+    failed, outcome = _so_far(steps[: progress.next], frame)
     for step in steps[progress.next :]:
         at = place.at(step.name)
         if failed is not None and stop:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable
 from functools import partial
+from typing import NamedTuple
 
 from dsl.errors import (
     ContextUpdateFailed,
@@ -85,32 +86,14 @@ async def _attempts(
         return Outcome.failed(type(error).__name__, str(error))
     if progress.wait is not None:
         await _until_again(progress, progress.wait, place, scope)
-    holds_others = holds_steps(step)
     while True:
-        attempt = open_attempt(place, scope) if holds_others else RepeatableAttempt()
-        if progress.calls_before is None:
-            progress.calls_before = scope.state.calls
-        outcome = await _judged(step, started, place, scope, interpreter)
-        called = scope.state.calls > progress.calls_before
-        progress.calls_before = None
-        close_attempt(place, scope)
+        attempt = await _repeatable_attempt(progress, step, started, place, scope, interpreter)
         retries[key] = progress  # a failed attempt forgets everything at its place
-        error = outcome.error
-        again = (
-            error is not None
-            and progress.retries < maximum
-            and (not retry.errors or error.type in retry.errors)
-            and may_repeat(step, error.type, scope)
-            and is_worth_another(
-                outcome,
-                data_can_differ=attempt.may_differ,
-                thought_so=holds_others and called,
-                scope=scope,
-            )
-        )
-        if not again or error is None:
+        error = attempt.outcome.error
+        tries_left = progress.retries < maximum
+        if error is None or not tries_left or not _may_end_better(step, retry, attempt, scope):
             del retries[key]
-            return outcome
+            return attempt.outcome
         take_draft(key, scope)
         note_step(scope, place, "retried", Failed("failed", error))
         for inner in step_lists(step):
@@ -119,6 +102,51 @@ async def _attempts(
         progress.retries += 1
         if seconds > 0:
             await _until_again(progress, seconds, place, scope)
+
+
+class _EndedAttempt(NamedTuple):
+    """One attempt of a step, and whether another one has something else to work with."""
+
+    outcome: Outcome
+    data_can_differ: bool
+    has_called: bool
+    """Whether the steps within have called models or skills."""
+
+
+async def _repeatable_attempt(
+    progress: RetryProgress,
+    step: Step,
+    started: StartedStep,
+    place: Location,
+    scope: Scope,
+    interpreter: Interpreter,
+) -> _EndedAttempt:
+    """Run one attempt, and observe what it reads and calls."""
+    holds_others = holds_steps(step)
+    attempt = open_attempt(place, scope) if holds_others else RepeatableAttempt()
+    if progress.calls_before is None:
+        progress.calls_before = scope.state.calls
+    outcome = await _judged(step, started, place, scope, interpreter)
+    has_called = holds_others and scope.state.calls > progress.calls_before
+    progress.calls_before = None
+    close_attempt(place, scope)
+    return _EndedAttempt(outcome, attempt.may_differ, has_called)
+
+
+def _may_end_better(step: Step, retry: Retry, attempt: _EndedAttempt, scope: Scope) -> bool:
+    """Return whether `retry` names the failure, and another attempt is safe and useful."""
+    error = attempt.outcome.error
+    return (
+        error is not None
+        and (not retry.errors or error.type in retry.errors)
+        and may_repeat(step, error.type, scope)
+        and is_worth_another(
+            attempt.outcome,
+            data_can_differ=attempt.data_can_differ,
+            thought_so=attempt.has_called,
+            scope=scope,
+        )
+    )
 
 
 def _retries(

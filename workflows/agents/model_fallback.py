@@ -112,21 +112,27 @@ async def call_models(
             parks.request, parks.fallbacks = request, tried
             raise
         except CallFailed as error:
-            parked = None
             failed = chain.current
             if error.type not in UNAVAILABLE or not chain.replace():
                 raise
-            tried += 1
-            cause = ModelReplaced(
+            parked, tried = None, tried + 1
+            replaced = ModelReplaced(
                 "model_replaced", failed, chain.current, error.type, error.message
             )
-            note_step(scope, place, "fallback", cause)
-            if scope.plan.budgets:
-                personas = (*place.personas, persona)
-                await admit_call(scope, place, personas, "model_calls", boundary=False)
+            await _admit_fallback(replaced, persona, place, scope)
         asked = await hooks.before_call(turn, chain.current, request.inputs)
         if asked.stop is not None:
             return asked.stop
         if asked.notes:
             notices = (*request.notices, *asked.notes)
             request = request.model_copy(update={"notices": notices})
+
+
+async def _admit_fallback(
+    replaced: ModelReplaced, persona: str, place: Location, scope: Scope
+) -> None:
+    """Note that a fallback takes over, and wait until the budgets have room for its call."""
+    note_step(scope, place, "fallback", replaced)
+    if scope.plan.budgets:
+        personas = (*place.personas, persona)
+        await admit_call(scope, place, personas, "model_calls", boundary=False)

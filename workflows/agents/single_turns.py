@@ -3,7 +3,9 @@
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
+from typing import Self
 
 from pydantic import JsonValue
 
@@ -41,6 +43,34 @@ _LEGACY_TIMEOUT = 600.0
 _LEGACY_RETRIES = 2
 
 
+@dataclass
+class _Reasks:
+    """How often the model was asked again, and how often it may be."""
+
+    made: int
+    left: int
+    """After an unusable answer; hooks count their own."""
+    of_hooks: dict[str, int]
+    """`{hook: how often it has refused an answer}`."""
+
+    @classmethod
+    def of(cls, request: AgentRequest, parked: ParkedTurn | None) -> Self:
+        """Return those of a new turn, or of one that was parked."""
+        if parked is not None:
+            return cls(parked.reasks, parked.reasks_left, parked.hook_retries)
+        return cls(0, 0 if request.persona is None else request.persona.max_reasks, {})
+
+    @property
+    def turn(self) -> int:
+        """The number of the model turn, from 1."""
+        return self.made + 1
+
+    def count(self, *, unusable: bool) -> None:
+        """Count one more, after an unusable answer or one that a hook refused."""
+        self.made += 1
+        self.left -= unusable
+
+
 async def run_turns(
     step: AgentStep,
     place: Location,
@@ -75,54 +105,47 @@ async def _asked(
     request = request or _request(step, place, scope, interpreter, given, conversation)
     shared = shared_work(place, scope)
     talk = "" if conversation is None else str(conversation_name(step, place, scope))
-    number, left = (0, _reasks(request)) if parked is None else (parked.reasks, parked.reasks_left)
-    retries = {} if parked is None else parked.hook_retries
-    hooks, chain, room = _models(step, request, talk, retries, parked, place, scope)
+    reasks = _Reasks.of(request, parked)
+    hooks, chain, room = _models(step, request, talk, reasks.of_hooks, parked, place, scope)
     while True:
         if parked is None:
-            begun = await hooks.begin(number + 1, chain.current, request.inputs)
+            begun = await hooks.begin(reasks.turn, chain.current, request.inputs)
             if begun.stop is not None:
                 return stopped_outcome(begun.stop), None
             request = _with_notices(request, (*shared, *notices, *begun.notes))
-        suffix = TurnSuffix(reask=number)
+        suffix = TurnSuffix(reask=reasks.made)
         options = _options(step, request)
         try:
-            with _parking(number, left, retries, talk, place, scope):
-                response = await room.call(request, number + 1, options, suffix, parked)
+            with _parking(reasks, talk, place, scope):
+                response = await room.call(request, reasks.turn, options, suffix, parked)
         except CallFailed as error:
             return Outcome.failed(error.type, error.message), None
         if isinstance(response, HookRuling):
             return stopped_outcome(response), None
         parked = None
         stay_with_fallback(chain, talk, scope)
-        verdict, response = await hooks.after_call(number + 1, chain.current, response)
-        stop = verdict.stop or (await hooks.after_turn(number + 1, response.data)).stop
+        verdict, response = await hooks.after_call(reasks.turn, chain.current, response)
+        stop = verdict.stop or (await hooks.after_turn(reasks.turn, response.data)).stop
         if stop is not None:
             return stopped_outcome(stop), response
         unusable = is_worth_a_reask(response)
-        if not verdict.retries and (not unusable or not left):
+        if not verdict.retries and (not unusable or not reasks.left):
             return turn_outcome(response), response
-        number, left = number + 1, left - unusable
-        request = request.model_copy(update={"reask": _reask(number, response, verdict)})
+        reasks.count(unusable=unusable)
+        request = request.model_copy(update={"reask": _reask(reasks.made, response, verdict)})
         if noticing:
             notices = await turn_notices(scope, place, persona, boundary=False)
 
 
 @contextmanager
-def _parking(
-    reasks: int,
-    left: int,
-    hook_retries: dict[str, int],
-    conversation: str,
-    place: Location,
-    scope: Scope,
-) -> Generator[None]:
+def _parking(reasks: _Reasks, conversation: str, place: Location, scope: Scope) -> Generator[None]:
     """If the run continues as new in this block, keep how often the answer was asked again."""
     try:
         yield
     except Interrupted:
         parks = scope.state.progress.parked_turns[place.key]
-        parks.reasks, parks.reasks_left, parks.hook_retries = reasks, left, hook_retries
+        parks.reasks, parks.reasks_left = reasks.made, reasks.left
+        parks.hook_retries = reasks.of_hooks
         parks.conversation = conversation
         raise
 
@@ -180,10 +203,6 @@ def _options(step: AgentStep, request: AgentRequest) -> CallOptions:
     if persona is None:
         return CallOptions(timeout=limit or _LEGACY_TIMEOUT, retries=_LEGACY_RETRIES)
     return CallOptions(timeout=limit or persona.timeout, retries=persona.retries)
-
-
-def _reasks(request: AgentRequest) -> int:
-    return 0 if request.persona is None else request.persona.max_reasks
 
 
 def _request(

@@ -13,6 +13,7 @@ from workflows.core.memory import Routed, Track
 from workflows.core.patches import Patch
 from workflows.core.results import rendered_output
 from workflows.core.scope import Interrupted, Scope
+from workflows.core.state_keys import StateKey
 
 MAX_NESTED = 20
 """Maximum nesting of team calls: each takes Python's stack, which is limited."""
@@ -37,13 +38,7 @@ def begin_team(
         LimitExceeded: teams are nested too deep.
     """
     tracks, name = scope.state.tracks, place.key.called_team()
-    if name.nested_calls > MAX_NESTED:
-        raise LimitExceeded(
-            f"Teams within teams are nested more than {MAX_NESTED} deep: {caller!r} of team "
-            f"{place.team!r} would be the next",
-            limit="max_recursion_depth",
-            allowed=MAX_NESTED,
-        )
+    _check_nesting(name, caller, place)
     if name in tracks:
         return None
     here = place.context(scope)
@@ -63,6 +58,17 @@ def begin_team(
         personas=_paying(place, scope),
     )
     return None
+
+
+def _check_nesting(name: StateKey, caller: str, place: Location) -> None:
+    """Raise LimitExceeded if the track of this name is nested too deep."""
+    if name.nested_calls > MAX_NESTED:
+        raise LimitExceeded(
+            f"Teams within teams are nested more than {MAX_NESTED} deep: {caller!r} of team "
+            f"{place.team!r} would be the next",
+            limit="max_recursion_depth",
+            allowed=MAX_NESTED,
+        )
 
 
 def _paying(place: Location, scope: Scope) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from temporalio import workflow
-from temporalio.common import Priority, RetryPolicy
+from temporalio.common import Priority, RawValue, RetryPolicy
 from temporalio.exceptions import (
     ActivityError,
     CancelledError,
@@ -151,9 +151,7 @@ class Calls:
         self, request: SkillRequest, call: Call, seconds: float
     ) -> SkillResult | None:
         """Run one local activity `call_skill`; None if the worker wants an activity instead."""
-        sendable = encoded(request)
-        if isinstance(sendable, str):
-            raise CallFailed(FailureType.REQUEST_TOO_LARGE, f"{call.summary}: {sendable}")
+        sendable = _sendable(request, call)
         self._local += 1
         self._pacer.pace.unused = False
         call = call._replace(options=call.options._replace(timeout=seconds))
@@ -186,9 +184,8 @@ class Calls:
         cancellation: Cancellation = Cancellation.TRY_CANCEL,
         queue: OwnQueue | None = None,
     ) -> T:
-        sendable = encoded(request)
-        if isinstance(sendable, str):
-            raise CallFailed(FailureType.REQUEST_TOO_LARGE, f"{call.summary}: {sendable}")
+        """Run one activity; one that its worker gave back is repeated if that is safe."""
+        sendable = _sendable(request, call)
         try:
             await self._pacer.call(len(sendable.payload.data))
         except asyncio.CancelledError:
@@ -250,6 +247,14 @@ class Calls:
         if workflow.info().priority.fairness_key:
             return Priority.default
         return Priority(fairness_key=fairness_key(queue, self._run_id, self._state.main.context))
+
+
+def _sendable(request: BaseModel, call: Call) -> RawValue:
+    """Return a request as it is sent. Raises CallFailed for one that is too large."""
+    sendable = encoded(request)
+    if isinstance(sendable, str):
+        raise CallFailed(FailureType.REQUEST_TOO_LARGE, f"{call.summary}: {sendable}")
+    return sendable
 
 
 async def _with(cut: Spent, calling: Coroutine[None, None, T]) -> T:

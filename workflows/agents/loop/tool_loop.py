@@ -4,6 +4,8 @@
 keeps how far the loop is, so a run that comes back continues between two calls.
 """
 
+from collections.abc import Sequence
+
 from pydantic import JsonValue
 
 from activities.contracts import (
@@ -18,19 +20,10 @@ from dsl.hooks.hook_rulings import HookRuling
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import AgentStep
 from dsl.model.template_bound import number_of
-from dsl.tool_loop.decision import (
-    AskModel,
-    EndLoop,
-    RunCalls,
-    TurnTaken,
-    next_action,
-    take_turn,
-)
+from dsl.tool_loop.decision import AskModel, EndLoop, RunCalls, TurnTaken, next_action, take_turn
 from dsl.tool_loop.exchange import ToolResult
 from dsl.tool_loop.result_texts import LOST, reminder_text
-from dsl.tool_loop.tool_loop_progress import (
-    StoppedByHook,
-)
+from dsl.tool_loop.tool_loop_progress import LoopEnd, StoppedByHook
 from workflows.agents.compactor import Compactor, ConversationHead
 from workflows.agents.conversation_order import (
     conversation_name,
@@ -40,11 +33,11 @@ from workflows.agents.conversation_order import (
 from workflows.agents.hook_points import stopped_by
 from workflows.agents.loop.loop_outcome import loop_outcome
 from workflows.agents.loop.loop_terms import loop_terms
+from workflows.agents.loop.tool_calls import run_calls
 from workflows.agents.loop.turn_requests import TurnRequests
 from workflows.agents.model_fallback import ModelChain, stay_with_fallback
 from workflows.agents.model_turns import is_worth_a_reask, turn_notices
 from workflows.agents.shared_work import shared_work
-from workflows.agents.tool_calls import run_calls
 from workflows.agents.turn_hooks import TurnHooks, hooks_of
 from workflows.core.causes.agent_causes import CallRefused, ModelTurned
 from workflows.core.location import Interpreter, Location
@@ -109,11 +102,9 @@ class _Loop:
             return await self._turns()
 
     async def _turns(self) -> Outcome:
-        loops, key = self._scope.state.progress.tool_loops, self._place.key
-        known, loop = self._progress, self._progress.loop
         response: AgentResponse | None = None
         while True:
-            action = next_action(self._terms, loop)
+            action = next_action(self._terms, self._progress.loop)
             if not isinstance(action, RunCalls) and await self._close_turn(response):
                 continue
             match action:
@@ -121,34 +112,43 @@ class _Loop:
                     try:
                         response = await self._ask(asked)
                     except CallFailed as error:
-                        del loops[key]
-                        self._leave_results()
+                        self._leave_loop()
                         return Outcome.failed(error.type, error.message)
                 case RunCalls(indexes):
-                    await run_calls(
-                        indexes,
-                        known,
-                        self._terms,
-                        self._place,
-                        self._key,
-                        self._scope,
-                        self._interpreter,
-                        self._hooks,
-                        concurrent=self._persona.parallel_tool_calls,
-                    )
+                    await self._make_calls(indexes)
                 case EndLoop(end):
-                    del loops[key]
-                    self._leave_results()
-                    return loop_outcome(
-                        end,
-                        response,
-                        loop.calls,
-                        self._step.name,
-                        self._persona,
-                        self._terms,
-                        self._place,
-                        self._scope,
-                    )
+                    self._leave_loop()
+                    return self._outcome(end, response)
+
+    async def _make_calls(self, indexes: Sequence[int]) -> None:
+        await run_calls(
+            indexes,
+            self._progress,
+            self._terms,
+            self._place,
+            self._key,
+            self._scope,
+            self._interpreter,
+            self._hooks,
+            concurrent=self._persona.parallel_tool_calls,
+        )
+
+    def _outcome(self, end: LoopEnd, response: AgentResponse | None) -> Outcome:
+        return loop_outcome(
+            end,
+            response,
+            self._progress.loop.calls,
+            self._step.name,
+            self._persona,
+            self._terms,
+            self._place,
+            self._scope,
+        )
+
+    def _leave_loop(self) -> None:
+        """Drop the progress of the loop, but for results that the conversation still needs."""
+        del self._scope.state.progress.tool_loops[self._place.key]
+        self._leave_results()
 
     async def _close_turn(self, response: AgentResponse | None) -> bool:
         """Ask the hooks once after each turn and its calls; return whether they stop the agent."""

@@ -1,27 +1,23 @@
 """The calls of one model turn: concurrent, each with its approval, and each with one result."""
 
-import json
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from activities.contracts import KeptResult
 from dsl.errors import InvalidPlan
 from dsl.model.hooks import Hook
 from dsl.model.outcomes import Outcome
 from dsl.model.terms import CallApproval, call_approval
 from dsl.model.tools.tool_contract import Tool
-from dsl.tool_loop.call_checks import fingerprint
 from dsl.tool_loop.call_names import call_name, without_calls
 from dsl.tool_loop.decision import leave_out, take_result
-from dsl.tool_loop.exchange import ToolResult
 from dsl.tool_loop.tool_loop_progress import OpenCall, StoppedByHook
 from dsl.tool_loop.tool_loop_terms import REMINDED_AT, LoopTerms
 from dsl.values import Json
 from workflows.agents.hook_points import stopped_by
 from workflows.agents.hooked_calls import CallHooks, HookedResult
+from workflows.agents.loop.call_results import EndedCall, MadeCall, result_for_model, skipped_call
 from workflows.agents.shared_work import has_result, is_read, note_tool_result, publish_work
 from workflows.agents.skill_calls import CalledSkill
 from workflows.agents.tool_kinds import ToolCall, call_tool
@@ -29,15 +25,11 @@ from workflows.approvals.output_approval import ApprovalSubject, with_approval
 from workflows.approvals.payload_edits import changes, edit_problem
 from workflows.core.causes.agent_causes import CallRepeated
 from workflows.core.causes.step_causes import Failed
-from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Interpreter, Location, Skipped
 from workflows.core.patches import Patch
 from workflows.core.progress_kinds import AgentLoopProgress, HookedCall
 from workflows.core.scope import Job, Scope
-from workflows.core.trail import note_step, skip_cause
-
-_MAX_ERROR_LENGTH = 4_000
-"""Characters of a failure's message that a model gets."""
+from workflows.core.trail import note_step
 
 
 async def run_calls(
@@ -80,15 +72,6 @@ async def run_calls(
     calls = progress.loop.calls
     begun = {name for name, chain in chains.items() if any(calls[n].started for n in chain)}
     await scope.together(jobs, enough=lambda finished: len(finished) == len(jobs), begun=begun)
-
-
-class _Ran(NamedTuple):
-    """What a call came to, and what the model learns besides."""
-
-    outcome: Outcome
-    kept: KeptResult | None = None
-    note: str = ""
-    """How the arguments that ran differ from the model's."""
 
 
 class _Turn:
@@ -134,49 +117,57 @@ class _Turn:
                 await self._one(index)
 
     async def _one(self, index: int) -> None:
+        """Make one call, or skip it, and give the model its result."""
         scope, state = self._scope, self._scope.state
         call = self._progress.loop.calls[index]
         number = self._progress.loop.turns + self._progress.loop.reasks
         place = self._place.at(call_name(call.tool, number, index + 1))
         key = place.step
         state.doing[key] = scope.time() if call.started is None else call.started
-        status: str
-        cause: TrailCause | None = None
         try:
-            if call.started is None:
-                await scope.checkpoint()
-            if state.skips and key in state.skips:
-                raise Skipped(state.skips.pop(key).value)
-            if call.started is None:
-                call.started = scope.time()
-                note_step(scope, place, "started", None, event="tool_start")
-            ran = await self._ran(call, self.tool(index), place)
-            if state.skips and key in state.skips:  # it ended before the request reached it
-                raise Skipped(state.skips.pop(key).value)
-            status, error = ran.outcome.status, ran.outcome.error
-            cause = None if error is None else Failed("failed", error)
-            result, digest = _for_model(ran)
+            ended = await self._run(call, index, place)
         except Skipped as skipped:
             state.forget(place.key)
-            status, cause = "skipped", skip_cause(skipped.value, scope)
-            result = _skipped_result(skipped.value)
-            ran = _Ran(Outcome("skipped", skipped.value))
-            digest = fingerprint(skipped.value)
+            ended = skipped_call(skipped, scope)
         finally:
             state.doing.pop(key, None)
-        publish_work(call.tool, ran.outcome, place, scope)
-        if self._publishes and has_result(ran.outcome, scope):
-            note_tool_result(call.tool, ran.outcome.data, self._agent, scope)
-        if self._terms.policy(call.tool).exit_on_success:
-            call.data = ran.outcome.data
+        self._keep_outcome(call, ended.outcome, place)
         seconds = None if call.started is None else round(scope.time() - call.started, 3)
-        note_step(scope, place, status, cause, seconds, event="tool_end")
-        times = take_result(self._progress.loop, index, result, digest)
+        note_step(scope, place, ended.outcome.status, ended.cause, seconds, event="tool_end")
+        times = take_result(self._progress.loop, index, ended.result, ended.digest)
         if times == REMINDED_AT:
             repeated = CallRepeated("call_repeated", call.tool, times)
             note_step(scope, self._agent, "repeated", repeated)
 
-    async def _ran(self, call: OpenCall, tool: Tool, place: Location) -> _Ran:
+    async def _run(self, call: OpenCall, index: int, place: Location) -> EndedCall:
+        """Run a call from where the state left it. Raises Skipped."""
+        scope = self._scope
+        if call.started is None:
+            await scope.checkpoint()
+        self._raise_if_skipped(place)
+        if call.started is None:
+            call.started = scope.time()
+            note_step(scope, place, "started", None, event="tool_start")
+        ran = await self._hooked_run(call, self.tool(index), place)
+        self._raise_if_skipped(place)  # it ended before the request reached it
+        error = ran.outcome.error
+        cause = None if error is None else Failed("failed", error)
+        return EndedCall(ran.outcome, cause, *result_for_model(ran))
+
+    def _raise_if_skipped(self, place: Location) -> None:
+        skips = self._scope.state.skips
+        if skips and place.step in skips:
+            raise Skipped(skips.pop(place.step).value)
+
+    def _keep_outcome(self, call: OpenCall, outcome: Outcome, place: Location) -> None:
+        """Let other agents and tools read the outcome, and keep that of an exit tool."""
+        publish_work(call.tool, outcome, place, self._scope)
+        if self._publishes and has_result(outcome, self._scope):
+            note_tool_result(call.tool, outcome.data, self._agent, self._scope)
+        if self._terms.policy(call.tool).exit_on_success:
+            call.data = outcome.data
+
+    async def _hooked_run(self, call: OpenCall, tool: Tool, place: Location) -> MadeCall:
         """Make one call, after its hooks, with a person's approval if the tool demands one."""
         terms = call_approval(tool.requires_approval)
         made = ToolCall(
@@ -206,19 +197,19 @@ class _Turn:
             return CalledSkill(Outcome.failed(end.type, end.message))
         return await call_tool(call, given, self._scope, self._interpreter)
 
-    def _hooked(self, result: HookedResult, note: str = "") -> _Ran:
+    def _hooked(self, result: HookedResult, note: str = "") -> MadeCall:
         """Return what a call came to; a hook that failed also ends the agent."""
         if result.stop is not None:
             self._progress.loop.end = stopped_by(result.stop)
-        return _Ran(result.called.outcome, result.called.kept, note)
+        return MadeCall(result.called.outcome, result.called.kept, note)
 
     async def _approved_call(
         self, call: OpenCall, tool: Tool, place: Location, hooked: HookedCall, hooks: CallHooks
-    ) -> _Ran:
+    ) -> MadeCall:
         terms = call_approval(tool.requires_approval)
         if terms is None:
             return self._hooked(await hooks.call(hooked.given))
-        ran: list[_Ran] = []
+        ran: list[MadeCall] = []
 
         async def work(allowed: JsonValue) -> Outcome:
             ran.append(await self._made(tool, hooked, allowed, hooks))
@@ -234,18 +225,18 @@ class _Turn:
         outcome = await with_approval(terms, subject, place, self._scope, work)
         if ran and ran[-1].outcome is outcome:
             return ran[-1]
-        return _Ran(outcome)
+        return MadeCall(outcome)
 
     async def _made(
         self, tool: Tool, hooked: HookedCall, given: JsonValue, hooks: CallHooks
-    ) -> _Ran:
+    ) -> MadeCall:
         """Make one call with the arguments that a person allows; edited ones are checked again."""
         edited = changes(hooked.given, given)
         if not edited:
             return self._hooked(await hooks.call(given))
         problem = edit_problem(tool, given)
         if problem is not None:
-            return _Ran(problem)
+            return MadeCall(problem)
         refused = await hooks.guard(given)
         if refused is not None:
             return self._hooked(refused)
@@ -264,27 +255,3 @@ def _publishes(agent: Location, scope: Scope) -> bool:
     if not agent.tool or not is_read(agent.tool, scope.plan, results=True):
         return False
     return agent.step.is_model_call or scope.patched(Patch.PUBLISHED_RESULTS)
-
-
-def _for_model(ran: _Ran) -> tuple[ToolResult, str]:
-    """Return the result as the model gets it, and a digest of what it is."""
-    outcome, note = ran.outcome, f"{ran.note}\n" if ran.note else ""
-    error = outcome.error
-    if error is not None:
-        text = f"{note}{error.type}: {error.message}"[:_MAX_ERROR_LENGTH]
-        return ToolResult(text=text, failed=True), fingerprint([error.type, outcome.data])
-    if ran.kept is not None:
-        return ToolResult(text=note, kept=ran.kept.name, size=ran.kept.size), ran.kept.name
-    return ToolResult(text=f"{note}{_text(outcome.data)}"), fingerprint(outcome.data)
-
-
-def _skipped_result(value: JsonValue) -> ToolResult:
-    if value is None:
-        return ToolResult(text="a person skipped this call", failed=True)
-    return ToolResult(text=f"[A person skipped this call, and gave its result.]\n{_text(value)}")
-
-
-def _text(value: JsonValue) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,72 @@
+"""What a call of a tool came to: for the trail, and as the model gets it."""
+
+import json
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from activities.contracts import KeptResult
+from dsl.model.outcomes import Outcome
+from dsl.tool_loop.call_checks import fingerprint
+from dsl.tool_loop.exchange import ToolResult
+from workflows.core.causes.trail_causes import TrailCause
+from workflows.core.location import Skipped
+from workflows.core.scope import Scope
+from workflows.core.trail import skip_cause
+
+_MAX_ERROR_LENGTH = 4_000
+"""Characters of a failure's message that a model gets."""
+
+
+class MadeCall(NamedTuple):
+    """What a call came to, and what the model learns besides."""
+
+    outcome: Outcome
+    kept: KeptResult | None = None
+    note: str = ""
+    """How the arguments that ran differ from the model's."""
+
+
+class EndedCall(NamedTuple):
+    """How a call ended, for the trail and for the model."""
+
+    outcome: Outcome
+    cause: TrailCause | None
+    result: ToolResult
+    digest: str
+    """Of what the model gets, to notice equal results."""
+
+
+def result_for_model(made: MadeCall) -> tuple[ToolResult, str]:
+    """Return the result as the model gets it, and a digest of what it is."""
+    outcome, note = made.outcome, f"{made.note}\n" if made.note else ""
+    error = outcome.error
+    if error is not None:
+        text = f"{note}{error.type}: {error.message}"[:_MAX_ERROR_LENGTH]
+        return ToolResult(text=text, failed=True), fingerprint([error.type, outcome.data])
+    if made.kept is not None:
+        return ToolResult(text=note, kept=made.kept.name, size=made.kept.size), made.kept.name
+    return ToolResult(text=f"{note}{_text(outcome.data)}"), fingerprint(outcome.data)
+
+
+def skipped_call(skipped: Skipped, scope: Scope) -> EndedCall:
+    """Return the end of a call that a person skipped."""
+    value = skipped.value
+    return EndedCall(
+        Outcome("skipped", value),
+        skip_cause(value, scope),
+        _skipped_result(value),
+        fingerprint(value),
+    )
+
+
+def _skipped_result(value: JsonValue) -> ToolResult:
+    if value is None:
+        return ToolResult(text="a person skipped this call", failed=True)
+    return ToolResult(text=f"[A person skipped this call, and gave its result.]\n{_text(value)}")
+
+
+def _text(value: JsonValue) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

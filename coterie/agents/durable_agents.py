@@ -17,6 +17,7 @@ from coterie.agents.agent_definition import AgentDefinition
 from coterie.agents.agent_documents import AgentDocument, shares_function, written_document
 from coterie.agents.agent_state import AgentAnswer
 from coterie.agents.tool_definitions import Executor, ToolFunction
+from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.new_runs import start_run
 from coterie.runs.records import new_id
 from coterie.runs.run_client import Run
@@ -103,7 +104,7 @@ class DurableRun:
         return AgentAnswer(
             status="completed" if end.completed else "failed",
             data=output.get(self._agent) if end.completed and isinstance(output, dict) else None,
-            error=None if end.completed else end.message,
+            error=None if end.completed else incomplete_reason(end),
             error_type=None if end.failure is None else end.failure.type,
             model_calls=0 if result is None else result.model_calls,
             input_tokens=usage.input_tokens,

@@ -17,9 +17,10 @@ from coterie.documents.compilation import CompiledDocument, compile_target, star
 from coterie.documents.tool_discovery import forget_tools
 from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.failures import CommandError
+from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.new_runs import start_run
 from coterie.runs.records import RecordedRuns, kept, new_record
-from coterie.runs.run_client import RunEnd
 from coterie.server.connection import open_connection
 from coterie.settings import Settings, load
 from coterie.text.problems import lines_of_file, problems_text
@@ -198,7 +199,7 @@ def _finished(id: str, end: RunEnd) -> FinishedRun:
         end.completed,
         None if result is None else result.output,
         {} if result is None else result.context,
-        end.message,
+        incomplete_reason(end),
         None if end.failure is None else end.failure.type,
     )
     return finished if result is None else replace(finished, cost=result.cost)

@@ -7,6 +7,7 @@ from temporalio.client import WorkflowExecutionStatus
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
 from coterie.rendering.request_text import decision_text
+from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.new_runs import start_run, summary_of
 from coterie.runs.records import find, kept, new_id
 from coterie.runs.run_client import Run
@@ -92,7 +93,7 @@ async def _print_point(run: Run, serve: str) -> None:
         described = await run.describe()
         memo = described.raw_description.workflow_execution_info.memo.fields
         if described.status == WorkflowExecutionStatus.FAILED and not memo:
-            raise CommandError((await run.end()).message, ExitCode.RUN_FAILED)
+            raise CommandError(incomplete_reason(await run.end()), ExitCode.RUN_FAILED)
         if FORKED_FROM in memo:
             note(f"{run.id} continues from {text_of(memo[FORKED_FROM])}")
             return

@@ -7,9 +7,10 @@ from typing import Protocol
 from coterie.display.discovery_notes import DiscoveryNotes
 from coterie.display.plain_view import ProgressView, RunNews
 from coterie.runs.call_errors import Unanswered
+from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.live_texts import POLL_SECONDS, live_answers, streams
 from coterie.runs.retries import PendingRetry, retries_of
-from coterie.runs.run_client import Run, RunEnd
+from coterie.runs.run_client import Run
 from workflows.core.requests import Pending
 from workflows.core.views import TrailEntry
 

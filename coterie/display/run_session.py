@@ -15,9 +15,10 @@ from coterie.display.written_decisions import WrittenDecision
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
 from coterie.rendering.run_summary import summary_text, summary_width
+from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.new_runs import start_run
 from coterie.runs.records import RecordedRuns, RunRecord, kept
-from coterie.runs.run_client import Run, RunEnd
+from coterie.runs.run_client import Run
 from coterie.server.connection import Connection, Embedded, open_connection
 from coterie.server.embedded_server import ServerMoved, supervise
 from coterie.settings import Settings

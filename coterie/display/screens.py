@@ -8,7 +8,8 @@ from typing import NamedTuple, Protocol
 from coterie.display.follower import RequestHandling
 from coterie.display.plain_view import ProgressView, RunNews
 from coterie.display.written_decisions import WrittenDecision, decisions_for
-from coterie.runs.run_client import Run, RunEnd
+from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.run_client import Run
 from workflows.core.requests import Pending
 
 

@@ -14,8 +14,10 @@ from coterie.rendering.request_text import PendingOfRun, decision_text, pending_
 from coterie.rendering.run_table import run_json, run_table
 from coterie.rendering.run_text import end_text, status_text, trail_text
 from coterie.runs.call_errors import has_ended
+from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.open_runs import open_runs
-from coterie.runs.run_client import Run, RunEnd, json_of
+from coterie.runs.run_client import Run, json_of
 from coterie.runs.run_list import RunFilter, run_rows
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
@@ -179,4 +181,4 @@ def _show_end(run: Run, end: RunEnd, *, as_json: bool) -> None:
     elif end.result is not None:
         say(json_of(end.result))
     else:
-        say(json.dumps({"end": "failed", "because": end.message}, indent=2))
+        say(json.dumps({"end": "failed", "because": incomplete_reason(end)}, indent=2))

@@ -19,8 +19,9 @@ from coterie.inspection.trace import traced
 from coterie.logs import quietly
 from coterie.rendering.run_summary import summary_text, summary_width
 from coterie.replay.rebuilt_run import NotFollowed, rebuilt
+from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.progress import Progress
-from coterie.runs.run_client import Run, RunEnd
+from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.storage.histories import WORKFLOW

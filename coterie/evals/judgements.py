@@ -20,7 +20,9 @@ from coterie.evals.suite_document import GraderDocument
 from coterie.evals.trial_runs import attending, begun, record_of
 from coterie.evals.unattended_view import UnattendedView
 from coterie.runs.call_errors import call_error
-from coterie.runs.run_client import Run, RunEnd
+from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.ends.end_words import incomplete_reason
+from coterie.runs.run_client import Run
 from coterie.server.connection import Connection
 from coterie.settings import Settings
 from dsl.values import Frozen, Json
@@ -183,7 +185,7 @@ def _grade(name: str, grader: GraderDocument, run_id: str, end: RunEnd, spent: f
     except ValidationError:
         verdict = None
     if end.result is None or verdict is None:
-        because = end.message or "its output is not a verdict"
+        because = incomplete_reason(end) or "its output is not a verdict"
         raise Unjudged(f"the judge of {name!r} failed: {because}; see coterie why {run_id}", spent)
     return Grade(
         grader=name,

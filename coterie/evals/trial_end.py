@@ -5,7 +5,8 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from coterie.evals.suite import Trial
-from coterie.runs.run_client import RunEnd
+from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.ends.end_words import incomplete_reason
 from dsl.model.outcomes import Failure
 from dsl.values import Frozen, Json
 
@@ -83,7 +84,7 @@ def trial_end(
     found = TrialEnd(
         stop=stop,
         completed=completed,
-        message="" if completed else message or end.message,
+        message="" if completed else message or incomplete_reason(end),
         replies=replies or (),
         error=end.failure,
         seconds=seconds,

@@ -27,10 +27,11 @@ from coterie.evals.trial_end import Stop, TrialEnd, trial_end
 from coterie.evals.unattended_view import UnattendedView
 from coterie.failures import CommandError
 from coterie.runs.call_errors import call_error
+from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.exchanges import all_exchanges
 from coterie.runs.new_runs import start_run
 from coterie.runs.records import RecordedRuns, RunRecord, kept, queue_of
-from coterie.runs.run_client import Run, RunEnd
+from coterie.runs.run_client import Run
 from coterie.runs.sessions import MessageRefusedError, send_message
 from coterie.server.connection import Connection
 from coterie.settings import Settings

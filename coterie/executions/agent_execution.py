@@ -9,8 +9,8 @@ from typing import Literal, assert_never
 from temporalio.client import Client, WorkflowHistory
 
 from coterie.failures import CommandError
-from coterie.graph.run_graph import OVER
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
+from coterie.runs.ends.end_facts import CLOSING_EVENTS, ClosedState
 from coterie.runs.previous_histories import begun_with
 from coterie.runs.run_client import Run
 from coterie.version import own_version
@@ -70,7 +70,7 @@ async def execution_of(history: WorkflowHistory, began: datetime | None = None) 
         )
     first, last = history.events[0], history.events[-1]
     fork = begun_with(history).fork
-    became = OVER.get(last.event_type)
+    became = CLOSING_EVENTS.get(last.event_type)
     return AgentExecution(
         id=history.workflow_id,
         session_id=history.workflow_id if fork is None else fork.run,
@@ -81,7 +81,7 @@ async def execution_of(history: WorkflowHistory, began: datetime | None = None) 
     )
 
 
-def _status(status: RunStatus, became: str | None) -> ExecutionStatus:
+def _status(status: RunStatus, became: ClosedState | None) -> ExecutionStatus:
     if became is not None:
         return "completed" if became == "completed" else "failed"
     match status.state:
@@ -97,7 +97,7 @@ def _status(status: RunStatus, became: str | None) -> ExecutionStatus:
             assert_never(status.state)
 
 
-def _snapshot(seen: Rebuilt, became: str | None) -> Json:
+def _snapshot(seen: Rebuilt, became: ClosedState | None) -> Json:
     status = seen.status
     waits = ", ".join(status.waiting_for)
     reason = status.paused.why or status.paused.by if status.paused else waits

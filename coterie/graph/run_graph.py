@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowHistory
 
@@ -13,19 +12,12 @@ from coterie.graph.task_trees import TaskTree, reported_tree, task_tree
 from coterie.replay.links import continued
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt, recorded_plan
 from coterie.runs.call_errors import Unanswered
+from coterie.runs.ends.end_facts import CLOSING_EVENTS, ClosedState
+from coterie.runs.ends.end_words import closed_words
 from coterie.runs.run_client import Run
 from dsl.model.plan import Plan
 from workflows.core.progress_kinds import TaskGraphProgress
 from workflows.core.views import RunStatus, TrailEntry
-
-OVER = {
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: "completed",
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED: "failed",
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED: "was cancelled",
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED: "was terminated",
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT: "timed out",
-}
-"""What happened to a run, by the last event of its history; empty for an open run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +101,7 @@ def _seen(
     status: RunStatus,
     trees: tuple[TaskTree, ...],
 ) -> SeenRun:
-    ended = OVER.get(history.events[-1].event_type)
+    ended = CLOSING_EVENTS.get(history.events[-1].event_type)
     headline = _headline(history.events[-1], ended, status)
     if trail and trail[0].number > 1:
         headline += f"; the path starts at event {trail[0].number}"
@@ -117,10 +109,10 @@ def _seen(
     return SeenRun(plan, replace(walk, trees=trees))
 
 
-def _headline(last: HistoryEvent, ended: str | None, status: RunStatus) -> str:
+def _headline(last: HistoryEvent, ended: ClosedState | None, status: RunStatus) -> str:
     visits = f"{status.visits_toward_limit} of {status.max_total_teams} team visits"
     if ended is not None:
-        return f"{ended} after {visits}{_why(last)}"
+        return f"{closed_words(ended)} after {visits}{_why(last)}"
     if status.waiting_for:
         return f"waits for a person: {', '.join(status.waiting_for)}; {visits}"
     doing = status.doing[-1].step if status.doing else status.team or "the start"

@@ -1,19 +1,20 @@
 """Collect a run's decisions: from its history, or from its worker."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from temporalio.client import WorkflowHistory
 
 from coterie.failures import CommandError
-from coterie.graph.run_graph import OVER, earlier_parts, joined
+from coterie.graph.run_graph import earlier_parts, joined
 from coterie.inspection.refused_answers import RefusedAnswer, refused_answers
 from coterie.inspection.step_trace import StepTrace, step_traces
 from coterie.replay.links import links
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
 from coterie.replay.trace_events import Visit
 from coterie.runs.call_errors import Unanswered
+from coterie.runs.ends.end_facts import CLOSING_EVENTS, ClosedState
 from coterie.runs.recorded_calls import RecordedCall, in_visits, recorded_calls
 from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
@@ -21,10 +22,16 @@ from coterie.settings import Settings
 from coterie.storage.histories import history_in
 from dsl.errors import listed
 from dsl.model.traversal.step_paths import split_reference
+from workflows.core.state_keys import StepKey
 from workflows.core.views import TrailEntry
 
-LEFT = "left"
-"""The status of a visit during which the run ended."""
+
+@dataclass(frozen=True, slots=True)
+class CallFailures:
+    """The calls of a part of a run that needed another attempt, or another answer."""
+
+    retried: tuple[RecordedCall, ...]
+    refused: tuple[RefusedAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,22 @@ class Trace:
     """The calls that took more than one attempt, by the history: the run itself does not know."""
     refused: tuple[RefusedAnswer, ...] = ()
     """The answers that did not match, by the history."""
+
+    def failures_in_visit(self, visit: Visit) -> "CallFailures":
+        """Return the failures of the calls of a visit."""
+        return self._failures(
+            lambda path, number: (StepKey(path).team, number) == (visit.team, visit.visit)
+        )
+
+    def failures_in_step(self, step: StepTrace) -> "CallFailures":
+        """Return the failures of the calls of a step, and of those within it."""
+        return self._failures(lambda path, number: number == step.visit and step.holds(path))
+
+    def _failures(self, includes: Callable[[str, int], bool]) -> "CallFailures":
+        return CallFailures(
+            tuple(call for call in self.retried if includes(call.path, call.visit)),
+            tuple(one for one in self.refused if includes(one.step, one.visit)),
+        )
 
     def of(self, asked: str) -> tuple[Visit, ...]:
         """Return the visit `team#2`, or every visit of `team`.
@@ -115,7 +138,7 @@ def _trace(histories: Sequence[WorkflowHistory], parts: Sequence[Rebuilt]) -> Tr
         for key, visit in part.visits.items():
             visits[key] = _continued(visits[key], visit) if key in visits else visit
     trail = joined(*(part.trail for part in parts))
-    became = OVER.get(last.event_type)
+    became = CLOSING_EVENTS.get(last.event_type)
     if became is not None:
         at = _clock(last.event_time.ToDatetime(UTC))
         visits = {key: _left(visit, at, became) for key, visit in visits.items()}
@@ -134,11 +157,11 @@ def _clock(at: datetime) -> str:
     return at.isoformat(timespec="milliseconds")
 
 
-def _left(visit: Visit, at: str, became: str) -> Visit:
+def _left(visit: Visit, at: str, became: ClosedState) -> Visit:
     """Close a visit of an ended run that had not finished."""
     if visit.ended is not None or not visit.visit:
         return visit
-    return replace(visit, ended=at, status=LEFT, because=f"the run {became}")
+    return replace(visit, ended=at, status="left", run=became)
 
 
 def _continued(before: Visit, after: Visit) -> Visit:

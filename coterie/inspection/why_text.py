@@ -7,15 +7,17 @@ from pydantic import JsonValue, TypeAdapter
 
 from coterie.inspection.refused_answers import RefusedAnswer
 from coterie.inspection.step_trace import StepTrace
-from coterie.inspection.trace import LEFT, Trace
+from coterie.inspection.trace import CallFailures, Trace
 from coterie.rendering.run_text import trail_line
 from coterie.replay.trace_events import TraceEvent, Visit
+from coterie.runs.ends.end_words import visit_end_line
 from coterie.runs.recorded_calls import RecordedCall
 from coterie.text.lines import text_of
 from coterie.text.moments import clock
 from dsl.evaluate.context import PathChange
 from dsl.evaluate.evidence import Examined, TriedAlternatives
 from dsl.templates.jsonable import brief
+from dsl.values import Json
 from workflows.core.state_keys import StepKey
 from workflows.core.views import TrailEntry
 
@@ -59,7 +61,7 @@ def run_text(trace: Trace, source: str) -> str:
     for visit in trace.visits:
         if visit.ended is None and visit.visit:
             lines.append(f"      {visit.name} continues")
-        elif visit.status == LEFT:
+        elif visit.status == "left":
             lines.append(f"      {_head(visit)}")
     lines += map(_retried, trace.retried)
     lines += map(_refused, trace.refused)
@@ -113,12 +115,9 @@ def _step(step: StepTrace, trace: Trace) -> Iterator[str]:
     yield step.name
     for one in step.happened:
         yield from _happened(one)
-    for call in trace.retried:
-        if call.visit == step.visit and step.holds(call.path):
-            yield _retried(call)
-    for answer in trace.refused:
-        if answer.visit == step.visit and step.holds(answer.step):
-            yield _refused(answer)
+    failures = trace.failures_in_step(step)
+    yield from map(_retried, failures.retried)
+    yield from map(_refused, failures.refused)
 
 
 def _visit(visit: Visit, trace: Trace) -> Iterator[str]:
@@ -129,18 +128,13 @@ def _visit(visit: Visit, trace: Trace) -> Iterator[str]:
         yield "  happened"
         for one in visit.happened:
             yield from _happened(one)
-    retried = [
-        call for call in trace.retried if f"{StepKey(call.path).team}#{call.visit}" == visit.name
-    ]
-    if retried:
+    failures = trace.failures_in_visit(visit)
+    if failures.retried:
         yield "  retried"
-        yield from map(_retried, retried)
-    refused = [
-        one for one in trace.refused if f"{StepKey(one.step).team}#{one.visit}" == visit.name
-    ]
-    if refused:
+        yield from map(_retried, failures.retried)
+    if failures.refused:
         yield "  refused"
-        yield from map(_refused, refused)
+        yield from map(_refused, failures.refused)
     if visit.rules:
         yield "  rules"
         for rule in visit.rules:
@@ -152,20 +146,9 @@ def _visit(visit: Visit, trace: Trace) -> Iterator[str]:
 
 
 def _head(visit: Visit) -> str:
-    name = visit.name
     if visit.ended is None:
-        return f"{name} is in progress: nothing is decided yet"
-    if visit.status == "success":
-        return f"{name} -> {visit.next_team or 'the end'}, because {visit.because}"
-    if visit.status == "failure":
-        return f"{name} (failed) -> {visit.next_team or 'the end'}, because {visit.because}"
-    if visit.status == LEFT:
-        return f"{name} was left when {visit.because}"
-    if visit.status == "stopped":
-        why = visit.because or "enough other branches had finished, or its time was up"
-        return f"{name} was stopped: {why}"
-    where = f"at {name}" if visit.visit else f"before {visit.team or 'the end'}"
-    return f"the run ended {where} with {visit.status}: {visit.because}"
+        return f"{visit.name} is in progress: nothing is decided yet"
+    return visit_end_line(visit.end)
 
 
 def _happened(one: TraceEvent) -> Iterator[str]:
@@ -225,18 +208,8 @@ def steps_json(steps: Iterable[StepTrace], trace: Trace) -> str:
     """Format what happened to steps or calls as JSON."""
     data: list[JsonValue] = []
     for step in steps:
-        retried = [
-            _retried_data(call)
-            for call in trace.retried
-            if call.visit == step.visit and step.holds(call.path)
-        ]
-        refused = [
-            _REFUSED.dump_python(one, mode="json")
-            for one in trace.refused
-            if one.visit == step.visit and step.holds(one.step)
-        ]
         whole = _STEP.dump_python(step, mode="json")
-        data.append({**whole, "retried": retried, "refused": refused})
+        data.append({**whole, **_failures_data(trace.failures_in_step(step))})
     return json.dumps({"run": trace.run, "steps": data}, indent=2, ensure_ascii=False)
 
 
@@ -245,10 +218,16 @@ def json_text(trace: Trace, visits: Iterable[Visit]) -> str:
     data = {
         "run": trace.run,
         "visits": [_VISIT.dump_python(visit, mode="json") for visit in visits],
-        "retried": [_retried_data(call) for call in trace.retried],
-        "refused": [_REFUSED.dump_python(one, mode="json") for one in trace.refused],
+        **_failures_data(CallFailures(trace.retried, trace.refused)),
     }
     return json.dumps(data, indent=2, ensure_ascii=False)
+
+
+def _failures_data(failures: CallFailures) -> Json:
+    return {
+        "retried": [_retried_data(call) for call in failures.retried],
+        "refused": [_REFUSED.dump_python(one, mode="json") for one in failures.refused],
+    }
 
 
 def _retried_data(call: RecordedCall) -> JsonValue:

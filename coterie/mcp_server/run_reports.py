@@ -13,8 +13,10 @@ from temporalio.client import WorkflowExecutionStatus
 
 from coterie.failures import CommandError
 from coterie.mcp_server.served_teams import ServedTeam
+from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.records import RunRecord
-from coterie.runs.run_client import Run, RunEnd
+from coterie.runs.run_client import Run
 from dsl.paths import MISSING, Path, get
 from dsl.values import Documented, Json
 from dsl.visible import visible
@@ -145,7 +147,7 @@ def ended_report(record: RunRecord, end: RunEnd, where: Path, start: int) -> Run
             team=record.mcp_tool,
             begun=record.begun,
             state="failed",
-            because=_text(end.message),
+            because=_text(incomplete_reason(end)),
         )
     found = get({"result": end.result.output}, ("result", *where))
     if found is MISSING:

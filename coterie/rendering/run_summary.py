@@ -9,9 +9,10 @@ from pydantic import JsonValue
 
 from coterie.rendering.progress_lines import head_line, text_lines, visit_lines, wrapped
 from coterie.rendering.request_text import decision_line
-from coterie.rendering.run_text import end_line, outputs, work_text
+from coterie.rendering.run_text import outputs, work_text
+from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.ends.end_words import run_end_line
 from coterie.runs.progress import Progress
-from coterie.runs.run_client import RunEnd
 from coterie.text.lines import text_of
 from dsl.visible import one_line
 from workflows.core.views import TeamResult
@@ -40,7 +41,7 @@ def summary_text(run: str, end: RunEnd, rows: Progress, width: int) -> str:
     lines: list[str] = []
     if rows.visits:
         lines += [text_lines([head_line(width), *visit_lines(rows, width)]), ""]
-    lines += wrapped(end_line(run, end), width, "", "  ")
+    lines += wrapped(run_end_line(run, end), width, "", "  ")
     result = end.result
     if result is not None:
         lines += _told(result, width)

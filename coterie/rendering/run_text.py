@@ -8,7 +8,8 @@ from activities.contracts import TokenUsage
 from coterie.rendering.cost_tables import budget_lines, money_text
 from coterie.rendering.graph_text import graph_line, task_lines
 from coterie.rendering.request_text import decision_line, show_lines
-from coterie.runs.run_client import RunEnd
+from coterie.runs.ends.end_facts import RunEnd, VisitEnd
+from coterie.runs.ends.end_words import run_end_line, visit_end_line
 from coterie.text.durations import duration
 from coterie.text.lines import one_entry, text_of
 from coterie.text.moments import clock
@@ -94,13 +95,14 @@ def trail_event(entry: TrailEntry, *, because: bool = True) -> str:
             return f"  {entry.because}"
         case "refused":
             return f"  a decision was refused, because {entry.because}"
-        case "route" if entry.status not in (None, "success", "failure"):
-            place = f"at {where}" if entry.visit else f"before {entry.team or 'the end'}"
-            return f"the run ends {place} with {entry.status}{why}"
         case "route":
-            failed = f" ({entry.status})" if entry.status not in (None, "success") else ""
-            sets = f", sets {', '.join(entry.updated)}" if entry.updated else ""
-            return f"{where}{failed} -> {entry.next_team or 'the end'}{sets}{why}"
+            return visit_end_line(_visit_end(entry), because=because)
+
+
+def _visit_end(entry: TrailEntry) -> VisitEnd:
+    return VisitEnd(
+        entry.team, entry.visit, entry.status, entry.because, entry.next_team, entry.updated
+    )
 
 
 def _cost(entry: TrailEntry) -> str:
@@ -116,8 +118,8 @@ def end_text(run: str, end: RunEnd) -> str:
     """Format how a run ended, its decisions and its cost."""
     result = end.result
     if result is None:
-        return one_entry(f"{run}: {end.message}")
-    lines = [f"{run}: {_how(result)}"]
+        return one_entry(run_end_line(run, end))
+    lines = [run_end_line(run, end)]
     if result.error is not None:
         lines.append(f"  error      {result.error.type}: {result.error.message}")
     lines.append(
@@ -141,21 +143,6 @@ def outputs(result: TeamResult) -> Iterable[tuple[str, JsonValue]]:
             return parts.items()
         case whole:
             return (("output", whole),)
-
-
-def end_line(run: str, end: RunEnd) -> str:
-    """Describe how a run ended, in a sentence."""
-    return f"{run}: {end.message if end.result is None else _how(end.result)}"
-
-
-def _how(result: TeamResult) -> str:
-    match result.end:
-        case "cancelled":
-            return result.because
-        case "completed":
-            return f"completed, because {result.because}"
-        case end:
-            return f"ended with {end}, because {result.because}"
 
 
 def _visits(visits: Mapping[str, int]) -> str:

@@ -1,37 +1,32 @@
 """Read how a run ended from the last event of its history."""
 
-from dataclasses import dataclass
-
 from pydantic import ValidationError
 from temporalio.api.common.v1 import Payloads
-from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 
 from coterie.failures import CommandError
+from coterie.runs.ends.end_facts import CLOSING_EVENTS, RunEnd
 from coterie.storage.wire import data_converter
+from dsl.model.outcomes import Failure
 from workflows.core.views import TeamResult
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a run ended."""
-
-    result: TeamResult | None
-    refusal: str | None = None
-    """The message of a run that failed without a result."""
-
-
-def ending(last: HistoryEvent) -> Ending | None:
-    """Read how a run ended from its last event; None if it is open or ended without a message."""
-    match last.event_type:
-        case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
-            return Ending(_result_in(last.workflow_execution_completed_event_attributes.result))
-        case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
+def recorded_end(last: HistoryEvent) -> RunEnd | None:
+    """Read how a run ended from the last event of its history; None if it is open."""
+    match CLOSING_EVENTS.get(last.event_type):
+        case "completed":
+            result = _result_in(last.workflow_execution_completed_event_attributes.result)
+            return RunEnd("completed", result)
+        case "failed":
             failure = last.workflow_execution_failed_event_attributes.failure
-            result = _result_in(failure.application_failure_info.details)
-            return Ending(result, None if result else failure.message)
-        case _:
-            return None
+            info = failure.application_failure_info
+            found = Failure(type=info.type or "Failed", message=failure.message)
+            return RunEnd("failed", _result_in(info.details), found)
+        case "terminated":
+            reason = last.workflow_execution_terminated_event_attributes.reason
+            return RunEnd("terminated", details=reason)
+        case state:
+            return None if state is None else RunEnd(state)
 
 
 def _result_in(payloads: Payloads) -> TeamResult | None:

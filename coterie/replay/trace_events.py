@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from coterie.runs.ends.end_facts import ClosedState, VisitEnd
 from dsl.evaluate.context import PathChange
 from dsl.evaluate.evidence import Examined, TriedAlternatives
 from workflows.core.views import TrailEntry
@@ -38,6 +39,8 @@ class Visit:
     because: str = ""
     next_team: str | None = None
     """None: the run or the branch ends."""
+    run: ClosedState | None = None
+    """Of a visit that was left: what became of the run."""
     rules: tuple[TriedAlternatives, ...] | None = None
     """None if no rule was evaluated: a person's decision, a limit, or code of another version."""
     default: str | None = None
@@ -49,3 +52,10 @@ class Visit:
     def name(self) -> str:
         """`review#2`."""
         return f"{self.team}#{self.visit}"
+
+    @property
+    def end(self) -> VisitEnd:
+        """How it ended; ask only a visit that has."""
+        return VisitEnd(
+            self.team, self.visit, self.status, self.because, self.next_team, run=self.run
+        )

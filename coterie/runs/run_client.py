@@ -5,7 +5,6 @@ Every failed request becomes one sentence: the run does not exist, no worker ans
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any, TypeVar, cast
@@ -26,9 +25,12 @@ from temporalio.exceptions import (
     CancelledError,
     TerminatedError,
 )
+from temporalio.exceptions import (
+    TimeoutError as RunTimeoutError,
+)
 from temporalio.service import RPCError
 
-from coterie.failures import AT_LIMIT, CommandError, ExitCode
+from coterie.failures import CommandError
 from coterie.runs.call_errors import (
     UpdateName,
     call_error,
@@ -36,6 +38,7 @@ from coterie.runs.call_errors import (
     update_error,
     waits_its_turn,
 )
+from coterie.runs.ends.end_facts import RunEnd
 from coterie.storage.histories import whole
 from dsl.model.outcomes import Failure
 from workflows.core.messages import (
@@ -54,26 +57,6 @@ _ANSWER_SECONDS = timedelta(seconds=8)
 _AGAIN_SECONDS = 0.2
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class RunEnd:
-    """How a run ended."""
-
-    completed: bool
-    result: TeamResult | None
-    """None if the run ended without one: refused, cancelled, terminated."""
-    message: str
-    """Why it did not complete."""
-    failure: Failure | None = None
-    """The failure of the run itself, of which it may have a result."""
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """The exit code; each limit of a run has its own."""
-        if self.completed:
-            return ExitCode.DONE
-        return AT_LIMIT.get("" if self.result is None else self.result.end, ExitCode.RUN_FAILED)
 
 
 class Run:
@@ -209,18 +192,17 @@ class Run:
             return _failed(error)
         except RPCError as error:
             raise call_error(self.id, error) from None
-        return RunEnd(True, result, "")
+        return RunEnd("completed", result)
 
     async def _cancelled(self) -> RunEnd:
         """Ask the workflow of a cancelled run for its result, which is stored nowhere else."""
         try:
             answer = await self._query("result", object)
         except CommandError as error:
-            return RunEnd(False, None, f"it was cancelled; its result is unknown: {error}")
+            return RunEnd("cancelled", details=str(error))
         if answer is None:
-            return RunEnd(False, None, "it was cancelled before it started")
-        partial = TeamResult.model_validate(answer)
-        return RunEnd(False, partial, partial.because)
+            return RunEnd("cancelled")
+        return RunEnd("cancelled", TeamResult.model_validate(answer))
 
     async def history(self, part: str | None = None) -> WorkflowHistory:
         """Fetch all events, with externally stored values.
@@ -274,13 +256,14 @@ def _failed(error: WorkflowFailureError) -> RunEnd:
     match cause:
         case ApplicationError():
             result = _detail(cause)
-            kind = f"{cause.type}: " if cause.type else ""
             failure = Failure(type=cause.type or "Failed", message=cause.message)
-            return RunEnd(False, result, f"{kind}{cause.message}", failure)
+            return RunEnd("failed", result, failure)
         case TerminatedError():
-            return RunEnd(False, None, f"it was terminated: {cause.message}")
+            return RunEnd("terminated", details=cause.message)
+        case RunTimeoutError():
+            return RunEnd("timed out")
         case _:
-            return RunEnd(False, None, str(cause))
+            return RunEnd("failed", details=str(cause))
 
 
 def _detail(cause: ApplicationError) -> TeamResult | None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal, assert_never
+from typing import Literal, assert_never, get_args
 
 from temporalio.client import (
     Client,
@@ -16,6 +16,7 @@ from temporalio.service import RPCError
 
 from coterie.failures import CommandError
 from coterie.runs.call_errors import NoWorker
+from coterie.runs.ends.end_facts import CLOSED_STATES, ClosedState
 from coterie.runs.new_runs import summary_of
 from coterie.runs.run_client import Run
 from coterie.runs.task_queues import is_served
@@ -23,27 +24,16 @@ from coterie.storage.histories import WORKFLOW
 from workflows.core.state_keys import StepKey
 from workflows.core.views import RunStatus
 
-RunState = Literal[
+OpenState = Literal[
     "running",
     "waiting",
     "paused",
     "stopping",
     "no worker",
-    "completed",
-    "failed",
-    "cancelled",
-    "terminated",
-    "timed out",
 ]
-OPEN: tuple[RunState, ...] = ("running", "waiting", "paused", "stopping", "no worker")
+RunState = OpenState | ClosedState
+OPEN: tuple[OpenState, ...] = get_args(OpenState)
 _AT_ONCE = 20
-_CLOSED: dict[WorkflowExecutionStatus, RunState] = {
-    WorkflowExecutionStatus.COMPLETED: "completed",
-    WorkflowExecutionStatus.FAILED: "failed",
-    WorkflowExecutionStatus.CANCELED: "cancelled",
-    WorkflowExecutionStatus.TERMINATED: "terminated",
-    WorkflowExecutionStatus.TIMED_OUT: "timed out",
-}
 _STATUS_NAMES: dict[str, str] = {
     "completed": "Completed",
     "failed": "Failed",
@@ -196,9 +186,9 @@ def closed_row(
     described: WorkflowExecutionDescription, plan: str, began: datetime
 ) -> RunRow | None:
     """Return the row of a run that has ended; None for a part that continued as new."""
-    if described.status is None or described.status not in _CLOSED:
+    if described.status is None or described.status not in CLOSED_STATES:
         return None
-    state = _CLOSED[described.status]
+    state = CLOSED_STATES[described.status]
     return RunRow(described.id, plan, state, began, ended=described.close_time)
 
 

@@ -6,6 +6,7 @@ from difflib import unified_diff
 
 from pydantic import JsonValue
 
+from coterie.runs.ends.end_words import result_words
 from coterie.testing.files.expectations import as_seconds, check_text, holds, shown
 from coterie.testing.files.test_document import ExpectDocument
 from coterie.testing.path_difference import path_lines
@@ -39,7 +40,8 @@ WHOLE = "."
 def differences(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExpectation]:
     """Yield every expectation that the outcome does not meet, the most informative first."""
     if expect.end != found.end:
-        ended = f"expected {expect.end}, and the run ended {found.end}, because {found.because}"
+        came = f"the run {result_words(found.end)}, because {found.because}"
+        ended = f"expected {expect.end}, and {came}"
         yield UnmetExpectation("end", ended)
     if expect.path is not None:
         lines = path_lines(expect.path, found.path)

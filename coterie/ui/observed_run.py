@@ -10,10 +10,10 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from coterie.display.plain_view import RunNews, follow
+from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import Progress
 from coterie.runs.retries import PendingRetry
-from coterie.runs.run_client import RunEnd
 from dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTaskStatus
 from dsl.task_graph.task_causes import GraphTaskBlocked, GraphTaskEnded, GraphTaskStarted
 from workflows.core.causes.agent_causes import ModelTurned

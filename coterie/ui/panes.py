@@ -14,6 +14,7 @@ from coterie.display.plain_view import innermost
 from coterie.rendering.approval_panel import panel_lines
 from coterie.rendering.cost_tables import budget_lines, money_text
 from coterie.rendering.progress_lines import ProgressLine, wrapped
+from coterie.runs.ends.end_words import incomplete_reason
 from coterie.text.durations import duration
 from coterie.text.problems import counted
 from coterie.text.task_counts import progress_of_tasks
@@ -42,7 +43,10 @@ def head_lines(seen: ObservedRun, width: int, now: datetime) -> list[ProgressLin
     visits = f"visit {status.visits_toward_limit} of {status.max_total_teams}"
     lines.append(ProgressLine(f"{one_line(seen.run)}  {state}  {passed}  {visits}", style))
     if seen.end is not None and not seen.end.completed:
-        lines += [ProgressLine(one, "red") for one in wrapped(seen.end.message, width, "  ")[:3]]
+        lines += [
+            ProgressLine(one, "red")
+            for one in wrapped(incomplete_reason(seen.end), width, "  ")[:3]
+        ]
     elif status.paused is not None and seen.end is None:
         why = f": {status.paused.why}" if status.paused.why else ""
         paused = wrapped(f"paused by {status.paused.by}{why}", width, "  ")
@@ -125,7 +129,7 @@ def request_lines(seen: ObservedRun, width: int, workspace: Path | None) -> list
 def _state(seen: ObservedRun, status: RunStatus) -> tuple[str, str]:
     """Return the state of the run, with its style."""
     if seen.end is not None:
-        return ("completed", "green") if seen.end.completed else ("ended", "red")
+        return ("completed", "green") if seen.end.completed else (seen.end.state, "red")
     return status.state, "cyan" if status.state == "running" else "yellow"
 
 

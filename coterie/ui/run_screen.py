@@ -10,9 +10,10 @@ from coterie.arguments import login_name
 from coterie.display.plain_view import RunNews
 from coterie.display.screens import PastRun, ScreenLeft
 from coterie.failures import CommandError
+from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import Progress
-from coterie.runs.run_client import Run, RunEnd
+from coterie.runs.run_client import Run
 from coterie.ui.observed_run import ObservedRun
 from coterie.ui.run_app import RunApp
 from coterie.ui.steering import Steering

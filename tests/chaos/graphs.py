@@ -21,6 +21,7 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.replay.links import links
+from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.new_runs import start_run
 from coterie.runs.run_client import Run
 from coterie.storage.wire import data_converter
@@ -217,7 +218,7 @@ async def _ended(run: Run, workers: Workers) -> Json:
         await asyncio.wait([ending], timeout=_LOOK)
     end = await ending
     if not end.completed or end.result is None:
-        raise RuntimeError(f"the run did not complete: {end.message}")
+        raise RuntimeError(f"the run did not complete: {incomplete_reason(end)}")
     return end.result.context
 
 

@@ -5,7 +5,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from coterie.failures import CommandError
-from coterie.runs.run_client import Run, RunEnd
+from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.ends.end_words import incomplete_reason
+from coterie.runs.run_client import Run
 from tests.chaos.book import Unknown, calls_of, check_calls, check_ledger, read_log, unknowns
 from tests.chaos.siege import UNDISTURBED, Siege
 
@@ -98,7 +100,7 @@ async def _told(run: Run, lost: list[Unknown]) -> list[str]:
 def _comparable(id: str, end: RunEnd) -> str:
     """What every run has to come to, but for its name."""
     if end.result is None:
-        return end.message
+        return incomplete_reason(end)
     shown = end.result.model_dump(mode="json", include={"end", "context", "output", "visits"})
     shown["output"].pop("consent", None)  # who decided, and when
     return json.dumps(shown, sort_keys=True).replace(id, "WHO")

@@ -14,7 +14,6 @@ from dsl.model.outcomes import End
 from dsl.values import Frozen, Json, Seconds, form_mismatch
 from workflows.core.views import TrailKind
 
-Ending = End
 """Statuses of a finished run."""
 
 T = TypeVar("T")
@@ -217,7 +216,7 @@ class ErrorCheck(Frozen):
 class ExpectDocument(Frozen):
     """Expectations after the end of the run; everything but `end` is optional."""
 
-    end: Ending = "completed"
+    end: End = "completed"
     path: tuple[Several[str], ...] | None = None
     """The teams in the order of their visits; a nested list matches in any order."""
     visits: dict[str, Check] = Field(default_factory=dict[str, Check])

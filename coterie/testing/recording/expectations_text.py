@@ -4,15 +4,14 @@ import json
 from collections.abc import Sequence
 
 from pydantic import JsonValue
-from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHistory
 
-from coterie.replay.endings import ending
-from coterie.testing.files.test_document import Ending, ErrorCheck, ExpectDocument
+from coterie.replay.endings import recorded_end
+from coterie.testing.files.test_document import ErrorCheck, ExpectDocument
 from dsl.model.plan import Plan
 from dsl.paths import MISSING, get, parse
 from dsl.values import Json
-from workflows.core.views import RunStatus, TeamResult, TrailEntry
+from workflows.core.views import RunStatus, TrailEntry
 
 _MAX_VALUE_LENGTH = 300
 """Characters of JSON; for a longer value a test only expects that it exists."""
@@ -22,10 +21,9 @@ def expected(
     parts: Sequence[WorkflowHistory], plan: Plan, trail: Sequence[TrailEntry], status: RunStatus
 ) -> ExpectDocument:
     """Collect the end, the path, what routes set in the context, and the number of calls."""
-    last = parts[-1].events[-1]
-    recorded = ending(last)
-    result = recorded.result if recorded is not None else None
-    fields: dict[str, object] = {"end": _end(last.event_type, result)}
+    end = recorded_end(parts[-1].events[-1])
+    result = None if end is None else end.result
+    fields: dict[str, object] = {"end": "failed" if end is None else end.outcome}
     if result is not None and result.error is not None:
         error = result.error
         fields["error"] = ErrorCheck(type=error.type, message=error.message)
@@ -40,12 +38,6 @@ def expected(
     fields["model_calls"] = status.model_calls
     fields["skill_calls"] = status.skill_calls
     return ExpectDocument.model_validate(fields)
-
-
-def _end(event: int, result: TeamResult | None) -> Ending:
-    if event == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:
-        return "cancelled"
-    return "failed" if result is None else result.end
 
 
 def _fans_out(plan: Plan) -> bool:

@@ -5,22 +5,21 @@ from datetime import datetime
 from pathlib import Path
 
 from pydantic import JsonValue
-from temporalio.client import WorkflowExecutionStatus
 
 from activities.contracts import Notification
-from coterie.runs.run_client import Run, RunEnd
-from coterie.testing.files.test_document import Ending
+from coterie.runs.ends.end_words import incomplete_reason
+from coterie.runs.run_client import Run
 from coterie.testing.simulation.stage import Stage
-from dsl.model.outcomes import Failure
+from dsl.model.outcomes import End, Failure
 from dsl.values import Json
-from workflows.core.views import TeamResult, TrailEntry
+from workflows.core.views import TrailEntry
 
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
     """A finished run."""
 
-    end: Ending
+    end: End
     because: str
     error: Failure | None
     context: Json | None
@@ -63,11 +62,10 @@ async def outcome_of(run: Run, stage: Stage) -> CaseOutcome:
     status = await run.status()
     trail = tuple(await run.trail())
     described = await run.describe()
-    cancelled = described.status == WorkflowExecutionStatus.CANCELED
     result = end.result
     return CaseOutcome(
-        end="cancelled" if cancelled else _ending(end, result),
-        because=result.because if result is not None else end.message,
+        end=end.outcome,
+        because=result.because if result is not None else incomplete_reason(end),
         error=end.failure if result is None else result.error,
         context=None if result is None else result.context,
         output=None if result is None else result.output,
@@ -87,12 +85,6 @@ async def outcome_of(run: Run, stage: Stage) -> CaseOutcome:
 
 async def _unpriced(run: Run) -> tuple[str, ...]:
     return tuple(row.name for row in (await run.cost()).models if row.unpriced)
-
-
-def _ending(end: RunEnd, result: TeamResult | None) -> Ending:
-    if result is not None:
-        return result.end
-    return "completed" if end.completed else "failed"
 
 
 def _length(start: datetime, close: datetime | None) -> float:

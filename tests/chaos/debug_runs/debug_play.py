@@ -12,7 +12,9 @@ from temporalio.client import Client
 
 from coterie.failures import CommandError
 from coterie.replay.links import links
-from coterie.runs.run_client import Run, RunEnd
+from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.ends.end_words import incomplete_reason
+from coterie.runs.run_client import Run
 from coterie.settings import STORED
 from coterie.storage.folder import directory_storage
 from tests.chaos.book import Call, calls_of, check_calls, read_log
@@ -232,7 +234,7 @@ async def _result(
     if again < len(met):
         wrong.append(f"{len(met)} kills in a call, but only {again} calls have a second attempt")
     if not end.completed:
-        wrong.append(f"it did not complete: {end.message}")
+        wrong.append(f"it did not complete: {incomplete_reason(end)}")
     if (green := ground.verdict()) != GREEN:
         wrong.append(f"afterwards, the tests say {green}")
     if (text := (folder / FILE).read_text()) != (PACKAGES / FILE).read_text():

@@ -10,7 +10,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from coterie.replay.links import links
-from coterie.runs.run_client import RunEnd
+from coterie.runs.ends.end_facts import RunEnd
 from dsl.values import Json
 from tests.chaos.book import Call, calls_of, check_calls, read_log
 from tests.chaos.moments import check_digests, digests, noted

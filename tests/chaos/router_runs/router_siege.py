@@ -10,8 +10,9 @@ from pydantic import JsonValue
 from temporalio.client import Client
 
 from coterie.failures import CommandError
+from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.new_runs import start_run
-from coterie.runs.run_client import Run, RunEnd
+from coterie.runs.run_client import Run
 from coterie.runs.sessions import MessageRefusedError, send_message
 from tests.chaos.ground import Ground
 from tests.chaos.moments import noted, until

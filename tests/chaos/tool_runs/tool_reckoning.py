@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from coterie.replay.links import links
-from coterie.runs.run_client import RunEnd
+from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.ends.end_words import incomplete_reason
 from tests.chaos.book import Call, calls_of, check_calls, read_log
 from tests.chaos.tool_runs.planned_runs import ONCE, Plan, PlannedCall, Play, calls_in
 from tests.chaos.tool_runs.tool_siege import ToolSiege
@@ -263,6 +264,6 @@ def _check_effect(
 def comparable(id: str, end: RunEnd) -> str:
     """What every run of a play comes to, but for its name."""
     if end.result is None:
-        return end.message
+        return incomplete_reason(end)
     shown = end.result.model_dump(mode="json", include={"end", "context", "output"})
     return json.dumps(shown, sort_keys=True).replace(id, "WHO")

@@ -117,7 +117,7 @@ orchestration:
 def test_a_failed_run_is_exit_code_one_with_its_reason(desk: Project) -> None:
     done = desk.coterie("run", "failing", "--set", "topic=rain")
     assert done.returncode == 1
-    assert "ended with failed" in done.stdout
+    assert ": failed, because " in done.stdout
     assert "AnswerTruncated" in done.stdout
 
 

@@ -63,7 +63,7 @@ async def test_watch_shows_the_run_of_another_process_and_leaves_it_alone(desk: 
     assert desk.coterie("approve", "watched", "--by", "ben").returncode == 0
     assert plain.wait(timeout=60) == 0
     output = desk.log("watch")
-    assert "review#1 (failure) -> writing" in output
+    assert "review#1 (failed) -> writing" in output
     assert output.count("review/sign_off#2 approved by ben") == 2  # then, and at the end
     assert "watched: completed" in output
     again = desk.coterie("watch", "watched", "--verbose")
@@ -80,7 +80,7 @@ def test_a_run_that_failed_is_watched_to_its_reason(desk: Project) -> None:
     watched = desk.coterie("watch", "watched-failing", "--verbose")
     assert watched.returncode == 1
     assert "the run ends at only#1 with TeamFailed, because task 'cut'" in watched.stdout
-    assert "watched-failing: ended with failed" in watched.stdout
+    assert "watched-failing: failed, because " in watched.stdout
 
 
 def test_watch_refuses_what_is_not_a_run(desk: Project) -> None:

@@ -81,7 +81,7 @@ def test_an_unmet_expectation_is_exit_code_1_and_readable_also_as_json(shop: Pro
     assert second["differences"] == [
         {
             "place": "end",
-            "message": "expected completed, and the run ended failed, because task 'sign_off' of "
+            "message": "expected completed, and the run failed, because task 'sign_off' of "
             "team 'draft' failed: Rejected: deadline rejected it: nobody decided in time",
             "lines": [],
         }

@@ -18,7 +18,7 @@ from coterie.display.live import LiveView
 from coterie.logs import VisibleFormatter
 from coterie.rendering.request_text import PendingOfRun, pending_text, request_text
 from coterie.rendering.run_text import end_text, trail_text
-from coterie.runs.run_client import RunEnd
+from coterie.runs.ends.end_facts import RunEnd
 from coterie.settings import load
 from coterie.terminal import note, say
 from coterie.terminal import prompt as print_prompt
@@ -132,7 +132,7 @@ def test_no_reason_of_others_looks_like_an_entry_of_ours() -> None:
     )
     shown = request_text("r1", RequestView(decision=decision))
     assert shown.split("\n")[1].startswith("        | ")
-    ended = end_text("r1", RunEnd(False, None, "failed\nr1: completed"))
+    ended = end_text("r1", RunEnd("failed", details="failed\nr1: completed"))
     assert ended.split("\n")[1].startswith("        | ")
 
 

@@ -10,7 +10,7 @@ from activities.providers.message_model import ModelMessage
 from activities.providers.provider import ModelRequest
 from activities.providers.scripts.script import ScriptedAnswer, read_script
 from activities.providers.scripts.scripted_choice import choose
-from coterie.runs.run_client import RunEnd
+from coterie.runs.ends.end_facts import RunEnd
 from tests.chaos.book import Call
 from tests.chaos.debug_runs.debug_ground import FILE, PACKAGES, SCRIPT, planted
 from tests.chaos.debug_runs.debug_phases import PHASES, InProgress, meets
@@ -68,7 +68,7 @@ def test_the_script_patches_what_was_read_and_corrects_it_by_what_the_tests_say(
 
 def mended(text: str = "fixed") -> Mended:
     calls = [Call("call_skill", "0014.agent.file_write@2.1", 1.0, 1, 2.0)]
-    return Mended(RunEnd(True, None, ""), calls, 1, ["Mend it"], 1, text, [])
+    return Mended(RunEnd("completed"), calls, 1, ["Mend it"], 1, text, [])
 
 
 def test_work_that_is_done_twice_is_found_and_another_order_is_none() -> None:

@@ -61,6 +61,6 @@ async def test_a_repository_pauses_resumes_and_cancels_the_run_itself(
         await handle.result()
     assert isinstance(ended.value.cause, CancelledError)
     row = await repository.save_state(handle.id)
-    assert row.state_snapshot["standing"] == "was cancelled"
+    assert row.state_snapshot["standing"] == "cancelled"
     with pytest.raises(CommandError):
         await repository.update_status(handle.id, "running")

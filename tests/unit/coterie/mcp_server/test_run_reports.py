@@ -16,8 +16,8 @@ from coterie.mcp_server.run_reports import (
     report_schema,
     report_text,
 )
+from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.records import RunRecord
-from coterie.runs.run_client import RunEnd
 from dsl.paths import parse
 from workflows.core.requests import Pending
 from workflows.core.views import RunStatus, Standing, StepInProgress, TeamResult
@@ -49,7 +49,7 @@ def done(output: JsonValue) -> RunEnd:
         trail_length=1,
         trail_digest="t",
     )
-    return RunEnd(True, result, "")
+    return RunEnd("completed", result)
 
 
 def status(state: Standing = "running", step: str = "talk/next") -> RunStatus:
@@ -73,8 +73,8 @@ def status(state: Standing = "running", step: str = "talk/next") -> RunStatus:
 def test_no_report_has_a_control_character() -> None:
     ended = ended_report(RECORD, done({BAD: [BAD, {"a": BAD}]}), (), 0)
     assert ended.result == {HIDDEN: [HIDDEN, {"a": HIDDEN}]}
-    failed = ended_report(RECORD, RunEnd(False, None, BAD), (), 0)
-    assert (failed.state, failed.because) == ("failed", HIDDEN)
+    failed = ended_report(RECORD, RunEnd("failed", details=BAD), (), 0)
+    assert (failed.state, failed.because) == ("failed", f"it failed: {HIDDEN}")
     request = Pending(id=f"a/{BAD}#1", prompt=BAD, show={"a": BAD}, since="")
     waiting = open_report(RECORD, status("waiting"), (request,), frozenset())
     for report in (ended, failed, waiting):

@@ -17,9 +17,9 @@ from coterie.rendering.approval_panel import panel_lines
 from coterie.rendering.change_diff import diff_lines, split_changes
 from coterie.rendering.progress_lines import progress_lines, visit_lines
 from coterie.rendering.run_summary import summary_text
+from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.progress import Progress
 from coterie.runs.retries import PendingRetry
-from coterie.runs.run_client import RunEnd
 from coterie.text.discovered_files import found_lines
 from dsl.model.sections.provider_document import ProviderSection
 from workflows.core.requests import Pending
@@ -340,7 +340,7 @@ def test_a_summary_is_compact_and_dumps_nothing(width: int) -> None:
         trail_length=3,
         trail_digest="abc",
     )
-    text = summary_text("r1", RunEnd(True, result, ""), followed(), width)
+    text = summary_text("r1", RunEnd("completed", result), followed(), width)
     assert "{files: [50 items], none: []" in text
     assert all(cell_len(line) <= width for line in text.splitlines())
     assert len(text.splitlines()) < 40

@@ -8,10 +8,12 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 
 from coterie.failures import CommandError
-from coterie.replay.endings import Ending, ending
+from coterie.replay.endings import recorded_end
 from coterie.replay.recorded_effects import recorded
 from coterie.replay.replay_differences import Difference, NoValue
+from coterie.runs.ends.end_facts import RunEnd
 from coterie.storage.wire import data_converter
+from dsl.model.outcomes import Failure
 from dsl.values import Json
 from workflows.core.views import TeamResult
 
@@ -55,17 +57,18 @@ def failed(message: str, *values: JsonValue) -> HistoryEvent:
 
 def test_a_run_that_ended_with_a_result_has_it_and_one_that_was_refused_its_message() -> None:
     result = TeamResult.model_validate(RESULT)
-    assert ending(completed(RESULT)) == Ending(result)
-    assert ending(failed("too many", RESULT)) == Ending(result)
-    assert ending(failed("no such team")) == Ending(None, "no such team")
-    assert ending(completed()) == ending(completed(None)) == Ending(None), "without a word"
-    assert ending(HistoryEvent(event_type=EventType.EVENT_TYPE_TIMER_STARTED)) is None
+    many, none = Failure("Failed", "too many"), Failure("Failed", "no such team")
+    assert recorded_end(completed(RESULT)) == RunEnd("completed", result)
+    assert recorded_end(failed("too many", RESULT)) == RunEnd("failed", result, many)
+    assert recorded_end(failed("no such team")) == RunEnd("failed", None, none)
+    assert recorded_end(completed()) == recorded_end(completed(None)) == RunEnd("completed")
+    assert recorded_end(HistoryEvent(event_type=EventType.EVENT_TYPE_TIMER_STARTED)) is None
 
 
 @pytest.mark.parametrize("value", [{"end": "of another kind"}, "text"])
 def test_a_history_with_a_result_of_another_kind_is_not_of_a_run_of_ours(value: JsonValue) -> None:
     with pytest.raises(CommandError, match="this is not the history of a Coterie run"):
-        ending(completed(value))
+        recorded_end(completed(value))
 
 
 def update(completed_by: int, *, success: bool = True) -> HistoryEvent:

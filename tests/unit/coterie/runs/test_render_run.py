@@ -3,7 +3,7 @@
 from activities.contracts import TokenUsage
 from coterie.rendering.request_text import PendingOfRun, pending_text, request_text
 from coterie.rendering.run_text import end_text, status_text, trail_line, usage_text
-from coterie.runs.run_client import RunEnd
+from coterie.runs.ends.end_facts import RunEnd
 from dsl.model.outcomes import Failure
 from workflows.core.requests import Decision, Pending, RequestView
 from workflows.core.views import RunStatus, StepInProgress, TeamResult, TrailEntry
@@ -61,15 +61,15 @@ def test_a_route_says_because_what_it_changed_and_whether_the_team_failed() -> N
             because="rule 2: judge.verdict is 'bad'",
         )
     )
-    reasons = "review#2 (failure) -> coder, sets a, b, because rule 2: judge.verdict is 'bad'"
+    reasons = "review#2 (failed) -> coder, sets a, b, because rule 2: judge.verdict is 'bad'"
     assert line.endswith(reasons)
     assert "the end" in trail_line(entry("route", next_team=None, status="success"))
 
 
 def test_result_and_cost_show_a_call_without_a_price_as_unpriced() -> None:
-    end = RunEnd(completed=True, message="", result=result(unpriced=True))
+    end = RunEnd("completed", result(unpriced=True))
     assert "24 out), unpriced\n" in end_text("r", end)
-    dear = RunEnd(completed=True, message="", result=result(cost=0.5, unpriced=True))
+    dear = RunEnd("completed", result(cost=0.5, unpriced=True))
     assert "24 out), 0.50 USD and unpriced calls\n" in end_text("r", dear)
 
 
@@ -196,7 +196,7 @@ def test_a_status_says_where_it_is_and_what_it_used() -> None:
 
 
 def test_an_end_is_reported_with_decisions_cost_and_output() -> None:
-    text = end_text("r1", RunEnd(True, result(), ""))
+    text = end_text("r1", RunEnd("completed", result()))
     assert text.startswith("r1: completed, because rule 1: all_success\n")
     assert "review/sign#1 rejected by ann" in text
     assert "(update): Again." in text
@@ -206,10 +206,10 @@ def test_an_end_is_reported_with_decisions_cost_and_output() -> None:
 
 def test_a_failure_names_its_kind() -> None:
     failed = result(end="failed", error=Failure(type="NoRoute", message="none holds"))
-    text = end_text("r1", RunEnd(False, failed, "none holds"))
-    assert "r1: ended with failed" in text
+    text = end_text("r1", RunEnd("failed", failed))
+    assert "r1: failed, because " in text
     assert "error      NoRoute: none holds" in text
-    assert end_text("r1", RunEnd(False, None, "it was cancelled")) == "r1: it was cancelled"
+    assert end_text("r1", RunEnd("cancelled")) == "r1: it was cancelled before it started"
 
 
 def test_cached_tokens_are_reported_when_there_are_any() -> None:

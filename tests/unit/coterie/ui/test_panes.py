@@ -8,10 +8,11 @@ from rich.cells import cell_len
 
 from coterie.display.plain_view import RunNews
 from coterie.rendering.progress_lines import ProgressLine
-from coterie.runs.run_client import RunEnd
+from coterie.runs.ends.end_facts import RunEnd
 from coterie.ui.observed_run import ObservedRun
 from coterie.ui.panes import action_lines, head_lines, request_lines, thought_lines, usage_lines
 from coterie.ui.tree_pane import tree_rows
+from dsl.model.outcomes import Failure
 from tests.support.watching.watched_runs import (
     ASKED,
     BEGAN,
@@ -104,9 +105,9 @@ def test_the_head_says_why_a_run_does_not_continue(
 
 def test_the_head_says_how_a_run_ended() -> None:
     seen = working(asked())
-    seen.take_end(RunEnd(False, None, "GoalNotReached: 'mend' failed"), NOW)
+    seen.take_end(RunEnd("failed", None, Failure("GoalNotReached", "'mend' failed")), NOW)
     assert texts(head_lines(seen, 100, LATER))[:2] == [
-        "r1  ended  12 s  visit 1 of 30",
+        "r1  failed  12 s  visit 1 of 30",
         "  GoalNotReached: 'mend' failed",
     ]
     assert texts(action_lines(seen, 100, NOW)) == ["Nothing: the run has ended."]

@@ -16,7 +16,7 @@ from coterie.display.plain_view import RunNews
 from coterie.display.screens import PastRun, ScreenHandling, ScreenLeft
 from coterie.display.written_decisions import WrittenDecision
 from coterie.failures import CommandError
-from coterie.runs.run_client import RunEnd
+from coterie.runs.ends.end_facts import RunEnd
 from coterie.settings import load
 from coterie.ui.panes import head_lines
 from coterie.ui.run_app import RunApp
@@ -25,7 +25,7 @@ from tests.support.watching.steered_run import SteeredRun
 from tests.support.watching.watched_runs import asked, status_of
 from workflows.core.requests import Pending
 
-END = RunEnd(True, None, "")
+END = RunEnd("completed")
 
 
 @pytest.fixture(autouse=True)

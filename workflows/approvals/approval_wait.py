@@ -139,8 +139,10 @@ async def _wait_for_decision(
         ):
             return
         if due is None or due.what == "deadline":
-            text = f"nobody decided {request_id} in time: {terms.on_timeout}"
-            notify(scope, place, pending[request_id], terms, "timeout", text)
+            request = pending[request_id]  # as people left it
+            outcome = request.at_deadline or terms.on_timeout
+            text = f"nobody decided {request_id} in time: {outcome}"
+            notify(scope, place, request, terms, "timeout", text)
             _decide_by_deadline(scope, request_id, terms)
             return
         _while_nobody_decides(scope, place, pending[request_id], terms, due)
@@ -210,7 +212,7 @@ def _pending(
     shown = terms if isinstance(terms, ApprovalTerms) else ApprovalTerms()
     allowed = optional_seconds(terms.deadline)
     until = None if allowed is None else now + timedelta(seconds=allowed)
-    return Pending(
+    request = Pending(
         id=request_id,
         prompt=asked.prompt,
         show=asked.show,
@@ -229,6 +231,9 @@ def _pending(
         is_question=asked.is_question,
         via=terms.via,
     )
+    if request.on_timeout == "approve" and not approvable(request):
+        return request.model_copy(update={"on_timeout": "fail"})
+    return request
 
 
 def _decide_again(state: RunState, earlier: Decision, request_id: str, now: datetime) -> None:

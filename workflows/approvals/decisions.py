@@ -134,6 +134,7 @@ def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decis
                 "changes": (*request.changes, *made)[-MAX_CHANGES:],
             }
         )
+        request = request.model_copy(update={"on_timeout": request.at_deadline})
     approve = asked.decision == "approve"
     names = (*request.approved_by, by) if approve else (by,)
     enough = not approve or how == "deadline" or len(names) >= request.quorum

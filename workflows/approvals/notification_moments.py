@@ -54,7 +54,7 @@ def notify(
             quorum=request.quorum,
             since=request.since,
             deadline=request.deadline,
-            on_timeout=request.on_timeout,
+            on_timeout=request.at_deadline,
         )
         id = f"{state.calls:04}.{place.team}.{place.name}.{name}"
         scope.notify(PendingNotification(message, id, place.team, place.visit, place.path or None))

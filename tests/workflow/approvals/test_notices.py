@@ -77,6 +77,38 @@ async def test_each_moment_of_a_request_is_reported_once_and_what_names_no_chann
     assert "secret" not in str(calls)
 
 
+_EDITED = "deadline: 5d, remind_every: 4d, on_timeout: approve, editable: true"
+
+
+@pytest.mark.parametrize(
+    ("terms", "edited", "outcomes"),
+    [
+        (_EDITED, None, ["approve", "approve", "approve"]),
+        (f"{_EDITED}, quorum: 2, escalate: [{{after: 3d, to: [leads]}}]", 4, ["approve", "fail"]),
+        (f"{_EDITED}, schema: {{required: [cover]}}", None, ["fail", "fail", "fail"]),
+    ],
+    ids=["as shown", "edited", "not as the schema wants"],
+)
+async def test_a_notice_names_what_the_deadline_will_really_do(
+    env: WorkflowEnvironment, tmp_path: Path, terms: str, edited: int | None, outcomes: list[str]
+) -> None:
+    text = document(terms).replace("approvers: [ann]", "approvers: [ann, ben]")
+    with receiver() as there:
+        async with engine(env, tmp_path, [], channels={"ops": Webhook(there.url)}) as running:
+            handle: Handle = await running.start(text)
+            request = await asked(handle)
+            if edited is not None:
+                edit = {"id": request["id"], "by": "ann", "decision": "approve"}
+                await handle.execute_update("decide", {**edit, "payload": {"pages": edited}})
+                assert (await asked(handle))["on_timeout"] == "fail"
+            failed = await failure(handle)
+        told = [one.message["on_timeout"] for one in there.deliveries]
+        assert list(dict.fromkeys(told)) == list(dict.fromkeys(outcomes))
+        last = there.deliveries[-1].message["text"]
+    assert last == f"nobody decided review/sign#1 in time: {outcomes[-1]}"
+    assert ("last" if outcomes[-1] == "approve" else "sign") in failed.message
+
+
 async def test_a_channel_that_cannot_be_reached_holds_up_nothing_and_is_reported_in_the_trail(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:

@@ -70,19 +70,10 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
                 f"agent {self.unique_name!r} uses tools: it needs model providers, a run that "
                 "makes its calls, and a storage for its conversation"
             )
-        latest = await conversation.latest()
-        if turn.continues and latest is not None and latest.opening is not None:
-            name = latest.opening
-            opening = _of_model(await conversation.opening(name), self.persona)
-            asked: tuple[Part, ...] = _text_parts(self._news(opening.persona))
-        else:
-            try:
-                text, system = await self._asked(self.persona, context)
-            except (TemplateFailed, BadTemplate) as error:
-                return template_failure(self.unique_name, error)
-            name, opening = await self._opened(turn, system, conversation)
-            news = "" if opening.system == system else f"Your instructions are now:\n\n{system}\n\n"
-            asked = (TextPart(news + text), *references(context.get("input")))
+        try:
+            name, opening, asked = await self._question(turn, conversation, context)
+        except (TemplateFailed, BadTemplate) as error:
+            return template_failure(self.unique_name, error)
         earlier = await conversation.earlier(name, continues=turn.continues)
         results = await self._results(turn, earlier, conversation)
         left = () if turn.continues else await conversation.left_results(name, turn.results)
@@ -107,6 +98,27 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             return failed(FailureType.STORAGE_UNUSABLE, message, completion)
         used = await self._context(opening.persona, request, completion)
         return response.model_copy(update={"conversation": head, "answer": None, "context": used})
+
+    async def _question(
+        self, turn: ToolTurn, conversation: OpenConversation, context: Json
+    ) -> tuple[str, Opening, tuple[Part, ...]]:
+        """Return the name of the agent's opening, the opening, and what the turn asks.
+
+        A turn that continues has only news; the first turn of a step has the rendered prompts.
+
+        Raises:
+            TemplateFailed: A prompt does not render.
+            BadTemplate: A prompt is no template.
+        """
+        latest = await conversation.latest()
+        if turn.continues and latest is not None and latest.opening is not None:
+            name = latest.opening
+            opening = _of_model(await conversation.opening(name), self.persona)
+            return name, opening, _text_parts(self._news(opening.persona))
+        text, system = await self._asked(self.persona, context)
+        name, opening = await self._opened(turn, system, conversation)
+        news = "" if opening.system == system else f"Your instructions are now:\n\n{system}\n\n"
+        return name, opening, (TextPart(news + text), *references(context.get("input")))
 
     def _news(self, persona: Persona) -> str:
         """Return the notices of a later turn, which the model gets besides results."""

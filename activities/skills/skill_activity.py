@@ -1,7 +1,8 @@
 """The activity that runs skills; it holds all rules that skills share."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
 from functools import partial
 
 from pydantic import JsonValue
@@ -109,7 +110,7 @@ class SkillActivities:
     ) -> SkillResult:
         """Run one skill; with `may_continue`, a long call continues after this activity."""
         meter = Meter.of_activity()
-        try:
+        with self._as_application_errors(request, meter):
             skill = self._find(request)
             if is_local_activity():
                 require_local(skill)
@@ -119,6 +120,18 @@ class SkillActivities:
                 data = await self._called(
                     skill, request, meter, seconds, self._long_calls if may_continue else None
                 )
+        encoded = encoded_result(request.skill, data)
+        if request.keep and self._blobs is not None and len(encoded) > MAX_INLINE:
+            return await self._kept(encoded, request, self._blobs, meter)
+        if is_local_activity():
+            check_local_size(request.skill, len(encoded))
+        return SkillResult(data=data, seconds=meter.seconds)
+
+    @contextmanager
+    def _as_application_errors(self, request: SkillRequest, meter: Meter) -> Generator[None]:
+        """Raise the failures of a skill as Temporal's errors, with what the call has used."""
+        try:
+            yield
         except SkillRefusal as refusal:
             raise ApplicationError(
                 str(refusal),
@@ -144,12 +157,6 @@ class SkillActivities:
             if cut is not None:
                 raise cut from None
             raise
-        encoded = encoded_result(request.skill, data)
-        if request.keep and self._blobs is not None and len(encoded) > MAX_INLINE:
-            return await self._kept(encoded, request, self._blobs, meter)
-        if is_local_activity():
-            check_local_size(request.skill, len(encoded))
-        return SkillResult(data=data, seconds=meter.seconds)
 
     def _find(self, request: SkillRequest) -> AnySkill | McpSkill:
         """Return the skill; with a digest of a listing, it is a tool of an MCP server."""

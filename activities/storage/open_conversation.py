@@ -1,6 +1,7 @@
 """The view of one model turn on its conversation: the turns before it, and how it continues."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -16,6 +17,19 @@ from activities.storage.conversations import Conversations
 from activities.storage.result_parts import result_parts
 from activities.storage.turn_records import Opening, Turn, messages_of
 from dsl.tool_loop.exchange import ToolResult
+
+
+class _Window(NamedTuple):
+    """The earlier turns that one turn sees."""
+
+    latest: Turn | None
+    """The latest turn, even if the window leaves it out."""
+    turns: list[Turn]
+    """The latest first."""
+    in_progress: int
+    """How many of them belong to the reader's own step."""
+    is_whole: bool
+    """Whether they are all turns of the conversation."""
 
 
 class OpenConversation:
@@ -46,6 +60,19 @@ class OpenConversation:
             continues: Whether the latest turns belong to the reader's own step; they are returned
                 beside the window.
         """
+        window = await self._window(continues=continues)
+        latest, kept = window.latest, window.turns
+        self.number = 1 + (0 if latest is None else latest.number or len(kept))
+        self.turns = 1 + len(kept)
+        if latest is not None and window.is_whole and latest.opening == opening:
+            self.tokens = latest.tokens
+        if not window.is_whole:  # thinking of earlier steps is bound to a beginning that is missing
+            own, others = kept[: window.in_progress], kept[window.in_progress :]
+            kept = [*own, *(turn.without_bound_parts() for turn in others)]
+        return messages_of(tuple(reversed(kept)), opening)
+
+    async def _window(self, *, continues: bool) -> _Window:
+        """Read turns, the latest first, as long as their steps fit into the window."""
         asked, kept, latest = self._asked, list[Turn](), None
         in_progress, is_whole = 0, True
         name, steps, characters = asked.head, 0, 0
@@ -65,14 +92,7 @@ class OpenConversation:
             kept += step
             in_progress = len(kept) if continues else in_progress
             continues, step = False, []
-        self.number = 1 + (0 if latest is None else latest.number or len(kept))
-        self.turns = 1 + len(kept)
-        is_whole = is_whole and name is None
-        if latest is not None and is_whole and latest.opening == opening:
-            self.tokens = latest.tokens
-        if not is_whole:  # thinking of earlier steps is bound to a beginning that is left out
-            kept[in_progress:] = [turn.without_bound_parts() for turn in kept[in_progress:]]
-        return messages_of(tuple(reversed(kept)), opening)
+        return _Window(latest, kept, in_progress, is_whole and name is None)
 
     async def all(self) -> list[Turn]:
         """Return all turns, oldest first."""

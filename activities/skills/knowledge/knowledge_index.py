@@ -4,10 +4,10 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from activities.skills.knowledge.chunks import Chunk, chunks_of
-from activities.workspace.file_walk import walk
+from activities.workspace.file_walk import Entry, walk
 from activities.workspace.globs import Globs
 from activities.workspace.project_files import read_file
 from activities.workspace.text_files import decoded
@@ -73,24 +73,35 @@ def update_index(
     added = unchanged = skipped = 0
     selected: set[str] = set()
     for entry in walk(top, root, globs, never=state):
-        if entry.why_not or entry.bytes > MAX_FILE_BYTES:
-            skipped += 1
-            continue
-        content = read_file(top, entry.path, MAX_FILE_BYTES)
-        text = decoded(content)
-        chunks = list(chunks_of(text)) if text is not None else []
-        if not chunks:
+        document = _read_document(top, entry)
+        if document is None:
             skipped += 1
             continue
         selected.add(entry.path)
-        digest = hashlib.sha256(content).hexdigest()
-        if known.get(entry.path) == digest:
+        if known.get(entry.path) == document.digest:
             unchanged += 1
             continue
         seen(entry.path)
-        store.put(source, entry.path, digest, now, chunks)
+        store.put(source, entry.path, document.digest, now, document.chunks)
         added += 1
     gone = known.keys() - selected
     for path in gone:
         store.remove(source, path)
     return Indexed(added, unchanged, len(gone), skipped)
+
+
+class _Document(NamedTuple):
+    """A file with readable text."""
+
+    digest: str
+    chunks: Sequence[Chunk]
+
+
+def _read_document(root: Path, entry: Entry) -> _Document | None:
+    """Read a file; None if it is closed, too large, or without readable text."""
+    if entry.why_not or entry.bytes > MAX_FILE_BYTES:
+        return None
+    content = read_file(root, entry.path, MAX_FILE_BYTES)
+    text = decoded(content)
+    chunks = [] if text is None else list(chunks_of(text))
+    return _Document(hashlib.sha256(content).hexdigest(), chunks) if chunks else None

@@ -107,19 +107,11 @@ class GitRepository:
         Raises:
             SkillFailure: Git is missing, or does not end in time.
         """
-        environment = {
-            **self.environment,
-            **_ENVIRONMENT,
-            **_settings(self.overrides),
-            "GIT_DIR": str(self.git_dir),
-            "GIT_WORK_TREE": str(self.root),
-            **({} if index is None else {"GIT_INDEX_FILE": str(index)}),
-        }
         try:
             return await run_program(
                 ("git", "--no-pager", *arguments),
                 cwd=self.root,
-                environment=environment,
+                environment=self._variables(index),
                 seconds=seconds,
                 maximum=maximum,
                 given=given,
@@ -130,6 +122,17 @@ class GitRepository:
             raise SkillFailure(
                 f"git {arguments[0]} did not end within {seconds:g} s", may_pass=True
             ) from None
+
+    def _variables(self, index: Path | None) -> Mapping[str, str]:
+        """Return git's complete environment."""
+        return {
+            **self.environment,
+            **_ENVIRONMENT,
+            **_settings(self.overrides),
+            "GIT_DIR": str(self.git_dir),
+            "GIT_WORK_TREE": str(self.root),
+            **({} if index is None else {"GIT_INDEX_FILE": str(index)}),
+        }
 
     async def read(
         self, *arguments: str, index: Path | None = None, given: bytes = b""

@@ -87,15 +87,8 @@ def worst_case(compiled: Compiled, analysis: Analysis, terms: Terms) -> WorstCas
     if session is not None:
         return _of_session(session, loads, terms)
     routes = RoutesBound(graph, calls)
-
-    def maximum(key: Key) -> float:
-        return routes.bound(lambda team: teams[team].get(key, 0.0))
-
     models = _models(teams.values())
-    total: Load = {key: maximum(key) for key in _MEASURES} | {
-        ("model", model): maximum(("model", model)) for model in models
-    }
-    total = added((total, _of_run(compiled.plan)))
+    total = added((_load_of_routes(routes, teams, models), _of_run(compiled.plan)))
     return WorstCase(
         total=_figures(routes.total, total, terms),
         teams={
@@ -106,6 +99,16 @@ def worst_case(compiled: Compiled, analysis: Analysis, terms: Terms) -> WorstCas
         unbounded=tuple(loads.unbounded.values()),
         terms=terms,
     )
+
+
+def _load_of_routes(routes: RoutesBound, teams: Mapping[str, Load], models: Iterable[str]) -> Load:
+    """Return the most of each measure, and of the calls of each model, on any path of a run."""
+
+    def maximum(key: Key) -> float:
+        return routes.bound(lambda team: teams[team].get(key, 0.0))
+
+    keys: list[Key] = [*_MEASURES, *(("model", model) for model in models)]
+    return {key: maximum(key) for key in keys}
 
 
 def _of_run(plan: Plan) -> Load:

@@ -89,20 +89,13 @@ class PersonaChecks:
         if not _plan_fits(step, persona, path, merged.named_at, is_open, tree, problems):
             return None
         if follows and persona.hooks:
-            where = written_at("hooks")
-            details = hook_of_plan(str(step.persona_key))
-            problems.note("E510", tree.find(where).at, where, details)
+            self._refuse_hooks_of_plan(step, written_at("hooks"))
         if follows and persona.execution_plan is not None:
             return UsablePersona(persona, self._checked_plan(step, persona, written_at))
         if persona.tools and self._calls_agents(persona):
             reads.add(self.tool_reads)
         check_tool_use(step, persona, path, written_at, tree, problems)
-        providers = self.capabilities.providers
-        if persona.fallback:
-            check_fallback(persona, providers, written_at("fallback"), tree, problems)
-        if persona.compaction is not None:
-            where = written_at("compaction")
-            check_compaction(step, persona, providers, path, where, tree, problems)
+        self._check_models(step, merged, path)
         if persona.hooks:
             persona = self._hooked(persona, merged, reads)
         if persona.stream or persona.batch:
@@ -111,6 +104,21 @@ class PersonaChecks:
             check_batch(step, persona, sections, written_at("batch"), tree, problems)
         reads.add(check_prompts(scope, step, persona, path, written_at))
         return UsablePersona(persona)
+
+    def _refuse_hooks_of_plan(self, step: AgentStep, path: NodePath) -> None:
+        """Note that a persona has hooks although an agent follows its plan: it makes no calls."""
+        details = hook_of_plan(str(step.persona_key))
+        self.problems.note("E510", self.tree.find(path).at, path, details)
+
+    def _check_models(self, step: AgentStep, merged: MergedPersona, path: NodePath) -> None:
+        """Check the models that may take over, and the one that summarises a conversation."""
+        persona, providers = merged.persona, self.capabilities.providers
+        if persona.fallback:
+            where = merged.written_at("fallback")
+            check_fallback(persona, providers, where, self.tree, self.problems)
+        if persona.compaction is not None:
+            where = merged.written_at("compaction")
+            check_compaction(step, persona, providers, path, where, self.tree, self.problems)
 
     def _checked_plan(
         self, step: AgentStep, persona: Persona, written_at: Callable[[str], NodePath]

@@ -1,15 +1,20 @@
 """The provider and the model of each persona, which the worker must know and allow."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
+from dsl.errors import Code
 from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Persona
 from dsl.model.sections.provider_document import LlmConfig
+from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import Json, NodePath
 from dsl.wording.agent_wording import chosen_for_all, model_missing, provider_missing
+
+_Choice = Literal["provider", "model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,43 +38,39 @@ class PersonaModels:
             origins: where the `config` is written, and where the persona is.
             key: the persona's.
         """
-        place = origins[1]
         chosen = self.llm.defaults.choose(
             cast("str | None", merged.get("provider")),
             cast("str | None", merged.get("model")),
             self.model,
         )
         provider, model = chosen.provider, chosen.model
-        section = self.llm.providers.get(str(provider))
-        known = self.capabilities.providers
         if provider is None:
-            self.problems.note(
-                "E102", self.tree.find(place).at, (*place, "provider"), provider_missing(key)
-            )
+            self._note_missing("provider", provider_missing(key), origins)
             return None
-        if provider not in known:
-            where = self._where(origins, "provider")
-            mark = self.tree.find(where).mark
-            unknown(self.problems, mark, where, "E205", self._named("provider"), provider, known)
+        if provider not in self.capabilities.providers:
+            self._note_unknown("provider", provider, self.capabilities.providers, origins)
             return None
         if not model:
-            self.problems.note(
-                "E102", self.tree.find(place).at, (*place, "model"), model_missing(key, provider)
-            )
+            self._note_missing("model", model_missing(key, provider), origins)
             return None
+        section = self.llm.providers.get(provider)
         if section and section.valid_models and model not in section.valid_models:
-            spot = self._where(origins, "model")
-            mark = self.tree.find(spot).mark
-            unknown(
-                self.problems,
-                mark,
-                spot,
-                "E105",
-                self._named("model"),
-                model,
-                section.valid_models,
-            )
+            self._note_unknown("model", model, section.valid_models, origins)
         return Persona.model_validate({**merged, "provider": provider, "model": model})
+
+    def _note_missing(
+        self, key: _Choice, details: Details, origins: tuple[NodePath, NodePath]
+    ) -> None:
+        place = origins[1]
+        self.problems.note("E102", self.tree.find(place).at, (*place, key), details)
+
+    def _note_unknown(
+        self, key: _Choice, name: str, known: Collection[str], origins: tuple[NodePath, NodePath]
+    ) -> None:
+        code: Code = "E205" if key == "provider" else "E105"
+        where = self._where(origins, key)
+        mark = self.tree.find(where).mark
+        unknown(self.problems, mark, where, code, self._named(key), name, known)
 
     def _named(self, what: str) -> str:
         """Return how to call the unknown name; it may come from outside the document."""

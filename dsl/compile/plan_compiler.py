@@ -87,15 +87,10 @@ class PlanCompiler:
     def plan(self, name: str, price_of: PriceOf | None) -> Plan | None:
         """Compile the plan; None if a problem makes that impossible."""
         orchestration, agents = self.orchestration, self.agents
-        path = ("orchestration",)
         tools = self.tools.tools()
         teams = {key: self.teams.team(key, team) for key, team in orchestration.teams.items()}
-        self.routes.check_team(orchestration.entry_team, (*path, "entry_team"))
-        if orchestration.on_cancel is not None:
-            self.routes.check_clean_up(orchestration.on_cancel, (*path, "on_cancel"))
-        hooks: tuple[Hook, ...] = ()
-        if orchestration.hooks:
-            hooks = self.checks.run_hooks(orchestration.hooks, agents.personas)
+        self._check_teams_of_run()
+        hooks = self._run_hooks()
         self.checks.check_unused(agents.used)
         check_cycles(tools, agents.personas, teams, self.tools.places, self.tree, self.problems)
         if orchestration.output is not None:
@@ -127,10 +122,25 @@ class PlanCompiler:
             hooks=hooks,
             legacy_agents=self.document.llm_config.agents if agents.uses_legacy else {},
         )
-        if can_send_private_data(plan):
-            terms = orchestration.egress_approval or AskTerms()
-            plan = plan.model_copy(update={"egress_approval": terms})
-        return plan.with_digest()
+        return self._with_egress_approval(plan).with_digest()
+
+    def _check_teams_of_run(self) -> None:
+        """Check the teams with which a run begins, and cleans up."""
+        run, path = self.orchestration, ("orchestration",)
+        self.routes.check_team(run.entry_team, (*path, "entry_team"))
+        if run.on_cancel is not None:
+            self.routes.check_clean_up(run.on_cancel, (*path, "on_cancel"))
+
+    def _run_hooks(self) -> tuple[Hook, ...]:
+        hooks = self.orchestration.hooks
+        return self.checks.run_hooks(hooks, self.agents.personas) if hooks else ()
+
+    def _with_egress_approval(self, plan: Plan) -> Plan:
+        """Return the plan with the terms by which people allow private data to be sent."""
+        if not can_send_private_data(plan):
+            return plan
+        terms = self.orchestration.egress_approval or AskTerms()
+        return plan.model_copy(update={"egress_approval": terms})
 
 
 def _nests_grants(tools: Collection[Tool]) -> bool:

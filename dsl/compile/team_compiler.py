@@ -18,7 +18,7 @@ from dsl.compile.failure_policy import asking_about_failures
 from dsl.compile.route_compiler import RouteCompiler
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument, TeamDocument
-from dsl.model.plan import MaxVisits, Team
+from dsl.model.plan import Collect, MaxVisits, Team
 from dsl.model.steps import Step
 from dsl.model.template_bound import TemplateBound
 from dsl.model.traversal.step_bounds import VISITS
@@ -46,12 +46,7 @@ class TeamCompiler:
         """Compile one team."""
         path: NodePath = ("orchestration", "teams", team_id)
         collect = collect_of(team)
-        check_team_type(team_id, team, path, self.tree, self.problems)
-        check_max_visits(team_id, self.document, self.tree, self.problems)
-        if team.on_cancel is not None:
-            self.routes.check_clean_up(team.on_cancel, (*path, "on_cancel"))
-        if collect is not None:
-            check_signal(self.tree, self.problems, collect.signal, (*path, "collect", "signal"))
+        self._check_settings(team_id, team, collect, path)
         scope = self._scope_of_tasks(team, (*path, "tasks"))
         check_steps(scope)
         steps, agents_read = self.agents.team_steps(team_id, team.tasks, (*path, "tasks"), scope)
@@ -84,6 +79,17 @@ class TeamCompiler:
             reads=context,
             reads_teams=earlier,
         )
+
+    def _check_settings(
+        self, team_id: str, team: TeamDocument, collect: Collect | None, path: NodePath
+    ) -> None:
+        """Check what the team says besides its tasks and its routes."""
+        check_team_type(team_id, team, path, self.tree, self.problems)
+        check_max_visits(team_id, self.document, self.tree, self.problems)
+        if team.on_cancel is not None:
+            self.routes.check_clean_up(team.on_cancel, (*path, "on_cancel"))
+        if collect is not None:
+            check_signal(self.tree, self.problems, collect.signal, (*path, "collect", "signal"))
 
     def _scope_of_tasks(self, team: TeamDocument, path: NodePath) -> StepScope:
         return StepScope(

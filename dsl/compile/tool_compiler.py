@@ -178,18 +178,9 @@ class ToolCompiler:
         check_schema(name, "output_schema", section.output_schema, path, tree, problems)
         self._approval(name, section, schema, result or {})
         if not description:
-            problems.note(
-                "E102", tree.find(path).at, (*path, "description"), description_missing(name)
-            )
-        approval = checked_by(
-            section.requires_approval,
-            schema,
-            result,
-            (*path, "requires_approval"),
-            tree,
-            problems,
-            fixed=section.fixed,
-        )
+            where = (*path, "description")
+            problems.note("E102", tree.find(path).at, where, description_missing(name))
+        approval = self._checked_approval(section, schema, result, path)
         return _pinned(
             Tool(
                 agent=section.agent,
@@ -209,6 +200,20 @@ class ToolCompiler:
             ),
             name,
             result,
+        )
+
+    def _checked_approval(
+        self, section: ToolSection, schema: Json, result: Json | None, path: NodePath
+    ) -> Approval:
+        """Return the approval of a tool; people may change only what its schemas allow."""
+        return checked_by(
+            section.requires_approval,
+            schema,
+            result,
+            (*path, "requires_approval"),
+            self.tree,
+            self.problems,
+            fixed=section.fixed,
         )
 
     def _arguments(self, name: str, section: ToolSection, path: NodePath) -> Json | None:

@@ -51,17 +51,26 @@ def read_tasks(
         inner, outer = _dependencies(item, id, own, known, notes)
         edges.append(inner)
         outside.append(outer)
-    closing: defaultdict[int, set[int]] = defaultdict(set)
-    for index, dependency in closing_edges(edges):
-        closing[index].add(dependency)
-        notes.add(TaskNote("cycle_broken", ids[index], ids[dependency]))
-    for index, dropped in closing.items():
-        edges[index] = [one for one in edges[index] if one not in dropped]
+    edges = _without_cycles(edges, ids, notes)
     tasks: list[GraphTask] = []
     for (_, item), id, inner, outer in zip(values, ids, edges, outside, strict=True):
         names: list[JsonValue] = [*outer, *(ids[one] for one in inner)]
         tasks.append(GraphTask({**item, "id": id, "dependencies": names}))
     return _fitting(tasks, edges, notes, room, size_left)
+
+
+def _without_cycles(
+    edges: Sequence[list[int]], ids: Sequence[str], notes: TaskNotes
+) -> list[list[int]]:
+    """Return the dependencies of each task without those that close a cycle."""
+    closing: defaultdict[int, set[int]] = defaultdict(set)
+    for index, dependency in closing_edges(edges):
+        closing[index].add(dependency)
+        notes.add(TaskNote("cycle_broken", ids[index], ids[dependency]))
+    return [
+        [one for one in dependencies if one not in closing.get(index, ())]
+        for index, dependencies in enumerate(edges)
+    ]
 
 
 def _wanted_id(item: Json, number: int, notes: TaskNotes) -> str:

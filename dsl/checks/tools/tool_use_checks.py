@@ -57,23 +57,14 @@ def check_tool_use(
         return
     if not persona.tools and not persona.handoffs:
         if step.agent_type == TOOL_CALLING:
-            details = tools_missing(str(step.persona_key), step.name)
-            place = (*path, "agent_type") if tree.has((*path, "agent_type")) else path
-            problems.note("E503", tree.find(place).mark, place, details)
-            return
-        checks.without_tools()
+            checks.missing_tools()
+        else:
+            checks.without_tools()
         return
     if step.agent_type != TOOL_CALLING:
-        where = (*path, "agent_type")
-        if problems.has("E203", where):
-            return
-        details = tools_not_called(str(step.persona_key), str(step.agent_type))
-        problems.note("E503", tree.find(where).mark, where, details)
+        checks.uncalled_tools()
         return
-    if persona.execution_plan:
-        where = (*path, "agent_type")
-        details = plan_and_tools(str(step.persona_key))
-        problems.note("E503", tree.find(where).mark, where, details)
+    checks.plan()
     checks.turns()
     checks.choice()
     checks.policies()
@@ -98,6 +89,29 @@ class _ToolUse:
         self._written_at = written_at
         self._tree = tree
         self._problems = problems
+
+    def missing_tools(self) -> None:
+        """Note that an agent that calls tools has none."""
+        path = (*self._path, "agent_type")
+        place = path if self._tree.has(path) else self._path
+        self._refuse(place, tools_missing(str(self._step.persona_key), self._step.name))
+
+    def uncalled_tools(self) -> None:
+        """Note that an agent has tools, and is of a type that does not call them."""
+        where = (*self._path, "agent_type")
+        if not self._problems.has("E203", where):
+            step = self._step
+            self._refuse(where, tools_not_called(str(step.persona_key), str(step.agent_type)))
+
+    def plan(self) -> None:
+        """Note that an agent that calls tools has an execution plan besides."""
+        if self._persona.execution_plan:
+            where = (*self._path, "agent_type")
+            self._refuse(where, plan_and_tools(str(self._step.persona_key)))
+
+    def _refuse(self, place: NodePath, details: Details) -> None:
+        """Note, at its value, an agent type that does not fit the persona."""
+        self._problems.note("E503", self._tree.find(place).mark, place, details)
 
     def without_tools(self) -> None:
         """Note the keys that say how tools are used, where there are none."""

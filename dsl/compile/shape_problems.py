@@ -149,7 +149,7 @@ class ShapeProblem:
         instead = replacement(part, name, anywhere=self.of_system)
         if instead is not None:
             return "E108", RefusedKey(name, tuple(known), instead)
-        meant = meant_word(name, known - set(there)) or closest(name, known)
+        meant = meant_word(name, known - set(there), part) or closest(name, known)
         suggestion = Advice(explained(part, name)) if meant is None else DidYouMean(meant)
         if name == "type" and "kind" in known:
             suggestion = WriteKey("kind")

@@ -199,7 +199,74 @@ suggested.
 """
 
 
-def meant_word(word: str, known: Collection[str]) -> str | None:
-    """Return the word of the language that is meant: by meaning first, then by spelling."""
-    same = next((name for name in SYNONYMS.get(word.lower(), ()) if name in known), None)
-    return same or closest(word, known)
+SYNONYMS_AT: dict[str, dict[str, tuple[str, ...]]] = {
+    "ScriptedAnswer": {
+        **dict.fromkeys(("step", "agent", "name"), ("task",)),
+        **dict.fromkeys(("text", "content", "response", "output", "result", "data"), ("answer",)),
+        "prompt": ("contains",),
+        "tools": ("tool_calls",),
+    },
+    "ScriptedCall": {"name": ("tool",), "skill": ("tool",), "input": ("arguments",)},
+    "SkillResultDocument": {
+        **dict.fromkeys(("task", "tool", "name"), ("step",)),
+        **dict.fromkeys(("result", "returns", "output", "answer", "value"), ("data",)),
+    },
+    "DecisionDocument": {
+        **dict.fromkeys(("step", "task", "request", "id", "name"), ("approval",)),
+        **dict.fromkeys(("why", "because", "reason"), ("comment",)),
+    },
+    "SignalDocument": {"name": ("signal",), "data": ("payload",), "value": ("payload",)},
+    "MessageDocument": {"text": ("message",), "value": ("message",), "answer": ("reply",)},
+    "PauseDocument": dict.fromkeys(("duration", "for", "seconds", "time"), ("lasts",)),
+    "AmendmentDocument": dict.fromkeys(
+        ("context", "set", "values", "context_updates"), ("updates",)
+    ),
+    "RedirectDocument": dict.fromkeys(("next_team", "to", "target"), ("team",)),
+    "SkipDocument": {
+        **dict.fromkeys(("step", "name"), ("task",)),
+        **dict.fromkeys(("data", "result", "output"), ("value",)),
+    },
+    "TrailCheck": {"task": ("step",), "kind": ("event",), "what": ("event",)},
+    "NotificationCheck": {"step": ("request",), "approval": ("request",), "kind": ("what",)},
+    "ErrorCheck": {"error": ("type",), "text": ("message",)},
+    "ExpectDocument": {
+        **dict.fromkeys(("status", "state", "outcome"), ("end",)),
+        **dict.fromkeys(("result", "returns", "value"), ("output",)),
+        **dict.fromkeys(("teams", "route"), ("path",)),
+        **dict.fromkeys(("notifications", "notify"), ("notices",)),
+        **dict.fromkeys(("calls", "llm_calls"), ("model_calls",)),
+        "money": ("cost",),
+        "tool_calls": ("skill_calls",),
+        "seconds": ("duration",),
+    },
+    "CaseDocument": {
+        **dict.fromkeys(("approvals", "requests"), ("decisions",)),
+        **dict.fromkeys(("input", "inputs"), ("context",)),
+        **dict.fromkeys(("expected", "expects", "assert", "then"), ("expect",)),
+        **dict.fromkeys(("models", "llm", "script", "responses"), ("answers",)),
+        **dict.fromkeys(("tools", "mocks"), ("skills",)),
+        "cancels": ("cancel",),
+        "amends": ("amendments",),
+    },
+    "TestDocument": {
+        **dict.fromkeys(("tests", "scenarios"), ("cases",)),
+        **dict.fromkeys(("input", "inputs"), ("context",)),
+        **dict.fromkeys(("models", "llm", "script", "responses"), ("answers",)),
+        **dict.fromkeys(("tools", "mocks"), ("skills",)),
+        **dict.fromkeys(("document", "entry_team", "file"), ("team",)),
+    },
+}
+"""The same for one part of a document, before the words of every part: `{part: {word: ...}}`."""
+
+
+def meant_word(word: str, known: Collection[str], part: str | None = None) -> str | None:
+    """Return the word of the language that is meant: by meaning first, then by spelling.
+
+    Args:
+        word: as written.
+        known: the words that are allowed at the place.
+        part: the name of the part of the document, which may have words of its own.
+    """
+    key = word.lower()
+    meanings = (*SYNONYMS_AT.get(part or "", {}).get(key, ()), *SYNONYMS.get(key, ()))
+    return next((name for name in meanings if name in known), None) or closest(word, known)

@@ -294,7 +294,7 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
             1,
             40,
             "unknown key 'kind'",
-            "remove it: nothing reads `kind` here, and the keys above are all that there are",
+            "did you mean 'event'?",
         ),
         (
             "cases: [{ name: a, expect: { context: { a: { contians: x } } } }]",

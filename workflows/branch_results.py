@@ -40,7 +40,7 @@ def branch_outcome(
     ended: Outcome,
     join: Join,
     seconds: float,
-    place: Location,
+    location: Location,
     scope: Scope,
     progress: ParallelProgress,
 ) -> Outcome:
@@ -48,7 +48,7 @@ def branch_outcome(
 
     A score must be a number, else the branch fails.
     """
-    tasks = place.frame(scope).tasks
+    tasks = location.frame(scope).tasks
     steps = step.branch(name).steps
     if ended.status != "failure":
         ran = any(tasks[one.name].status != "skipped" for one in steps)
@@ -58,7 +58,7 @@ def branch_outcome(
     if score is None or join != "best" or not ended.success:
         return ended
     try:
-        value = fill(score, place.facts(scope).of_result(ended).names())
+        value = fill(score, location.facts(scope).of_result(ended).names())
     except TemplateFailed as error:
         return Outcome.failed(type(error).__name__, str(error), ended.data).timed(seconds)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -72,7 +72,7 @@ def joined(
     step: ParallelStep,
     branches: JoinedBranches,
     progress: ParallelProgress,
-    place: Location,
+    location: Location,
     scope: Scope,
 ) -> Outcome:
     """Merge what the branches leave, note each in the trail, and return the step's outcome."""
@@ -80,7 +80,7 @@ def joined(
     winner = winner_of(branches.join, list(results.values()), list(progress.ended))
     kept = {winner} if branches.join in ("fallback", "best") else set(progress.ended)
     failed = {name for name, one in progress.ended.items() if one.status == "failure"}
-    _leave(step, kept, failed, place, scope)
+    _leave(step, kept, failed, location, scope)
     data: Json = {}
     for name in step.branches:
         outcome = progress.ended.get(name)
@@ -88,9 +88,9 @@ def joined(
         status = _status(outcome, branches.join if chosen else None)
         cause = _cause(outcome, results[name], winner, branches.join) if chosen else _NOT_CHOSEN
         seconds = None if outcome is None else outcome.seconds
-        note_step(scope, place.at(name), status, cause, seconds)
+        note_step(scope, location.at(name), status, cause, seconds)
         data[name] = _described(status, outcome, progress.scores.get(name))
-    scope.state.forget_steps(place.key, set(step.branches))
+    scope.state.forget_steps(location.key, set(step.branches))
     if branches.join != "all":
         won = None if winner is None else progress.ended[winner].data
         data |= dict(zip(RESULT_KEYS, (winner, won), strict=True))
@@ -145,16 +145,16 @@ def _leave(
     step: ParallelStep,
     kept: Container[str | None],
     failed: Container[str],
-    place: Location,
+    location: Location,
     scope: Scope,
 ) -> None:
     """Take over the outcomes of all steps that ran, and the variables of `kept` branches."""
-    frame = place.frame(scope)
+    frame = location.frame(scope)
     before = dict(frame.variables)
     written: dict[str, list[tuple[str, JsonValue]]] = {}
     context_writes: dict[str, list[ContextWrite]] = {}
     for name, branch in step.ranked_branches.items():
-        inner = place.at(name).branched(name, scope)
+        inner = location.at(name).branched(name, scope)
         ended = inner.frame(scope)
         draft = take_draft(inner.frame_key, scope)
         if name in kept and name not in failed:
@@ -168,7 +168,7 @@ def _leave(
         del scope.state.frames[inner.frame_key]
     for variable, values in written.items():
         frame.variables[variable] = _merged(step, variable, values)
-    write(place, _context_writes(step, context_writes), scope, repr(step.name))
+    write(location, _context_writes(step, context_writes), scope, repr(step.name))
 
 
 def _context_writes(

@@ -35,7 +35,7 @@ def write_to_track(plan: Plan, track: Track, writes: Sequence[ContextWrite], who
         track.updates.extend(writes)
 
 
-def write(place: Location, writes: Sequence[ContextWrite], scope: Scope, who: str) -> None:
+def write(location: Location, writes: Sequence[ContextWrite], scope: Scope, who: str) -> None:
     """Write from a step: to the innermost draft that it is in, or to its track.
 
     Raises:
@@ -43,14 +43,14 @@ def write(place: Location, writes: Sequence[ContextWrite], scope: Scope, who: st
     """
     if not writes:
         return
-    if not place.drafts:
-        write_to_track(scope.plan, scope.state.tracks[place.track], writes, who)
+    if not location.drafts:
+        write_to_track(scope.plan, scope.state.tracks[location.track], writes, who)
         return
     for one in writes:
         check_size(one.value, f"the context update {one.path!r} of {who}")
-    apply(place.context(scope), writes, scope.plan.context)
+    apply(location.context(scope), writes, scope.plan.context)
     drafts = scope.state.progress.drafts
-    drafts.setdefault(place.drafts[-1], ContextDraft()).writes.extend(writes)
+    drafts.setdefault(location.drafts[-1], ContextDraft()).writes.extend(writes)
 
 
 def take_draft(key: StateKey, scope: Scope) -> list[ContextWrite]:
@@ -60,35 +60,35 @@ def take_draft(key: StateKey, scope: Scope) -> list[ContextWrite]:
 
 
 async def with_draft(
-    step: Step, place: Location, scope: Scope, attempts: Callable[[Location], Awaitable[Outcome]]
+    step: Step, location: Location, scope: Scope, attempts: Callable[[Location], Awaitable[Outcome]]
 ) -> Outcome:
     """Run the attempts of a step; the writes of its nested steps are all or nothing."""
-    inner = place.drafted()
+    inner = location.drafted()
     outcome = await attempts(inner)
     written = take_draft(inner.key, scope)
     if outcome.status == "failure":
         return outcome
     try:
-        write(place, written, scope, repr(step.name))
+        write(location, written, scope, repr(step.name))
     except WRITE_ERRORS as error:  # amended meanwhile
         return Outcome.failed(type(error).__name__, str(error), outcome.data)
     return outcome
 
 
 async def with_updates(
-    step: Step, place: Location, scope: Scope, started: StartedStep, ran: Awaitable[Outcome]
+    step: Step, location: Location, scope: Scope, started: StartedStep, ran: Awaitable[Outcome]
 ) -> Outcome:
     """Write the `context_updates` of a step that has succeeded; a write that fails fails it."""
     outcome = await ran
-    if not outcome.success or place.step in scope.state.skips:
+    if not outcome.success or location.step in scope.state.skips:
         return outcome
     try:
         timed = outcome.timed(scope.time() - started.at)
-        names = place.facts(scope).with_result(step.name, timed).names()
+        names = location.facts(scope).with_result(step.name, timed).names()
         writes = tuple(
             filled_write(key, value, names) for key, value in step.context_updates.items()
         )
-        write(place, writes, scope, repr(step.name))
+        write(location, writes, scope, repr(step.name))
     except (TemplateFailed, ValueTooLarge, *WRITE_ERRORS) as error:
         return Outcome.failed(type(error).__name__, str(error), outcome.data)
     started.writes = writes

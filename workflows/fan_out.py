@@ -28,18 +28,18 @@ from workflows.core.state_keys import StateKey
 from workflows.core.trail import note_route, note_step
 
 
-def start_branches(place: Location, track: Track, route: Route, scope: Scope) -> None:
-    """Begin the branches of the visit at this place; the track waits for them."""
+def start_branches(location: Location, track: Track, route: Route, scope: Scope) -> None:
+    """Begin the branches of the visit at this location; the track waits for them."""
     branches = route.next_team if isinstance(route.next_team, tuple) else ()
     rule = route.rule
     track.fan_out = FanOut(
         branches=branches,
-        visit=place.visit,
+        visit=location.visit,
         concentrator=rule.concentrator if rule else None,
         merge=rule.merge if rule else {},
     )
     for branch in branches:
-        scope.state.tracks[place.track.fan_out_branch(branch)] = Track(
+        scope.state.tracks[location.track.fan_out_branch(branch)] = Track(
             context=track.context,
             team=branch,
             routed=track.routed,
@@ -118,13 +118,13 @@ async def _follow(branch: str, parent: StateKey, child: Track, interpreter: Inte
 def _meet(
     name: StateKey, track: Track, fan_out: FanOut, children: dict[str, Track], scope: Scope
 ) -> None:
-    place = Location.of_visit(name, track.routed.from_team, 0)
+    location = Location.of_visit(name, track.routed.from_team, 0)
     for branch, child in children.items():
         if child.end == "running":
             child.end = "cancelled"
         error, cause = child.error, child.routed.cause
         ended: TrailCause = cause if error is None else Failed("branch_failed", error)
-        note_step(scope, place.at(branch), child.end, ended)
+        note_step(scope, location.at(branch), child.end, ended)
         if child.arrived not in (None, fan_out.concentrator):
             raise InvalidPlan(
                 f"the branch {branch!r} came to {child.arrived!r}, where nobody "
@@ -159,8 +159,8 @@ def leave(name: StateKey, track: Track, fan_out: FanOut, away: RunLeft, scope: S
     track.fan_out = None
     track.team = away.team
     track.routed = Routed("redirected", away.cause, left)
-    place = Location.of_visit(name, left, fan_out.visit)
-    note_route(scope, place, away.cause, "success", away.team)
+    location = Location.of_visit(name, left, fan_out.visit)
+    note_route(scope, location, away.cause, "success", away.team)
 
 
 def _ended(children: dict[str, Track]) -> None:

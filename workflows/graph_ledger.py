@@ -37,7 +37,7 @@ class GraphLedger:
     """Keep the state, the schedule and the trail of one graph in progress."""
 
     def __init__(
-        self, step: TaskGraphStep, place: Location, scope: Scope, progress: TaskGraphProgress
+        self, step: TaskGraphStep, location: Location, scope: Scope, progress: TaskGraphProgress
     ) -> None:
         self.progress = progress
         self.schedule = TaskSchedule(progress.tasks, step.order)
@@ -45,7 +45,7 @@ class GraphLedger:
         self.failure: Failure | None = None
         """Why the graph stops before its end."""
         self._step = step
-        self._place = place
+        self._location = location
         self._scope = scope
 
     @property
@@ -62,7 +62,7 @@ class GraphLedger:
         """Start a task; return its number."""
         index = self.schedule.index[cause.task]
         self.schedule.start(index, cause)
-        note_step(self._scope, self._place.at(str(index)), "started", cause)
+        note_step(self._scope, self._location.at(str(index)), "started", cause)
         return index
 
     def end(self, index: int, outcome: Outcome, *, recovered: bool, error: Failure | None) -> None:
@@ -88,7 +88,7 @@ class GraphLedger:
         cause = GraphTaskEnded(code, task.id, task.attempts, _short(outcome.error or error))
         self._keep(index, outcome.data)
         blocked = self.schedule.end(index, status, cause)
-        note_step(self._scope, self._place.at(str(index)), status, cause)
+        note_step(self._scope, self._location.at(str(index)), status, cause)
         self._note_blocked(blocked)
 
     def add(self, items: Sequence[JsonValue]) -> None:
@@ -111,7 +111,7 @@ class GraphLedger:
         """Return the outcome of the graph; abandon tasks in progress."""
         progress = self.progress
         if self.has_stopped:
-            self._scope.state.forget_steps(self._place.key, set(progress.running))
+            self._scope.state.forget_steps(self._location.key, set(progress.running))
             self.schedule.stop()
         totals = GraphTotals(progress.iterations, progress.dropped)
         return graph_outcome(self.schedule, progress.notes, totals, self.failure)
@@ -119,7 +119,7 @@ class GraphLedger:
     def _note_blocked(self, blocked: Sequence[int]) -> None:
         for index in blocked[:_MAX_BLOCKED_NOTED]:
             cause = self.schedule.tasks[index].cause
-            note_step(self._scope, self._place.at(str(index)), "blocked", cause)
+            note_step(self._scope, self._location.at(str(index)), "blocked", cause)
 
     def _keep(self, index: int, result: JsonValue) -> None:
         """Keep a result; drop the earliest ones when there are more than a run can carry along."""

@@ -55,8 +55,8 @@ async def run(scope: Scope) -> TeamResult:
             return await _hooked_result(scope, output)
     except TeamError as error:
         give_up(scope.state, scope.now())
-        place = Location.of_visit(MAIN, main.team, main.visit)
-        note_route(scope, place, run_ended(error), type(error).__name__)
+        location = Location.of_visit(MAIN, main.team, main.visit)
+        note_route(scope, location, run_ended(error), type(error).__name__)
         raise RunFailed(failed_result(scope, error), error) from error
     give_up(scope.state, scope.now())
     completed = result(scope, "completed", main.routed.because)
@@ -85,10 +85,10 @@ class TeamInterpreter:
     )
 
     async def run_steps(
-        self, steps: Sequence[Step], place: Location, *, part: str = "", stop: bool = True
+        self, steps: Sequence[Step], location: Location, *, part: str = "", stop: bool = True
     ) -> Outcome:
         """Run the steps in order, from where the state left the list."""
-        return await run_steps(steps, place, self.scope, self, part=part, stop=stop)
+        return await run_steps(steps, location, self.scope, self, part=part, stop=stop)
 
     def persona(self, step: AgentStep) -> Persona:
         """Return the persona as the agent receives it; it is built once for all its turns.
@@ -102,9 +102,9 @@ class TeamInterpreter:
             made = self._personas[key] = snapshot(_persona(self.scope.plan, step), step)
         return made
 
-    async def run_agent(self, step: AgentStep, place: Location, given: JsonValue) -> Outcome:
+    async def run_agent(self, step: AgentStep, location: Location, given: JsonValue) -> Outcome:
         """Run an agent with an input that is already rendered."""
-        return await run_agent(step, place, self.scope, self, given)
+        return await run_agent(step, location, self.scope, self, given)
 
     async def follow(self, track: StateKey) -> None:
         """Follow a track from team to team until its end, or to the join of its branches."""
@@ -132,29 +132,29 @@ class TeamInterpreter:
         scope = self.scope
         fresh = track.visit == 0
         if not fresh:
-            place = Location.of_visit(name, team.id, track.visit).called_by(track)
+            location = Location.of_visit(name, team.id, track.visit).called_by(track)
         elif (entered := await self._entered(team, name, track)) is not None:
-            place = entered
+            location = entered
         else:
             return
-        frame = place.frame(scope)
+        frame = location.frame(scope)
         if fresh and team.collects is not None:
             frame.variables |= gathered(team.collects, track)
-        route = await self._worked(team, place, frame)
+        route = await self._worked(team, location, frame)
         if scope.state.amendments:  # the rules, and the result of the run, see them
             amend(scope.state, scope.now(), scope.plan.context)
         if scope.state.redirect is not None and name == MAIN:
             route = _redirected(scope.state.redirect)
             scope.state.redirect = None
-        route = route or choose(team, place.facts(scope))
+        route = route or choose(team, location.facts(scope))
         failed = failed_task(team, frame.tasks)
         _leave(scope.plan, team, track, route, frame, failed)
         status = "success" if failed is None else "failure"
-        note_route(scope, place, route.cause, status, route.next_team, route.writes)
-        scope.state.forget(place.frame_key)
+        note_route(scope, location, route.cause, status, route.next_team, route.writes)
+        scope.state.forget(location.frame_key)
         track.visit = 0
         if isinstance(route.next_team, tuple):
-            start_branches(place, track, route, scope)
+            start_branches(location, track, route, scope)
 
     async def _entered(self, team: Team, name: StateKey, track: Track) -> Location | None:
         """Start a visit within the limits, and return it; None where another team runs instead."""
@@ -176,14 +176,14 @@ class TeamInterpreter:
                 return None
         visit = state.visits.get(team.id, 0) + 1
         # Before it counts: an observer of the trail has the state in which the visit can restart.
-        place = Location.of_visit(name, team.id, visit).called_by(track)
-        note_visit(scope, place, track.routed.cause)
+        location = Location.of_visit(name, team.id, visit).called_by(track)
+        note_visit(scope, location, track.routed.cause)
         state.teams_run += 1
         state.visits[team.id] = visit
         if team.max_visits is not None or state.bounded_visits:
             count_bounded(team, scope)
         track.visit = visit
-        return place
+        return location
 
     def _sent_on(self, team: Team, name: StateKey, track: Track) -> bool:
         """Whether a person sent the run elsewhere before this team started."""
@@ -199,15 +199,15 @@ class TeamInterpreter:
         state.redirect = None
         return True
 
-    async def _worked(self, team: Team, place: Location, frame: Frame) -> Route | None:
+    async def _worked(self, team: Team, location: Location, frame: Frame) -> Route | None:
         """Run the team's steps; return a route if they leave the team other than by its routing."""
         try:
             steps = run_steps(
-                team.steps, place, self.scope, self, part="tasks", stop=team.stop_on_failure
+                team.steps, location, self.scope, self, part="tasks", stop=team.stop_on_failure
             )
             visibility = self.scope.state.visibility
             if visibility is not None and visibility.event_groups:
-                steps = self.scope.grouped(f"{team.id}#{place.visit}", steps)
+                steps = self.scope.grouped(f"{team.id}#{location.visit}", steps)
             await steps
         except Returned:
             skip_unrun(team.steps, frame)
@@ -215,7 +215,7 @@ class TeamInterpreter:
             skip_unrun(team.steps, frame)
             return Route(away.team, away.cause, "redirected")
         except RunLeft as away:
-            if place.track != MAIN:
+            if location.track != MAIN:
                 raise
             skip_unrun(team.steps, frame)
             return Route(away.team, away.cause, "redirected")

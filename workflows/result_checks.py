@@ -13,7 +13,7 @@ RESULT_REJECTED = "ResultRejected"
 
 
 def check_result(
-    step: Step, outcome: Outcome, seconds: float, place: Location, scope: Scope
+    step: Step, outcome: Outcome, seconds: float, location: Location, scope: Scope
 ) -> Outcome:
     """Return the outcome; a failure with the same data if the step's `fail_when` holds.
 
@@ -21,12 +21,12 @@ def check_result(
         step: The step that ended.
         outcome: What one attempt of it came to.
         seconds: The time that the attempt took.
-        place: Where the step stands.
+        location: Where the step stands.
         scope: The scope of the run.
     """
     if step.fail_when is None or not outcome.success:
         return outcome
-    facts = place.facts(scope).with_result(step.name, outcome.timed(seconds))
+    facts = location.facts(scope).with_result(step.name, outcome.timed(seconds))
     try:
         if not holds(step.fail_when, facts):
             return outcome

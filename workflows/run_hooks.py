@@ -25,8 +25,8 @@ async def before_run(scope: Scope) -> None:
     if state.hooks_asked:
         return
     main = state.main
-    place = Location.of_visit(MAIN, main.team, main.visit)
-    verdict = await ask_hooks(scope.plan.hooks, "before_run", {}, place, scope)
+    location = Location.of_visit(MAIN, main.team, main.visit)
+    verdict = await ask_hooks(scope.plan.hooks, "before_run", {}, location, scope)
     _stop(verdict.stop)
     writes = [
         ContextWrite(path, written.value, written.operation)
@@ -46,8 +46,8 @@ async def after_run(scope: Scope, output: JsonValue) -> JsonValue:
         ValueTooLarge: the changed output is larger than may travel.
     """
     main = scope.state.main
-    place = Location.of_visit(MAIN, main.routed.from_team, 0)
-    verdict = await ask_hooks(scope.plan.hooks, "after_run", {"output": output}, place, scope)
+    location = Location.of_visit(MAIN, main.routed.from_team, 0)
+    verdict = await ask_hooks(scope.plan.hooks, "after_run", {"output": output}, location, scope)
     _stop(verdict.stop)
     if verdict.changed_by:
         check_size(verdict.facts["output"], "the output of the run")

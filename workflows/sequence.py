@@ -27,7 +27,7 @@ _CANCELLED = StepStated("run_cancelled")
 
 async def run_steps(
     steps: Sequence[Step],
-    place: Location,
+    location: Location,
     scope: Scope,
     interpreter: Interpreter,
     *,
@@ -42,8 +42,8 @@ async def run_steps(
     Returns:
         The first failure that stops the list; else the outcome of the last step.
     """
-    sequences, key = scope.state.progress.sequences, place.key.part(part)
-    frame = place.frame(scope)
+    sequences, key = scope.state.progress.sequences, location.key.part(part)
+    frame = location.frame(scope)
     progress = sequences.get(key)
     if progress is None:
         progress = sequences[key] = SequenceProgress()
@@ -51,7 +51,7 @@ async def run_steps(
             begin_round(steps, frame)
     failed, outcome = _so_far(steps[: progress.next], frame)
     for step in steps[progress.next :]:
-        at = place.at(step.name)
+        at = location.at(step.name)
         if failed is not None and stop:
             outcome = _UNSTARTED
             note_step(scope, at, "skipped", _EARLIER)
@@ -91,10 +91,10 @@ def _keep_outcome(step: Step, outcome: Outcome, frame: Frame) -> None:
         frame.variables[step.output_variable] = outcome.data
 
 
-def _leave_if_handed_off(place: Location, scope: Scope, outcome: Outcome) -> None:
+def _leave_if_handed_off(location: Location, scope: Scope, outcome: Outcome) -> None:
     """Leave the team if the agent of the step here has handed over to another one."""
     handoffs = scope.state.progress.handoffs
-    cause = handoffs.pop(place.key, None) if handoffs else None
+    cause = handoffs.pop(location.key, None) if handoffs else None
     if cause is not None and outcome.success:
         raise Redirected(cause.team, cause)
 
@@ -104,31 +104,35 @@ def _stops(step: Step, outcome: Outcome) -> bool:
 
 
 async def _run_step(
-    step: Step, place: Location, scope: Scope, interpreter: Interpreter, progress: SequenceProgress
+    step: Step,
+    location: Location,
+    scope: Scope,
+    interpreter: Interpreter,
+    progress: SequenceProgress,
 ) -> Outcome:
     """Run one step with its condition and its attempts; the trail gets its end."""
-    state, key = scope.state, place.step
+    state, key = scope.state, location.step
     state.doing[key] = scope.time() if progress.started is None else progress.started.at
     try:
-        started = progress.started or await _start(step, place, scope, progress)
+        started = progress.started or await _start(step, location, scope, progress)
         if isinstance(started, Outcome):
             return started
-        outcome = await run_attempts(step, started, place, scope, interpreter)
-        _raise_if_skipped(place, scope)  # it ended before the request reached it
+        outcome = await run_attempts(step, started, location, scope, interpreter)
+        _raise_if_skipped(location, scope)  # it ended before the request reached it
     except Skipped as skipped:
-        return _skip(skipped, progress.started, place, scope)
+        return _skip(skipped, progress.started, location, scope)
     except BaseException as error:
         if is_abort(error, failures=False):
-            _note_cancelled(scope, place)
+            _note_cancelled(scope, location)
         raise
     finally:
         state.doing.pop(key, None)
-    _note_end(step, started, outcome, place, scope)
+    _note_end(step, started, outcome, location, scope)
     return outcome.timed(scope.time() - started.at)
 
 
 async def _start(
-    step: Step, place: Location, scope: Scope, progress: SequenceProgress
+    step: Step, location: Location, scope: Scope, progress: SequenceProgress
 ) -> StartedStep | Outcome:
     """Start the step if its condition holds; else return how it ends without a run.
 
@@ -136,69 +140,73 @@ async def _start(
     again.
     """
     await scope.checkpoint()
-    _raise_if_skipped(place, scope)
+    _raise_if_skipped(location, scope)
     cause: TrailCause | None = None
     if step.when is not None:
-        cause, refused = _condition(step.when, place, scope)
+        cause, refused = _condition(step.when, location, scope)
         if refused is not None:
-            note_step(scope, place, refused.status, cause)
+            note_step(scope, location, refused.status, cause)
             return refused
     progress.started = StartedStep(scope.time(), cause, scope.state.usage.total)
     return progress.started
 
 
-def _raise_if_skipped(place: Location, scope: Scope) -> None:
+def _raise_if_skipped(location: Location, scope: Scope) -> None:
     """Raise Skipped if a person has asked to skip the step."""
-    skips, key = scope.state.skips, place.step
+    skips, key = scope.state.skips, location.step
     if skips and key in skips:
         raise Skipped(skips.pop(key).value)
 
 
-def _skip(skipped: Skipped, started: StartedStep | None, place: Location, scope: Scope) -> Outcome:
+def _skip(
+    skipped: Skipped, started: StartedStep | None, location: Location, scope: Scope
+) -> Outcome:
     """Note that a person skipped the step, and return the value that they gave instead."""
-    event = _end_of_call(place, scope)
-    scope.state.forget(place.key)
+    event = _end_of_call(location, scope)
+    scope.state.forget(location.key)
     at = None if started is None else started.at
-    note_step_end(scope, place, "skipped", skip_cause(skipped.value, scope), at, event=event)
+    note_step_end(scope, location, "skipped", skip_cause(skipped.value, scope), at, event=event)
     outcome = Outcome("skipped", skipped.value)
     return outcome if started is None else outcome.timed(scope.time() - started.at)
 
 
 def _note_end(
-    step: Step, started: StartedStep, outcome: Outcome, place: Location, scope: Scope
+    step: Step, started: StartedStep, outcome: Outcome, location: Location, scope: Scope
 ) -> None:
     """Note how a step ended, with what it used and wrote."""
     error = outcome.error
     note_step_end(
         scope,
-        place,
+        location,
         outcome.status,
         started.cause if error is None else Failed("failed", error),
         started.at,
         scope.state.usage.total - started.tokens_before - started.tokens_of_others or None,
         found_by(step, outcome, scope.plan),
         started.writes,
-        _end_of_call(place, scope),
+        _end_of_call(location, scope),
     )
 
 
-def _end_of_call(place: Location, scope: Scope) -> str | None:
+def _end_of_call(location: Location, scope: Scope) -> str | None:
     """Return the name of the event that ends the call of a `tool` step; None for other steps."""
     called = scope.state.progress.called_tools
-    return "tool_end" if called and called.pop(place.key, None) is not None else None
+    return "tool_end" if called and called.pop(location.key, None) is not None else None
 
 
-def _note_cancelled(scope: Scope, place: Location) -> None:
+def _note_cancelled(scope: Scope, location: Location) -> None:
     """Note a step that stops because the run is cancelled, not because other branches ended."""
     if scope.cancelled() is not None:
         begin_to_stop(scope)
-        note_step(scope, place, "cancelled", _CANCELLED)
+        note_step(scope, location, "cancelled", _CANCELLED)
 
 
-def _condition(when: Condition, place: Location, scope: Scope) -> tuple[TrailCause, Outcome | None]:
+def _condition(
+    when: Condition, location: Location, scope: Scope
+) -> tuple[TrailCause, Outcome | None]:
     """Evaluate the step's `when`; return its cause, and the outcome if the step does not run."""
     try:
-        facts = place.facts(scope)
+        facts = location.facts(scope)
         found = inspect(when, facts)
         if holds(when, facts):
             return WhenAsked("when_held", found), None

@@ -16,9 +16,9 @@ from workflows.core.memory import Frame
 from workflows.core.scope import Scope
 
 
-def skip_steps(steps: Sequence[Step], place: Location, scope: Scope) -> None:
+def skip_steps(steps: Sequence[Step], location: Location, scope: Scope) -> None:
     """Mark the steps, and the steps in them, as skipped."""
-    frame = place.frame(scope)
+    frame = location.frame(scope)
     for step, _ in walk(steps, ()):
         frame.end(step.name, Outcome.skipped())
 

@@ -41,17 +41,17 @@ from workflows.steps import execute, parallel
 
 
 def run_attempts(
-    step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: Step, started: StartedStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Awaitable[Outcome]:
     """Run the step with all its attempts; with `on_failure: ask`, a person decides its failure."""
     if step.on_failure != "ask":
-        return _written(step, started, place, scope, interpreter)
-    work = partial(_written, step, started, place, scope, interpreter)
-    return accepted(repr(step.name), place, scope, work)
+        return _written(step, started, location, scope, interpreter)
+    work = partial(_written, step, started, location, scope, interpreter)
+    return accepted(repr(step.name), location, scope, work)
 
 
 def _written(
-    step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: Step, started: StartedStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Awaitable[Outcome]:
     """Run the step with the attempts of its `retry`, and apply its context updates."""
 
@@ -62,46 +62,46 @@ def _written(
 
     again = step.retry is not None or step.on_failure == "ask"
     if again and holds_steps(step):
-        ran: Awaitable[Outcome] = with_draft(step, place, scope, attempts)
+        ran: Awaitable[Outcome] = with_draft(step, location, scope, attempts)
     else:
-        ran = attempts(place)
-    return with_updates(step, place, scope, started, ran) if step.context_updates else ran
+        ran = attempts(location)
+    return with_updates(step, location, scope, started, ran) if step.context_updates else ran
 
 
 async def _attempts(
     step: Step,
     retry: Retry,
     started: StartedStep,
-    place: Location,
+    location: Location,
     scope: Scope,
     interpreter: Interpreter,
 ) -> Outcome:
     """Run the step, and repeat it by its `retry` while another attempt can end differently."""
-    retries, key = scope.state.progress.retries, place.key
+    retries, key = scope.state.progress.retries, location.key
     progress = retries.setdefault(key, RetryProgress())
     try:
-        maximum = _retries(retry, progress, step, place, scope)
+        maximum = _retries(retry, progress, step, location, scope)
     except (InvalidBound, TemplateFailed) as error:
         del retries[key]
         return Outcome.failed(type(error).__name__, str(error))
     if progress.wait is not None:
-        await _until_again(progress, progress.wait, place, scope)
+        await _until_again(progress, progress.wait, location, scope)
     while True:
-        attempt = await _repeatable_attempt(progress, step, started, place, scope, interpreter)
-        retries[key] = progress  # a failed attempt forgets everything at its place
+        attempt = await _repeatable_attempt(progress, step, started, location, scope, interpreter)
+        retries[key] = progress  # a failed attempt forgets everything at its location
         error = attempt.outcome.error
         tries_left = progress.retries < maximum
         if error is None or not tries_left or not _may_end_better(step, retry, attempt, scope):
             del retries[key]
             return attempt.outcome
         take_draft(key, scope)
-        note_step(scope, place, "retried", Failed("failed", error))
+        note_step(scope, location, "retried", Failed("failed", error))
         for inner in step_lists(step):
-            begin_round(inner.steps, place.frame(scope))
+            begin_round(inner.steps, location.frame(scope))
         seconds = min(retry.interval * retry.backoff**progress.retries, MAX_DURATION)
         progress.retries += 1
         if seconds > 0:
-            await _until_again(progress, seconds, place, scope)
+            await _until_again(progress, seconds, location, scope)
 
 
 class _EndedAttempt(NamedTuple):
@@ -117,19 +117,19 @@ async def _repeatable_attempt(
     progress: RetryProgress,
     step: Step,
     started: StartedStep,
-    place: Location,
+    location: Location,
     scope: Scope,
     interpreter: Interpreter,
 ) -> _EndedAttempt:
     """Run one attempt, and observe what it reads and calls."""
     holds_others = holds_steps(step)
-    attempt = open_attempt(place, scope) if holds_others else RepeatableAttempt()
+    attempt = open_attempt(location, scope) if holds_others else RepeatableAttempt()
     if progress.calls_before is None:
         progress.calls_before = scope.state.calls
-    outcome = await _judged(step, started, place, scope, interpreter)
+    outcome = await _judged(step, started, location, scope, interpreter)
     has_called = holds_others and scope.state.calls > progress.calls_before
     progress.calls_before = None
-    close_attempt(place, scope)
+    close_attempt(location, scope)
     return _EndedAttempt(outcome, attempt.may_differ, has_called)
 
 
@@ -150,25 +150,25 @@ def _may_end_better(step: Step, retry: Retry, attempt: _EndedAttempt, scope: Sco
 
 
 def _retries(
-    retry: Retry, progress: RetryProgress, step: Step, place: Location, scope: Scope
+    retry: Retry, progress: RetryProgress, step: Step, location: Location, scope: Scope
 ) -> int:
     """Return how many more attempts the step may have; a template decides before the first one."""
     bound = retry.retries
     if not isinstance(bound, TemplateBound):
         return number_of(bound)
     if progress.maximum is None:
-        names = place.facts(scope).names()
+        names = location.facts(scope).names()
         progress.maximum = int(rendered_bound(RETRIES, bound, names, repr(step.name)))
     return progress.maximum
 
 
 async def _until_again(
-    progress: RetryProgress, seconds: float, place: Location, scope: Scope
+    progress: RetryProgress, seconds: float, location: Location, scope: Scope
 ) -> None:
     """Wait for the next attempt; the state keeps the time left when the run continues as new."""
     try:
         await scope.wait_until(
-            lambda: False, seconds, f"attempt {progress.retries + 1} of {place.step}"
+            lambda: False, seconds, f"attempt {progress.retries + 1} of {location.step}"
         )
     except Interrupted as interrupted:
         progress.wait = interrupted.left
@@ -177,43 +177,43 @@ async def _until_again(
 
 
 def _judged(
-    step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: Step, started: StartedStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Awaitable[Outcome]:
     """Run one attempt, and check its result against `fail_when`, if the step has one."""
     judging = _attempt if step.fail_when is None else _held
-    return judging(step, started, place, scope, interpreter)
+    return judging(step, started, location, scope, interpreter)
 
 
 async def _held(
-    step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: Step, started: StartedStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run one attempt, and check its result against `fail_when`."""
     if started.attempt_at is None:
         started.attempt_at = scope.time()
-    outcome = await _attempt(step, started, place, scope, interpreter)
+    outcome = await _attempt(step, started, location, scope, interpreter)
     seconds = scope.time() - started.attempt_at
     started.attempt_at = None
-    return check_result(step, outcome, seconds, place, scope)
+    return check_result(step, outcome, seconds, location, scope)
 
 
 async def _attempt(
-    step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: Step, started: StartedStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run one attempt; a failed template or write, or a too large value fails the step."""
     try:
-        bounded = _bounded(step, started, place, scope)
+        bounded = _bounded(step, started, location, scope)
         if bounded.timeout is None or _is_call(step):  # a call has its own timeout
-            outcome = await execute(bounded, place, scope, interpreter)
+            outcome = await execute(bounded, location, scope, interpreter)
         else:
             seconds = seconds_of(bounded.timeout)
-            outcome = await _within(seconds, bounded, place, scope, interpreter)
+            outcome = await _within(seconds, bounded, location, scope, interpreter)
     except _FAILURES as error:
-        scope.state.forget(place.key)
+        scope.state.forget(location.key)
         outcome = Outcome.failed(type(error).__name__, str(error))
     except LimitExceeded as error:
         if scope.state.stop_by is None:
             raise
-        scope.state.forget(place.key)  # a cancelled run ends as cancelled, whatever it reaches
+        scope.state.forget(location.key)  # a cancelled run ends as cancelled, whatever it reaches
         outcome = Outcome.failed(type(error).__name__, str(error))
     started.bounds = None
     return outcome
@@ -222,12 +222,12 @@ async def _attempt(
 _FAILURES = (TemplateFailed, ValueTooLarge, ContextUpdateFailed, InvalidContext, InvalidBound)
 
 
-def _bounded(step: Step, started: StartedStep, place: Location, scope: Scope) -> Step:
+def _bounded(step: Step, started: StartedStep, location: Location, scope: Scope) -> Step:
     """Return the step with the numbers that its bounds' templates give for this attempt."""
     if not bound_templates(step):
         return step
     if started.bounds is None:
-        started.bounds = rendered_bounds(step, place.facts(scope).names())
+        started.bounds = rendered_bounds(step, location.facts(scope).names())
     return with_numbers(step, started.bounds)
 
 
@@ -237,18 +237,18 @@ def _is_call(step: Step) -> bool:
 
 
 async def _within(
-    seconds: float, step: Step, place: Location, scope: Scope, interpreter: Interpreter
+    seconds: float, step: Step, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run the whole step, and stop it when its time is up."""
     outcome = await within_time(
-        seconds, step.name, place, scope, partial(execute, step, place, scope, interpreter)
+        seconds, step.name, location, scope, partial(execute, step, location, scope, interpreter)
     )
     if outcome is not None:
         return outcome
     if isinstance(step, ParallelStep):
-        best = parallel.at_timeout(step, place, scope)
+        best = parallel.at_timeout(step, location, scope)
         if best is not None:
-            scope.state.forget(place.key)
+            scope.state.forget(location.key)
             return best
-    scope.state.forget(place.key)
+    scope.state.forget(location.key)
     return Outcome.failed("Timeout", f"{step.name!r} did not end within {seconds:g} s")

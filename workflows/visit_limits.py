@@ -49,11 +49,11 @@ async def check_progress(team: Team, name: StateKey, track: Track, scope: Scope)
         problem: LimitExceeded = non_progressing(team)
         if scope.plan.limits.no_progress != "ask":
             raise problem
-        place = Location.of_visit(name, team.id, state.visits[team.id]).at("no_progress")
+        location = Location.of_visit(name, team.id, state.visits[team.id]).at("no_progress")
         terms = scope.plan.limits.no_progress_terms or AskTerms()
         question = terms.prompt or f"{problem}. Shall it run all the same?"
         try:
-            decision = await ask(scope, place, PersonRequest(question, terms=terms))
+            decision = await ask(scope, location, PersonRequest(question, terms=terms))
         except Redirected:  # only in a plan that no compiler of ours made
             raise problem from None
         if not is_approved(decision):

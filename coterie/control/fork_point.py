@@ -61,7 +61,7 @@ async def point_at_message(client: Client, run: str, part: str | None, number: i
     while True:
         points = await passed_points(line, None, number)
         if points.found is not None:
-            return points.point(points.found, points.message_place)
+            return points.point(points.found, points.message_step)
         awaited = points.awaited
         earlier = not awaited or number < awaited[0]
         before = await previous_history(client, line) if earlier else None

@@ -63,7 +63,7 @@ class PassedPoints:
     """The latest visit outside concurrent branches, and the state at its start."""
     awaited: list[int] = field(default_factory=list[int])
     """The numbers of the messages that the session waited for."""
-    message_place: str = ""
+    message_step: str = ""
     """`listen#2/next`: where it waited for the wanted one."""
     failures: deque[PassedFailure] = field(default_factory=lambda: deque(maxlen=_MAX_FAILURES))
     run: str = ""
@@ -78,12 +78,12 @@ class PassedPoints:
         elif entry.kind == "step" and entry.status == "failure" and self.wanted is None:
             self.failures.append(PassedFailure(entry, _carried(state)))
 
-    def wait_at(self, state: RunState, place: str) -> None:
+    def wait_in(self, state: RunState, step: str) -> None:
         """Inspect a wait for a message; the state has not taken it yet."""
         number = next_number(state.session)
         self.awaited.append(number)
         if number == self.wanted_message:
-            self.found, self.message_place = _carried(state), place
+            self.found, self.message_step = _carried(state), step
 
     def _visit(self, state: RunState, entry: TrailRecord) -> None:
         name = f"{entry.team}#{entry.visit}"
@@ -164,9 +164,9 @@ class _PassedState(RunState):
         self.points.pass_by(self, entry)
         RunState.note(self, entry, fingerprint)
 
-    def await_message(self, place: str) -> None:
+    def await_message(self, step: str) -> None:
         """Report the wait."""
-        self.points.wait_at(self, place)
+        self.points.wait_in(self, step)
 
 
 class _Passing(ReplayObserver):

@@ -83,11 +83,11 @@ def plan_runner(plan: Plan, world: World) -> PlanRunner:
         context = call.inputs.get("context")
         state.main.context = context if isinstance(context, dict) else {}
         scope = LocalScope(plan, state, world, run_id=call.key)
-        place = Location.of_visit(MAIN, call.name, 1)._replace(frame_key=MAIN.part("plan"))
-        frame = place.frame(scope)
+        location = Location.of_visit(MAIN, call.name, 1)._replace(frame_key=MAIN.part("plan"))
+        frame = location.frame(scope)
         frame.input = call.inputs.get("input")
         try:
-            outcome = await TeamInterpreter(scope).run_steps(call.steps, place, part="plan")
+            outcome = await TeamInterpreter(scope).run_steps(call.steps, location, part="plan")
         except Returned as returned:
             return AgentResponse(success=True, data=returned.value, usage=state.usage)
         data: Json = dict(frame.variables)

@@ -17,16 +17,16 @@ _MAX_TEMPLATE_LENGTH = 200
 _MAX_NAME_LENGTH = 100
 
 
-def with_persona(step: AgentStep, place: Location, scope: Scope) -> AgentStep | Outcome:
+def with_persona(step: AgentStep, location: Location, scope: Scope) -> AgentStep | Outcome:
     """Return the step with the persona of its template; a failure if the step does not list it.
 
     One execution keeps its persona, also when the run continues as new in the middle.
     """
     chosen = scope.state.progress.personas
-    name = chosen.get(place.key)
+    name = chosen.get(location.key)
     is_new = name is None
     if name is None:
-        filled = fill(step.persona_key, place.facts(scope).names())
+        filled = fill(step.persona_key, location.facts(scope).names())
         if not isinstance(filled, str):
             return _refused(step, f"persona_key gives {describe_kind(filled)}")
         name = filled.strip()
@@ -36,10 +36,10 @@ def with_persona(step: AgentStep, place: Location, scope: Scope) -> AgentStep | 
         hint = nearest(shown, step.persona_names)
         return _refused(step, f"it does not list the persona {shown!r}", hint)
     if is_new:
-        chosen[place.key] = name
+        chosen[location.key] = name
         template = " ".join(str(step.persona_key).split())[:_MAX_TEMPLATE_LENGTH]
         cause = PersonaChosen("persona_chosen", name, template, len(step.personas))
-        note_step(scope, place, "chosen", cause)
+        note_step(scope, location, "chosen", cause)
     return _with_schema(one, scope.plan)
 
 

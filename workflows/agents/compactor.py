@@ -54,7 +54,7 @@ class Compactor:
     _chain: ModelChain
     """The models of the conversation."""
     _hooks: TurnHooks
-    _place: Location
+    _location: Location
     """Of the agent."""
     _scope: Scope
     _used: ContextUse | None
@@ -121,7 +121,7 @@ class Compactor:
             options,
             suffix,
             self._key,
-            self._place,
+            self._location,
             self._scope,
             parked,
         )
@@ -141,7 +141,7 @@ class Compactor:
         try:
             yield
         except Interrupted:
-            parks = self._scope.state.progress.parked_turns[self._place.key]
+            parks = self._scope.state.progress.parked_turns[self._location.key]
             parks.suffix, parks.compacted, parks.compacts = str(suffix), compacted, due
             parks.model, parks.request = self._chain.current, request or parks.request
             raise
@@ -176,7 +176,7 @@ class Compactor:
         self, request: AgentRequest, number: int, due: CompactionDue, parked: ParkedTurn | None
     ) -> str | HookRuling | None:
         """Sum the conversation up; return its new latest turn, or None if nothing got shorter."""
-        scope, place, policy, persona = self._scope, self._place, self._policy, self._persona
+        scope, location, policy, persona = self._scope, self._location, self._policy, self._persona
         assert policy is not None, "a conversation is due by its policy"
         assert persona is not None, "a policy belongs to a persona"
         asked = CompactionTurn(
@@ -192,12 +192,12 @@ class Compactor:
             chain = ModelChain(scope.plan, "", policy.model, "")
             made = addressed_to(policy.model, made, own)
         if scope.plan.budgets and parked is None:
-            personas = (*place.personas, self._key)
-            await admit_call(scope, place, personas, "model_calls", boundary=False)
+            personas = (*location.personas, self._key)
+            await admit_call(scope, location, personas, "model_calls", boundary=False)
         options = CallOptions(timeout=persona.timeout, retries=persona.retries)
         suffix = TurnSuffix(turn=number, compacts=True)
         response = await call_models(
-            chain, self._hooks, number, made, options, suffix, self._key, place, scope, parked
+            chain, self._hooks, number, made, options, suffix, self._key, location, scope, parked
         )
         if isinstance(response, HookRuling):
             return response
@@ -214,7 +214,7 @@ class Compactor:
         found = response.data if isinstance(response.data, dict) else {}
         summarised, kept = _count(found, "summarised"), _count(found, "kept")
         cause = ConversationCompacted(due.code, due.tokens, due.limit, model, summarised, kept)
-        note_step(self._scope, self._place, "compacted", cause)
+        note_step(self._scope, self._location, "compacted", cause)
         window = None if self._used is None else self._used.window
         self._used = context.model_copy(update={"window": window})
         self._head = head

@@ -25,9 +25,9 @@ Turns = Callable[[Conversation], Awaitable[tuple[Outcome, AgentResponse | None]]
 """An agent's turn with its re-asks: its outcome, and the answer if there is one."""
 
 
-async def converse(step: AgentStep, place: Location, scope: Scope, turns: Turns) -> Outcome:
+async def converse(step: AgentStep, location: Location, scope: Scope, turns: Turns) -> Outcome:
     """Run the agent's turn in its conversation, after any other turn of that conversation."""
-    name = conversation_name(step, place, scope)
+    name = conversation_name(step, location, scope)
     if isinstance(name, Outcome):
         return name
 
@@ -48,7 +48,7 @@ async def converse(step: AgentStep, place: Location, scope: Scope, turns: Turns)
             scope.state.unsent_results.pop(name, None)  # the calls are not the latest turn any more
         return outcome
 
-    return await hold_conversation(name, place, scope, turn)
+    return await hold_conversation(name, location, scope, turn)
 
 
 def keep_conversation(
@@ -84,25 +84,25 @@ def conversation_window(step: AgentStep, head: str | None) -> Conversation:
 
 
 async def hold_conversation(
-    name: str, place: Location, scope: Scope, work: Callable[[], Awaitable[Outcome]]
+    name: str, location: Location, scope: Scope, work: Callable[[], Awaitable[Outcome]]
 ) -> Outcome:
     """Do the work when it is this call's turn in the conversation, in the order of requests.
 
     A run that continues as new comes back here: a call that waits keeps its place, and one in the
     middle of its work continues.
     """
-    state, key = scope.state, place.key
-    if _holder_around(name, place, state) is not None:
+    state, key = scope.state, location.key
+    if _holder_around(name, location, state) is not None:
         return Outcome.failed(
             "ConversationBusy",
-            f"{place.name!r} cannot continue the conversation {name!r}: an agent that called it "
+            f"{location.name!r} cannot continue the conversation {name!r}: an agent that called it "
             "has its turn there",
         )
     tickets = state.progress.conversation_tickets
     take_ticket(tickets, name, key)
     keeps_place = False
     try:
-        await _until_turn(name, place, scope)
+        await _until_turn(name, location, scope)
         state.talking.append(name)
         try:
             return await work()
@@ -118,7 +118,7 @@ async def hold_conversation(
             tickets.pop(key, None)
 
 
-async def _until_turn(name: str, place: Location, scope: Scope) -> None:
+async def _until_turn(name: str, location: Location, scope: Scope) -> None:
     """Wait until the conversation is free and no call that asked before still waits for it.
 
     A call that is in progress has its turn. No other one begins while the run is paused.
@@ -126,29 +126,29 @@ async def _until_turn(name: str, place: Location, scope: Scope) -> None:
     Raises:
         Skipped: a person skipped the step meanwhile.
     """
-    state, key = scope.state, place.key
+    state, key = scope.state, location.key
     tickets = state.progress.conversation_tickets
     if _is_in_progress(key, state):
-        while _is_held(name, place, state):
-            await _until(lambda: not _is_held(name, place, state), name, place, scope)
+        while _is_held(name, location, state):
+            await _until(lambda: not _is_held(name, location, state), name, location, scope)
         return
-    while _is_held(name, place, state) or _is_paused(scope):
-        await _until(lambda: not _is_held(name, place, state), name, place, scope)
+    while _is_held(name, location, state) or _is_paused(scope):
+        await _until(lambda: not _is_held(name, location, state), name, location, scope)
     if not overtakes(tickets, key) or not scope.patched(Patch.CONVERSATION_ORDER):
         return
 
     def is_turn() -> bool:
-        return not _is_held(name, place, state) and is_next(tickets, key)
+        return not _is_held(name, location, state) and is_next(tickets, key)
 
     await scope.settle()  # calls of the history before come back first
     while not is_turn():
-        await _until(is_turn, name, place, scope)
+        await _until(is_turn, name, location, scope)
 
 
-async def _until(is_turn: Callable[[], bool], name: str, place: Location, scope: Scope) -> None:
+async def _until(is_turn: Callable[[], bool], name: str, location: Location, scope: Scope) -> None:
     """Wait until it is the turn of a call and the run is not paused, unless a person skips it."""
-    state, step = scope.state, place.step
-    summary = f"turn of {place.path} in {name}"
+    state, step = scope.state, location.step
+    summary = f"turn of {location.path} in {name}"
     if not scope.patched(Patch.WAITING_CALLS):
         await scope.wait_until(is_turn, None, summary)
         return
@@ -172,22 +172,22 @@ def _is_in_progress(key: str, state: RunState) -> bool:
     return key in progress.tool_loops or key in progress.parked_turns
 
 
-def _is_held(name: str, place: Location, state: RunState) -> bool:
+def _is_held(name: str, location: Location, state: RunState) -> bool:
     """Return whether another agent has its turn, is between two turns, or waits for a batch."""
     if name in state.talking:
         return True
     loops, parked = state.progress.tool_loops, state.progress.parked_turns
     return any(
-        one.conversation == name and key != place.key
+        one.conversation == name and key != location.key
         for holding in (loops, parked)
         for key, one in holding.items()
     )
 
 
-def _holder_around(name: str, place: Location, state: RunState) -> str | None:
+def _holder_around(name: str, location: Location, state: RunState) -> str | None:
     """Return the agent of that conversation that called this one: it cannot wait for itself."""
     loops = state.progress.tool_loops
-    key = place.key
+    key = location.key
     return next(
         (
             one
@@ -198,9 +198,9 @@ def _holder_around(name: str, place: Location, state: RunState) -> str | None:
     )
 
 
-def conversation_name(step: AgentStep, place: Location, scope: Scope) -> str | Outcome:
+def conversation_name(step: AgentStep, location: Location, scope: Scope) -> str | Outcome:
     """Return the name of the step's conversation, or the failure of one that cannot begin."""
-    filled = fill(step.conversation, place.facts(scope).names())
+    filled = fill(step.conversation, location.facts(scope).names())
     name = str(filled) if isinstance(filled, str | int) else ""
     if not name or len(name) > _MAX_NAME_LENGTH:
         return Outcome.failed(

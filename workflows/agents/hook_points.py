@@ -93,7 +93,7 @@ async def ask_hooks(
     hooks: Sequence[Hook],
     point: HookPoint,
     facts: Json,
-    place: Location,
+    location: Location,
     scope: Scope,
     *,
     tool: str = "",
@@ -106,22 +106,22 @@ async def ask_hooks(
         hooks: of the agent or the run.
         point: where the run is.
         facts: the names that their templates read besides the context.
-        place: of the turn, call or run.
+        location: of the turn, call or run.
         scope: the run.
         tool: the name of the tool, at a call.
-        retries: `{hook: retries so far}` at this place; counted here.
+        retries: `{hook: retries so far}` at this location; counted here.
         guards_only: whether hooks may only fail or reject: a person has decided the rest.
     """
     verdict = HookVerdict(dict(facts))
     for hook in hooks_at(hooks, point, tool):
-        ruling = await _ruling(hook, verdict.facts, place, scope)
+        ruling = await _ruling(hook, verdict.facts, location, scope)
         if ruling is None or (guards_only and ruling.decision in ("modify", "continue", "retry")):
             continue
         if ruling.decision == "modify":
             ruling = _modify(hook, ruling, verdict)
         if ruling.decision == "retry":
             ruling = _retry(hook, ruling, {} if retries is None else retries)
-        _note(hook, ruling, verdict.facts, tool, place, scope)
+        _note(hook, ruling, verdict.facts, tool, location, scope)
         if ruling.decision == "continue":
             return verdict
         if ruling.decision != "modify":
@@ -130,16 +130,16 @@ async def ask_hooks(
     return verdict
 
 
-async def _ruling(hook: Hook, own: Json, place: Location, scope: Scope) -> HookRuling | None:
+async def _ruling(hook: Hook, own: Json, location: Location, scope: Scope) -> HookRuling | None:
     """Return what a hook decides; None if its condition does not hold."""
-    facts = _facts(own, place, scope)
+    facts = _facts(own, location, scope)
     late = reads_check(hook)
     if not late:
         found = applies(hook, facts)
         if found is not True:
             return found or None
     if hook.skill is not None:
-        outcome = await _checked(hook, facts, place, scope)
+        outcome = await _checked(hook, facts, location, scope)
         if not outcome.success:
             message = "" if outcome.error is None else outcome.error.message
             return undecided(hook, f"{hook.skill}: {message}")
@@ -151,8 +151,8 @@ async def _ruling(hook: Hook, own: Json, place: Location, scope: Scope) -> HookR
     return ruling_of(hook, facts)
 
 
-def _facts(own: Json, place: Location, scope: Scope) -> Facts:
-    here = place.facts(scope)
+def _facts(own: Json, location: Location, scope: Scope) -> Facts:
+    here = location.facts(scope)
     return Facts(
         here.context,
         run=here.run,
@@ -163,9 +163,9 @@ def _facts(own: Json, place: Location, scope: Scope) -> Facts:
     )
 
 
-async def _checked(hook: Hook, facts: Facts, place: Location, scope: Scope) -> Outcome:
+async def _checked(hook: Hook, facts: Facts, location: Location, scope: Scope) -> Outcome:
     """Call the skill of a hook."""
-    at = place.at(hook.label)
+    at = location.at(hook.label)
     try:
         given = fill(hook.input, facts.names())
     except TemplateFailed as error:
@@ -180,8 +180,8 @@ async def _checked(hook: Hook, facts: Facts, place: Location, scope: Scope) -> O
     called = await make_call(call, at, scope, count, boundary=False)
     end_call(labelled, at, scope)
     skips = scope.state.skips
-    if skips and place.step in skips:
-        raise Skipped(skips.pop(place.step).value)
+    if skips and location.step in skips:
+        raise Skipped(skips.pop(location.step).value)
     return called.outcome
 
 
@@ -207,16 +207,16 @@ def _retry(hook: Hook, ruling: HookRuling, retries: dict[str, int]) -> HookRulin
 
 
 def _note(
-    hook: Hook, ruling: HookRuling, own: Json, tool: str, place: Location, scope: Scope
+    hook: Hook, ruling: HookRuling, own: Json, tool: str, location: Location, scope: Scope
 ) -> None:
     """Note in the trail which hook decided what, and why."""
     condition = None
     if hook.when is not None and not reads_check(hook):
-        condition = inspect(hook.when, _facts(own, place, scope))
+        condition = inspect(hook.when, _facts(own, location, scope))
     cause = HookDecided(
         "hook_decided", ruling.hook, hook.on, ruling.decision, tool, condition, ruling.message
     )
     if hook.on in RUN_POINTS:
         note_control(scope.state, scope.now(), cause)
     else:
-        note_step(scope, place, "hook", cause)
+        note_step(scope, location, "hook", cause)

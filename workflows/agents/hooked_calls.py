@@ -51,7 +51,7 @@ class CallHooks:
         """
         if not self._hooks:
             return HookedCall(given)
-        kept, key = self._scope.state.progress.hooked_calls, self._call.place.key
+        kept, key = self._scope.state.progress.hooked_calls, self._call.location.key
         if key in kept:
             return kept[key]
         verdict = await self._ask("before_tool_call", {"arguments": given})
@@ -100,7 +100,7 @@ class CallHooks:
                 message = "a retry would repeat the effect of the tool"
                 ruling = HookRuling(_name(verdict), "fail", message)
                 return _stopped(ruling)
-            forget_result(self._call.name, tool, given, self._call.place, self._scope)
+            forget_result(self._call.name, tool, given, self._call.location, self._scope)
 
     def _let_through(self, called: CalledSkill, verdict: HookVerdict) -> HookedResult:
         if verdict.stop is not None:
@@ -111,18 +111,18 @@ class CallHooks:
 
     def ended(self) -> None:
         """Forget what hooks decided about the call."""
-        self._scope.state.progress.hooked_calls.pop(self._call.place.key, None)
+        self._scope.state.progress.hooked_calls.pop(self._call.location.key, None)
 
     async def _ask(
         self, point: HookPoint, facts: Json, *, guards_only: bool = False
     ) -> HookVerdict:
         call = self._call
-        kept = self._scope.state.progress.hooked_calls.get(call.place.key)
+        kept = self._scope.state.progress.hooked_calls.get(call.location.key)
         return await ask_hooks(
             self._hooks,
             point,
             {**self._own, **facts},
-            call.place,
+            call.location,
             self._scope,
             tool=call.name,
             retries=None if kept is None else kept.retries,

@@ -85,7 +85,7 @@ async def call_models(
     options: CallOptions,
     suffix: TurnSuffix,
     persona: str,
-    place: Location,
+    location: Location,
     scope: Scope,
     parked: ParkedTurn | None = None,
 ) -> AgentResponse | HookRuling:
@@ -101,14 +101,14 @@ async def call_models(
         name = replace(suffix, fallback=tried)
         addressed = chain.addressed(request)
         if parked is None:
-            call = turn_call(request.task, place, scope, options, name)
+            call = turn_call(request.task, location, scope, options, name)
         else:
-            call = named_call(parked.call, place, options, name)
+            call = named_call(parked.call, location, options, name)
         turner = Turner(persona, chain.current)
         try:
-            return await take_turn(scope, place, turner, addressed, call, parked)
+            return await take_turn(scope, location, turner, addressed, call, parked)
         except Interrupted:
-            parks = scope.state.progress.parked_turns[place.key]
+            parks = scope.state.progress.parked_turns[location.key]
             parks.request, parks.fallbacks = request, tried
             raise
         except CallFailed as error:
@@ -119,7 +119,7 @@ async def call_models(
             replaced = ModelReplaced(
                 "model_replaced", failed, chain.current, error.type, error.message
             )
-            await _admit_fallback(replaced, persona, place, scope)
+            await _admit_fallback(replaced, persona, location, scope)
         asked = await hooks.before_call(turn, chain.current, request.inputs)
         if asked.stop is not None:
             return asked.stop
@@ -129,10 +129,10 @@ async def call_models(
 
 
 async def _admit_fallback(
-    replaced: ModelReplaced, persona: str, place: Location, scope: Scope
+    replaced: ModelReplaced, persona: str, location: Location, scope: Scope
 ) -> None:
     """Note that a fallback takes over, and wait until the budgets have room for its call."""
-    note_step(scope, place, "fallback", replaced)
+    note_step(scope, location, "fallback", replaced)
     if scope.plan.budgets:
-        personas = (*place.personas, persona)
-        await admit_call(scope, place, personas, "model_calls", boundary=False)
+        personas = (*location.personas, persona)
+        await admit_call(scope, location, personas, "model_calls", boundary=False)

@@ -49,19 +49,19 @@ class Turner(NamedTuple):
 
 
 async def turn_notices(
-    scope: Scope, place: Location, persona: str, *, boundary: bool
+    scope: Scope, location: Location, persona: str, *, boundary: bool
 ) -> tuple[str, ...]:
     """Wait until the turn may start; return what the agent should know besides its prompt."""
-    nudges = notes(place, scope) if place.loop is not None else ()
+    nudges = notes(location, scope) if location.loop is not None else ()
     if not scope.plan.budgets:
         return nudges
-    personas = (*place.personas, persona)
-    return nudges + await admit_call(scope, place, personas, "model_calls", boundary=boundary)
+    personas = (*location.personas, persona)
+    return nudges + await admit_call(scope, location, personas, "model_calls", boundary=boundary)
 
 
 def take_turn(
     scope: Scope,
-    place: Location,
+    location: Location,
     turner: Turner,
     request: AgentRequest,
     call: Call,
@@ -79,100 +79,100 @@ def take_turn(
         RunLeft: the run then leaves everything in progress.
     """
     take = _within_budgets if scope.plan.budgets else _counted
-    return take(scope, place, turner, request, call, parked)
+    return take(scope, location, turner, request, call, parked)
 
 
 async def _within_budgets(
     scope: Scope,
-    place: Location,
+    location: Location,
     turner: Turner,
     request: AgentRequest,
     call: Call,
     parked: ParkedTurn | None,
 ) -> AgentResponse:
-    personas, begun = (*place.personas, turner.persona), parked is not None
+    personas, begun = (*location.personas, turner.persona), parked is not None
     if not begun:
-        await admit_input(scope, place, personas, turner.model, request)
+        await admit_input(scope, location, personas, turner.model, request)
 
     def estimate() -> CallEstimate | None:
-        return _estimate(scope, place, turner, request)
+        return _estimate(scope, location, turner, request)
 
     # a run that continues as new gives the reservation back: a turn that waits for it can end
-    async with reserving(scope, place, personas, estimate, begun=begun):
-        return await _counted(scope, place, turner, request, call, parked)
+    async with reserving(scope, location, personas, estimate, begun=begun):
+        return await _counted(scope, location, turner, request, call, parked)
 
 
 def _estimate(
-    scope: Scope, place: Location, turner: Turner, request: AgentRequest
+    scope: Scope, location: Location, turner: Turner, request: AgentRequest
 ) -> CallEstimate | None:
     persona = request.persona or scope.plan.personas.get(turner.persona)
     if persona is None:
         return None
-    earlier = tally_of(scope.state, place, turner.model)
+    earlier = tally_of(scope.state, location, turner.model)
     return estimate_call(persona, turner.model, request, earlier)
 
 
 async def _counted(
     scope: Scope,
-    place: Location,
+    location: Location,
     turner: Turner,
     request: AgentRequest,
     call: Call,
     parked: ParkedTurn | None,
 ) -> AgentResponse:
     state = scope.state
-    tally = None if parked is None else tally_of(state, place, turner.model)
-    tally = tally or began(state, place, turner.persona, turner.model)
-    personas = (*place.personas, turner.persona)
+    tally = None if parked is None else tally_of(state, location, turner.model)
+    tally = tally or began(state, location, turner.persona, turner.model)
+    personas = (*location.personas, turner.persona)
     try:
-        with counting_if_cut_off(scope, place, personas, request, tally):
+        with counting_if_cut_off(scope, location, personas, request, tally):
             if scope.plan.budgets:
-                response = await _paid(scope, place, turner, request, call, parked)
+                response = await _paid(scope, location, turner, request, call, parked)
             else:
-                response = await _answered(scope, place, request, call, parked)
+                response = await _answered(scope, location, request, call, parked)
     except CallFailed as error:
-        note_answer(place, state, error.type)
+        note_answer(location, state, error.type)
         if error.spent is not None:
-            used(state, place, tally, error.spent)
-            _meet(error.spent.inner_calls, place, scope)
+            used(state, location, tally, error.spent)
+            _meet(error.spent.inner_calls, location, scope)
         raise
-    note_answer(place, state, None if response.error is None else response.error.type)
-    used(state, place, tally, response)
-    _meet(response.inner_calls, place, scope)
+    note_answer(location, state, None if response.error is None else response.error.type)
+    used(state, location, tally, response)
+    _meet(response.inner_calls, location, scope)
     if scope.plan.budgets:
         remember_tokens(state, request, response)
     return response
 
 
-def _meet(calls: tuple[InnerCall, ...], place: Location, scope: Scope) -> None:
+def _meet(calls: tuple[InnerCall, ...], location: Location, scope: Scope) -> None:
     """Keep what the calls of an agent's own code have brought, and forget reads after effects."""
     for one in calls:
-        meet_labels(LabelledCall(one.skill, one.labels), place, scope)
+        meet_labels(LabelledCall(one.skill, one.labels), location, scope)
     if any(one.effect != "read" for one in calls):
         scope.state.forget_reads()
 
 
 async def _paid(
     scope: Scope,
-    place: Location,
+    location: Location,
     turner: Turner,
     request: AgentRequest,
     call: Call,
     parked: ParkedTurn | None,
 ) -> AgentResponse:
-    personas = (*place.personas, turner.persona)
+    personas = (*location.personas, turner.persona)
     try:
-        response = await in_flight(scope, _answered(scope, place, request, call, parked))
+        response = await in_flight(scope, _answered(scope, location, request, call, parked))
     except CallFailed as error:
         if error.spent is not None:
-            paid(scope, place, personas, error.spent, turner.model)
+            paid(scope, location, personas, error.spent, turner.model)
         raise
-    paid(scope, place, personas, response, turner.model)
+    paid(scope, location, personas, response, turner.model)
     return response
 
 
 async def _answered(
-    scope: Scope, place: Location, request: AgentRequest, call: Call, parked: ParkedTurn | None
+    scope: Scope, location: Location, request: AgentRequest, call: Call, parked: ParkedTurn | None
 ) -> AgentResponse:
     """Run the turn; if its provider takes it as a batch, wait until that has an answer.
 
@@ -184,7 +184,7 @@ async def _answered(
             return response
         batch = response.in_progress
         parked = ParkedTurn(batch, call.id, scope.time(), _FIRST_LOOK_SECONDS)
-        note_step(scope, place, "batch", BatchSubmitted("batch_submitted", batch.id))
+        note_step(scope, location, "batch", BatchSubmitted("batch_submitted", batch.id))
     try:
         async with on_abort(lambda: _give_up(scope, request, call, parked.batch), failures=False):
             return await _collected(scope, request, call, parked)
@@ -192,7 +192,7 @@ async def _answered(
         await _give_up(scope, request, call, parked.batch)
         raise
     except Interrupted:
-        scope.state.progress.parked_turns[place.key] = parked
+        scope.state.progress.parked_turns[location.key] = parked
         raise
 
 
@@ -248,18 +248,18 @@ async def _give_up(scope: Scope, request: AgentRequest, call: Call, batch: Start
 
 
 def turn_call(
-    name: str, place: Location, scope: Scope, options: CallOptions, suffix: TurnSuffix
+    name: str, location: Location, scope: Scope, options: CallOptions, suffix: TurnSuffix
 ) -> Call:
     """Count a model turn of the run, and return its name; `suffix` tells turns of a step apart."""
     state = scope.state
     state.calls += 1
     state.model_calls += 1
-    return named_call(f"{state.calls:04}.{place.team}.{name}{suffix}", place, options, suffix)
+    return named_call(f"{state.calls:04}.{location.team}.{name}{suffix}", location, options, suffix)
 
 
-def named_call(id: str, place: Location, options: CallOptions, suffix: TurnSuffix) -> Call:
+def named_call(id: str, location: Location, options: CallOptions, suffix: TurnSuffix) -> Call:
     """Return a model turn by the name that it has."""
-    path = place.step
+    path = location.step
     return Call(id=id, summary=f"{path}{suffix}", options=options, step=path)
 
 

@@ -10,28 +10,28 @@ from workflows.core.state_keys import StateKey
 from workflows.core.step_progress import RepeatableAttempt
 
 
-def open_attempt(place: Location, scope: Scope) -> RepeatableAttempt:
-    """Return the attempt in progress at a place, from before the run continued as new or begun."""
-    return scope.state.progress.attempts.setdefault(place.key, RepeatableAttempt())
+def open_attempt(location: Location, scope: Scope) -> RepeatableAttempt:
+    """Return the attempt in progress there, from before the run continued as new or begun."""
+    return scope.state.progress.attempts.setdefault(location.key, RepeatableAttempt())
 
 
-def close_attempt(place: Location, scope: Scope) -> None:
+def close_attempt(location: Location, scope: Scope) -> None:
     """Forget the attempt: it has ended."""
-    scope.state.progress.attempts.pop(place.key, None)
+    scope.state.progress.attempts.pop(location.key, None)
 
 
-def note_answer(place: Location, state: RunState, error: str | None) -> None:
+def note_answer(location: Location, state: RunState, error: str | None) -> None:
     """Note the end of a call in all attempts around it, unless the call would fail in the same way.
 
     Args:
-        place: Where the call stands.
+        location: Where the call stands.
         state: The state of the run.
         error: The type of the call's failure; None if it succeeded.
     """
     if error is not None and not can_pass(error, data_can_differ=False):
         return
     for key, attempt in state.progress.attempts.items():
-        if StateKey(key).holds(place.key):
+        if StateKey(key).holds(location.key):
             attempt.may_differ = True
 
 

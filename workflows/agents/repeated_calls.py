@@ -24,9 +24,9 @@ _MAX_KEPT = 200
 """Different calls that a loop remembers; it forgets the oldest."""
 
 
-def refused(skill: str, given: JsonValue, place: Location, scope: Scope) -> Outcome | None:
+def refused(skill: str, given: JsonValue, location: Location, scope: Scope) -> Outcome | None:
     """Return the failure of a call that keeps giving the same result; None if it may be made."""
-    call = _calls(place, scope).get(_digest([skill, given]))
+    call = _calls(location, scope).get(_digest([skill, given]))
     if call is None or call.times < STOPPED_AT - 1:
         return None
     because = (
@@ -38,10 +38,10 @@ def refused(skill: str, given: JsonValue, place: Location, scope: Scope) -> Outc
 
 
 def record_call(
-    skill: str, given: JsonValue, outcome: Outcome, place: Location, scope: Scope
+    skill: str, given: JsonValue, outcome: Outcome, location: Location, scope: Scope
 ) -> None:
     """Remember a call and its result; the third equal result in a row appears in the trail."""
-    calls = _calls(place, scope)
+    calls = _calls(location, scope)
     error = outcome.error
     result = _digest(outcome.data if error is None else [error.type, outcome.data])
     digest = _digest([skill, given])
@@ -51,14 +51,14 @@ def record_call(
     while len(calls) > _MAX_KEPT:
         del calls[next(iter(calls))]
     if times == NUDGED_AT:
-        note_step(scope, place, "repeated", CallRepeated("call_repeated", skill, times))
+        note_step(scope, location, "repeated", CallRepeated("call_repeated", skill, times))
 
 
-def notes(place: Location, scope: Scope) -> tuple[str, ...]:
+def notes(location: Location, scope: Scope) -> tuple[str, ...]:
     """Return what an agent of the loop should know about repeated calls."""
     return tuple(
         f"[Note: {trail_because(_cause(call))}. Do something else.]"
-        for call in _calls(place, scope).values()
+        for call in _calls(location, scope).values()
         if call.times >= NUDGED_AT
     )
 
@@ -67,11 +67,11 @@ def _cause(call: RepeatedCall) -> CallRepeated:
     return CallRepeated("call_repeated", call.skill, call.times)
 
 
-def _calls(place: Location, scope: Scope) -> dict[str, RepeatedCall]:
-    """Return the calls of the loop that watches this place, by digest."""
-    if place.loop is None:
+def _calls(location: Location, scope: Scope) -> dict[str, RepeatedCall]:
+    """Return the calls of the loop that watches this location, by digest."""
+    if location.loop is None:
         return {}
-    return scope.state.progress.repeated_calls.setdefault(place.loop, {})
+    return scope.state.progress.repeated_calls.setdefault(location.loop, {})
 
 
 def _digest(value: JsonValue) -> str:

@@ -22,8 +22,8 @@ _MAX_KEPT = 20
 """Texts of one tool that a run keeps; it forgets the oldest."""
 
 
-def hand_over_work(tool: Tool, place: Location, scope: Scope) -> None:
-    """Let the agent at a place read what its tool's `reads` name, in written order."""
+def hand_over_work(tool: Tool, location: Location, scope: Scope) -> None:
+    """Let the agent at a location read what its tool's `reads` name, in written order."""
     published = scope.state.published
     notes = [
         f"[From {edge.source}: {text}]"
@@ -32,13 +32,13 @@ def hand_over_work(tool: Tool, place: Location, scope: Scope) -> None:
         if kind == "final" or edge.publish == "tool_result"
     ]
     if notes:
-        scope.state.progress.shared_work[place.key] = notes
+        scope.state.progress.shared_work[location.key] = notes
 
 
-def shared_work(place: Location, scope: Scope) -> tuple[str, ...]:
-    """Return what the agent at a place reads of others' work."""
+def shared_work(location: Location, scope: Scope) -> tuple[str, ...]:
+    """Return what the agent at a location reads of others' work."""
     shared = scope.state.progress.shared_work
-    return tuple(shared.get(place.key, ())) if shared else ()
+    return tuple(shared.get(location.key, ())) if shared else ()
 
 
 def is_read(name: str, plan: Plan, *, results: bool = False) -> bool:
@@ -64,14 +64,14 @@ def has_result(outcome: Outcome, scope: Scope) -> bool:
     return outcome.success
 
 
-def publish_work(name: str, outcome: Outcome, place: Location, scope: Scope) -> None:
+def publish_work(name: str, outcome: Outcome, location: Location, scope: Scope) -> None:
     """Publish the work of an accepted call, or drop that of another.
 
     The result that a person gives replaces the work of the call that it skips.
     """
     state = scope.state
-    unpublished = state.progress.unpublished.pop(place.key, [])
-    state.progress.shared_work.pop(place.key, None)
+    unpublished = state.progress.unpublished.pop(location.key, [])
+    state.progress.shared_work.pop(location.key, None)
     if not is_read(name, scope.plan) or not has_result(outcome, scope):
         return
     if outcome.status == "skipped":

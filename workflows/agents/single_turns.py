@@ -73,22 +73,22 @@ class _Reasks:
 
 async def run_turns(
     step: AgentStep,
-    place: Location,
+    location: Location,
     scope: Scope,
     interpreter: Interpreter,
     given: JsonValue = None,
 ) -> Outcome:
     """Run a model turn, on its own or in a conversation."""
     if step.conversation is None:
-        return (await _asked(step, place, scope, interpreter, given))[0]
+        return (await _asked(step, location, scope, interpreter, given))[0]
     return await converse(
-        step, place, scope, partial(_asked, step, place, scope, interpreter, given)
+        step, location, scope, partial(_asked, step, location, scope, interpreter, given)
     )
 
 
 async def _asked(
     step: AgentStep,
-    place: Location,
+    location: Location,
     scope: Scope,
     interpreter: Interpreter,
     given: JsonValue,
@@ -96,17 +96,17 @@ async def _asked(
 ) -> tuple[Outcome, AgentResponse | None]:
     """Run one model turn, and a bounded number of re-asks after an unusable answer."""
     persona = step.persona_key or step.name
-    noticing = bool(scope.plan.budgets) or place.loop is not None
-    parked = scope.state.progress.parked_turns.pop(place.key, None)
+    noticing = bool(scope.plan.budgets) or location.loop is not None
+    parked = scope.state.progress.parked_turns.pop(location.key, None)
     notices: tuple[str, ...] = ()
     if noticing and parked is None:
-        notices = await turn_notices(scope, place, persona, boundary=True)
+        notices = await turn_notices(scope, location, persona, boundary=True)
     request = None if parked is None else parked.request
-    request = request or _request(step, place, scope, interpreter, given, conversation)
-    shared = shared_work(place, scope)
-    talk = "" if conversation is None else str(conversation_name(step, place, scope))
+    request = request or _request(step, location, scope, interpreter, given, conversation)
+    shared = shared_work(location, scope)
+    talk = "" if conversation is None else str(conversation_name(step, location, scope))
     reasks = _Reasks.of(request, parked)
-    hooks, chain, room = _models(step, request, talk, reasks.of_hooks, parked, place, scope)
+    hooks, chain, room = _models(step, request, talk, reasks.of_hooks, parked, location, scope)
     while True:
         if parked is None:
             begun = await hooks.begin(reasks.turn, chain.current, request.inputs)
@@ -116,7 +116,7 @@ async def _asked(
         suffix = TurnSuffix(reask=reasks.made)
         options = _options(step, request)
         try:
-            with _parking(reasks, talk, place, scope):
+            with _parking(reasks, talk, location, scope):
                 response = await room.call(request, reasks.turn, options, suffix, parked)
         except CallFailed as error:
             return Outcome.failed(error.type, error.message), None
@@ -134,16 +134,18 @@ async def _asked(
         reasks.count(unusable=unusable)
         request = request.model_copy(update={"reask": _reask(reasks.made, response, verdict)})
         if noticing:
-            notices = await turn_notices(scope, place, persona, boundary=False)
+            notices = await turn_notices(scope, location, persona, boundary=False)
 
 
 @contextmanager
-def _parking(reasks: _Reasks, conversation: str, place: Location, scope: Scope) -> Generator[None]:
+def _parking(
+    reasks: _Reasks, conversation: str, location: Location, scope: Scope
+) -> Generator[None]:
     """If the run continues as new in this block, keep how often the answer was asked again."""
     try:
         yield
     except Interrupted:
-        parks = scope.state.progress.parked_turns[place.key]
+        parks = scope.state.progress.parked_turns[location.key]
         parks.reasks, parks.reasks_left = reasks.made, reasks.left
         parks.hook_retries = reasks.of_hooks
         parks.conversation = conversation
@@ -156,7 +158,7 @@ def _models(
     talk: str,
     retries: dict[str, int],
     parked: ParkedTurn | None,
-    place: Location,
+    location: Location,
     scope: Scope,
 ) -> tuple[TurnHooks, ModelChain, Compactor]:
     """Return the hooks of an agent, its models, and what calls them in its conversation."""
@@ -165,9 +167,9 @@ def _models(
     latest = scope.state.conversation_models.get(talk, "") if parked is None else parked.model
     chain = ModelChain(scope.plan, step.persona_key or "", model, latest)
     asked, schema = hooks_of(scope.plan, step.persona_key), own and own.output_schema
-    hooks = TurnHooks(asked, persona, step.name, place, scope, retries, schema)
+    hooks = TurnHooks(asked, persona, step.name, location, scope, retries, schema)
     used = scope.state.conversation_sizes.get(talk)
-    room = Compactor(own, persona, chain, hooks, place, scope, used, partial(_move, talk, scope))
+    room = Compactor(own, persona, chain, hooks, location, scope, used, partial(_move, talk, scope))
     return hooks, chain, room
 
 
@@ -207,7 +209,7 @@ def _options(step: AgentStep, request: AgentRequest) -> CallOptions:
 
 def _request(
     step: AgentStep,
-    place: Location,
+    location: Location,
     scope: Scope,
     interpreter: Interpreter,
     allowed: JsonValue,
@@ -217,8 +219,8 @@ def _request(
 
     `allowed` is the step's input as a person approved it; None without an approval.
     """
-    facts = place.facts(scope)
-    count = scope.state.executed(place.step.without_model_calls())
+    facts = location.facts(scope)
+    count = scope.state.executed(location.step.without_model_calls())
     if step.agent_class is not None:
         given: Json = (
             {"context": facts.context}
@@ -226,7 +228,7 @@ def _request(
             else {"input": fill(step.input, facts.names()) if allowed is None else allowed}
         )
         return AgentRequest(
-            team=place.team,
+            team=location.team,
             task=step.name,
             visit=count,
             agent_type=None,
@@ -237,7 +239,7 @@ def _request(
         )
     persona = interpreter.persona(step)
     return AgentRequest(
-        team=place.team,
+        team=location.team,
         task=step.name,
         visit=count,
         agent_type=step.agent_type,

@@ -86,21 +86,21 @@ class CalledSkill(NamedTuple):
     """Whether its result depends on what a person answered."""
 
 
-async def call_skill(call: SkillCall, place: Location, scope: Scope) -> Outcome:
+async def call_skill(call: SkillCall, location: Location, scope: Scope) -> Outcome:
     """Call the skill by the terms of its contract; the call's key never changes."""
-    repeats = place.loop is not None
-    if repeats and (again := refused(call.skill, call.given, place, scope)) is not None:
+    repeats = location.loop is not None
+    if repeats and (again := refused(call.skill, call.given, location, scope)) is not None:
         return again
-    count = partial(scope.state.executed, place.step)
-    outcome = (await make_call(call, place, scope, count)).outcome
+    count = partial(scope.state.executed, location.step)
+    outcome = (await make_call(call, location, scope, count)).outcome
     if repeats:
-        record_call(call.skill, call.given, outcome, place, scope)
+        record_call(call.skill, call.given, outcome, location, scope)
     return outcome
 
 
 async def make_call(
     call: SkillCall,
-    place: Location,
+    location: Location,
     scope: Scope,
     count: Callable[[], int],
     *,
@@ -110,12 +110,12 @@ async def make_call(
 
     Args:
         call: what to call.
-        place: of the call.
+        location: of the call.
         scope: the run.
         count: returns the execution of the step that the call belongs to, for its key.
         boundary: whether the run may continue as new here while it asks a person.
     """
-    asking = InteractiveCall(call.skill, call.given, place, call.answered_by or PLAIN)
+    asking = InteractiveCall(call.skill, call.given, location, call.answered_by or PLAIN)
     execution = earlier_execution(asking, scope)
     while True:
         answers = await given_input(asking, scope, boundary=boundary)
@@ -123,11 +123,11 @@ async def make_call(
             return CalledSkill(answers)
         polls = answers is not None and answers.asked.task is not None
         if scope.plan.budgets and not polls:
-            await admit_call(scope, place, place.personas, "tool_calls", boundary=boundary)
+            await admit_call(scope, location, location.personas, "tool_calls", boundary=boundary)
         execution = execution or count()
-        request = _request(call, SkillCallKey.of(scope.run_id, place.step, execution), answers)
+        request = _request(call, SkillCallKey.of(scope.run_id, location.step, execution), answers)
         made = _polled if polls else _made
-        called = await made(request, call.terms or _UNKNOWN, place, scope, call.seconds)
+        called = await made(request, call.terms or _UNKNOWN, location, scope, call.seconds)
         if called.asked is None:
             forget_question(asking, scope)
             return called._replace(has_answers=answers is not None)
@@ -150,7 +150,7 @@ def _request(call: SkillCall, key: SkillCallKey, answers: GivenInput | None) -> 
 async def _made(
     request: SkillRequest,
     terms: SkillTerms,
-    place: Location,
+    location: Location,
     scope: Scope,
     seconds: float | None,
     whole: SkillTerms | None = None,
@@ -162,42 +162,42 @@ async def _made(
         state.forget_reads()
     state.calls += 1
     state.skill_calls += 1
-    call = _call(skill, terms, place, state.calls, seconds)
-    tally = began(state, place, place.personas[-1] if place.personas else "", tool=skill)
+    call = _call(skill, terms, location, state.calls, seconds)
+    tally = began(state, location, location.personas[-1] if location.personas else "", tool=skill)
     spent: SkillResult | Spent | None = None
     kept: KeptResult | None = None
     asked: AskedInput | None = None
     try:
         calling = scope.call_skill(request, call)
         async with on_abort(
-            partial(_note_cut_off, whole or terms, call, place, scope), failures=False
+            partial(_note_cut_off, whole or terms, call, location, scope), failures=False
         ):
             result = spent = await (in_flight(scope, calling) if budgeted else calling)
         outcome, kept = Outcome.succeeded(result.data), result.kept
     except CallFailed as error:
         spent, asked = error.spent, error.asked
         outcome = Outcome.failed(error.type, error.message)
-    note_answer(place, state, None if outcome.error is None else outcome.error.type)
+    note_answer(location, state, None if outcome.error is None else outcome.error.type)
     if terms.effect != "read":  # again: others may have read in the middle of the effect
         state.forget_reads()
     if spent is not None:
         tally.seconds += spent.seconds
         if budgeted:
-            paid(scope, place, place.personas, spent)
+            paid(scope, location, location.personas, spent)
     return CalledSkill(outcome, kept, asked)
 
 
 async def _polled(
     request: SkillRequest,
     terms: SkillTerms,
-    place: Location,
+    location: Location,
     scope: Scope,
     seconds: float | None,
 ) -> CalledSkill:
     """Ask for the task of a call: that may be repeated, whatever the call may not."""
     update = {"effect": "read", "retries": _POLL_RETRIES, "timeout": _POLL_SECONDS}
     own = terms.model_copy(update={**update, "local_activity": False})
-    called = await _made(request, own, place, scope, None, terms)
+    called = await _made(request, own, location, scope, None, terms)
     if called.asked is None and terms.effect != "read":
         scope.state.forget_reads()  # its effect has happened in the meantime
     error = called.outcome.error
@@ -208,7 +208,7 @@ async def _polled(
 
 
 def _call(
-    skill: str, terms: SkillTerms, place: Location, number: int, seconds: float | None
+    skill: str, terms: SkillTerms, location: Location, number: int, seconds: float | None
 ) -> Call:
     """Return the call with this number of the run; `seconds` replaces the timeout of the terms."""
     options = CallOptions(
@@ -217,8 +217,10 @@ def _call(
         effect=terms.effect,
         local_timeout=_local_timeout(terms, seconds),
     )
-    id = f"{number:04}.{place.team}.{place.name}"
-    return Call(id=id, summary=skill_summary(place.step, skill), options=options, step=place.step)
+    id = f"{number:04}.{location.team}.{location.name}"
+    return Call(
+        id=id, summary=skill_summary(location.step, skill), options=options, step=location.step
+    )
 
 
 def _local_timeout(terms: SkillTerms, seconds: float | None) -> float | None:
@@ -228,12 +230,12 @@ def _local_timeout(terms: SkillTerms, seconds: float | None) -> float | None:
     return limit if terms.local_activity and is_fit else None
 
 
-def _note_cut_off(terms: SkillTerms, call: Call, place: Location, scope: Scope) -> None:
+def _note_cut_off(terms: SkillTerms, call: Call, location: Location, scope: Scope) -> None:
     """Keep that a call which must not happen twice was cut off, by other branches or a timeout."""
     if terms.effect != "once" or scope.cancelled() is not None:
         return
     message = f"{call.summary} was cut off: whether it happened is not known"
     failure = Failure(FailureType.OUTCOME_UNKNOWN, message)
-    if not place.step.is_model_call:  # then there is no task
-        place.frame(scope).end(place.name, Outcome("failure", error=failure))
-    note_step(scope, place, "failure", Failed("failed", failure))
+    if not location.step.is_model_call:  # then there is no task
+        location.frame(scope).end(location.name, Outcome("failure", error=failure))
+    note_step(scope, location, "failure", Failed("failed", failure))

@@ -20,7 +20,7 @@ MAX_NESTED = 20
 
 
 def begin_team(
-    team: str, given: Json, caller: str, place: Location, scope: Scope
+    team: str, given: Json, caller: str, location: Location, scope: Scope
 ) -> Outcome | None:
     """Start the team's track with a copy of the context, unless it has started.
 
@@ -28,7 +28,7 @@ def begin_team(
         team: the team's id.
         given: what is merged over the context.
         caller: the step or tool that calls, for messages.
-        place: of the call; for a tool, as seen from within it.
+        location: of the call; for a tool, as seen from within it.
         scope: the run.
 
     Returns:
@@ -37,53 +37,53 @@ def begin_team(
     Raises:
         LimitExceeded: teams are nested too deep.
     """
-    tracks, name = scope.state.tracks, place.key.called_team()
-    _check_nesting(name, caller, place)
+    tracks, name = scope.state.tracks, location.key.called_team()
+    _check_nesting(name, caller, location)
     if name in tracks:
         return None
-    here = place.context(scope)
+    here = location.context(scope)
     merging = deep_merge(here, given)
     try:
         context = merged(here, given, merging, scope.plan.context)
     except InvalidContext as error:
         return Outcome.failed("InvalidContext", f"input of {caller!r}: {error}")
-    routed = Routed("called", Called("called", place.step), place.team)
-    latest = dict(tracks[place.track].latest)
+    routed = Routed("called", Called("called", location.step), location.team)
+    latest = dict(tracks[location.track].latest)
     tracks[name] = Track(
         context=context,
         team=team,
         routed=routed,
         latest=latest,
-        enclosing_tools=place.enclosing_tools if scope.plan.narrow_grants else (),
-        personas=_paying(place, scope),
+        enclosing_tools=location.enclosing_tools if scope.plan.narrow_grants else (),
+        personas=_paying(location, scope),
     )
     return None
 
 
-def _check_nesting(name: StateKey, caller: str, place: Location) -> None:
+def _check_nesting(name: StateKey, caller: str, location: Location) -> None:
     """Raise LimitExceeded if the track of this name is nested too deep."""
     if name.nested_calls > MAX_NESTED:
         raise LimitExceeded(
             f"Teams within teams are nested more than {MAX_NESTED} deep: {caller!r} of team "
-            f"{place.team!r} would be the next",
+            f"{location.team!r} would be the next",
             limit="max_recursion_depth",
             allowed=MAX_NESTED,
         )
 
 
-def _paying(place: Location, scope: Scope) -> tuple[str, ...]:
+def _paying(location: Location, scope: Scope) -> tuple[str, ...]:
     """Return the personas whose budgets also pay for a team that is called here."""
     owned = any(budget.scope in ("persona", "task") for budget in scope.plan.budgets)
-    if not owned or not place.personas or not scope.patched(Patch.CALLERS_PAY):
+    if not owned or not location.personas or not scope.patched(Patch.CALLERS_PAY):
         return ()
-    return place.personas
+    return location.personas
 
 
 async def follow_team(
-    team: str, place: Location, scope: Scope, interpreter: Interpreter
+    team: str, location: Location, scope: Scope, interpreter: Interpreter
 ) -> tuple[Outcome, Track]:
     """Follow the team's track to its end; the data is its declared output, or `{task: data}`."""
-    tracks, name = scope.state.tracks, place.key.called_team()
+    tracks, name = scope.state.tracks, location.key.called_team()
     track = tracks[name]
     failed: Outcome | None = None
     declared: JsonValue = None

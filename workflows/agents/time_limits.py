@@ -10,13 +10,13 @@ from workflows.core.scope import Interrupted, Scope
 async def within_time(
     seconds: float,
     name: str,
-    place: Location,
+    location: Location,
     scope: Scope,
     work: Callable[[], Awaitable[Outcome]],
 ) -> Outcome | None:
     """Do the work, and stop it when its time is up; then the answer is None."""
     ended: list[Outcome] = []
-    limits, key = scope.state.progress.time_limits, place.key
+    limits, key = scope.state.progress.time_limits, location.key
 
     async def job() -> None:
         ended.append(await work())

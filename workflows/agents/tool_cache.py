@@ -35,7 +35,7 @@ class CachedCall:
         name: str,
         tool: Tool,
         given: JsonValue,
-        place: Location,
+        location: Location,
         scope: Scope,
         *,
         keep: bool,
@@ -46,12 +46,12 @@ class CachedCall:
             name: of the tool.
             tool: its contract.
             given: its whole input.
-            place: of the call.
+            location: of the call.
             scope: the run.
             keep: whether the caller takes the name of a stored result.
         """
         is_cached = tool.cache is not None and tool.effect == "read"
-        self._key = _key(name, tool, given, place, scope) if is_cached else ""
+        self._key = _key(name, tool, given, location, scope) if is_cached else ""
         self._name = name
         self._keep = keep
         self._scope = scope
@@ -134,13 +134,15 @@ async def _end_of(read: ReadInProgress, name: str, scope: Scope) -> None:
     await scope.wait_until(lambda: read.ended, None, f"an equal call of {name}", boundary=False)
 
 
-def forget_result(name: str, tool: Tool, given: JsonValue, place: Location, scope: Scope) -> None:
+def forget_result(
+    name: str, tool: Tool, given: JsonValue, location: Location, scope: Scope
+) -> None:
     """Forget the result of a call that is made again."""
-    scope.state.cached_results.pop(_key(name, tool, given, place, scope), None)
+    scope.state.cached_results.pop(_key(name, tool, given, location, scope), None)
 
 
-def _key(name: str, tool: Tool, given: JsonValue, place: Location, scope: Scope) -> str:
+def _key(name: str, tool: Tool, given: JsonValue, location: Location, scope: Scope) -> str:
     """Return the key of a call; without grants, it is the one that earlier versions have kept."""
-    counted = counted_grants(tool.grants, place.enclosing_tools, scope.plan).counted
+    counted = counted_grants(tool.grants, location.enclosing_tools, scope.plan).counted
     grants: list[JsonValue] = [*sorted(counted)]
     return fingerprint([name, tool.contract, given, *([grants] if grants else [])])

@@ -40,13 +40,13 @@ class ToolCall(NamedTuple):
 
     name: str
     tool: Tool
-    place: Location
+    location: Location
     seconds: float | None = None
     """Time limit, instead of the tool's own."""
     keep: bool = False
     """Whether the worker stores a large result."""
     counted: Callable[[], int] | None = None
-    """Returns the execution of the step that the call belongs to. Default: counts its place."""
+    """Returns the execution of the step that the call belongs to. Default: counts its location."""
 
 
 async def call_tool(
@@ -57,10 +57,10 @@ async def call_tool(
     labelled = LabelledCall.of_tool(call.name, call.tool)
     match kind:
         case "skill" | "mcp":
-            cache = CachedCall(call.name, call.tool, given, call.place, scope, keep=call.keep)
+            cache = CachedCall(call.name, call.tool, given, call.location, scope, keep=call.keep)
             called = await _known(call, cache, scope)
             if called is None:
-                if refused := await refused_egress(labelled, given, call.place, scope):
+                if refused := await refused_egress(labelled, given, call.location, scope):
                     return CalledSkill(refused)
                 called = await _known(call, cache, scope, again=True)
             if called is None:
@@ -68,7 +68,7 @@ async def call_tool(
                     called = await _skill(call, made_of, given, scope)
                     cache.remember(called)
         case "agent" | "team":
-            if refused := await refused_egress(labelled, given, call.place, scope):
+            if refused := await refused_egress(labelled, given, call.location, scope):
                 return CalledSkill(refused)
             own = given if isinstance(given, dict) else {}
             called = CalledSkill(await _whole(call, own, scope, interpreter))
@@ -76,7 +76,7 @@ async def call_tool(
             raise InvalidPlan(f"the tool {call.name!r} is made of what this version cannot call")
         case _:
             assert_never(kind)
-    end_call(labelled, call.place, scope)
+    end_call(labelled, call.location, scope)
     return called
 
 
@@ -86,15 +86,15 @@ async def _known(
     """Return the cached result of an equal call, if any; `again` looks once more after approval."""
     known = await cache.known(again=again)
     if known is not None:
-        note_step(scope, call.place, "cached", None, event="cache_hit")
+        note_step(scope, call.location, "cached", None, event="cache_hit")
     return known
 
 
 async def _skill(call: ToolCall, skill: str, given: JsonValue, scope: Scope) -> CalledSkill:
     """Call a skill or an MCP tool."""
-    place, state = call.place, scope.state
-    count = call.counted or (lambda: state.executed(place.step))
-    return await make_call(skill_call(call, skill, given), place, scope, count)
+    location, state = call.location, scope.state
+    count = call.counted or (lambda: state.executed(location.step))
+    return await make_call(skill_call(call, skill, given), location, scope, count)
 
 
 def skill_call(call: ToolCall, skill: str, given: JsonValue) -> SkillCall:
@@ -113,20 +113,20 @@ def skill_call(call: ToolCall, skill: str, given: JsonValue) -> SkillCall:
 
 async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter) -> Outcome:
     """Run an agent or a team to its end, with the attempts of its contract."""
-    place, tool, retries = call.place, call.tool, scope.state.progress.tool_retries
-    if place.step.model_calls_around > MAX_NESTED_AGENTS:
+    location, tool, retries = call.location, call.tool, scope.state.progress.tool_retries
+    if location.step.model_calls_around > MAX_NESTED_AGENTS:
         return _too_deep(MAX_NESTED_AGENTS)
-    if len(place.enclosing_tools) >= MAX_NESTED and scope.patched(Patch.NESTED_TOOLS):
+    if len(location.enclosing_tools) >= MAX_NESTED and scope.patched(Patch.NESTED_TOOLS):
         return _too_deep(MAX_NESTED)
-    if scope.plan.budgets and place.key not in retries:
-        await admit_call(scope, place, place.personas, "tool_calls")
-    retries.setdefault(place.key, 0)
+    if scope.plan.budgets and location.key not in retries:
+        await admit_call(scope, location, location.personas, "tool_calls")
+    retries.setdefault(location.key, 0)
     while True:
-        attempt = open_attempt(place, scope)
+        attempt = open_attempt(location, scope)
         outcome = await _in_time(call, given, scope, interpreter)
         error = outcome.error
-        done = retries.get(place.key, 0)
-        close_attempt(place, scope)
+        done = retries.get(location.key, 0)
+        close_attempt(location, scope)
         if (
             error is None
             or tool.on_error == "surface"
@@ -138,11 +138,11 @@ async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpr
                 scope=scope,
             )
         ):
-            retries.pop(place.key, None)
+            retries.pop(location.key, None)
             return outcome
-        retries[place.key] = done + 1
+        retries[location.key] = done + 1
         if scope.patched(Patch.RETRIED_TOOLS):
-            note_step(scope, place, "retried", Failed("failed", error))
+            note_step(scope, location, "retried", Failed("failed", error))
 
 
 async def _in_time(call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter) -> Outcome:
@@ -152,28 +152,28 @@ async def _in_time(call: ToolCall, given: Json, scope: Scope, interpreter: Inter
     seconds = call.seconds or call.tool.timeout
     if seconds is None:
         return await work()
-    outcome = await within_time(seconds, call.name, call.place, scope, work)
+    outcome = await within_time(seconds, call.name, call.location, scope, work)
     if outcome is not None:
         return outcome
-    _stop(call.place, scope)
+    _stop(call.location, scope)
     return Outcome.failed("Timeout", f"{call.name!r} did not end within {seconds:g} s")
 
 
-def _stop(place: Location, scope: Scope) -> None:
+def _stop(location: Location, scope: Scope) -> None:
     """Drop all progress within the call, but not what people and hooks decided of it."""
     allowed = scope.state.progress.approved_inputs
-    kept, retries = allowed.get(place.key), scope.state.progress.tool_retries.get(place.key)
-    sending = scope.state.progress.sending_calls.get(place.key)
-    hooked = scope.state.progress.hooked_calls.get(place.key)
-    scope.state.forget(place.key)
+    kept, retries = allowed.get(location.key), scope.state.progress.tool_retries.get(location.key)
+    sending = scope.state.progress.sending_calls.get(location.key)
+    hooked = scope.state.progress.hooked_calls.get(location.key)
+    scope.state.forget(location.key)
     if hooked is not None:  # the hooks that were asked, and the retries that they have used
-        scope.state.progress.hooked_calls[place.key] = hooked
+        scope.state.progress.hooked_calls[location.key] = hooked
     if sending is not None:
-        scope.state.progress.sending_calls[place.key] = sending
+        scope.state.progress.sending_calls[location.key] = sending
     if kept is not None:
-        allowed[place.key] = kept
+        allowed[location.key] = kept
     if retries is not None:
-        scope.state.progress.tool_retries[place.key] = retries
+        scope.state.progress.tool_retries[location.key] = retries
 
 
 def _too_deep(allowed: int) -> Outcome:
@@ -191,20 +191,20 @@ def _made(
     tool = call.tool
     if tool.team is not None:
         return _team(call, tool.team, given, scope, interpreter)
-    hand_over_work(tool, call.place, scope)
-    place = call.place._replace(tool=call.name).within_tool(call.name)
-    return interpreter.run_agent(agent_step(call.name, tool, scope), place, given)
+    hand_over_work(tool, call.location, scope)
+    location = call.location._replace(tool=call.name).within_tool(call.name)
+    return interpreter.run_agent(agent_step(call.name, tool, scope), location, given)
 
 
 async def _team(
     call: ToolCall, team: str, given: Json, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run a team; a caller gets what it declares as output, or what its tasks came to."""
-    place = call.place.within_tool(call.name)
-    refused = begin_team(team, given, call.name, place, scope)
+    location = call.location.within_tool(call.name)
+    refused = begin_team(team, given, call.name, location, scope)
     if refused is not None:
         return refused
-    return (await follow_team(team, place, scope, interpreter))[0]
+    return (await follow_team(team, location, scope, interpreter))[0]
 
 
 def agent_step(name: str, tool: Tool, scope: Scope) -> AgentStep:

@@ -35,7 +35,7 @@ class TurnHooks:
     hooks: Sequence[Hook]
     _persona: str
     _task: str
-    _place: Location
+    _location: Location
     _scope: Scope
     _retries: dict[str, int]
     """`{hook: retries so far}` of the agent."""
@@ -113,8 +113,8 @@ class TurnHooks:
         return await self._ask("after_turn", facts)
 
     async def _ask(self, point: HookPoint, facts: Json) -> HookVerdict:
-        place, scope = self._place, self._scope
-        return await ask_hooks(self.hooks, point, facts, place, scope, retries=self._retries)
+        location, scope = self._location, self._scope
+        return await ask_hooks(self.hooks, point, facts, location, scope, retries=self._retries)
 
 
 def _called(call: ToolCallRequest) -> JsonValue:

@@ -63,13 +63,13 @@ class PersonRequest(NamedTuple):
 
 
 async def ask(
-    scope: Scope, place: Location, asked: PersonRequest, *, boundary: bool = True
+    scope: Scope, location: Location, asked: PersonRequest, *, boundary: bool = True
 ) -> Decision | None:
     """Wait for a person's decision; None when the deadline passed and the step fails.
 
     Args:
         scope: the run.
-        place: where the run asks; it names the request.
+        location: where the run asks; it names the request.
         asked: the request.
         boundary: whether the run may continue as new here; not in the middle of a call.
 
@@ -78,41 +78,41 @@ async def ask(
         Redirected: the deadline passed, and `on_timeout` names a team.
     """
     state, terms = scope.state, asked.terms
-    requests, key = state.progress.requests, place.key
+    requests, key = state.progress.requests, location.key
     request_id = requests.get(key)
     if request_id is None:
-        request_id = requests[key] = _open_request(scope, place, asked)
+        request_id = requests[key] = _open_request(scope, location, asked)
     async with on_abort(partial(_withdraw, state, request_id)):
         if boundary:
             await scope.checkpoint()
         waiting = state.pending.get(request_id)
         if waiting is not None and not waiting.notified:
-            _notify(scope, place, waiting, terms)
+            _notify(scope, location, waiting, terms)
         began = scope.time() if waiting is None else _seconds(waiting.since)
-        await _wait_for_decision(scope, place, request_id, terms, boundary=boundary)
+        await _wait_for_decision(scope, location, request_id, terms, boundary=boundary)
     requests.pop(key, None)
     if request_id in state.pending:
-        return _leave_undecided(scope, place, request_id, terms)
+        return _leave_undecided(scope, location, request_id, terms)
     decision = state.decided(request_id)
-    _note_decision(scope, place, decision, began)
+    _note_decision(scope, location, decision, began)
     if decision.verdict == "skipped" and not asked.choices:
         raise Skipped(None)
     return decision
 
 
-def _notify(scope: Scope, place: Location, request: Pending, terms: DecisionTerms) -> None:
+def _notify(scope: Scope, location: Location, request: Pending, terms: DecisionTerms) -> None:
     """Notify people of a request; without a channel, as nearly always, nothing changes."""
     text = f"{request.id} waits for a decision"
-    if notify(scope, place, request, terms, "request", text):
+    if notify(scope, location, request, terms, "request", text):
         scope.state.pending[request.id] = request.model_copy(update={"notified": True})
 
 
-def _note_decision(scope: Scope, place: Location, decision: Decision, began: float) -> None:
+def _note_decision(scope: Scope, location: Location, decision: Decision, began: float) -> None:
     """Note the decision in the trail, with the time that people took for it."""
     cause = RequestDecided(
         "decided", decision.id, decision.verdict, decision.by, decision.comment, decision.changes
     )
-    note_request(scope, place, decision.verdict, cause, began)
+    note_request(scope, location, decision.verdict, cause, began)
 
 
 def _withdraw(state: RunState, request_id: str) -> None:
@@ -122,7 +122,7 @@ def _withdraw(state: RunState, request_id: str) -> None:
 
 
 async def _wait_for_decision(
-    scope: Scope, place: Location, request_id: str, terms: DecisionTerms, *, boundary: bool
+    scope: Scope, location: Location, request_id: str, terms: DecisionTerms, *, boundary: bool
 ) -> None:
     """Wait until a person, or `on_timeout`, decides."""
     pending = scope.state.pending
@@ -142,10 +142,10 @@ async def _wait_for_decision(
             request = pending[request_id]  # as people left it
             outcome = request.at_deadline or terms.on_timeout
             text = f"nobody decided {request_id} in time: {outcome}"
-            notify(scope, place, request, terms, "timeout", text)
+            notify(scope, location, request, terms, "timeout", text)
             _decide_by_deadline(scope, request_id, terms)
             return
-        _while_nobody_decides(scope, place, pending[request_id], terms, due)
+        _while_nobody_decides(scope, location, pending[request_id], terms, due)
 
 
 def _next(terms: DecisionTerms, request: Pending) -> _Due | None:
@@ -161,7 +161,7 @@ def _next(terms: DecisionTerms, request: Pending) -> _Due | None:
 
 
 def _while_nobody_decides(
-    scope: Scope, place: Location, request: Pending, terms: DecisionTerms, due: _Due
+    scope: Scope, location: Location, request: Pending, terms: DecisionTerms, due: _Due
 ) -> None:
     if due.what == "remind":
         number = request.reminders + 1
@@ -174,18 +174,18 @@ def _while_nobody_decides(
             update["approvers"] = each_once((*request.approvers, *further))
         cause = RequestEscalated("escalated", request.id, further)
     changed = scope.state.pending[request.id] = request.model_copy(update=update)
-    note_request(scope, place, cause.code, cause)
+    note_request(scope, location, cause.code, cause)
     what = "reminder" if due.what == "remind" else "escalation"
     number = changed.reminders if due.what == "remind" else changed.escalations
-    notify(scope, place, changed, terms, what, trail_because(cause), number)
+    notify(scope, location, changed, terms, what, trail_because(cause), number)
 
 
-def _open_request(scope: Scope, place: Location, asked: PersonRequest) -> str:
+def _open_request(scope: Scope, location: Location, asked: PersonRequest) -> str:
     """Open a request and give its id, bound to this visit; an equal approval may answer it."""
-    check_size([asked.prompt, asked.show], f"what {place.name!r} shows to a person", MAX_SHOWN)
-    state, key = scope.state, place.step
+    check_size([asked.prompt, asked.show], f"what {location.name!r} shows to a person", MAX_SHOWN)
+    state, key = scope.state, location.step
     request_id = key.request(state.executed(key.counter))
-    kept_as = _remembered_as(scope, place, asked)
+    kept_as = _remembered_as(scope, location, asked)
     now = scope.now()
     earlier = None if kept_as is None else state.remembered.get(kept_as)
     if earlier is not None:
@@ -195,13 +195,13 @@ def _open_request(scope: Scope, place: Location, asked: PersonRequest) -> str:
     return request_id
 
 
-def _remembered_as(scope: Scope, place: Location, asked: PersonRequest) -> str | None:
+def _remembered_as(scope: Scope, location: Location, asked: PersonRequest) -> str | None:
     """Return the name under which its decision answers equal requests; None if it does not."""
     remember, tool = asked.terms.remember, asked.tool
     if not remember:
         return None
     by_tool = tool is not None and scope.patched(Patch.TOOLS_REMEMBER)
-    return f"tool {tool} {asked.digest}" if by_tool else f"{place.step} {asked.digest}"
+    return f"tool {tool} {asked.digest}" if by_tool else f"{location.step} {asked.digest}"
 
 
 def _pending(
@@ -265,11 +265,13 @@ def _is_edited_by_few(scope: Scope, request: Pending) -> bool:
     return request.edited and scope.patched(Patch.EDITED_BY_FEW)
 
 
-def _leave_undecided(scope: Scope, place: Location, request_id: str, terms: DecisionTerms) -> None:
+def _leave_undecided(
+    scope: Scope, location: Location, request_id: str, terms: DecisionTerms
+) -> None:
     """Fail the step after its deadline, or redirect the run to another team."""
     del scope.state.pending[request_id]
     cause = NotDecided("timed_out", request_id)
-    note_request(scope, place, "failure", cause)
+    note_request(scope, location, "failure", cause)
     if terms.timeout_team is not None:
         raise Redirected(terms.timeout_team, cause)
 

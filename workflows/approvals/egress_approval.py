@@ -64,20 +64,20 @@ class LabelledCall(NamedTuple):
 
 
 async def refused_egress(
-    call: LabelledCall, given: JsonValue, place: Location, scope: Scope
+    call: LabelledCall, given: JsonValue, location: Location, scope: Scope
 ) -> Outcome | None:
     """Return the failure of a call that a person does not let send data out; None if it may run.
 
     Args:
         call: the call.
         given: its whole input, as it would run.
-        place: of the call.
+        location: of the call.
         scope: the run.
     """
     terms = scope.plan.egress_approval
     if terms is None or not call.sends:
         return None
-    state, key, digest = scope.state, place.key, digest_of("", given)
+    state, key, digest = scope.state, location.key, digest_of("", given)
     calls = state.progress.sending_calls
     while True:
         known = calls.get(key)
@@ -85,13 +85,13 @@ async def refused_egress(
             return None
         asks: MustAsk | None = MustAsk(())  # a question that is open stays
         if key not in state.progress.requests:
-            asks = _to_ask(call, place, scope)
+            asks = _to_ask(call, location, scope)
             if asks is None:
                 return None
             calls[key] = known = SendingCall(digest)
         prompt = egress_question(call.name, asks.sources, terms.prompt)
         met = without_numbers(asks.sources)
-        decision = await ask(scope, place, PersonRequest(prompt, given, terms, met=met))
+        decision = await ask(scope, location, PersonRequest(prompt, given, terms, met=met))
         calls.pop(key, None)
         if not is_approved(decision):
             return rejected(decision)
@@ -99,10 +99,10 @@ async def refused_egress(
             calls[key] = SendingCall(digest, approved=True)
 
 
-def _to_ask(call: LabelledCall, place: Location, scope: Scope) -> MustAsk | None:
+def _to_ask(call: LabelledCall, location: Location, scope: Scope) -> MustAsk | None:
     """Return why a person is asked about a call that has not asked yet; None if nobody is."""
-    met = scope.state.labels.since(_cleared(place, scope.state))
-    grants = counted_grants(call.grants, place.enclosing_tools, scope.plan)
+    met = scope.state.labels.since(_cleared(location, scope.state))
+    grants = counted_grants(call.grants, location.enclosing_tools, scope.plan)
     decision = egress_decision(call.labels, grants.counted, met)
     match decision:
         case MayCall():
@@ -116,52 +116,52 @@ def _to_ask(call: LabelledCall, place: Location, scope: Scope) -> MustAsk | None
                 grants.within,
                 grants.withheld,
             )
-            note_request(scope, place, "not_asked", granted)
+            note_request(scope, location, "not_asked", granted)
             return None
         case MustAsk(sources):
             asked = EgressAsked("egress_asked", call.name, sources, grants.withheld)
-            note_request(scope, place, "asked", asked)
+            note_request(scope, location, "asked", asked)
             return decision
         case _:
             assert_never(decision)
 
 
-def approve_call(decision: Decision, given: JsonValue, place: Location, scope: Scope) -> None:
+def approve_call(decision: Decision, given: JsonValue, location: Location, scope: Scope) -> None:
     """Let a call send out these arguments: a person has seen and approved them."""
     if decision.how != "deadline" and scope.plan.egress_approval is not None:
         approved = SendingCall(digest_of("", given), approved=True)
-        scope.state.progress.sending_calls[place.key] = approved
+        scope.state.progress.sending_calls[location.key] = approved
 
 
-def end_call(call: LabelledCall, place: Location, scope: Scope) -> None:
+def end_call(call: LabelledCall, location: Location, scope: Scope) -> None:
     """Keep what a call has brought, also if it failed; its approval ends with it."""
     if scope.plan.egress_approval is None:
         return
-    scope.state.progress.sending_calls.pop(place.key, None)
-    meet_labels(call, place, scope)
+    scope.state.progress.sending_calls.pop(location.key, None)
+    meet_labels(call, location, scope)
 
 
-def meet_labels(call: LabelledCall, place: Location, scope: Scope) -> None:
+def meet_labels(call: LabelledCall, location: Location, scope: Scope) -> None:
     """Keep what a call has brought."""
     state = scope.state
     if scope.plan.egress_approval is None:
         return
     latest = max(state.progress.cleared_labels.values(), default=0)
-    for one in state.labels.meet(call.labels, call.name, str(place.step), latest):
-        note_step(scope, place, "met", LabelMet("label_met", one.label, one.tool))
+    for one in state.labels.meet(call.labels, call.name, str(location.step), latest):
+        note_step(scope, location, "met", LabelMet("label_met", one.label, one.tool))
 
 
-def clear_labels(place: Location, scope: Scope) -> None:
+def clear_labels(location: Location, scope: Scope) -> None:
     """Count what was met before no more: a person has decided at an approval step.
 
     Within concurrent work it counts no more there, until that work ends: nobody can tell what the
     other branches do with it.
     """
     state = scope.state
-    met = state.labels.since(_cleared(place, state))
+    met = state.labels.since(_cleared(location, state))
     if not met:
         return
-    within = _concurrent_work(place.key, state)
+    within = _concurrent_work(location.key, state)
     if within is None:
         state.labels.clear()
     else:
@@ -170,7 +170,7 @@ def clear_labels(place: Location, scope: Scope) -> None:
         kept for kept in KEPT if any(one.label == kept for one in met)
     )
     named = "" if within is None else str(within.step)
-    note_step(scope, place, "cleared", LabelsCleared("labels_cleared", labels, named))
+    note_step(scope, location, "cleared", LabelsCleared("labels_cleared", labels, named))
 
 
 def forget_clearances(key: StateKey, state: RunState) -> None:
@@ -180,17 +180,17 @@ def forget_clearances(key: StateKey, state: RunState) -> None:
         del cleared[one]
 
 
-def _cleared(place: Location, state: RunState) -> int:
+def _cleared(location: Location, state: RunState) -> int:
     """Return the number of the latest label that an approval covers here."""
     cleared = state.progress.cleared_labels
     if not cleared:
         return 0
-    key = place.key
+    key = location.key
     return max((number for one, number in cleared.items() if StateKey(one).holds(key)), default=0)
 
 
 def _concurrent_work(key: StateKey, state: RunState) -> StateKey | None:
-    """Return the innermost branch, round, task or call of a model that contains a place."""
+    """Return the innermost branch, round, task or call of a model that contains a location."""
     progress = state.progress
     above = [
         one

@@ -14,13 +14,13 @@ _MAX_MESSAGE_LENGTH = 2000
 
 
 async def accepted(
-    what: str, place: Location, scope: Scope, work: Callable[[], Awaitable[Outcome]]
+    what: str, location: Location, scope: Scope, work: Callable[[], Awaitable[Outcome]]
 ) -> Outcome:
     """Return the outcome of the work; a failure only if a person lets it fail.
 
     The state keeps the failure while the run waits: on resume, the work does not repeat.
     """
-    failures, key = scope.state.progress.failures_to_decide, place.key
+    failures, key = scope.state.progress.failures_to_decide, location.key
     while True:
         known = failures.get(key)
         outcome = await work() if known is None else known
@@ -30,7 +30,7 @@ async def accepted(
         failures[key] = outcome
         said = f"{error.type}: {error.message}"[:_MAX_MESSAGE_LENGTH]
         request = PersonRequest(f"{what} failed. {said}", choices=CHOICES)
-        decision = await ask(scope, place.at(FAILED), request)
+        decision = await ask(scope, location.at(FAILED), request)
         if decision is None or decision.verdict == "failed":
             break
         if decision.verdict == "skipped":

@@ -23,7 +23,7 @@ _MAX_PROMPT_LENGTH = 2000
 
 def notify(
     scope: Scope,
-    place: Location,
+    location: Location,
     request: Pending,
     terms: DecisionTerms,
     what: NotificationKind,
@@ -56,8 +56,10 @@ def notify(
             deadline=request.deadline,
             on_timeout=request.at_deadline,
         )
-        id = f"{state.calls:04}.{place.team}.{place.name}.{name}"
-        scope.notify(PendingNotification(message, id, place.team, place.visit, place.path or None))
+        id = f"{state.calls:04}.{location.team}.{location.name}.{name}"
+        scope.notify(
+            PendingNotification(message, id, location.team, location.visit, location.path or None)
+        )
     return bool(named)
 
 

@@ -44,7 +44,7 @@ class ApprovalSubject(NamedTuple):
 async def with_approval(
     terms: CallApproval,
     subject: ApprovalSubject,
-    place: Location,
+    location: Location,
     scope: Scope,
     work: Callable[[JsonValue], Awaitable[Outcome]],
 ) -> Outcome:
@@ -52,30 +52,30 @@ async def with_approval(
 
     On resume, neither the question nor finished work repeats.
     """
-    progress, key = scope.state.progress, place.key
+    progress, key = scope.state.progress, location.key
     if terms.at == "after":
         outcome = progress.outputs_to_approve.get(key)
         if outcome is None:
             outcome = progress.outputs_to_approve[key] = await work(subject.given)
-        if outcome.success and _must_ask(terms, subject, place, scope, outcome):
-            decision = await _ask(terms, subject, place, scope, subject.accept, outcome.data)
+        if outcome.success and _must_ask(terms, subject, location, scope, outcome):
+            decision = await _ask(terms, subject, location, scope, subject.accept, outcome.data)
             if not is_approved(decision):
                 outcome = rejected(decision)
             elif terms.editable:
                 outcome = Outcome.succeeded(decision.payload)
         progress.outputs_to_approve.pop(key, None)
         return outcome
-    if key not in progress.approved_inputs and not _must_ask(terms, subject, place, scope):
+    if key not in progress.approved_inputs and not _must_ask(terms, subject, location, scope):
         progress.approved_inputs[key] = subject.given
     if key not in progress.approved_inputs:
         shown = subject.given if subject.given is not None else subject.shown
-        decision = await _ask(terms, subject, place, scope, subject.allow, shown)
+        decision = await _ask(terms, subject, location, scope, subject.allow, shown)
         if not is_approved(decision):
             return rejected(decision)
         allowed = decision.payload if terms.editable else subject.given
         progress.approved_inputs[key] = allowed
         if subject.sends and shows_arguments(terms):
-            approve_call(decision, allowed, place, scope)
+            approve_call(decision, allowed, location, scope)
     outcome = await work(progress.approved_inputs[key])
     progress.approved_inputs.pop(key, None)
     return outcome
@@ -84,7 +84,7 @@ async def with_approval(
 def _must_ask(
     terms: CallApproval,
     subject: ApprovalSubject,
-    place: Location,
+    location: Location,
     scope: Scope,
     outcome: Outcome | None = None,
 ) -> bool:
@@ -92,40 +92,40 @@ def _must_ask(
 
     If nobody is asked, the trail says why.
     """
-    if terms.when is None or place.key in scope.state.progress.requests:
+    if terms.when is None or location.key in scope.state.progress.requests:
         return True
     if terms.when == NEVER:
         return False
-    facts = place.facts(scope)
+    facts = location.facts(scope)
     if subject.tool is not None:
         call: dict[str, JsonValue] = {"arguments": subject.given}
         facts = Facts({}, variables=call, budget=facts.budget, work=facts.work)
     if outcome is not None:
-        facts = facts.with_result(place.name, outcome)
+        facts = facts.with_result(location.name, outcome)
     try:
         found = inspect(terms.when, facts)
         if holds(terms.when, facts):
             return True
     except TemplateFailed:
         return True
-    cause = ApprovalNotAsked("not_asked", str(place.step), found)
-    note_request(scope, place, cause.code, cause)
+    cause = ApprovalNotAsked("not_asked", str(location.step), found)
+    note_request(scope, location, cause.code, cause)
     return False
 
 
 async def _ask(
     terms: CallApproval,
     subject: ApprovalSubject,
-    place: Location,
+    location: Location,
     scope: Scope,
     question: str,
     shown: JsonValue,
 ) -> Decision | None:
     prompt, show = terms.prompt, terms.show
     if subject.tool is None and (prompt is not None or show is not None):
-        names = place.facts(scope).names()
+        names = location.facts(scope).names()
         prompt = None if prompt is None else str(fill(prompt, names))
         show = fill(show, names)
     shown = shown if show is None else show
     request = PersonRequest(prompt or question, shown, terms, tool=subject.tool)
-    return await ask(scope, place, request)
+    return await ask(scope, location, request)

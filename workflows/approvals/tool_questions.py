@@ -30,7 +30,7 @@ class InteractiveCall(NamedTuple):
     skill: str
     given: JsonValue
     """Its whole input."""
-    place: Location
+    location: Location
     terms: DecisionTerms
     """Who answers, and until when."""
 
@@ -68,12 +68,12 @@ async def given_input(
     if known.is_answered or asked.continues:
         return GivenInput(asked=asked, answers=known.answers, by=known.by)
     request = PersonRequest(
-        input_prompt(call.place.step.without_model_calls(), call.skill, asked, call.given),
+        input_prompt(call.location.step.without_model_calls(), call.skill, asked, call.given),
         show=suggested_input(asked),
         terms=_terms(call.terms, asked),
         is_question=asked.is_plain,
     )
-    decision = await ask(scope, call.place.at(INPUT), request, boundary=boundary)
+    decision = await ask(scope, call.location.at(INPUT), request, boundary=boundary)
     if not is_approved(decision):
         forget_question(call, scope)
         return rejected(decision)
@@ -91,7 +91,7 @@ def note_question(
     """Keep what a call asks; return its failure if it has asked too often."""
     inputs, known = scope.state.progress.call_inputs, _known(call, scope)
     if known is None:
-        inputs[call.place.key] = CallInput(call.digest, execution, asked)
+        inputs[call.location.key] = CallInput(call.digest, execution, asked)
         return None
     if asked.continues:
         known.asked, known.answers, known.is_answered = asked, {}, False
@@ -110,7 +110,7 @@ def forget_question(call: InteractiveCall, scope: Scope) -> None:
     """Drop what a call has asked."""
     inputs = scope.state.progress.call_inputs
     if inputs:
-        inputs.pop(call.place.key, None)
+        inputs.pop(call.location.key, None)
 
 
 def _known(call: InteractiveCall, scope: Scope) -> CallInput | None:
@@ -118,7 +118,7 @@ def _known(call: InteractiveCall, scope: Scope) -> CallInput | None:
     inputs = scope.state.progress.call_inputs
     if not inputs:
         return None
-    known = inputs.get(call.place.key)
+    known = inputs.get(call.location.key)
     return known if known is not None and known.call == call.digest else None
 
 

@@ -27,10 +27,10 @@ def limit_of(budget: Budget, balance: BudgetBalance | None) -> float:
     return round(budget.limit + balance.extended, DIGITS) if balance is not None else budget.limit
 
 
-def covering(scope: Scope, place: Location, personas: Personas) -> Iterator[Budget]:
+def covering(scope: Scope, location: Location, personas: Personas) -> Iterator[Budget]:
     """Yield the budgets that a call counts against."""
     for budget in scope.plan.budgets:
-        if budget.covers(place.team, personas):
+        if budget.covers(location.team, personas):
             yield budget
 
 
@@ -42,35 +42,35 @@ def balance_of(state: RunState, budget: Budget) -> BudgetBalance:
     return balance
 
 
-def is_used_up(budget: Budget, balance: BudgetBalance, place: Location) -> bool:
+def is_used_up(budget: Budget, balance: BudgetBalance, location: Location) -> bool:
     """Return whether the budget is exhausted; calls of its `route` team are exempt."""
     unheld = balance.unpriced and not balance.unpriced_allowed
     if balance.used < limit_of(budget, balance) and not unheld:
         return False
-    return not is_exempt(budget, balance, place)
+    return not is_exempt(budget, balance, location)
 
 
-def is_exempt(budget: Budget, balance: BudgetBalance, place: Location) -> bool:
-    """Return whether a place belongs to the visit that the used-up budget routed to."""
+def is_exempt(budget: Budget, balance: BudgetBalance, location: Location) -> bool:
+    """Return whether a location belongs to the visit that the used-up budget routed to."""
     if balance.visit is None:
         return False
-    if (place.team, place.visit) == (budget.next_team, balance.visit):
+    if (location.team, location.visit) == (budget.next_team, balance.visit):
         return True
-    return place.track.led_through(f"{budget.next_team}#{balance.visit}")
+    return location.track.led_through(f"{budget.next_team}#{balance.visit}")
 
 
-def add(scope: Scope, place: Location, budget: Budget, value: float) -> None:
+def add(scope: Scope, location: Location, budget: Budget, value: float) -> None:
     """Count what a call used, and warn when the budget is nearly used up."""
     balance = balance_of(scope.state, budget)
     balance.used = round(balance.used + value, DIGITS)
     if not balance.warned and balance.used >= budget.warn_at * limit_of(budget, balance):
         balance.warned = True
-        note_budget(scope, place, "warned", so_far(budget, balance))
+        note_budget(scope, location, "warned", so_far(budget, balance))
 
 
 def paid(
     scope: Scope,
-    place: Location,
+    location: Location,
     personas: Personas,
     what: AgentResponse | SkillResult | Spent,
     model: str = "",
@@ -82,14 +82,14 @@ def paid(
         unpriced = what.unpriced or (usage is not None and cost is None)
     tokens = usage.input_tokens + usage.output_tokens if usage is not None else 0
     amounts = {"tokens": tokens, "money": cost, "working_time": what.seconds}
-    for budget in covering(scope, place, personas):
+    for budget in covering(scope, location, personas):
         if amounts.get(budget.kind):
-            add(scope, place, budget, amounts[budget.kind] or 0)
+            add(scope, location, budget, amounts[budget.kind] or 0)
         if unpriced and budget.kind == "money":
             balance = balance_of(scope.state, budget)
             if not balance.unpriced:
                 balance.unpriced = model or "a model"
-                note_budget(scope, place, "unpriced", not_held(budget, balance))
+                note_budget(scope, location, "unpriced", not_held(budget, balance))
 
 
 def notices(state: RunState, paying: list[Budget]) -> Iterator[str]:

@@ -30,13 +30,13 @@ _PAYS: dict[Paid, tuple[str, ...]] = {
 
 
 async def admit_call(
-    scope: Scope, place: Location, personas: Personas, kind: Paid, *, boundary: bool = True
+    scope: Scope, location: Location, personas: Personas, kind: Paid, *, boundary: bool = True
 ) -> tuple[str, ...]:
     """Admit a call of a plan with budgets, and count it.
 
     Args:
         scope: the run.
-        place: of the call.
+        location: of the call.
         personas: the personas whose plans and turn contain the call, outermost first.
         kind: of call.
         boundary: whether the run may continue as new here while it asks a person.
@@ -50,16 +50,18 @@ async def admit_call(
         RunLeft: the run leaves everything in progress.
     """
     state = scope.state
-    paying = [budget for budget in covering(scope, place, personas) if budget.kind in _PAYS[kind]]
-    await hold_to_budgets(scope, place, paying, boundary=boundary)
+    paying = [
+        budget for budget in covering(scope, location, personas) if budget.kind in _PAYS[kind]
+    ]
+    await hold_to_budgets(scope, location, paying, boundary=boundary)
     for budget in paying:
         if budget.kind == kind:
-            add(scope, place, budget, 1)
+            add(scope, location, budget, 1)
     return tuple(notices(state, paying))
 
 
 async def hold_to_budgets(
-    scope: Scope, place: Location, paying: Sequence[Budget], *, boundary: bool
+    scope: Scope, location: Location, paying: Sequence[Budget], *, boundary: bool
 ) -> None:
     """Wait until no budget is used up; each applies its `on_exceeded`.
 
@@ -71,11 +73,11 @@ async def hold_to_budgets(
             await _until_abandoned(scope, scope.leaving)
             continue
         empty = next(
-            (one for one in paying if is_used_up(one, balance_of(state, one), place)), None
+            (one for one in paying if is_used_up(one, balance_of(state, one), location)), None
         )
         if empty is None:
             return
-        await decide(scope, place, empty, balance_of(state, empty), boundary=boundary)
+        await decide(scope, location, empty, balance_of(state, empty), boundary=boundary)
 
 
 async def _until_abandoned(scope: Scope, leaving: Leaving) -> None:

@@ -22,13 +22,13 @@ class counting_if_cut_off:  # lower case, since it reads `with counting_if_cut_o
     def __init__(
         self,
         scope: Scope,
-        place: Location,
+        location: Location,
         personas: Personas,
         request: AgentRequest,
         tally: Tally,
     ) -> None:
         self._scope = scope
-        self._place = place
+        self._location = location
         self._personas = personas
         self._request = request
         self._tally = tally
@@ -48,19 +48,19 @@ class counting_if_cut_off:  # lower case, since it reads `with counting_if_cut_o
             self._count()
 
     def _count(self) -> None:
-        scope, place, tally = self._scope, self._place, self._tally
+        scope, location, tally = self._scope, self._location, self._tally
         tokens, since = estimated_input(self._request) or _usual_input(tally), self._since
         seconds = round(scope.time() - since, 2)
         tally.cut_off += 1
         usage = TokenUsage(input_tokens=tokens) if tokens else None
         cost = self._cost(tokens)
-        used(scope.state, place, tally, Spent(usage=usage, cost=cost, seconds=seconds))
+        used(scope.state, location, tally, Spent(usage=usage, cost=cost, seconds=seconds))
         cause = CallCutOff("call_cut_off", tally.model, tokens)
-        note_step_end(scope, place, "cut_off", cause, since, tokens)
+        note_step_end(scope, location, "cut_off", cause, since, tokens)
         if scope.plan.budgets and scope.patched(Patch.CUT_OFF_CALLS):
             # without a cost, a budget of money could not be held and would stop the run
             spent = Spent(usage=usage, cost=cost or 0.0, seconds=seconds)
-            paid(scope, place, self._personas, spent, tally.model)
+            paid(scope, location, self._personas, spent, tally.model)
 
     def _cost(self, tokens: int) -> float | None:
         """Return the US dollars of the input; None if nothing of the model has a price so far."""

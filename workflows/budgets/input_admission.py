@@ -42,13 +42,13 @@ def remember_tokens(state: RunState, request: AgentRequest, response: AgentRespo
 
 
 async def admit_input(
-    scope: Scope, place: Location, personas: Personas, model: str, request: AgentRequest
+    scope: Scope, location: Location, personas: Personas, model: str, request: AgentRequest
 ) -> None:
     """Apply `on_exceeded` of a budget that the input of a turn would exceed.
 
     Args:
         scope: the run.
-        place: of the turn.
+        location: of the turn.
         personas: whose plans and turn contain the call, outermost first.
         model: `provider/model`.
         request: of the turn.
@@ -61,13 +61,13 @@ async def admit_input(
     # a warning that a budget is nearly used up must not be what it cannot pay for
     unwarned = request.model_copy(update={"notices": ()}) if request.notices else request
     earlier, news = _earlier(scope.state, request), estimated_news(unwarned)
-    for budget in covering(scope, place, personas):
+    for budget in covering(scope, location, personas):
         needed = _needed(scope, budget, model, earlier, news)
         while needed and needed > _left(scope, budget):
             balance = balance_of(scope.state, budget)
-            if is_exempt(budget, balance, place) or not scope.patched(Patch.INPUT_ADMISSION):
+            if is_exempt(budget, balance, location) or not scope.patched(Patch.INPUT_ADMISSION):
                 break
-            await decide(scope, place, budget, balance, needed=needed, boundary=False)
+            await decide(scope, location, budget, balance, needed=needed, boundary=False)
 
 
 def _earlier(state: RunState, request: AgentRequest) -> int:

@@ -67,7 +67,7 @@ class reserving:  # lower case, since it reads `async with reserving(...):`
     def __init__(
         self,
         scope: Scope,
-        place: Location,
+        location: Location,
         personas: Personas,
         estimate: Callable[[], CallEstimate | None],
         *,
@@ -77,13 +77,13 @@ class reserving:  # lower case, since it reads `async with reserving(...):`
 
         Args:
             scope: the run.
-            place: of the turn.
+            location: of the turn.
             personas: whose plans and turn contain the call, outermost first.
             estimate: what the turn will use; None if it does not report its usage.
             begun: whether the turn is already in progress, so it never waits.
         """
         self._scope = scope
-        self._place = place
+        self._location = location
         self._personas = personas
         self._estimate = estimate
         self._begun = begun
@@ -91,8 +91,8 @@ class reserving:  # lower case, since it reads `async with reserving(...):`
 
     async def __aenter__(self) -> None:
         """Wait until the turn fits, and reserve."""
-        scope, place = self._scope, self._place
-        covered = tuple(covering(scope, place, self._personas))
+        scope, location = self._scope, self._location
+        covered = tuple(covering(scope, location, self._personas))
         paying = [one for one in covered if one.kind in ("tokens", "money")]
         estimate = self._estimate() if paying else None
         if estimate is None:
@@ -101,21 +101,21 @@ class reserving:  # lower case, since it reads `async with reserving(...):`
         def may_go_on() -> bool:  # a paused run begins no call
             state = scope.state
             may_begin = state.paused is None and self._short(paying, estimate) is None
-            return may_begin or place.step in state.skips
+            return may_begin or location.step in state.skips
 
         while not self._begun and (short := self._short(paying, estimate)) is not None:
             if not scope.patched(Patch.RESERVATIONS):
                 break
             cause = _cause(short)
-            note_budget(scope, place, "waits", cause)
+            note_budget(scope, location, "waits", cause)
             summary = f"room in {short.budget.description}"
             # another call's end wakes it; a scope that does not wait lets the call begin
             if not await scope.wait_until(may_go_on, None, summary, boundary=False):
                 break
-            if place.step in scope.state.skips:
-                raise Skipped(scope.state.skips.pop(place.step).value)
+            if location.step in scope.state.skips:
+                raise Skipped(scope.state.skips.pop(location.step).value)
             used_later = [one for one in covered if one.kind in _USED_AT_THE_END]
-            await hold_to_budgets(scope, place, used_later, boundary=False)
+            await hold_to_budgets(scope, location, used_later, boundary=False)
         self._shares = [self._share(budget, estimate) for budget in paying]
         for share in self._shares:
             share.take()
@@ -139,7 +139,7 @@ class reserving:  # lower case, since it reads `async with reserving(...):`
     def _short(self, paying: list[Budget], estimate: CallEstimate) -> _Share | None:
         """Return the first budget in which there is no room now."""
         for share in (self._share(budget, estimate) for budget in paying):
-            if not share.fits and not is_exempt(share.budget, share.balance, self._place):
+            if not share.fits and not is_exempt(share.budget, share.balance, self._location):
                 return share
         return None
 

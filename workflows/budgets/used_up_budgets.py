@@ -30,7 +30,7 @@ _EXTENSION: Json = {
 
 async def decide(
     scope: Scope,
-    place: Location,
+    location: Location,
     budget: Budget,
     balance: BudgetBalance,
     *,
@@ -41,7 +41,7 @@ async def decide(
 
     Args:
         scope: the run.
-        place: the location of the call.
+        location: the location of the call.
         budget: the budget that is used up, or has too little left.
         balance: what is left of the budget.
         needed: what the call needs for certain, where something is left.
@@ -55,12 +55,12 @@ async def decide(
     cause = replace(exceeded(budget, balance), needed=needed)
     match budget.on_exceeded:
         case "ask":
-            await _ask(scope, place, budget, balance, cause, boundary=boundary)
+            await _ask(scope, location, budget, balance, cause, boundary=boundary)
         case "route" if (team := _leads_to(scope.state, budget, balance)) is not None:
             await _leave(scope, cause)
             if balance.visit is None:
                 balance.visit = scope.state.visits.get(team, 0) + 1
-                note_budget(scope, place, "routed", cause, team)
+                note_budget(scope, location, "routed", cause, team)
             _go(budget, team, cause)
         case _:
             await _stop(scope, budget, balance, cause)
@@ -110,7 +110,7 @@ async def _leave(scope: Scope, cause: RouteCause) -> None:
 
 async def _ask(
     scope: Scope,
-    place: Location,
+    location: Location,
     budget: Budget,
     balance: BudgetBalance,
     cause: BudgetReached,
@@ -118,7 +118,7 @@ async def _ask(
     boundary: bool,
 ) -> None:
     """Let a person extend the budget; of several concurrent calls, one asks."""
-    here = place.key
+    here = location.key
     if balance.asking not in (None, here):
         await scope.wait_until(
             lambda: balance.asking is None,
@@ -128,7 +128,7 @@ async def _ask(
         )
         return
     balance.asking = here
-    at = place.beside(f"budget/{budget.id}")
+    at = location.beside(f"budget/{budget.id}")
     asked = budget.terms or AskTerms()
     terms = ApprovalTerms.model_validate(
         {**asked.model_dump(exclude={"prompt"}), "editable": True, "schema": _EXTENSION}
@@ -146,12 +146,12 @@ async def _ask(
     async with on_abort(stop_asking):
         decision = await ask(scope, at, request, boundary=boundary)
     stop_asking()
-    await _decided(scope, place, budget, balance, decision, cause)
+    await _decided(scope, location, budget, balance, decision, cause)
 
 
 async def _decided(
     scope: Scope,
-    place: Location,
+    location: Location,
     budget: Budget,
     balance: BudgetBalance,
     decision: Decision | None,
@@ -169,7 +169,7 @@ async def _decided(
         extended = BudgetReached(
             "budget_extended", budget.kind, budget.owner, extended=more, by=decision.by
         )
-        note_budget(scope, place, "extended", extended)
+        note_budget(scope, location, "extended", extended)
     else:
         ended = replace(cause, code="budget_ended", by=decision.by)
         if scope.state.stop_by is not None:

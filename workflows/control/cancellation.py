@@ -55,7 +55,7 @@ async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]
     run or fail it.
     """
     seconds = begin_to_stop(scope) - scope.time()
-    place = Location.of_visit(MAIN, None, 0).at(name)
+    location = Location.of_visit(MAIN, None, 0).at(name)
 
     async def job() -> None:
         try:
@@ -63,14 +63,14 @@ async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]
         except Returned:
             pass  # ends the work without a failure
         except (TeamError, Redirected) as left:
-            note_step(scope, place, "failed", _left(left))
+            note_step(scope, location, "failed", _left(left))
 
     if seconds > 0:
         finished = await scope.together({name: job}, enough=bool, seconds=seconds)
         if finished:
             return
     limit = scope.plan.limits.cancel_timeout
-    note_step(scope, place, "cancelled", TimeOver("cancel_timeout", limit))
+    note_step(scope, location, "cancelled", TimeOver("cancel_timeout", limit))
 
 
 async def stop(scope: Scope, interpreter: Interpreter) -> TeamResult:
@@ -119,5 +119,5 @@ async def _clean_up(team: str, of: str, scope: Scope, interpreter: Interpreter) 
         await interpreter.follow(name)
     except TeamError as error:
         here = state.tracks[name]
-        place = Location.of_visit(name, here.team or team, here.visit)
-        note_cleanup_failure(scope, place, failed_with(error))
+        location = Location.of_visit(name, here.team or team, here.visit)
+        note_cleanup_failure(scope, location, failed_with(error))

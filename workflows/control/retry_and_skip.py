@@ -59,7 +59,7 @@ def skip_refusal(plan: Plan | None, state: RunState, asked: SkipInput) -> Steeri
     large = too_large(asked.value, "`value`", MAX_SHOWN)
     if large is not None:
         return MessageUnusable("TooLarge", large)
-    found = _place(plan, state, asked.task)
+    found = _step_of_task(plan, state, asked.task)
     if not isinstance(found, StepKey):
         return found
     request = _waiting(state, found)
@@ -78,7 +78,7 @@ def skip(
     cut: Callable[[str], None],
 ) -> Decision:
     """Skip the task, now or when it starts; `cut` ends its call."""
-    key = _place(plan, state, asked.task)
+    key = _step_of_task(plan, state, asked.task)
     assert isinstance(key, StepKey)
     request = _waiting(state, key)
     skipped = key.skipped
@@ -147,7 +147,7 @@ def _no_value(request: Pending, asked: SkipInput) -> SteeringRefusal | None:
     return ValueForApproval(request.id)
 
 
-def _place(plan: Plan | None, state: RunState, task: str) -> StepKey | SteeringRefusal:
+def _step_of_task(plan: Plan | None, state: RunState, task: str) -> StepKey | SteeringRefusal:
     """Return the `team/path` of the task that a person names, or why there is none."""
     if plan is None:
         return RunUnable("RunNotBegun")

@@ -1,6 +1,6 @@
 """Conversation tickets: calls take a conversation in the order in which they asked for it.
 
-A ticket is of one call, from its request to its end. The state keeps the tickets by the place of
+A ticket is of one call, from its request to its end. The state keeps the tickets by the location of
 the call, in the order of the requests, so the order survives continue-as-new.
 """
 
@@ -21,7 +21,7 @@ class ConversationTicket:
 
 
 Tickets = Mapping[str, ConversationTicket]
-"""`{place of a call: its ticket}`, in the order of the requests."""
+"""`{location of a call: its ticket}`, in the order of the requests."""
 
 
 def take_ticket(tickets: dict[str, ConversationTicket], conversation: str, key: str) -> None:

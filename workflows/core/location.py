@@ -170,7 +170,7 @@ class Interpreter(Protocol):
     """Runs the nested steps and teams of a step."""
 
     async def run_steps(
-        self, steps: Sequence[Step], place: Location, *, part: str = "", stop: bool = True
+        self, steps: Sequence[Step], location: Location, *, part: str = "", stop: bool = True
     ) -> Outcome:
         """Run the steps in order, from where the state left the list."""
         ...
@@ -183,7 +183,7 @@ class Interpreter(Protocol):
         """Return the persona as the agent receives it."""
         ...
 
-    async def run_agent(self, step: AgentStep, place: Location, given: JsonValue) -> Outcome:
+    async def run_agent(self, step: AgentStep, location: Location, given: JsonValue) -> Outcome:
         """Run an agent with an input that is already rendered."""
         ...
 

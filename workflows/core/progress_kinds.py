@@ -1,6 +1,6 @@
 """How far one composite step, wait or approval is. One type for each kind.
 
-`workflows.core.step_progress` keeps each of them under the key of its place.
+`workflows.core.step_progress` keeps each of them under the key of its location.
 """
 
 from dataclasses import dataclass, field

@@ -29,7 +29,7 @@ Job = Callable[[], Coroutine[None, None, None]]
 
 
 class Interrupted(BaseException):
-    """The run stops here to continue as new, and then continues from its state at this very place.
+    """The run stops here to continue as new, and then continues from its state right here.
 
     Every branch of the run stops at its next step or in its wait before the run continues as new.
     """

@@ -150,8 +150,8 @@ class RunState:
             covered += cause_facts(entry.cause)
         self.trail_digest = sha256(covered, usedforsecurity=False).hexdigest()[:16]
 
-    def await_message(self, place: str) -> None:
-        """Mark that the run waits for its next message at a place.
+    def await_message(self, step: str) -> None:
+        """Mark that the run waits for its next message in a step.
 
         Does nothing here. The state of a replay overrides it, to find the point of a fork.
         """
@@ -202,10 +202,10 @@ class RunState:
             for one in [one for one in kept if one.startswith(key) and key.holds(one)]:
                 del kept[one]
 
-    def forget_steps(self, place: StateKey, names: Set[str]) -> None:
-        """Drop everything within the named steps, branches or rounds at a place, in one pass."""
+    def forget_steps(self, location: StateKey, names: Set[str]) -> None:
+        """Drop everything within the named steps, branches or rounds at a location, in one pass."""
         for kept in self._kept():
-            for one in [one for one in kept if place.within_steps(names, one)]:
+            for one in [one for one in kept if location.within_steps(names, one)]:
                 del kept[one]
 
     def forget_branches(self, track: StateKey, names: Set[str]) -> None:
@@ -256,7 +256,7 @@ class RunState:
     def used_at(self, key: str, tokens: int) -> None:
         """Count a call's tokens as concurrent usage of the steps that do not contain it."""
         for list_key, sequence in self.progress.sequences.items():
-            if sequence.started is not None and not StateKey(list_key).place.holds(key):
+            if sequence.started is not None and not StateKey(list_key).list_owner.holds(key):
                 sequence.started.tokens_of_others += tokens
 
     def executed(self, key: str) -> int:

@@ -6,9 +6,9 @@ A StateKey says where in a run something is:
     main>review               the track of a fan-out branch: TRACK>team
     on_cancel cleanup         the track of a team that cleans up after a cancelled run
     main:plan#2               a visit, and its frame: TRACK:team#visit
-    main:plan#2/code/apply    the place of a step, and the frame of its own plan: VISIT/path
+    main:plan#2/code/apply    the location of a step, and the frame of its own plan: VISIT/path
     main:plan#2/both|left     the frame of a concurrent branch or round: PLACE|name
-    main:plan#2/code:catch    one of the step lists at a place: PLACE:part
+    main:plan#2/code:catch    one of the step lists at a location: LOCATION:part
     main:plan#2/ask!          the track of a team that a step calls: PLACE!
 
 A StepKey names a step, whichever track and visit it runs in: `plan/code/apply`. The call that the
@@ -24,7 +24,7 @@ _ONE_END = str.maketrans(_ENDS, ":" * len(_ENDS))
 
 
 class StateKey(str):
-    """Where in a run something is: a track, a visit, a place in it, or a frame or list there."""
+    """Where in a run something is: a track, a visit, a location in it, or a frame or list there."""
 
     __slots__ = ()
 
@@ -48,20 +48,20 @@ class StateKey(str):
         return StateKey(f"{self}>{team}")
 
     def called_team(self) -> "StateKey":
-        """Return the track of the team that the step at this place calls."""
+        """Return the track of the team that the step at this location calls."""
         return StateKey(f"{self}!")
 
     def frame_of(self, branch: str) -> "StateKey":
-        """Return the frame of a concurrent branch or round at this place."""
+        """Return the frame of a concurrent branch or round at this location."""
         return StateKey(f"{self}|{branch}")
 
     def part(self, name: str) -> "StateKey":
-        """Return the key of one of the step lists at this place."""
+        """Return the key of one of the step lists at this location."""
         return StateKey(f"{self}:{name}")
 
     @property
-    def place(self) -> "StateKey":
-        """The place of a step list."""
+    def list_owner(self) -> "StateKey":
+        """Of the key of a step list: the key of the step that has it."""
         return StateKey(self.rpartition(":")[0])
 
     @property
@@ -71,7 +71,7 @@ class StateKey(str):
 
     @property
     def step(self) -> "StepKey":
-        """The step at this place, whichever track and visit it runs in."""
+        """The step at this location, whichever track and visit it runs in."""
         above, _, within = self.rpartition("#")
         return StepKey.of(above.rpartition(":")[2], within.partition("/")[2])
 
@@ -107,10 +107,10 @@ class StateKey(str):
         """Return whether another key lies in one of this track's named fan-out branches."""
         return _first_name(f"{self}>", other) in branches
 
-    def frame_serves(self, place: str) -> bool:
-        """Return whether a step at a place writes to the frame of this key, or to one within it."""
+    def frame_serves(self, location: str) -> bool:
+        """Return whether a step there writes to the frame of this key, or to one within it."""
         at = self.rpartition("|")[0] or self
-        return place == at or place.startswith(f"{at}/")
+        return location == at or location.startswith(f"{at}/")
 
     def led_through(self, visit: str) -> bool:
         """Return whether this track belongs to a step of a visit (`team#2`), on any track."""

@@ -1,7 +1,7 @@
-"""Progress: how far all composite steps of a run are, by kind and by place.
+"""Progress: how far all composite steps of a run are, by kind and by location.
 
 The state keeps it, so an interpreter that starts anew with the same state continues at the same
-place (see docs/decisions/0007-frames-keep-every-position.md).
+location (see docs/decisions/0007-frames-keep-every-position.md).
 """
 
 from collections.abc import Iterator
@@ -43,10 +43,10 @@ class RepeatableAttempt:
 
 @dataclass(slots=True)
 class StepProgress:
-    """Every composite step, wait and approval that is in progress, by kind and by place."""
+    """Every composite step, wait and approval that is in progress, by kind and by location."""
 
     sequences: dict[str, SequenceProgress] = field(default_factory=dict[str, SequenceProgress])
-    """By place and part, since a place may have several lists of steps."""
+    """By location and part, since a location may have several lists of steps."""
     branches: dict[str, BranchProgress] = field(default_factory=dict[str, BranchProgress])
     loops: dict[str, LoopProgress] = field(default_factory=dict[str, LoopProgress])
     concurrent_loops: dict[str, ConcurrentLoopProgress] = field(
@@ -55,7 +55,7 @@ class StepProgress:
     repeated_calls: dict[str, dict[str, RepeatedCall]] = field(
         default_factory=dict[str, dict[str, RepeatedCall]]
     )
-    """`{place of a loop: {digest of a call: the call}}`."""
+    """`{location of a loop: {digest of a call: the call}}`."""
     parallels: dict[str, ParallelProgress] = field(default_factory=dict[str, ParallelProgress])
     task_graphs: dict[str, TaskGraphProgress] = field(default_factory=dict[str, TaskGraphProgress])
     tool_loops: dict[str, AgentLoopProgress] = field(default_factory=dict[str, AgentLoopProgress])

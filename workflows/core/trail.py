@@ -1,7 +1,7 @@
 """The trail: one function for each kind of entry, which adds the entry with its cause.
 
-Entries of visits, routes, steps, requests and budgets name the place where they happened. Entries
-about the whole run name the place of the run's own track.
+Entries of visits, routes, steps, requests and budgets name the location where they happened.
+Entries about the whole run name the location of the run's own track.
 """
 
 import json
@@ -28,23 +28,23 @@ _SORTED = json.JSONEncoder(sort_keys=True)
 NextTeam = str | tuple[str, ...] | None
 
 
-def note_visit(scope: Scope, place: Location, cause: RouteCause) -> None:
+def note_visit(scope: Scope, location: Location, cause: RouteCause) -> None:
     """Note the start of a visit."""
-    entry = _entry(scope, place, "team", cause, None)
-    entry.event = scope.plan.teams[place.team].event
+    entry = _entry(scope, location, "team", cause, None)
+    entry.event = scope.plan.teams[location.team].event
     scope.state.note(entry)
 
 
 def note_route(
     scope: Scope,
-    place: Location,
+    location: Location,
     cause: TrailCause,
     status: str,
     next_team: NextTeam = None,
     writes: Sequence[ContextWrite] = (),
 ) -> None:
     """Note the end of a visit or of the run; `writes` are the route's changes of the context."""
-    entry = _entry(scope, place, "route", cause, status)
+    entry = _entry(scope, location, "route", cause, status)
     entry.next_team = ", ".join(next_team) if isinstance(next_team, tuple) else next_team
     _note_writes(scope, entry, writes)
 
@@ -57,7 +57,7 @@ def _note_writes(scope: Scope, entry: TrailRecord, writes: Sequence[ContextWrite
 
 def note_step(
     scope: Scope,
-    place: Location,
+    location: Location,
     status: str,
     cause: TrailCause | None,
     seconds: float | None = None,
@@ -65,14 +65,14 @@ def note_step(
     event: str | None = None,
 ) -> None:
     """Note an event of a step or a branch."""
-    entry = _entry(scope, place, "step", cause, status)
+    entry = _entry(scope, location, "step", cause, status)
     entry.seconds, entry.event = seconds, event
     scope.state.note(entry)
 
 
 def note_step_end(
     scope: Scope,
-    place: Location,
+    location: Location,
     status: str,
     cause: TrailCause | None,
     since: float | None,
@@ -82,7 +82,7 @@ def note_step_end(
     event: str | None = None,
 ) -> None:
     """Note the end of a step; `since` is the Unix time of its start."""
-    entry = _entry(scope, place, "step", cause, status)
+    entry = _entry(scope, location, "step", cause, status)
     entry.event = event
     entry.seconds = None if since is None else round(entry.at - since, 3)
     entry.tokens = tokens
@@ -97,26 +97,26 @@ def skip_cause(value: JsonValue, scope: Scope) -> StepStated:
 
 
 def note_request(
-    scope: Scope, place: Location, status: str, cause: TrailCause, since: float | None = None
+    scope: Scope, location: Location, status: str, cause: TrailCause, since: float | None = None
 ) -> None:
     """Note an event of a request; `since` is the Unix time at which it opened."""
-    entry = _entry(scope, place, "approval", cause, status)
+    entry = _entry(scope, location, "approval", cause, status)
     entry.seconds = None if since is None else round(entry.at - since, 3)
     scope.state.note(entry)
 
 
 def note_budget(
-    scope: Scope, place: Location, status: str, cause: TrailCause, next_team: str | None = None
+    scope: Scope, location: Location, status: str, cause: TrailCause, next_team: str | None = None
 ) -> None:
     """Note an event of a budget."""
-    entry = _entry(scope, place, "budget", cause, status)
+    entry = _entry(scope, location, "budget", cause, status)
     entry.next_team = next_team
     scope.state.note(entry)
 
 
-def note_cleanup_failure(scope: Scope, place: Location, cause: TrailCause) -> None:
+def note_cleanup_failure(scope: Scope, location: Location, cause: TrailCause) -> None:
     """Note that a cleanup team of a cancelled run failed."""
-    scope.state.note(_entry(scope, place, "control", cause, "failed"))
+    scope.state.note(_entry(scope, location, "control", cause, "failed"))
 
 
 def note_control(
@@ -163,10 +163,12 @@ def note_undelivered(
 
 
 def _entry(
-    scope: Scope, place: Location, kind: TrailKind, cause: TrailCause | None, status: str | None
+    scope: Scope, location: Location, kind: TrailKind, cause: TrailCause | None, status: str | None
 ) -> TrailRecord:
     number, at = scope.state.trail_length + 1, scope.time()
-    return TrailRecord(number, at, kind, place.team, place.visit, place.path or None, status, cause)
+    return TrailRecord(
+        number, at, kind, location.team, location.visit, location.path or None, status, cause
+    )
 
 
 def _run_entry(

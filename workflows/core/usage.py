@@ -20,9 +20,11 @@ DIGITS = 6
 Used = TypeVar("Used", AgentResponse, SkillResult, Spent)
 
 
-def began(state: RunState, place: Location, persona: str, model: str = "", tool: str = "") -> Tally:
+def began(
+    state: RunState, location: Location, persona: str, model: str = "", tool: str = ""
+) -> Tally:
     """Count a call that begins; its usage is added to the returned tally."""
-    task, key = _tallied(place, model, tool)
+    task, key = _tallied(location, model, tool)
     tally = state.tallies.get(key)
     if tally is None:
         owner = PlanKey(persona).persona
@@ -31,20 +33,22 @@ def began(state: RunState, place: Location, persona: str, model: str = "", tool:
     return tally
 
 
-def tally_of(state: RunState, place: Location, model: str = "", tool: str = "") -> Tally | None:
+def tally_of(state: RunState, location: Location, model: str = "", tool: str = "") -> Tally | None:
     """Return what the calls of a task have used so far; None before the first."""
-    return state.tallies.get(_tallied(place, model, tool)[1])
+    return state.tallies.get(_tallied(location, model, tool)[1])
 
 
-def _tallied(place: Location, model: str, tool: str) -> tuple[StepKey, str]:
+def _tallied(location: Location, model: str, tool: str) -> tuple[StepKey, str]:
     """Return the task that a call belongs to, and the key of its tally."""
-    task = place.step.without_model_calls()
-    if place.frame_key.is_of_branch:  # a concurrent round has a number, which is not a task's name
+    task = location.step.without_model_calls()
+    if (
+        location.frame_key.is_of_branch
+    ):  # a concurrent round has a number, which is not a task's name
         task = task.without_rounds()
     return task, f"{task} {model}{tool}"
 
 
-def used(state: RunState, place: Location, tally: Tally, what: AgentResponse | Spent) -> None:
+def used(state: RunState, location: Location, tally: Tally, what: AgentResponse | Spent) -> None:
     """Add what a model call used, over all its attempts."""
     usage = what.usage
     tally.seconds += what.seconds
@@ -59,7 +63,7 @@ def used(state: RunState, place: Location, tally: Tally, what: AgentResponse | S
         tally.largest_call = max(tally.largest_call, tokens)
         state.usage += usage
         if len(state.progress.sequences) > 1:  # beside the list whose step calls
-            state.used_at(place.key, tokens)
+            state.used_at(location.key, tokens)
         if what.cost is None or what.unpriced:
             tally.unpriced += 1
         if what.cost is not None:

@@ -13,17 +13,17 @@ from workflows.core.trail import note_control
 from workflows.sessions.message_queue import answer, pass_over, take, unfit_message
 
 
-async def wait_for_message(step: WaitStep, place: Location, scope: Scope) -> Outcome:
+async def wait_for_message(step: WaitStep, location: Location, scope: Scope) -> Outcome:
     """Take the next message that matches the schema; its value is the step's data.
 
     Raises:
         RunRefused: the run was started with a message that it refused.
     """
     session = scope.state.session
-    pass_over(session, scope.state.tracks[place.track].routed)
+    pass_over(session, scope.state.tracks[location.track].routed)
     if not session.queue and session.received >= scope.plan.limits.max_messages:
         return Outcome.failed("SessionFull", "the session has had all its messages")
-    while await _came(step, place, scope):
+    while await _came(step, location, scope):
         message = session.queue.pop(0)
         unfit = unfit_message(message.value, step.schema_)
         if unfit is None:
@@ -38,16 +38,16 @@ async def wait_for_message(step: WaitStep, place: Location, scope: Scope) -> Out
     return Outcome.failed("NoMessageCame", "no message came in time")
 
 
-async def _came(step: WaitStep, place: Location, scope: Scope) -> bool:
+async def _came(step: WaitStep, location: Location, scope: Scope) -> bool:
     """Wait until a message is in the queue; False when the time is up."""
-    session, skips, own = scope.state.session, scope.state.skips, place.step
-    waits, key = scope.state.progress.relative_waits, place.key
-    scope.state.await_message(f"{place.team}#{place.visit}/{place.path}")
+    session, skips, own = scope.state.session, scope.state.skips, location.step
+    waits, key = scope.state.progress.relative_waits, location.key
+    scope.state.await_message(f"{location.team}#{location.visit}/{location.path}")
     try:
         await scope.wait_until(
             lambda: bool(session.queue or session.refused) or own in skips,
             waits.get(key, optional_seconds(step.deadline)),
-            f"message for {place.path}",
+            f"message for {location.path}",
         )
     except Interrupted as interrupted:
         if interrupted.left is not None:

@@ -49,41 +49,41 @@ from workflows.steps import (
 
 
 def execute(  # noqa: C901  # one case a kind: that is the point
-    step: Step, place: Location, scope: Scope, interpreter: Interpreter
+    step: Step, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Coroutine[None, None, Outcome]:
     """Return the work of one step of any kind; an expected failure is an Outcome."""
     match step:
         case AgentStep():
-            return agent.execute(step, place, scope, interpreter)
+            return agent.execute(step, location, scope, interpreter)
         case SkillStep():
-            return skill.execute(step, place, scope)
+            return skill.execute(step, location, scope)
         case ToolStep():
-            return tool.execute(step, place, scope, interpreter)
+            return tool.execute(step, location, scope, interpreter)
         case LoopStep():
-            return loop.execute(step, place, scope, interpreter)
+            return loop.execute(step, location, scope, interpreter)
         case BranchStep():
-            return branch.execute(step, place, scope, interpreter)
+            return branch.execute(step, location, scope, interpreter)
         case ParallelStep():
-            return parallel.execute(step, place, scope, interpreter)
+            return parallel.execute(step, location, scope, interpreter)
         case TaskGraphStep():
-            return task_graph.execute(step, place, scope, interpreter)
+            return task_graph.execute(step, location, scope, interpreter)
         case SetStep():
-            return set_values.execute(step, place, scope)
+            return set_values.execute(step, location, scope)
         case ApprovalStep():
-            return approval.execute(step, place, scope)
+            return approval.execute(step, location, scope)
         case WaitStep():
-            return wait.execute(step, place, scope)
+            return wait.execute(step, location, scope)
         case ReplyStep():
-            return reply.execute(step, place, scope)
+            return reply.execute(step, location, scope)
         case TeamStep():
-            return team_call.execute(step, place, scope, interpreter)
+            return team_call.execute(step, location, scope, interpreter)
         case TryStep():
-            return try_steps.execute(step, place, scope, interpreter)
+            return try_steps.execute(step, location, scope, interpreter)
         case BlockStep():
-            return block.execute(step, place, interpreter)
+            return block.execute(step, location, interpreter)
         case ReturnStep():
-            return return_value.execute(step, place, scope)
+            return return_value.execute(step, location, scope)
         case FailStep():
-            return fail.execute(step, place, scope)
+            return fail.execute(step, location, scope)
         case _:
             assert_never(step)

@@ -20,85 +20,85 @@ from workflows.core.scope import Scope
 
 
 def execute(
-    step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: AgentStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Coroutine[None, None, Outcome]:
     """Run the agent: its persona, or the one that its template chooses."""
     run = _with_chosen_persona if step.personas else _run
-    return run(step, place, scope, interpreter)
+    return run(step, location, scope, interpreter)
 
 
 async def _with_chosen_persona(
-    step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: AgentStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    chosen = with_persona(step, place, scope)
+    chosen = with_persona(step, location, scope)
     if isinstance(chosen, Outcome):
         return chosen
-    outcome = await _run(chosen, place, scope, interpreter)
-    scope.state.progress.personas.pop(place.key, None)
+    outcome = await _run(chosen, location, scope, interpreter)
+    scope.state.progress.personas.pop(location.key, None)
     return outcome
 
 
 def _run(
-    step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: AgentStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Coroutine[None, None, Outcome]:
     """Run the agent, with an approval before or after if the step requires one."""
     terms = None if step.requires_approval is False else call_approval(step.requires_approval)
     if terms is None:
-        return run_agent(step, place, scope, interpreter)
-    return _with_approval(step, terms, place, scope, interpreter)
+        return run_agent(step, location, scope, interpreter)
+    return _with_approval(step, terms, location, scope, interpreter)
 
 
 async def _with_approval(
-    step: AgentStep, terms: CallApproval, place: Location, scope: Scope, interpreter: Interpreter
+    step: AgentStep, terms: CallApproval, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    given = fill(step.input, place.facts(scope).names())
+    given = fill(step.input, location.facts(scope).names())
     subject = ApprovalSubject(
         given=given,
         allow=f"May {step.name!r} start?",
         accept=f"Is the answer of {step.name!r} accepted?",
-        shown=None if given is not None else _sent(step, place, scope, interpreter),
+        shown=None if given is not None else _sent(step, location, scope, interpreter),
     )
 
     async def work(allowed: JsonValue) -> Outcome:
-        return await run_agent(step, place, scope, interpreter, allowed)
+        return await run_agent(step, location, scope, interpreter, allowed)
 
-    return await with_approval(terms, subject, place, scope, work)
+    return await with_approval(terms, subject, location, scope, work)
 
 
-def _sent(step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter) -> JsonValue:
+def _sent(step: AgentStep, location: Location, scope: Scope, interpreter: Interpreter) -> JsonValue:
     """Return what the prompts name, which the approver of an agent without `input` sees."""
     if step.agent_class is not None or step.agent_type == ORCHESTRATING:
         return None
-    return slice_for(interpreter.persona(step), step, place.facts(scope)) or None
+    return slice_for(interpreter.persona(step), step, location.facts(scope)) or None
 
 
 def run_agent(
     step: AgentStep,
-    place: Location,
+    location: Location,
     scope: Scope,
     interpreter: Interpreter,
     given: JsonValue = None,
 ) -> Coroutine[None, None, Outcome]:
     """Run the agent; `given` is its input as a person approved it, or as a model called it."""
     if step.agent_type == ORCHESTRATING:
-        return _plan(step, place, scope, interpreter, given)
+        return _plan(step, location, scope, interpreter, given)
     if step.agent_type == TOOL_CALLING:
-        return run_tool_loop(step, place, scope, interpreter, given)
-    return run_turns(step, place, scope, interpreter, given)
+        return run_tool_loop(step, location, scope, interpreter, given)
+    return run_turns(step, location, scope, interpreter, given)
 
 
 async def _plan(
     step: AgentStep,
-    place: Location,
+    location: Location,
     scope: Scope,
     interpreter: Interpreter,
     given: JsonValue = None,
 ) -> Outcome:
     """Interpret the persona's execution plan in a frame of its own; its variables are the data."""
     if given is None:
-        given = fill(step.input, place.facts(scope).names())
+        given = fill(step.input, location.facts(scope).names())
     plan = execution_plan_steps(step, scope.plan.personas)
-    inner = place.own_frame(step.persona_key or "")
+    inner = location.own_frame(step.persona_key or "")
     frame = inner.frame(scope)
     frame.input = given
     try:

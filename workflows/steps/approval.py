@@ -11,13 +11,13 @@ from workflows.core.location import Location
 from workflows.core.scope import Scope
 
 
-async def execute(step: ApprovalStep, place: Location, scope: Scope) -> Outcome:
+async def execute(step: ApprovalStep, location: Location, scope: Scope) -> Outcome:
     """Ask; an approval is a success, a rejection a failure for routing."""
-    names = place.facts(scope).names()
+    names = location.facts(scope).names()
     prompt = fill(step.prompt, names)
     shown = prompt if isinstance(prompt, str) else str(prompt)
     request = PersonRequest(shown, fill(step.show, names), step)
-    decision = await ask(scope, place, request)
+    decision = await ask(scope, location, request)
     if decision is None:
         return rejected(decision)
     data: Json = {
@@ -30,6 +30,6 @@ async def execute(step: ApprovalStep, place: Location, scope: Scope) -> Outcome:
         data["payload"] = decision.payload
     if is_approved(decision):
         if decision.how != "deadline":
-            clear_labels(place, scope)
+            clear_labels(location, scope)
         return Outcome.succeeded(data)
     return rejected(decision, data)

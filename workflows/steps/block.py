@@ -5,7 +5,7 @@ from dsl.model.steps import BlockStep
 from workflows.core.location import Interpreter, Location
 
 
-async def execute(step: BlockStep, place: Location, interpreter: Interpreter) -> Outcome:
+async def execute(step: BlockStep, location: Location, interpreter: Interpreter) -> Outcome:
     """Run the steps; the data is that of the last one."""
-    outcome = await interpreter.run_steps(step.steps, place, part="steps")
+    outcome = await interpreter.run_steps(step.steps, location, part="steps")
     return outcome if outcome.status == "failure" else Outcome.succeeded(outcome.data)

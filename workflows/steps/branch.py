@@ -12,23 +12,23 @@ from workflows.skipped_steps import skip_steps
 
 
 async def execute(
-    step: BranchStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: BranchStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Choose once, then run the chosen steps."""
-    branches, key = scope.state.progress.branches, place.key
+    branches, key = scope.state.progress.branches, location.key
     progress = branches.get(key)
     if progress is None:
-        chosen = await _choose(step, place, scope)
+        chosen = await _choose(step, location, scope)
         progress = branches[key] = BranchProgress(chosen)
         for number, branch in enumerate(step.branches):
             if number != chosen:
-                skip_steps(branch.steps, place, scope)
+                skip_steps(branch.steps, location, scope)
         if chosen is not None:
-            skip_steps(step.otherwise, place, scope)
+            skip_steps(step.otherwise, location, scope)
     chosen = progress.chosen
     steps: tuple[Step, ...] = step.otherwise if chosen is None else step.branches[chosen].steps
     part = "otherwise" if chosen is None else f"branch {chosen}"
-    outcome = await interpreter.run_steps(steps, place, part=part)
+    outcome = await interpreter.run_steps(steps, location, part=part)
     branches.pop(key, None)
     if outcome.status == "failure":
         return outcome
@@ -37,13 +37,13 @@ async def execute(
     )
 
 
-async def _choose(step: BranchStep, place: Location, scope: Scope) -> int | None:
-    facts = place.facts(scope)
+async def _choose(step: BranchStep, location: Location, scope: Scope) -> int | None:
+    facts = location.facts(scope)
     for number, branch in enumerate(step.branches):
         await scope.rest()
         if holds(branch.condition, facts):
             cause = BranchChosen("branch_chosen", number + 1, inspect(branch.condition, facts))
-            note_step(scope, place, "chosen", cause)
+            note_step(scope, location, "chosen", cause)
             return number
-    note_step(scope, place, "chosen", StepStated("otherwise_chosen"))
+    note_step(scope, location, "chosen", StepStated("otherwise_chosen"))
     return None

@@ -7,7 +7,7 @@ from workflows.core.location import Location
 from workflows.core.scope import Scope
 
 
-async def execute(step: FailStep, place: Location, scope: Scope) -> Outcome:
+async def execute(step: FailStep, location: Location, scope: Scope) -> Outcome:
     """Fail with the named error."""
-    message = fill(step.message, place.facts(scope).names())
+    message = fill(step.message, location.facts(scope).names())
     return Outcome.failed(step.error, message if isinstance(message, str) else str(message))

@@ -33,34 +33,34 @@ results.
 
 
 async def execute(
-    step: LoopStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: LoopStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run the body round by round; `results` holds the data of each round's last step."""
     if step.is_concurrent:
-        return await _concurrent(step, place, scope, interpreter)
-    progress = _open(step, place, scope)
+        return await _concurrent(step, location, scope, interpreter)
+    progress = _open(step, location, scope)
     if isinstance(progress, Outcome):
         return progress
-    inside = _watching_calls(step, place)
+    inside = _watching_calls(step, location)
     failure: Outcome | None = None
     completed: bool | None = None
-    while failure is None and _goes_on(step, progress, place, scope):
+    while failure is None and _goes_on(step, progress, location, scope):
         outcome = await interpreter.run_steps(step.body, inside, part=f"round {progress.round}")
         _keep(progress, outcome.data)
         progress.round += 1
         if outcome.status == "failure":
             failure = outcome
-        elif _broken(step, place, scope):
+        elif _broken(step, location, scope):
             completed = False
             break
-        elif _reached(step, place, scope):
+        elif _reached(step, location, scope):
             completed = True
             break
     if completed is None:
-        completed = failure is None and _completed(step, progress, place, scope)
-    _close(place, scope)
+        completed = failure is None and _completed(step, progress, location, scope)
+    _close(location, scope)
     if step.loop_variable is not None:
-        place.frame(scope).variables.pop(step.loop_variable, None)
+        location.frame(scope).variables.pop(step.loop_variable, None)
     data: Json = {
         "rounds": progress.round,
         "results": progress.results,
@@ -71,14 +71,14 @@ async def execute(
     return _ended(data, failure)
 
 
-def _open(step: LoopStep, place: Location, scope: Scope) -> LoopProgress | Outcome:
+def _open(step: LoopStep, location: Location, scope: Scope) -> LoopProgress | Outcome:
     """Return how far the loop is; the failure if it has no list to iterate on."""
-    loops, key = scope.state.progress.loops, place.key
+    loops, key = scope.state.progress.loops, location.key
     progress = loops.get(key)
     if progress is None:
         items = None
         if step.iterate_on is not None:
-            items = _items(step, step.iterate_on, place, scope)
+            items = _items(step, step.iterate_on, location, scope)
             if isinstance(items, Outcome):
                 return items
         progress = loops[key] = LoopProgress(items)
@@ -95,19 +95,19 @@ def _ended(data: Json, failure: Outcome | None) -> Outcome:
     return Outcome.succeeded(data)
 
 
-def _close(place: Location, scope: Scope) -> None:
+def _close(location: Location, scope: Scope) -> None:
     """Forget how far the loop is, and which calls its steps have repeated."""
-    progress, key = scope.state.progress, place.key
+    progress, key = scope.state.progress, location.key
     progress.loops.pop(key, None)
     progress.concurrent_loops.pop(key, None)
     progress.repeated_calls.pop(key, None)
 
 
 def _items(
-    step: LoopStep, iterate_on: JsonValue, place: Location, scope: Scope
+    step: LoopStep, iterate_on: JsonValue, location: Location, scope: Scope
 ) -> list[JsonValue] | Outcome:
     """Return the list that the loop iterates on, or the failure when it is not a list."""
-    items = fill(iterate_on, place.facts(scope).names())
+    items = fill(iterate_on, location.facts(scope).names())
     if not isinstance(items, list):
         kind = type(items).__name__
         return Outcome.failed("NotAList", f"iterate_on of {step.name!r} gives a {kind}")
@@ -132,17 +132,17 @@ def _keep(progress: LoopProgress, result: JsonValue) -> None:
 
 
 async def _concurrent(
-    step: LoopStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: LoopStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run rounds concurrently, each with its own variables; results keep the list's order."""
-    loops, key = scope.state.progress.concurrent_loops, place.key
+    loops, key = scope.state.progress.concurrent_loops, location.key
     progress = loops.get(key)
     if progress is None:
-        found = _items(step, step.iterate_on, place, scope)
+        found = _items(step, step.iterate_on, location, scope)
         if isinstance(found, Outcome):
             return found
         progress = loops[key] = ConcurrentLoopProgress(found)
-    inside = _watching_calls(step, place)
+    inside = _watching_calls(step, location)
     items = progress.items[: _maximum_rounds(step)]
     outcomes = progress.ended
     failed = any(outcome.status == "failure" for outcome in outcomes.values())
@@ -168,7 +168,7 @@ async def _concurrent(
     await scope.together(
         rounds, enough=enough, at_once=number_of(step.concurrency), begun=frozenset(begun)
     )
-    return _joined_rounds(step, progress, len(items), place, scope)
+    return _joined_rounds(step, progress, len(items), location, scope)
 
 
 def _has_begun(name: str, inside: Location, scope: Scope) -> bool:
@@ -177,16 +177,16 @@ def _has_begun(name: str, inside: Location, scope: Scope) -> bool:
 
 
 def _joined_rounds(
-    step: LoopStep, progress: ConcurrentLoopProgress, rounds: int, place: Location, scope: Scope
+    step: LoopStep, progress: ConcurrentLoopProgress, rounds: int, location: Location, scope: Scope
 ) -> Outcome:
     """Join what the rounds have written, and return their results in the list's order."""
     outcomes, names = progress.ended, [str(number) for number in range(rounds)]
     results: list[JsonValue] = [outcomes[name].data if name in outcomes else None for name in names]
     if len(outcomes) < len(names):
-        scope.state.forget_steps(place.key, {name for name in names if name not in outcomes})
+        scope.state.forget_steps(location.key, {name for name in names if name not in outcomes})
     written = {name: progress.writes[name] for name in names if name in progress.writes}
-    _close(place, scope)
-    write(place, joined(written, {}, _each_its_own), scope, repr(step.name))
+    _close(location, scope)
+    write(location, joined(written, {}, _each_its_own), scope, repr(step.name))
     failures = (outcomes[name] for name in names if name in outcomes)
     failure = next((one for one in failures if one.status == "failure"), None)
     data: Json = {
@@ -228,41 +228,41 @@ class _Rounds(Mapping[str, Job]):
         return len(self._items) - len(self._ended)
 
 
-def _watching_calls(step: LoopStep, place: Location) -> Location:
+def _watching_calls(step: LoopStep, location: Location) -> Location:
     """Return the location of the body, with the loop that watches for repeated calls there."""
     match step.repeated_calls:
         case None:
-            return place
+            return location
         case "stop":
-            return place._replace(loop=place.key)
+            return location._replace(loop=location.key)
         case "allow":
-            return place._replace(loop=None)
+            return location._replace(loop=None)
 
 
-def _goes_on(step: LoopStep, progress: LoopProgress, place: Location, scope: Scope) -> bool:
+def _goes_on(step: LoopStep, progress: LoopProgress, location: Location, scope: Scope) -> bool:
     maximum = _maximum_rounds(step)
     if maximum is not None and progress.round >= maximum:
         return False
     if progress.items is not None and progress.round >= len(progress.items):
         return False
     if step.loop_variable is not None:  # `while` may read it
-        place.frame(scope).variables[step.loop_variable] = _item(progress)
-    return step.while_ is None or holds(step.while_, place.facts(scope))
+        location.frame(scope).variables[step.loop_variable] = _item(progress)
+    return step.while_ is None or holds(step.while_, location.facts(scope))
 
 
 def _item(progress: LoopProgress) -> JsonValue:
     return progress.round if progress.items is None else progress.items[progress.round]
 
 
-def _broken(step: LoopStep, place: Location, scope: Scope) -> bool:
-    return step.break_when is not None and holds(step.break_when, place.facts(scope))
+def _broken(step: LoopStep, location: Location, scope: Scope) -> bool:
+    return step.break_when is not None and holds(step.break_when, location.facts(scope))
 
 
-def _reached(step: LoopStep, place: Location, scope: Scope) -> bool:
-    return step.until is not None and holds(step.until, place.facts(scope))
+def _reached(step: LoopStep, location: Location, scope: Scope) -> bool:
+    return step.until is not None and holds(step.until, location.facts(scope))
 
 
-def _completed(step: LoopStep, progress: LoopProgress, place: Location, scope: Scope) -> bool:
+def _completed(step: LoopStep, progress: LoopProgress, location: Location, scope: Scope) -> bool:
     """Return whether a loop without `break_when` or `until` that held came to its own end.
 
     Its list is over, or its `while` no longer holds, also when its bound would end it just then.
@@ -272,6 +272,6 @@ def _completed(step: LoopStep, progress: LoopProgress, place: Location, scope: S
     if step.while_ is None:
         return False
     try:
-        return not holds(step.while_, place.facts(scope))
+        return not holds(step.while_, location.facts(scope))
     except TemplateFailed:
         return False  # without the bound, the loop would have failed here

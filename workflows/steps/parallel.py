@@ -14,39 +14,41 @@ from workflows.core.scope import Scope
 
 
 async def execute(
-    step: ParallelStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: ParallelStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run the branches; the data has each one's outcome, and the winner's where there is one."""
-    parallels, key = scope.state.progress.parallels, place.key
+    parallels, key = scope.state.progress.parallels, location.key
     progress = parallels.get(key)
     if progress is None:
-        begun = _begin(step, place, scope)
+        begun = _begin(step, location, scope)
         if isinstance(begun, RefusedStrategy):
             return Outcome.failed(begun.type, begun.message)
         progress = parallels[key] = begun
     branches = _branches(step, progress)
-    running = _Running(step, branches, progress, place, scope, interpreter)
+    running = _Running(step, branches, progress, location, scope, interpreter)
     await (running.one_by_one() if branches.join == "fallback" else running.concurrently())
     parallels.pop(key, None)
-    return joined(step, branches, progress, place, scope)
+    return joined(step, branches, progress, location, scope)
 
 
-def at_timeout(step: ParallelStep, place: Location, scope: Scope) -> Outcome | None:
+def at_timeout(step: ParallelStep, location: Location, scope: Scope) -> Outcome | None:
     """Return the outcome of the branches that ended, if the best of them can win; else None."""
-    progress = scope.state.progress.parallels.get(place.key)
+    progress = scope.state.progress.parallels.get(location.key)
     if progress is None or not any(outcome.success for outcome in progress.ended.values()):
         return None
     branches = _branches(step, progress)
     if branches.join != "best":
         return None
-    return joined(step, branches, progress, place, scope)
+    return joined(step, branches, progress, location, scope)
 
 
-def _begin(step: ParallelStep, place: Location, scope: Scope) -> ParallelProgress | RefusedStrategy:
+def _begin(
+    step: ParallelStep, location: Location, scope: Scope
+) -> ParallelProgress | RefusedStrategy:
     """Choose the branches and how they join, once for the whole step."""
     names = list(step.branches)
     only = join = None
-    facts = place.facts(scope).names()
+    facts = location.facts(scope).names()
     if step.only is not None:
         only = chosen_branches(step.name, fill(step.only, facts), names)
         if isinstance(only, RefusedStrategy):
@@ -73,7 +75,7 @@ class _Running:
         step: ParallelStep,
         branches: JoinedBranches,
         progress: ParallelProgress,
-        place: Location,
+        location: Location,
         scope: Scope,
         interpreter: Interpreter,
     ) -> None:
@@ -81,7 +83,7 @@ class _Running:
         self._names = branches.names
         self._join: Join = branches.join
         self._progress = progress
-        self._place = place
+        self._location = location
         self._scope = scope
         self._interpreter = interpreter
         self._good = sum(outcome.success for outcome in progress.ended.values())
@@ -111,7 +113,7 @@ class _Running:
 
     async def _run(self, name: str) -> None:
         progress, scope = self._progress, self._scope
-        inner = self._place.at(name).branched(name, scope)
+        inner = self._location.at(name).branched(name, scope)
         began = progress.started.setdefault(name, scope.time())
         steps = self._step.branch(name).steps
         ended = await self._interpreter.run_steps(steps, inner, part="branch")

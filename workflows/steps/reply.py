@@ -10,12 +10,12 @@ from workflows.core.scope import Scope
 from workflows.sessions.message_queue import MAX_REPLY_SIZE, answer
 
 
-async def execute(step: ReplyStep, place: Location, scope: Scope) -> Outcome:
+async def execute(step: ReplyStep, location: Location, scope: Scope) -> Outcome:
     """Answer the open message; the step fails when there is none, or the value is too large."""
     session = scope.state.session
     if session.open is None:
         return Outcome.failed("NoMessage", "no message is open: it has its reply, or none came")
-    value = fill(step.value, place.facts(scope).names())
+    value = fill(step.value, location.facts(scope).names())
     large = too_large(value, "the reply", MAX_REPLY_SIZE)
     if large is not None:
         return Outcome.failed("ReplyTooLarge", large)

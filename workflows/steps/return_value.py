@@ -10,18 +10,18 @@ from workflows.core.scope import Scope
 from workflows.core.trail import note_step
 
 
-async def execute(step: ReturnStep, place: Location, scope: Scope) -> Outcome:
+async def execute(step: ReturnStep, location: Location, scope: Scope) -> Outcome:
     """Leave every block up to the plan or team.
 
     Raises:
         Returned: always.
     """
-    tasks = place.frame(scope).tasks
+    tasks = location.frame(scope).tasks
     earlier = tasks.get(step.name)
     if earlier is not None and earlier.success:  # resumed in a `finally` on the way out
         raise Returned(earlier.data)
-    value = fill(step.value, place.facts(scope).names())
+    value = fill(step.value, location.facts(scope).names())
     check_size(value, f"the value that {step.name!r} returns")
     tasks[step.name] = Outcome.succeeded(value)
-    note_step(scope, place, "success", StepStated("plan_returned"))
+    note_step(scope, location, "success", StepStated("plan_returned"))
     raise Returned(value)

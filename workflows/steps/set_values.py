@@ -8,12 +8,12 @@ from workflows.core.location import Location
 from workflows.core.scope import Scope
 
 
-async def execute(step: SetStep, place: Location, scope: Scope) -> Outcome:
+async def execute(step: SetStep, location: Location, scope: Scope) -> Outcome:
     """Fill the values in written order; each sees the ones before it."""
-    frame = place.frame(scope)
+    frame = location.frame(scope)
     for name, value in step.values.items():
         await scope.rest()
-        filled = fill(value, place.facts(scope).names())
+        filled = fill(value, location.facts(scope).names())
         check_size(filled, f"the variable {name!r} that {step.name!r} sets")
         frame.variables[name] = filled
     return Outcome.succeeded({name: frame.variables[name] for name in step.values})

@@ -14,18 +14,18 @@ from workflows.core.location import Location
 from workflows.core.scope import Scope
 
 
-async def execute(step: SkillStep, place: Location, scope: Scope) -> Outcome:
+async def execute(step: SkillStep, location: Location, scope: Scope) -> Outcome:
     """Call the skill with its filled input, with an approval if the step requires one."""
     limit = optional_seconds(step.timeout)
-    given = fill(step.input, place.facts(scope).names())
+    given = fill(step.input, location.facts(scope).names())
     labelled = LabelledCall.of_skill(step.skill, step.terms)
 
     async def work(allowed: JsonValue) -> Outcome:
-        if refused := await refused_egress(labelled, allowed, place, scope):
+        if refused := await refused_egress(labelled, allowed, location, scope):
             return refused
         call = SkillCall(step.skill, allowed, step.terms, limit)
-        outcome = await call_skill(call, place, scope)
-        end_call(labelled, place, scope)
+        outcome = await call_skill(call, location, scope)
+        end_call(labelled, location, scope)
         return outcome
 
     terms = None if step.requires_approval is False else call_approval(step.requires_approval)
@@ -37,4 +37,4 @@ async def execute(step: SkillStep, place: Location, scope: Scope) -> Outcome:
         accept=f"Is the result of {step.name!r} accepted?",
         sends=labelled.sends,
     )
-    return await with_approval(terms, subject, place, scope, work)
+    return await with_approval(terms, subject, location, scope, work)

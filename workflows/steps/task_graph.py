@@ -30,17 +30,17 @@ from workflows.skipped_steps import skip_steps
 
 
 async def execute(
-    step: TaskGraphStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: TaskGraphStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run the tasks as their dependencies allow; the data has each task with its status."""
-    graphs, key = scope.state.progress.task_graphs, place.key
+    graphs, key = scope.state.progress.task_graphs, location.key
     if key not in graphs:
-        progress = _opened(step, place, scope)
+        progress = _opened(step, location, scope)
         if isinstance(progress, Outcome):
             return progress
         graphs[key] = progress
-        skip_steps(step.select, place, scope)
-    graph = _Graph(step, place, scope, interpreter, graphs[key])
+        skip_steps(step.select, location, scope)
+    graph = _Graph(step, location, scope, interpreter, graphs[key])
     graph.restore()
     at_once = number_of(step.concurrency)
     if at_once == 1:
@@ -52,13 +52,13 @@ async def execute(
         )
     outcome = graph.close()
     del graphs[key]
-    place.frame(scope).variables.pop(GRAPH_VARIABLE, None)
+    location.frame(scope).variables.pop(GRAPH_VARIABLE, None)
     return outcome
 
 
-def _opened(step: TaskGraphStep, place: Location, scope: Scope) -> TaskGraphProgress | Outcome:
+def _opened(step: TaskGraphStep, location: Location, scope: Scope) -> TaskGraphProgress | Outcome:
     """Return the graph before its first task; a failure if there is no usable list of tasks."""
-    items = fill(step.tasks, place.facts(scope).names())
+    items = fill(step.tasks, location.facts(scope).names())
     if not isinstance(items, list):
         kind = type(items).__name__
         return Outcome.failed("NotAList", f"tasks of {step.name!r} gives a {kind}")
@@ -76,14 +76,14 @@ class _Graph(Mapping[str, Job]):
     def __init__(
         self,
         step: TaskGraphStep,
-        place: Location,
+        location: Location,
         scope: Scope,
         interpreter: Interpreter,
         progress: TaskGraphProgress,
     ) -> None:
-        self._step, self._place = step, place
+        self._step, self._location = step, location
         self._scope, self._interpreter = scope, interpreter
-        self._ledger = GraphLedger(step, place, scope, progress)
+        self._ledger = GraphLedger(step, location, scope, progress)
         self._schedule = self._ledger.schedule
         self._progress = progress
         self._fields = graph_fields(step, scope.plan.personas)
@@ -144,7 +144,7 @@ class _Graph(Mapping[str, Job]):
         if self.has_stopped or not schedule.ready or self._ledger.is_used_up():
             return None
         first = schedule.tasks[schedule.first()].id
-        begun = self._place.key.part("select") in self._scope.state.progress.sequences
+        begun = self._location.key.part("select") in self._scope.state.progress.sequences
         if not step.select or (schedule.ready == 1 and not begun):
             return GraphTaskStarted("task_next", first, schedule.ready)
         self._choosing = True
@@ -160,32 +160,32 @@ class _Graph(Mapping[str, Job]):
 
     async def _chosen(self, begun: bool) -> str | None:
         """Run the steps of `select`; return what `chosen` then gives, None when they failed."""
-        frame = self._place.frame(self._scope)
+        step, location = self._step, self._location
         if not begun:
-            frame.variables[GRAPH_VARIABLE] = self._view(None, None)
-        outcome = await self._interpreter.run_steps(self._step.select, self._place, part="select")
+            location.frame(self._scope).variables[GRAPH_VARIABLE] = self._view(None, None)
+        outcome = await self._interpreter.run_steps(step.select, location, part="select")
         if outcome.status == "failure":
             self._ledger.failure = outcome.error
             return None
-        choice = fill(self._step.chosen, self._place.facts(self._scope).names())
+        choice = fill(step.chosen, location.facts(self._scope).names())
         return choice.strip() if isinstance(choice, str) else "" if choice is None else str(choice)
 
     def _view(self, task: int | None, error: Failure | None) -> GraphView:
         iteration = self._progress.iterations + (task is None)
-        return graph_view(self._schedule, self._fields, self._place.key, iteration, task, error)
+        return graph_view(self._schedule, self._fields, self._location.key, iteration, task, error)
 
     def restore(self) -> None:
         """Restore what running tasks read of the graph, after the run has continued as new."""
         for frame in self._scope.state.frames.values():
             value = frame.variables.get(GRAPH_VARIABLE)
             if value is not None and not isinstance(value, GraphView):
-                view = restored(value, self._schedule, self._fields, self._place.key)
+                view = restored(value, self._schedule, self._fields, self._location.key)
                 frame.variables[GRAPH_VARIABLE] = value if view is None else view
 
     async def _run(self, index: int) -> None:
         """Run a task with all its attempts, and what follows when all have failed."""
         name = str(index)
-        inside = self._place.at(name)
+        inside = self._location.at(name)
         task = self._schedule.tasks[index]
         running = self._progress.running.setdefault(name, TaskAttempts())
         work = partial(self._worked, index, inside, running)
@@ -206,7 +206,7 @@ class _Graph(Mapping[str, Job]):
         if not outcome.success:
             return outcome
         try:
-            write(self._place, written, self._scope, f"a task of {self._step.name!r}")
+            write(self._location, written, self._scope, f"a task of {self._step.name!r}")
         except WRITE_ERRORS as error:
             return Outcome.failed(type(error).__name__, str(error), outcome.data)
         return outcome

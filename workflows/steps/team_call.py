@@ -10,18 +10,18 @@ from workflows.core.scope import Scope
 
 
 async def execute(
-    step: TeamStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: TeamStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run the team to its own end; its context is a copy, its outputs are the data."""
     given = {}
-    if place.key.called_team() not in scope.state.tracks:
-        filled = fill(step.input, place.facts(scope).names())
+    if location.key.called_team() not in scope.state.tracks:
+        filled = fill(step.input, location.facts(scope).names())
         check_size(filled, f"the input of {step.name!r}")
         given = filled if isinstance(filled, dict) else {}
-    refused = begin_team(step.team, given, step.name, place, scope)
+    refused = begin_team(step.team, given, step.name, location, scope)
     if refused is not None:
         return refused
-    outcome, track = await follow_team(step.team, place, scope, interpreter)
+    outcome, track = await follow_team(step.team, location, scope, interpreter)
     if not outcome.success or scope.plan.teams[step.team].output is not None:
         return outcome
     return Outcome.succeeded({"output": outcome.data, "context": track.context})

@@ -27,10 +27,10 @@ from workflows.core.trail import note_step
 
 
 async def execute(
-    step: ToolStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: ToolStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Call the tool; an unknown name is a failure that lists the tools."""
-    names = place.facts(scope).names()
+    names = location.facts(scope).names()
     name = fill(step.tool, names)
     tools = scope.plan.tools
     tool = tools.get(name) if isinstance(name, str) else None
@@ -43,8 +43,8 @@ async def execute(
     if isinstance(arguments, Outcome):
         return arguments
     if scope.plan.tool_events:
-        _note_start(name, place, scope)
-    call = ToolCall(name, tool, place, optional_seconds(step.timeout))
+        _note_start(name, location, scope)
+    call = ToolCall(name, tool, location, optional_seconds(step.timeout))
     return await _hooked_call(call, {**arguments, **tool.fixed}, step.name, scope, interpreter)
 
 
@@ -86,26 +86,26 @@ async def _hooked_call(
 
 async def _published(call: ToolCall, given: Json, hooks: CallHooks, scope: Scope) -> Outcome:
     """Call an agent or a team, and let other tools read its accepted work."""
-    skips, key = scope.state.skips, call.place.step
+    skips, key = scope.state.skips, call.location.step
     try:
         outcome = await _approved_call(call, given, hooks, scope)
         if outcome.success and key in skips and scope.patched(Patch.VALUES_OF_CALLS):
             raise Skipped(skips.pop(key).value)  # it ended before the request reached it
     except Skipped as skipped:
-        publish_work(call.name, Outcome("skipped", skipped.value), call.place, scope)
+        publish_work(call.name, Outcome("skipped", skipped.value), call.location, scope)
         raise
-    publish_work(call.name, outcome, call.place, scope)
+    publish_work(call.name, outcome, call.location, scope)
     return outcome
 
 
-def _note_start(name: str, place: Location, scope: Scope) -> None:
+def _note_start(name: str, location: Location, scope: Scope) -> None:
     """Note the start of the call once, whatever its attempts, and however often the run resumes."""
-    progress, key = scope.state.progress, place.key
+    progress, key = scope.state.progress, location.key
     attempts = progress.retries.get(key)
     is_first = key not in progress.called_tools and (attempts is None or not attempts.retries)
     progress.called_tools[key] = name
     if is_first:
-        note_step(scope, place, "started", ToolCalled("tool_called", name), event="tool_start")
+        note_step(scope, location, "started", ToolCalled("tool_called", name), event="tool_start")
 
 
 async def _approved_call(call: ToolCall, given: Json, hooks: CallHooks, scope: Scope) -> Outcome:
@@ -130,7 +130,7 @@ async def _approved_call(call: ToolCall, given: Json, hooks: CallHooks, scope: S
         tool=call.name,
         sends="egress" in call.tool.labels,
     )
-    return await with_approval(terms, subject, call.place, scope, work)
+    return await with_approval(terms, subject, call.location, scope, work)
 
 
 async def _called(
@@ -140,9 +140,9 @@ async def _called(
     tool = call.tool
     if tool.is_one_call and tool.cache is None:
         labelled = LabelledCall.of_tool(call.name, tool)
-        if refused := await refused_egress(labelled, given, call.place, scope):
+        if refused := await refused_egress(labelled, given, call.location, scope):
             return CalledSkill(refused)
-        outcome = await call_skill(skill_call(call, tool.origin.name, given), call.place, scope)
-        end_call(labelled, call.place, scope)
+        outcome = await call_skill(skill_call(call, tool.origin.name, given), call.location, scope)
+        end_call(labelled, call.location, scope)
         return CalledSkill(outcome)
     return await call_tool(call, given, scope, interpreter)

@@ -16,51 +16,53 @@ from workflows.skipped_steps import skip_steps
 
 
 async def execute(
-    step: TryStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: TryStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run the steps and, if they fail, the clause that catches their failure.
 
     `finally` always runs, also when the run is cancelled or returns; its own failure is the step's
     failure.
     """
-    tries, key = scope.state.progress.tries, place.key
+    tries, key = scope.state.progress.tries, location.key
     progress = tries.setdefault(key, TryProgress())
     if progress.outcome is None:
-        async with on_abort(lambda: _finally(step, place, scope, interpreter)):
-            progress.outcome = await _tried(step, progress, place, interpreter, scope)
-    last = await _finally(step, place, scope, interpreter)
+        async with on_abort(lambda: _finally(step, location, scope, interpreter)):
+            progress.outcome = await _tried(step, progress, location, interpreter, scope)
+    last = await _finally(step, location, scope, interpreter)
     tries.pop(key, None)
     return last if last.status == "failure" else progress.outcome
 
 
 async def _finally(
-    step: TryStep, place: Location, scope: Scope, interpreter: Interpreter
+    step: TryStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run the `finally` steps, also when the run is cancelled, within its time limit."""
     if scope.cancelled() is None:
-        async with on_abort(lambda: _at_last(step, place, scope, interpreter)):
-            return await interpreter.run_steps(step.finally_, place, part="finally")
-    await _at_last(step, place, scope, interpreter)
+        async with on_abort(lambda: _at_last(step, location, scope, interpreter)):
+            return await interpreter.run_steps(step.finally_, location, part="finally")
+    await _at_last(step, location, scope, interpreter)
     return Outcome.succeeded()
 
 
-async def _at_last(step: TryStep, place: Location, scope: Scope, interpreter: Interpreter) -> None:
+async def _at_last(
+    step: TryStep, location: Location, scope: Scope, interpreter: Interpreter
+) -> None:
     """Run the `finally` steps of a cancelled run, within its time limit."""
     if step.finally_ and scope.cancelled() is not None:
-        rest = partial(interpreter.run_steps, step.finally_, place, part="finally")
-        await at_last(scope, f"{place.path}/finally", rest)
+        rest = partial(interpreter.run_steps, step.finally_, location, part="finally")
+        await at_last(scope, f"{location.path}/finally", rest)
 
 
 async def _tried(
-    step: TryStep, progress: TryProgress, place: Location, interpreter: Interpreter, scope: Scope
+    step: TryStep, progress: TryProgress, location: Location, interpreter: Interpreter, scope: Scope
 ) -> Outcome:
-    frame = place.frame(scope)
+    frame = location.frame(scope)
     if progress.caught is None:
-        outcome = await interpreter.run_steps(step.steps, place, part="steps")
+        outcome = await interpreter.run_steps(step.steps, location, part="steps")
         chosen = _clause(step, outcome)
         for number, clause in enumerate(step.catch):
             if number != chosen:
-                skip_steps(clause.steps, place, scope)
+                skip_steps(clause.steps, location, scope)
         if outcome.status != "failure":
             return Outcome.succeeded(outcome.data)
         if chosen is None or outcome.error is None:
@@ -72,9 +74,9 @@ async def _tried(
             "message": outcome.error.message,
             "step": failed,
         }
-        note_step(scope, place, "caught", Failed("failed", outcome.error))
+        note_step(scope, location, "caught", Failed("failed", outcome.error))
     caught: JsonValue = frame.variables.get("error")
-    outcome = await interpreter.run_steps(step.catch[progress.caught].steps, place, part="catch")
+    outcome = await interpreter.run_steps(step.catch[progress.caught].steps, location, part="catch")
     if outcome.status == "failure":
         return outcome
     return Outcome.succeeded({"caught": caught, "data": outcome.data})

@@ -14,45 +14,45 @@ from workflows.core.scope import Interrupted, Scope
 from workflows.sessions.message_wait import wait_for_message
 
 
-async def execute(step: WaitStep, place: Location, scope: Scope) -> Outcome:
+async def execute(step: WaitStep, location: Location, scope: Scope) -> Outcome:
     """Wait; on resume, the wait continues and does not start over."""
     if step.signal is not None:
-        return await _signal(step, step.signal, place, scope)
+        return await _signal(step, step.signal, location, scope)
     if step.message is not None:
-        return await wait_for_message(step, place, scope)
+        return await wait_for_message(step, location, scope)
     if step.time is not None:
-        return await _time(step.time, place, scope)
-    return await _duration(step, place, scope)
+        return await _time(step.time, location, scope)
+    return await _duration(step, location, scope)
 
 
-async def _time(written: str, place: Location, scope: Scope) -> Outcome:
+async def _time(written: str, location: Location, scope: Scope) -> Outcome:
     """Wait for a fixed time: a pause does not move it."""
-    waits, key = scope.state.progress.waits, place.key
+    waits, key = scope.state.progress.waits, location.key
     until = waits.get(key)
     if until is None:
-        found = _moment(fill(written, place.facts(scope).names()), scope)
+        found = _moment(fill(written, location.facts(scope).names()), scope)
         if isinstance(found, Outcome):
             return found
         until = waits[key] = found
     left = until - scope.time()
     if left > 0:
-        skips, step = scope.state.skips, place.step
+        skips, step = scope.state.skips, location.step
         await scope.wait_until(lambda: step in skips, left, step, stands_still=False)
     waits.pop(key, None)
     return _ended(until)
 
 
-async def _duration(step: WaitStep, place: Location, scope: Scope) -> Outcome:
+async def _duration(step: WaitStep, location: Location, scope: Scope) -> Outcome:
     """Wait for a duration; the time of a pause does not count."""
-    waits, key = scope.state.progress.relative_waits, place.key
+    waits, key = scope.state.progress.relative_waits, location.key
     left = waits.get(key)
     if left is None:
-        found = _length(fill(step.duration, place.facts(scope).names()))
+        found = _length(fill(step.duration, location.facts(scope).names()))
         if isinstance(found, Outcome):
             return found
         left = found
     if left > 0:
-        skips, own = scope.state.skips, place.step
+        skips, own = scope.state.skips, location.step
         try:
             await scope.wait_until(lambda: own in skips, left, own)
         except Interrupted as interrupted:
@@ -92,15 +92,15 @@ def _length(written: JsonValue) -> float | Outcome:
     return length
 
 
-async def _signal(step: WaitStep, name: str, place: Location, scope: Scope) -> Outcome:
+async def _signal(step: WaitStep, name: str, location: Location, scope: Scope) -> Outcome:
     signals, skips = scope.state.signals, scope.state.skips
-    step_key, waits, key = place.step, scope.state.progress.signal_waits, place.key
+    step_key, waits, key = location.step, scope.state.progress.signal_waits, location.key
     left = waits.get(key, optional_seconds(step.deadline))
     try:
         came = await scope.wait_until(
             lambda: bool(signals.get(name)) or step_key in skips,
             left,
-            f"signal {name} for {place.path}",
+            f"signal {name} for {location.path}",
         )
     except Interrupted as interrupted:
         if interrupted.left is not None:

@@ -2,7 +2,7 @@
 
 What such a branch has begun must end as if it had been stopped in its wait: `finally` steps run,
 requests close, batches are cancelled, conversations continue with something else. So it comes back
-to its place in the state, as it would in the next history, and is stopped there.
+to its location in the state, as it would in the next history, and is stopped there.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ _IS_ABANDONED: ContextVar[bool] = ContextVar("IS_ABANDONED", default=False)
 
 
 async def abandon(job: Job) -> None:
-    """Let a branch come back to its place, where its first effect stops it.
+    """Let a branch come back to its location, where its first effect stops it.
 
     Run it as a task of its own: what it sets must not hold for its caller.
     """

@@ -89,7 +89,7 @@ class BranchRunner:
         return exceed and workflow.patched(Patch.BEGUN_BRANCHES.value)
 
     async def abandon(self, begun: Sequence[Job]) -> None:
-        """Stop the branches of a block that is abandoned: each comes back to its place first.
+        """Stop the branches of a block that is abandoned: each comes back to its location first.
 
         Raises:
             CancelledError: all have stopped.

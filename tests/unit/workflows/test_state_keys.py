@@ -22,7 +22,7 @@ CODE = StateKey.at(MAIN, "plan", 2, "code")
         (CODE.frame_of("left"), "main:plan#2/code|left"),
         (CODE.part("catch"), "main:plan#2/code:catch"),
         (CODE.called_team(), "main:plan#2/code!"),
-        (CODE.part("catch").place, CODE),
+        (CODE.part("catch").list_owner, CODE),
     ],
 )
 def test_state_key_is_written_in_one_form(key: StateKey, text: str) -> None:

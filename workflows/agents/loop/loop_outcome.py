@@ -33,7 +33,7 @@ def loop_outcome(
     agent: str,
     persona: Persona,
     terms: LoopTerms,
-    place: Location,
+    location: Location,
     scope: Scope,
 ) -> Outcome:
     """Return the outcome of the step, and note an exit or a handoff.
@@ -45,7 +45,7 @@ def loop_outcome(
         agent: The name of the task.
         persona: Of the agent.
         terms: Of its loop.
-        place: The step.
+        location: The step.
         scope: Of the run.
     """
     match end:
@@ -54,10 +54,10 @@ def loop_outcome(
         case CallsHandedBack():
             return _answer(response, calls, persona, terms)
         case ExitedOnSuccess(call=index, tool=tool):
-            note_step(scope, place, "exited", LoopExited("loop_exited", tool))
+            note_step(scope, location, "exited", LoopExited("loop_exited", tool))
             return Outcome.succeeded(calls[index].data)
         case HandoffMade(call=index, team=team):
-            return _handed_off(team, calls[index], response, place, scope)
+            return _handed_off(team, calls[index], response, location, scope)
         case StoppedByHook(type=type, message=message):
             return Outcome.failed(type, message)
         case PolicyUnmet(unmet=unmet):
@@ -90,13 +90,13 @@ def _answer(
 
 
 def _handed_off(
-    team: str, call: OpenCall, response: AgentResponse | None, place: Location, scope: Scope
+    team: str, call: OpenCall, response: AgentResponse | None, location: Location, scope: Scope
 ) -> Outcome:
     """Let the run leave for the team when the step has ended."""
     reason = call.arguments.get("reason")
     said = reason if isinstance(reason, str) else ""
-    cause = HandedOff("handed_off", team, place.step, said)
-    scope.state.progress.handoffs[place.key] = cause
+    cause = HandedOff("handed_off", team, location.step, said)
+    scope.state.progress.handoffs[location.key] = cause
     text = _text_of(response)
     return Outcome.succeeded({"text": text, "handoff": team, "reason": said})
 

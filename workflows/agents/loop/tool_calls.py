@@ -36,7 +36,7 @@ async def run_calls(
     indexes: Sequence[int],
     progress: AgentLoopProgress,
     terms: LoopTerms,
-    place: Location,
+    location: Location,
     persona: str,
     scope: Scope,
     interpreter: Interpreter,
@@ -50,14 +50,14 @@ async def run_calls(
         indexes: of the calls in the turn.
         progress: of the agent.
         terms: of its loop.
-        place: of the agent.
+        location: of the agent.
         persona: of the agent; its budgets pay.
         scope: the run.
         interpreter: runs agents and teams.
         hooks: of the agent.
         concurrent: whether the calls run at the same time; calls of one stateful agent never do.
     """
-    turn = _Turn(progress, terms, place, persona, scope, interpreter, hooks)
+    turn = _Turn(progress, terms, location, persona, scope, interpreter, hooks)
     chains: dict[str, list[int]] = {}
     for index in indexes:
         tool = turn.tool(index)
@@ -81,7 +81,7 @@ class _Turn:
         self,
         progress: AgentLoopProgress,
         terms: LoopTerms,
-        place: Location,
+        location: Location,
         persona: str,
         scope: Scope,
         interpreter: Interpreter,
@@ -93,9 +93,9 @@ class _Turn:
         self._terms = terms
         self._scope = scope
         self._interpreter = interpreter
-        self._place = place._replace(personas=(*place.personas, persona), loop=None)
-        self._agent = place
-        self._publishes = _publishes(place, scope)
+        self._location = location._replace(personas=(*location.personas, persona), loop=None)
+        self._agent = location
+        self._publishes = _publishes(location, scope)
         """Whether other agents read the results of this one's tools."""
 
     def tool(self, index: int) -> Tool:
@@ -121,59 +121,59 @@ class _Turn:
         scope, state = self._scope, self._scope.state
         call = self._progress.loop.calls[index]
         number = self._progress.loop.turns + self._progress.loop.reasks
-        place = self._place.at(call_name(call.tool, number, index + 1))
-        key = place.step
+        location = self._location.at(call_name(call.tool, number, index + 1))
+        key = location.step
         state.doing[key] = scope.time() if call.started is None else call.started
         try:
-            ended = await self._run(call, index, place)
+            ended = await self._run(call, index, location)
         except Skipped as skipped:
-            state.forget(place.key)
+            state.forget(location.key)
             ended = skipped_call(skipped, scope)
         finally:
             state.doing.pop(key, None)
-        self._keep_outcome(call, ended.outcome, place)
+        self._keep_outcome(call, ended.outcome, location)
         seconds = None if call.started is None else round(scope.time() - call.started, 3)
-        note_step(scope, place, ended.outcome.status, ended.cause, seconds, event="tool_end")
+        note_step(scope, location, ended.outcome.status, ended.cause, seconds, event="tool_end")
         times = take_result(self._progress.loop, index, ended.result, ended.digest)
         if times == REMINDED_AT:
             repeated = CallRepeated("call_repeated", call.tool, times)
             note_step(scope, self._agent, "repeated", repeated)
 
-    async def _run(self, call: OpenCall, index: int, place: Location) -> EndedCall:
+    async def _run(self, call: OpenCall, index: int, location: Location) -> EndedCall:
         """Run a call from where the state left it. Raises Skipped."""
         scope = self._scope
         if call.started is None:
             await scope.checkpoint()
-        self._raise_if_skipped(place)
+        self._raise_if_skipped(location)
         if call.started is None:
             call.started = scope.time()
-            note_step(scope, place, "started", None, event="tool_start")
-        ran = await self._hooked_run(call, self.tool(index), place)
-        self._raise_if_skipped(place)  # it ended before the request reached it
+            note_step(scope, location, "started", None, event="tool_start")
+        ran = await self._hooked_run(call, self.tool(index), location)
+        self._raise_if_skipped(location)  # it ended before the request reached it
         error = ran.outcome.error
         cause = None if error is None else Failed("failed", error)
         return EndedCall(ran.outcome, cause, *result_for_model(ran))
 
-    def _raise_if_skipped(self, place: Location) -> None:
+    def _raise_if_skipped(self, location: Location) -> None:
         skips = self._scope.state.skips
-        if skips and place.step in skips:
-            raise Skipped(skips.pop(place.step).value)
+        if skips and location.step in skips:
+            raise Skipped(skips.pop(location.step).value)
 
-    def _keep_outcome(self, call: OpenCall, outcome: Outcome, place: Location) -> None:
+    def _keep_outcome(self, call: OpenCall, outcome: Outcome, location: Location) -> None:
         """Let other agents and tools read the outcome, and keep that of an exit tool."""
-        publish_work(call.tool, outcome, place, self._scope)
+        publish_work(call.tool, outcome, location, self._scope)
         if self._publishes and has_result(outcome, self._scope):
             note_tool_result(call.tool, outcome.data, self._agent, self._scope)
         if self._terms.policy(call.tool).exit_on_success:
             call.data = outcome.data
 
-    async def _hooked_run(self, call: OpenCall, tool: Tool, place: Location) -> MadeCall:
+    async def _hooked_run(self, call: OpenCall, tool: Tool, location: Location) -> MadeCall:
         """Make one call, after its hooks, with a person's approval if the tool demands one."""
         terms = call_approval(tool.requires_approval)
         made = ToolCall(
             call.tool,
             tool,
-            place,
+            location,
             keep=self._may_keep(call, terms),
             counted=lambda: self._progress.execution,
         )
@@ -183,7 +183,7 @@ class _Turn:
         hooked = await hooks.before({**call.arguments, **tool.fixed})
         if isinstance(hooked, HookedResult):
             return self._hooked(hooked)
-        ran = await self._approved_call(call, tool, place, hooked, hooks)
+        ran = await self._approved_call(call, tool, location, hooked, hooks)
         hooks.ended()
         if not hooked.changed_by:
             return ran
@@ -204,7 +204,7 @@ class _Turn:
         return MadeCall(result.called.outcome, result.called.kept, note)
 
     async def _approved_call(
-        self, call: OpenCall, tool: Tool, place: Location, hooked: HookedCall, hooks: CallHooks
+        self, call: OpenCall, tool: Tool, location: Location, hooked: HookedCall, hooks: CallHooks
     ) -> MadeCall:
         terms = call_approval(tool.requires_approval)
         if terms is None:
@@ -222,7 +222,7 @@ class _Turn:
             tool=call.tool,
             sends="egress" in tool.labels,
         )
-        outcome = await with_approval(terms, subject, place, self._scope, work)
+        outcome = await with_approval(terms, subject, location, self._scope, work)
         if ran and ran[-1].outcome is outcome:
             return ran[-1]
         return MadeCall(outcome)

@@ -49,19 +49,19 @@ from workflows.core.trail import note_step
 
 async def run_tool_loop(
     step: AgentStep,
-    place: Location,
+    location: Location,
     scope: Scope,
     interpreter: Interpreter,
     given: JsonValue = None,
 ) -> Outcome:
     """Run the agent to its end, from where the state left it."""
     if step.conversation is None:
-        return await _Loop(step, place, scope, interpreter, given, None).run()
-    name = conversation_name(step, place, scope)
+        return await _Loop(step, location, scope, interpreter, given, None).run()
+    name = conversation_name(step, location, scope)
     if isinstance(name, Outcome):
         return name
-    loop = _Loop(step, place, scope, interpreter, given, name)
-    return await hold_conversation(name, place, scope, loop.run)
+    loop = _Loop(step, location, scope, interpreter, given, name)
+    return await hold_conversation(name, location, scope, loop.run)
 
 
 class _Loop:
@@ -70,30 +70,30 @@ class _Loop:
     def __init__(
         self,
         step: AgentStep,
-        place: Location,
+        location: Location,
         scope: Scope,
         interpreter: Interpreter,
         given: JsonValue,
         conversation: str | None,
     ) -> None:
         self._step = step
-        self._place = place
+        self._location = location
         self._scope = scope
         self._interpreter = interpreter
         self._conversation = conversation
         self._persona = interpreter.persona(step)
         self._key = step.persona_key or step.name
         self._hooks = hooks_of(scope.plan, step.persona_key)
-        nested = place.step.model_calls_around > 0
+        nested = location.step.model_calls_around > 0
         turns = self._persona.max_turns if step.max_turns is None else number_of(step.max_turns)
         self._terms = loop_terms(scope.plan, self._persona, turns, may_hand_over=not nested)
         self._requests = TurnRequests(
-            step, self._persona, self._terms, place, scope, given, conversation
+            step, self._persona, self._terms, location, scope, given, conversation
         )
 
     async def run(self) -> Outcome:
         """Take turns and make calls until the loop ends."""
-        loops, key = self._scope.state.progress.tool_loops, self._place.key
+        loops, key = self._scope.state.progress.tool_loops, self._location.key
         known = loops.get(key)
         if known is None:
             known = loops[key] = self._begun()
@@ -125,7 +125,7 @@ class _Loop:
             indexes,
             self._progress,
             self._terms,
-            self._place,
+            self._location,
             self._key,
             self._scope,
             self._interpreter,
@@ -141,13 +141,13 @@ class _Loop:
             self._step.name,
             self._persona,
             self._terms,
-            self._place,
+            self._location,
             self._scope,
         )
 
     def _leave_loop(self) -> None:
         """Drop the progress of the loop, but for results that the conversation still needs."""
-        del self._scope.state.progress.tool_loops[self._place.key]
+        del self._scope.state.progress.tool_loops[self._location.key]
         self._leave_results()
 
     async def _close_turn(self, response: AgentResponse | None) -> bool:
@@ -170,12 +170,12 @@ class _Loop:
         """Return the hooks, which count their retries in the state."""
         retries, schema = self._progress.loop.hook_retries, self._persona.output_schema
         return TurnHooks(
-            self._hooks, self._key, self._step.name, self._place, self._scope, retries, schema
+            self._hooks, self._key, self._step.name, self._location, self._scope, retries, schema
         )
 
     def _begun(self) -> AgentLoopProgress:
         state = self._scope.state
-        count = state.executed(self._place.step.without_model_calls())
+        count = state.executed(self._location.step.without_model_calls())
         head = None if self._conversation is None else state.conversations.get(self._conversation)
         name = self._conversation or ""
         fallback = state.conversation_models.get(name, "")
@@ -186,8 +186,8 @@ class _Loop:
 
     async def _ask(self, asked: AskModel) -> AgentResponse | None:
         """Take one model turn, and note what it asks for; None if a hook stops it before."""
-        scope, place, progress = self._scope, self._place, self._progress
-        parked = scope.state.progress.parked_turns.pop(place.key, None)
+        scope, location, progress = self._scope, self._location, self._progress
+        parked = scope.state.progress.parked_turns.pop(location.key, None)
         persona, hooks = self._persona, self._turn_hooks()
         model = f"{persona.provider}/{persona.model}"
         latest = progress.fallback if parked is None else parked.model
@@ -200,7 +200,7 @@ class _Loop:
         options = CallOptions(timeout=persona.timeout, retries=persona.retries)
         suffix = TurnSuffix(turn=asked.number)
         room = Compactor(
-            persona, self._key, chain, hooks, place, scope, progress.context, self._moved
+            persona, self._key, chain, hooks, location, scope, progress.context, self._moved
         )
         response = await room.call(request, asked.number, options, suffix, parked)
         if isinstance(response, HookRuling):
@@ -229,12 +229,12 @@ class _Loop:
         self, asked: AskModel, chain: ModelChain, hooks: TurnHooks
     ) -> AgentRequest | None:
         """Return the request of a turn that may begin; None if a hook stops it."""
-        scope, place, progress = self._scope, self._place, self._progress
+        scope, location, progress = self._scope, self._location, self._progress
         if asked.number > 1:
             await scope.checkpoint()
-        notices = await turn_notices(scope, place, self._key, boundary=True)
+        notices = await turn_notices(scope, location, self._key, boundary=True)
         if asked.number == 1:
-            notices = shared_work(place, scope) + notices
+            notices = shared_work(location, scope) + notices
         notices += tuple(map(reminder_text, asked.reminders))
         request = self._requests.request(asked, notices, progress)
         begun = await hooks.begin(asked.number, chain.current, request.inputs)
@@ -273,11 +273,11 @@ class _Loop:
         """Leave the conversation to what continues it: a cleanup, or the team of a budget."""
         self._leave_results()
         if self._conversation is not None and self._scope.patched(Patch.ABANDONED_TURNS):
-            self._scope.state.progress.tool_loops.pop(self._place.key, None)
+            self._scope.state.progress.tool_loops.pop(self._location.key, None)
 
     def _note(self, asked: AskModel, turn: TurnTaken) -> None:
         """Note the turn in the trail, and the calls that are not executed."""
-        scope, place, loop = self._scope, self._place, self._progress.loop
+        scope, location, loop = self._scope, self._location, self._progress.loop
         calls = tuple(call.tool for call in loop.calls)
         if turn.failed:
             code = "turn_failed"
@@ -288,9 +288,9 @@ class _Loop:
         else:
             code = "turn_unusable" if turn.unusable or turn.sent_back else "turn_answered"
         cause = ModelTurned(code, asked.number, calls, asked.is_last)
-        note_step(scope, place, "turn", cause, event="routing")
+        note_step(scope, location, "turn", cause, event="routing")
         for call in loop.calls:
             if call.refusal is not None:
                 message = "" if call.result is None else call.result.text
                 refused = CallRefused("call_refused", call.tool, call.refusal.code, message)
-                note_step(scope, place, "refused", refused)
+                note_step(scope, location, "refused", refused)

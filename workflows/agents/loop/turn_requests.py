@@ -26,7 +26,7 @@ class TurnRequests:
     step: AgentStep
     persona: Persona
     terms: LoopTerms
-    place: Location
+    location: Location
     scope: Scope
     given: JsonValue
     conversation: str | None
@@ -46,7 +46,7 @@ class TurnRequests:
             parallel=self.persona.parallel_tool_calls,
         )
         request = AgentRequest(
-            team=self.place.team,
+            team=self.location.team,
             task=self.step.name,
             visit=progress.execution,
             agent_type=self.step.agent_type,
@@ -58,7 +58,7 @@ class TurnRequests:
 
     def _opening(self, request: AgentRequest) -> AgentRequest:
         persona = _without_tools(self.persona)
-        inputs = slice_for(persona, self.step, self.place.facts(self.scope), self.given)
+        inputs = slice_for(persona, self.step, self.location.facts(self.scope), self.given)
         return request.model_copy(update={"persona": persona, "inputs": inputs})
 
     def _later(

@@ -17,6 +17,7 @@ from dsl.wording.agent_wording import (
     unread_section,
     without_effect,
 )
+from dsl.wording.agents.hook_wording import hook_of_plan
 from dsl.wording.step_wording import unread_output
 from dsl.wording.strategy_wording import losers_without_effect
 
@@ -58,9 +59,14 @@ def check_without_effect(
     }
     called = {tool.agent for tool in document.tools.values()}
     for key, persona in document.llm_config.personas.items():
-        follows = key in followed or key in called
-        if follows and key not in asked and persona.execution_plan is not None:
-            _persona(problems, tree, persona, (*_PERSONAS, key))
+        runs_plan = persona.execution_plan is not None
+        if key in asked or not (key in followed or (key in called and runs_plan)):
+            continue
+        path = (*_PERSONAS, key)
+        if runs_plan:
+            _persona(problems, tree, persona, path)
+        if runs_plan or key not in called:  # a tool asks the persona that has no plan itself
+            _hooks(problems, tree, persona, path, key)
 
 
 def _steps(steps: PlacedSteps, tree: Node, problems: Problems) -> None:
@@ -74,6 +80,7 @@ def _steps(steps: PlacedSteps, tree: Node, problems: Problems) -> None:
                     _refuse(problems, tree, (*path, key), getattr(step, key))
                 if step.config is not None:
                     _persona(problems, tree, step.config, (*path, "config"))
+                    _hooks(problems, tree, step.config, (*path, "config"), step.persona_name)
             case _:
                 pass
 
@@ -81,6 +88,15 @@ def _steps(steps: PlacedSteps, tree: Node, problems: Problems) -> None:
 def _persona(problems: Problems, tree: Node, persona: PersonaDocument, path: NodePath) -> None:
     for key in (*OF_ANSWERS, *_OF_TOOLS):
         _refuse(problems, tree, (*path, key), getattr(persona, key))
+
+
+def _hooks(
+    problems: Problems, tree: Node, persona: PersonaDocument, path: NodePath, key: str
+) -> None:
+    """Note hooks where an agent runs an execution plan, and makes no calls itself."""
+    if persona.hooks:
+        place = (*path, "hooks")
+        problems.note("E510", tree.find(place).at, place, hook_of_plan(key))
 
 
 def _refuse(

@@ -27,7 +27,6 @@ from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import Json, NodePath
 from dsl.wording.agent_wording import plan_missing, plan_not_followed, plan_within_itself
-from dsl.wording.agents.hook_wording import hook_of_plan
 
 _RUN_HOOKS: NodePath = ("orchestration", "hooks")
 
@@ -88,9 +87,9 @@ class PersonaChecks:
             )
         if not _plan_fits(step, persona, path, merged.named_at, is_open, tree, problems):
             return None
-        if follows and persona.hooks:
-            self._refuse_hooks_of_plan(step, written_at("hooks"))
         if follows and persona.execution_plan is not None:
+            if persona.hooks:  # they are for the tasks that ask this persona
+                persona = persona.model_copy(update={"hooks": ()})
             return UsablePersona(persona, self._checked_plan(step, persona, written_at))
         if persona.tools and self._calls_agents(persona):
             reads.add(self.tool_reads)
@@ -104,11 +103,6 @@ class PersonaChecks:
             check_batch(step, persona, sections, written_at("batch"), tree, problems)
         reads.add(check_prompts(scope, step, persona, path, written_at))
         return UsablePersona(persona)
-
-    def _refuse_hooks_of_plan(self, step: AgentStep, path: NodePath) -> None:
-        """Note that a persona has hooks although an agent follows its plan: it makes no calls."""
-        details = hook_of_plan(str(step.persona_key))
-        self.problems.note("E510", self.tree.find(path).at, path, details)
 
     def _check_models(self, step: AgentStep, merged: MergedPersona, path: NodePath) -> None:
         """Check the models that may take over, and the one that summarises a conversation."""

@@ -167,7 +167,7 @@ orchestration:
     a: {tasks: [{name: t, agent_type: generic_orchestrating, persona_key: p}ASKED]}
 tools: {find: {skill: Files.list, description: Finds files.}}
 """
-_ASKED = (
+ASKED_AS_WELL = (
     ", {name: u, agent_type: generic_single_shot, persona_key: p, config: {execution_plan: null}}"
 )
 
@@ -185,7 +185,7 @@ def warned(text: str) -> list[tuple[str, int]]:
 
 
 _OF_PLANS = ("description", "budgets", "execution_plan")
-_UNREAD = {
+UNREAD = {
     "provider": ("scripted", "W513"),
     "model": ("demo", "W513"),
     "temperature": ("0", "W513"),
@@ -222,20 +222,20 @@ _UNREAD = {
 
 
 def test_every_key_of_a_persona_has_an_effect_on_one_that_follows_a_plan_or_is_listed() -> None:
-    assert {*_UNREAD, *_OF_PLANS} == {*PersonaDocument.model_fields}
+    assert {*UNREAD, *_OF_PLANS} == {*PersonaDocument.model_fields}
 
 
-@pytest.mark.parametrize("key", _UNREAD)
+@pytest.mark.parametrize("key", UNREAD)
 def test_a_key_without_effect_on_a_persona_that_follows_a_plan_is_reported(key: str) -> None:
-    value, code = _UNREAD[key]
+    value, code = UNREAD[key]
     assert (code, 7) in without_effect(f"{key}: {value}")
 
 
-@pytest.mark.parametrize("key", sorted(_UNREAD.keys() - {"hooks"}))
+@pytest.mark.parametrize("key", UNREAD)
 def test_a_key_without_effect_in_the_config_of_a_task_that_follows_a_plan_is_reported(
     key: str,
 ) -> None:
-    value, code = _UNREAD[key]
+    value, code = UNREAD[key]
     config = f"persona_key: p, config: {{{key}: {value}}}"
     text = PLANNED.replace("KEY", "description: P").replace("ASKED", "")
     assert (code, 13) in warned(text.replace("persona_key: p", config))
@@ -247,7 +247,7 @@ def test_a_key_without_effect_on_a_persona_that_a_tool_runs_is_reported(key: str
     text = PLANNED.replace("KEY", f"{key}\n      description: P").replace("ASKED", "")
     text = text.replace("other:", caller).replace("{find:", "{helper: {agent: p}, find:")
     text = text.replace("generic_orchestrating, persona_key: p", "generic_tool_calling, KEY")
-    code = _UNREAD[key.partition(":")[0]][1]
+    code = UNREAD[key.partition(":")[0]][1]
     assert (code, 7) in warned(text.replace("KEY", "persona_key: caller"))
 
 
@@ -273,12 +273,8 @@ def test_a_setting_in_the_config_of_a_task_that_follows_a_plan_is_reported(key: 
     config = f"persona_key: p, config: {{{key}}}"
     text = PLANNED.replace("KEY", "description: P").replace("ASKED", "")
     assert warned(text.replace("persona_key: p", config)) == [("W513", 13)]
-    text = PLANNED.replace("KEY", "prompts: {user: Go.}").replace("ASKED", _ASKED)
+    text = PLANNED.replace("KEY", "prompts: {user: Go.}").replace("ASKED", ASKED_AS_WELL)
     assert warned(text.replace("null}", f"null, {key}}}")) == []
-
-
-def test_prompts_of_a_persona_that_is_asked_as_well_are_no_problem() -> None:
-    assert without_effect("prompts: {user: Go.}", _ASKED) == []
 
 
 def test_an_agent_class_is_warned_of_only_where_its_package_is_not_allowed() -> None:

@@ -7,7 +7,6 @@ The run is durable: it has a history on a server, and this process is its worker
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
@@ -20,19 +19,16 @@ from coterie.failures import CommandError
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.new_runs import start_run
-from coterie.runs.records import RecordedRuns, kept, new_record
+from coterie.runs.records import kept, new_record
 from coterie.server.connection import open_connection
 from coterie.settings import Settings, load
 from coterie.text.problems import lines_of_file, problems_text
-from coterie.worker.workers import working
+from coterie.worker.run_worker import run_worker
 from dsl.errors import InvalidDocument
 from dsl.model.plan import Plan
 from dsl.values import Json
 from workflows.core.messages import TeamInput
 
-_GRACE = timedelta(seconds=10)
-"""Time for calls in progress if the program is cancelled."""
-_STICKY = timedelta(seconds=2)
 _HOW_TO_GIVE = "pass it to `run`"
 
 T = TypeVar("T")
@@ -167,16 +163,7 @@ class RunnableTeam:
             raise TeamRunError("; ".join(lacking))
         record = new_record(self._settings, id, plan, trusted, keys)
         connection = await open_connection(self._settings, start=True)
-        async with working(
-            connection.client,
-            self._settings,
-            trusted,
-            task_queue=record.task_queue,
-            grace=_GRACE,
-            sticky=_STICKY,
-            accept_plans=trusted.accept_plans,
-            own_runs=RecordedRuns(self._settings),
-        ):
+        async with run_worker(connection.client, self._settings, record):
             start = TeamInput(plan=plan, context=context, marked=trusted.sets_visibility)
             with kept(self._settings, record):
                 run = await start_run(

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -17,22 +16,20 @@ from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
 from coterie.runs.exchanges import all_exchanges
 from coterie.runs.previous_histories import begun_with
-from coterie.runs.records import RecordedRuns, RunRecord, kept
+from coterie.runs.records import RunRecord, kept
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import MessageRefusedError, open_session, send_message
 from coterie.server.connection import Connection, open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from coterie.text.problems import counted
-from coterie.worker.workers import working
+from coterie.worker.run_worker import run_worker
 from dsl.model.plan import Plan
 from dsl.values import Json
 from workflows.core.messages import SessionInput, TeamInput
 from workflows.plan_source import FORKED_FROM
 from workflows.sessions.message_queue import NO_REPLY
 
-_GRACE = timedelta(seconds=10)
-_STICKY = timedelta(seconds=2)
 _CONTINUE = "a new one can continue it: coterie fork {} --message N"
 _LOOKS, _BETWEEN = 200, 0.3
 """How often to look whether a fork has begun, and the seconds between."""
@@ -62,23 +59,10 @@ async def chat(
     """
     to_file(settings)
     connection = await open_connection(settings, start=True)
-    async with working(
-        connection.client,
-        settings,
-        record.trusted,
-        task_queue=record.task_queue,
-        grace=_GRACE,
-        sticky=_STICKY,
-        accept_plans=record.trusted.accept_plans,
-        own_runs=RecordedRuns(settings),
-    ):
+    async with run_worker(connection.client, settings, record):
         talk = _Talk(Run(connection.client, record.id), by, script)
-        if begin is None:
-            await _found_its_point(talk.run)
-            await talk.catch_up(connection.client, shown_messages)
-            if await talk.has_ended() and script is None:
-                note(f"the session {record.id} has ended; {_CONTINUE.format(record.id)}")
-                return ExitCode.DONE
+        if begin is None and not await _resume(talk, connection.client, shown_messages):
+            return ExitCode.DONE
         async for message in _messages(script):
             asked = SessionInput(message=message, by=by)
             if begin is None:
@@ -92,6 +76,16 @@ async def chat(
             ended = await talk.has_ended()
             note(f"the session {record.id} has ended" if ended else stays_open(record.id))
     return ExitCode.DONE
+
+
+async def _resume(talk: "_Talk", client: Client, shown_messages: int) -> bool:
+    """Show where a session stands; return whether it takes more messages."""
+    await _found_its_point(talk.run)
+    await talk.catch_up(client, shown_messages)
+    if not (await talk.has_ended() and talk.script is None):
+        return True
+    note(f"the session {talk.run.id} has ended; {_CONTINUE.format(talk.run.id)}")
+    return False
 
 
 def stays_open(session: str) -> str:

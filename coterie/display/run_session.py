@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from datetime import timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from coterie.display.decider import Decider
 from coterie.display.discovery_notes import DiscoveryNotes
@@ -17,34 +17,33 @@ from coterie.logs import to_file
 from coterie.rendering.run_summary import summary_text, summary_width
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.new_runs import start_run
-from coterie.runs.records import RecordedRuns, RunRecord, kept
+from coterie.runs.records import RunRecord, kept
 from coterie.runs.run_client import Run
 from coterie.server.connection import Connection, Embedded, open_connection
 from coterie.server.embedded_server import ServerMoved, supervise
 from coterie.settings import Settings
 from coterie.terminal import note, say
-from coterie.worker.workers import working
+from coterie.worker.run_worker import GRACE, run_worker
 from dsl.model.plan import Plan
 from dsl.values import Json
 from workflows.core.messages import TeamInput
 
-_GRACE = timedelta(seconds=10)
-"""Time for calls in progress after Ctrl-C; a longer model call is repeated later."""
 
-_STICKY = timedelta(seconds=2)
-"""This worker has one run: after a kill, a resumed run need not wait long for this worker's cache.
-"""
+class WatchOptions(NamedTuple):
+    """How a person follows a run, and decides."""
+
+    written: Sequence[WrittenDecision]
+    """Written decisions."""
+    interactive: bool
+    """A person can be asked."""
+    verbose: bool = False
+    """Print every event."""
+    opened: OpenScreen | None = None
+    """Makes the screen; None to print lines."""
 
 
 async def serve_and_watch(
-    settings: Settings,
-    record: RunRecord,
-    begin: tuple[Plan, Json] | None,
-    written: Sequence[WrittenDecision],
-    *,
-    interactive: bool,
-    verbose: bool = False,
-    opened: OpenScreen | None = None,
+    settings: Settings, record: RunRecord, begin: tuple[Plan, Json] | None, options: WatchOptions
 ) -> ExitCode:
     """Serve the run until it ends, then print a summary.
 
@@ -52,24 +51,13 @@ async def serve_and_watch(
         settings: Environment of the command.
         record: What is needed to serve the run.
         begin: Plan and context of a new run; None to resume one.
-        written: Written decisions.
-        interactive: A person can be asked.
-        verbose: Print every event.
-        opened: Makes the screen; None to print lines.
+        options: How a person follows it.
     """
     to_file(settings)
     while True:
+        connection = await open_connection(settings, start=True)
         try:
-            return await _serve_at(
-                await open_connection(settings, start=True),
-                settings,
-                record,
-                begin,
-                written,
-                interactive=interactive,
-                verbose=verbose,
-                opened=opened,
-            )
+            return await _serve_at(connection, settings, record, begin, options)
         except ServerMoved as moved:
             note(f"{moved}; the run continues there")
             begin = None
@@ -80,37 +68,18 @@ async def _serve_at(
     settings: Settings,
     record: RunRecord,
     begin: tuple[Plan, Json] | None,
-    written: Sequence[WrittenDecision],
-    *,
-    interactive: bool,
-    verbose: bool,
-    opened: OpenScreen | None,
+    options: WatchOptions,
 ) -> ExitCode:
-    async with working(
-        connection.client,
-        settings,
-        record.trusted,
-        task_queue=record.task_queue,
-        grace=_GRACE,
-        sticky=_STICKY,
-        accept_plans=record.trusted.accept_plans,
-        own_runs=RecordedRuns(settings),
-    ):
+    async with run_worker(connection.client, settings, record):
         run = await _begun(settings, connection, record, begin)
         _announce(run, connection)
-        view: ProgressView
-        if opened is None:
-            view = _view(run, settings, record, interactive=interactive, verbose=verbose)
-            watching = _on_terminal(run, record, view, written, interactive=interactive)
-        else:
-            view = screen = opened(run, Path(record.trusted.workspace))
-            watching = _on_screen(run, record, screen, written)
+        view, watching = _view_and_watch(run, settings, record, options)
         try:
             end = await _watched(watching, view, connection.embedded)
         except (asyncio.CancelledError, ScreenLeft):
             view.close()
             note(
-                f"\nfinishing calls in progress, {_GRACE.seconds} s at most; Ctrl-C again to stop "
+                f"\nfinishing calls in progress, {GRACE.seconds} s at most; Ctrl-C again to stop "
                 "at once"
             )
             raise
@@ -125,6 +94,17 @@ async def _serve_at(
             view.close()
     _print_summary(run, end, view, connection)
     return end.exit_code
+
+
+def _view_and_watch(
+    run: Run, settings: Settings, record: RunRecord, options: WatchOptions
+) -> tuple[ProgressView, Coroutine[object, object, RunEnd]]:
+    """Return what shows the run, and what follows it to its end there."""
+    if options.opened is None:
+        view = _view(run, settings, record, options)
+        return view, _on_terminal(run, record, view, options)
+    screen = options.opened(run, Path(record.trusted.workspace))
+    return screen, _on_screen(run, record, screen, options.written)
 
 
 async def _begun(
@@ -147,26 +127,18 @@ def _announce(run: Run, connection: Connection) -> None:
     note(f"run {run.id}" + (f"  {ui}" if ui else ""))
 
 
-def _view(
-    run: Run, settings: Settings, record: RunRecord, *, interactive: bool, verbose: bool
-) -> ProgressView:
-    if not interactive:
-        return PlainView(verbose=verbose, workspace=Path(record.trusted.workspace))
-    return LiveView(
-        run.id, color=settings.color, verbose=verbose, workspace=Path(record.trusted.workspace)
-    )
+def _view(run: Run, settings: Settings, record: RunRecord, options: WatchOptions) -> ProgressView:
+    verbose, workspace = options.verbose, Path(record.trusted.workspace)
+    if not options.interactive:
+        return PlainView(verbose=verbose, workspace=workspace)
+    return LiveView(run.id, color=settings.color, verbose=verbose, workspace=workspace)
 
 
 def _on_terminal(
-    run: Run,
-    record: RunRecord,
-    view: ProgressView,
-    written: Sequence[WrittenDecision],
-    *,
-    interactive: bool,
+    run: Run, record: RunRecord, view: ProgressView, options: WatchOptions
 ) -> Coroutine[object, object, RunEnd]:
     """Return what follows the run line by line."""
-    decider = Decider(run, view, written, interactive=interactive)
+    decider = Decider(run, view, options.written, interactive=options.interactive)
     return Watch(run, view, decider, DiscoveryNotes(record.trusted.providers)).until_end()
 
 

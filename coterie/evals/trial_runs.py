@@ -7,7 +7,7 @@ import asyncio
 import shutil
 import time
 from contextlib import AbstractAsyncContextManager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 from temporalio.client import WorkflowExecutionStatus
@@ -30,18 +30,16 @@ from coterie.runs.call_errors import call_error
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.exchanges import all_exchanges
 from coterie.runs.new_runs import start_run
-from coterie.runs.records import RecordedRuns, RunRecord, kept, queue_of
+from coterie.runs.records import RunRecord, kept, queue_of
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import MessageRefusedError, send_message
 from coterie.server.connection import Connection
 from coterie.settings import Settings
 from coterie.testing.simulation.stage import furnish
+from coterie.worker.run_worker import run_worker
 from coterie.worker.surroundings import workspace_of
-from coterie.worker.workers import working
 from workflows.core.messages import SessionInput, TeamInput
 
-_GRACE = timedelta(seconds=10)
-_STICKY = timedelta(seconds=2)
 _BY = "eval"
 """Who writes the messages of a session."""
 
@@ -126,16 +124,7 @@ def attending(
     settings: Settings, connection: Connection, record: RunRecord
 ) -> AbstractAsyncContextManager[Worker]:
     """Serve the queue of one run within the block."""
-    return working(
-        connection.client,
-        settings,
-        record.trusted,
-        task_queue=record.task_queue,
-        grace=_GRACE,
-        sticky=_STICKY,
-        accept_plans=record.trusted.accept_plans,
-        own_runs=RecordedRuns(settings),
-    )
+    return run_worker(connection.client, settings, record)
 
 
 async def begun(

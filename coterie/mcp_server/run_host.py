@@ -8,7 +8,6 @@ project, serves it again.
 import asyncio
 import logging
 from collections.abc import Mapping
-from datetime import timedelta
 
 from coterie.documents.worker_trust import missing_keys
 from coterie.failures import CommandError
@@ -17,7 +16,6 @@ from coterie.runs.new_runs import start_run
 from coterie.runs.open_runs import open_executions
 from coterie.runs.records import (
     PRIVATE,
-    RecordedRuns,
     RunRecord,
     kept,
     mcp_record,
@@ -29,17 +27,12 @@ from coterie.server.connection import Connection, open_connection
 from coterie.server.embedded_server import ServerMoved, supervise
 from coterie.settings import Settings
 from coterie.terminal import note
-from coterie.worker.workers import working
+from coterie.worker.run_worker import run_worker
 from dsl.errors import listed
 from dsl.values import Json
 from workflows.core.messages import TeamInput
 
 _log = logging.getLogger("coterie")
-
-_GRACE = timedelta(seconds=10)
-"""Time for calls in progress when the client hangs up; a longer model call is repeated later."""
-_STICKY = timedelta(seconds=2)
-"""As of `coterie run`: after a kill, the next worker need not wait long for this worker's cache."""
 _SHOWN_IDS = 5
 
 
@@ -179,16 +172,7 @@ class _QueueWorker:
 
     async def _work(self, connection: Connection, settings: Settings, record: RunRecord) -> None:
         try:
-            async with working(
-                connection.client,
-                settings,
-                record.trusted,
-                task_queue=record.task_queue,
-                grace=_GRACE,
-                sticky=_STICKY,
-                accept_plans=record.trusted.accept_plans,
-                own_runs=RecordedRuns(settings),
-            ):
+            async with run_worker(connection.client, settings, record):
                 self._started.set_result(None)
                 await self._stop.wait()
         except CommandError as error:

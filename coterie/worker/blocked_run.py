@@ -10,11 +10,11 @@ import os
 import socket
 import sys
 from collections.abc import Iterable
-from typing import cast
+from typing import Any, cast
 
 from temporalio.api.common.v1 import Payload
 from temporalio.api.enums.v1 import EventType
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError
 
 from coterie.failures import CommandError
@@ -103,13 +103,9 @@ async def report(
     """
     handle = client.get_workflow_handle(workflow_id, run_id=run_id)
     because = f"one workflow task took more than {seconds:g} s of CPU"
-    signalled = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED
-    blocked = {worker} if again else set[str]()  # the history may not contain our signal yet
-    async for event in handle.fetch_history_events():
-        if event.event_type == signalled:
-            signal = event.workflow_execution_signaled_event_attributes
-            if signal.signal_name == WORKER_BLOCKED:
-                blocked.add(_by(client, signal.input.payloads))
+    blocked = await _blocked_workers(client, handle)
+    if again:  # the history may not contain our signal yet
+        blocked.add(worker)
     if not blocked:
         why = because if ended else f"{because} and was interrupted"
         await handle.signal(WORKER_BLOCKED, {"by": worker, "why": why})
@@ -120,6 +116,17 @@ async def report(
         return f"run {workflow_id} has already blocked this worker before"
     await handle.terminate(reason=f"it blocked a second worker, {worker}: {because}")
     return f"run {workflow_id} was terminated: it blocked a second worker"
+
+
+async def _blocked_workers(client: Client, run: WorkflowHandle[Any, Any]) -> set[str]:
+    """Return the workers that a run has blocked, by its history."""
+    blocked: set[str] = set()
+    async for event in run.fetch_history_events():
+        if event.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
+            signal = event.workflow_execution_signaled_event_attributes
+            if signal.signal_name == WORKER_BLOCKED:
+                blocked.add(_by(client, signal.input.payloads))
+    return blocked
 
 
 def _by(client: Client, payloads: Iterable[Payload]) -> str:

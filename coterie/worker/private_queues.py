@@ -23,10 +23,11 @@ from temporalio.service import RPCError
 from coterie.documents.worker_trust import missing_keys
 from coterie.failures import CommandError
 from coterie.runs.open_runs import open_executions
-from coterie.runs.records import PRIVATE, RecordedRuns, RunRecord, queue_of
+from coterie.runs.records import PRIVATE, RunRecord, queue_of
 from coterie.settings import Settings
 from coterie.terminal import note
-from coterie.worker.workers import working
+from coterie.worker.run_worker import run_worker
+from coterie.worker.workers import STICKY
 
 _LOOK_SECONDS = 5.0
 _POLL_SECONDS = 75.0
@@ -103,14 +104,8 @@ class PrivateQueues:
 
     async def _served(self, record: RunRecord, ended: asyncio.Event) -> None:
         try:
-            async with working(
-                self._client,
-                self._settings,
-                record.trusted,
-                task_queue=record.task_queue,
-                grace=self._grace,
-                accept_plans=record.trusted.accept_plans,
-                own_runs=RecordedRuns(self._settings),
+            async with run_worker(
+                self._client, self._settings, record, grace=self._grace, sticky=STICKY
             ):
                 await ended.wait()
         except CommandError as error:

@@ -11,8 +11,9 @@ from coterie.server.connection import Connection, open_connection
 from coterie.server.embedded_server import ServerMoved, supervise
 from coterie.settings import Settings
 from coterie.terminal import note
+from coterie.worker.plan_policy import PlanPolicy
 from coterie.worker.private_queues import PrivateQueues
-from coterie.worker.workers import working
+from coterie.worker.workers import ServingTerms, working
 
 _log = logging.getLogger("coterie")
 
@@ -37,21 +38,16 @@ async def serve(settings: Settings, trusted: TrustedConfig, grace: float) -> Exi
 async def _serve_at(
     connection: Connection, settings: Settings, trusted: TrustedConfig, grace: float
 ) -> None:
-    async with working(
-        connection.client,
-        settings,
-        trusted,
-        task_queue=settings.task_queue,
-        grace=timedelta(seconds=grace),
-        accept_plans=trusted.accept_plans,
-    ):
+    terms = ServingTerms(settings.task_queue, timedelta(seconds=grace))
+    policy = PlanPolicy(accept_plans=trusted.accept_plans)
+    async with working(connection.client, settings, trusted, terms, policy):
         note(
             f"serving the task queue {settings.task_queue!r} of {connection.address} on "
             f"{trusted.workspace}; press Ctrl-C to stop"
         )
         if connection.ui:
             note(f"UI        {connection.ui}")
-        left = PrivateQueues(connection.client, settings, timedelta(seconds=grace))
+        left = PrivateQueues(connection.client, settings, terms.grace)
         looking = asyncio.create_task(left.serve())
         try:
             await _until_cancelled(connection)

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from temporalio.client import Client
 from temporalio.worker import Interceptor, Worker
@@ -29,7 +30,7 @@ from coterie.terminal import note
 from coterie.version import own_version
 from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.fork_activity import ForkActivities
-from coterie.worker.plan_policy import OwnRuns, PlanPolicy, RunCallsOnly
+from coterie.worker.plan_policy import PlanPolicy, RunCallsOnly
 from coterie.worker.provider_queues import ProviderQueue, hold, queue_worker
 from coterie.worker.surroundings import (
     agent_types,
@@ -56,17 +57,24 @@ _SHUTDOWN_TIMEOUT = timedelta(seconds=10)
 """After the grace for calls: a run that blocks its thread cannot be evicted at all."""
 
 
+class ServingTerms(NamedTuple):
+    """Where a worker takes runs from, and how it leaves them."""
+
+    task_queue: str
+    grace: timedelta
+    """Time for calls in progress when it stops."""
+    sticky: timedelta = STICKY
+    """How long a run waits for this worker, which caches it, before another one may replay it: the
+    delay after a worker is killed."""
+
+
 @asynccontextmanager
 async def working(
     client: Client,
     settings: Settings,
     trusted: TrustedConfig,
-    *,
-    task_queue: str,
-    grace: timedelta,
-    sticky: timedelta = STICKY,
-    accept_plans: bool,
-    own_runs: OwnRuns | None = None,
+    terms: ServingTerms,
+    policy: PlanPolicy,
 ) -> AsyncGenerator[Worker]:
     """Serve a task queue within the block; then finish calls in progress and close connections.
 
@@ -74,30 +82,15 @@ async def working(
         client: With our data converter.
         settings: Environment, for keys and commands.
         trusted: What the worker may touch and reach.
-        task_queue: Where it takes runs from.
-        grace: Time for calls in progress after the block.
-        sticky: How long a run waits for this worker, which caches it, before another one may
-            replay it: the delay after a worker is killed.
-        accept_plans: Run plans that this worker did not compile.
-        own_runs: The runs whose plans it runs in any case.
+        terms: Where it takes runs from, and how it leaves them.
+        policy: Which plans it runs that it did not compile.
     """
     keep_to_itself()
-    policy = PlanPolicy(accept_plans=accept_plans, own_runs=own_runs)
-    async with worker_parts(client, settings, trusted, task_queue) as parts:
-        workers = _workers(
-            client,
-            settings,
-            trusted,
-            parts,
-            task_queue=task_queue,
-            grace=grace,
-            sticky=sticky,
-            policy=policy,
-            forks=ForkActivities(client, policy),
-        )
+    async with worker_parts(client, settings, trusted, terms.task_queue) as parts:
+        workers = _workers(client, settings, trusted, parts, terms, policy)
         await _hold(client, parts.queues)
         with watched(settings, parts.board):
-            async with _serving(workers, grace):
+            async with _serving(workers, terms.grace):
                 yield workers[0]
 
 
@@ -150,12 +143,8 @@ def _workers(
     settings: Settings,
     trusted: TrustedConfig,
     parts: WorkerParts,
-    *,
-    task_queue: str,
-    grace: timedelta,
-    sticky: timedelta,
+    terms: ServingTerms,
     policy: PlanPolicy,
-    forks: ForkActivities,
 ) -> tuple[Worker, ...]:
     """Build the SDK's workers: one with our workflow and activities, one per provider queue."""
     workspace = workspace_of(trusted, settings, parts.commands_in)
@@ -166,22 +155,21 @@ def _workers(
     )
     hide(parts.known)  # in logs
     agents = _agents(settings, trusted, parts, skills, contracts(offered))
+    forks = ForkActivities(client, policy)
     compiler = CompileActivities(settings, trusted, parts.queues, parts.visibility)
     notifications = _notification_activities(settings, trusted)
     clean = SecretsInterceptor(parts.known)
     activities = (agents.run_agent, skills.call_skill, compiler.compile_team, forks.fork_run)
     serving = _serving_worker(
         client,
-        task_queue,
+        terms,
         [*activities, notifications.notify],
         parts.board,
         [clean, RunCallsOnly(), policy],
-        grace=grace,
-        sticky=sticky,
     )
     served = {queue.name: queue for queue in parts.queues.values()}.values()
     calling = (
-        queue_worker(client, queue, agents, clean, grace=grace, maximum=MAX_ACTIVITIES)
+        queue_worker(client, queue, agents, clean, grace=terms.grace, maximum=MAX_ACTIVITIES)
         for queue in served
     )
     return (serving, *calling)
@@ -215,18 +203,15 @@ def _notification_activities(settings: Settings, trusted: TrustedConfig) -> Noti
 
 def _serving_worker(
     client: Client,
-    task_queue: str,
+    terms: ServingTerms,
     activities: Sequence[Callable[..., object]],
     board: TaskBoard,
     interceptors: Sequence[Interceptor],
-    *,
-    grace: timedelta,
-    sticky: timedelta,
 ) -> Worker:
     return Worker(
         client,
         interceptors=interceptors,
-        task_queue=task_queue,
+        task_queue=terms.task_queue,
         workflows=[TeamWorkflow],
         activities=activities,
         workflow_runner=sandbox(board=board),
@@ -235,6 +220,6 @@ def _serving_worker(
         max_cached_workflows=_CACHED_RUNS,
         max_concurrent_activities=MAX_ACTIVITIES,
         max_heartbeat_throttle_interval=MAX_HEARTBEAT_DELAY,
-        graceful_shutdown_timeout=grace,
-        sticky_queue_schedule_to_start_timeout=sticky,
+        graceful_shutdown_timeout=terms.grace,
+        sticky_queue_schedule_to_start_timeout=terms.sticky,
     )

@@ -8,7 +8,7 @@ from coterie.argument_values import read_context
 from coterie.arguments import add_context, add_model, print_warnings
 from coterie.commands.screen_option import add_screen, chosen_screen
 from coterie.display.asked_inputs import ask_inputs
-from coterie.display.run_session import serve_and_watch
+from coterie.display.run_session import WatchOptions, serve_and_watch
 from coterie.display.screens import OpenScreen, ScreenLeft
 from coterie.display.written_decisions import WrittenDecision, read_decisions
 from coterie.documents.compilation import compile_target, startable
@@ -103,20 +103,11 @@ def _serve(
     opened: OpenScreen | None,
 ) -> ExitCode:
     interactive = is_interactive()
+    options = WatchOptions(written, interactive, verbose, opened)
     if not interactive and sys.stdin is not None and not written:
         note("no terminal: approvals wait until you run `coterie approve` or `coterie reject`")
     try:
-        return run_async(
-            serve_and_watch(
-                settings,
-                record,
-                begin,
-                written,
-                interactive=interactive,
-                verbose=verbose,
-                opened=opened,
-            )
-        )
+        return run_async(serve_and_watch(settings, record, begin, options))
     except (KeyboardInterrupt, ScreenLeft):
         note(f"\nrun {record.id} is not finished; resume it: coterie run --resume {record.id}")
         return ExitCode.INTERRUPTED

@@ -31,8 +31,9 @@ from coterie.replay.replay import replay
 from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import Settings, load
 from coterie.storage.wire import data_converter
+from coterie.worker.plan_policy import PlanPolicy
 from coterie.worker.provider_queues import ProviderQueue, hold, provider_queues
-from coterie.worker.workers import working
+from coterie.worker.workers import ServingTerms, working
 from dsl.model.sections.provider_document import RateLimitPolicy
 from dsl.values import Json
 from tests.support.engine import DEFECTS, plan_of
@@ -97,9 +98,8 @@ async def workers(
     trusted = trusted_catalog(settings, Catalog(settings), None)
     address = env.client.service_client.config.target_host
     client = await Client.connect(address, data_converter=data_converter)
-    async with working(
-        client, settings, trusted, task_queue=queue, grace=timedelta(seconds=5), accept_plans=True
-    ):
+    terms = ServingTerms(queue, timedelta(seconds=5))
+    async with working(client, settings, trusted, terms, PlanPolicy(accept_plans=True)):
         if number > 1:
             async with workers(env, settings, queue, number - 1):
                 yield

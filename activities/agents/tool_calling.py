@@ -108,7 +108,7 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
 
         Raises:
             TemplateFailed: A prompt does not render.
-            BadTemplate: A prompt is no template.
+            BadTemplate: A prompt does not parse.
         """
         latest = await conversation.latest()
         if turn.continues and latest is not None and latest.opening is not None:

@@ -19,6 +19,7 @@ from activities.processes.python_interpreter import (
     project_interpreter,
 )
 from activities.workspace.command_parameters import filled
+from activities.workspace.launchers import why_not_launched
 from activities.workspace.protected_files import why_protected
 from activities.workspace.skill_base import Command, Workspace
 from activities.workspace.trusted_entries import TrustedEntries, trusted_entries
@@ -35,9 +36,6 @@ _INSTALLED = frozenset((".git", ".venv", "venv", "node_modules", ".tox", ".nox",
 """Folders of installed programs and of git: they hold no secrets of the project."""
 _NO_MODULE = re.compile(r"(?m)^\S+: No module named '?([\w.]+)")
 _LAUNCHED = re.compile(r"(?:^|\s)-m\s+([\w.]+)")
-_NOT_SPAWNED = re.compile(r"(?m)^error: Failed to spawn: `?([^`\n]+)")
-_UV = re.compile(r"\buvx?\b")
-_UV_FAILED = 2
 _NOT_FOUND = (126, 127)
 """Exit codes of shells, `env` and similar tools that cannot run a program."""
 
@@ -124,9 +122,9 @@ def why_not_started(
     if ended.exit_code == 1 and found and _launches(command, found[1]):
         fix = "install it in the project's own environment, such as .venv in the workspace"
         return f"{prepared.python or command.run[0]} has no module {found[1]!r}; {fix}"
-    spawned = _NOT_SPAWNED.search(output) if ended.exit_code == _UV_FAILED else None
-    if spawned is not None and _UV.search(" ".join(command.run)):
-        return f"uv found no program {spawned[1]!r}; add it to the project's dependencies"
+    launched = why_not_launched(command.run, prepared.argv, ended.exit_code, output)
+    if launched is not None:
+        return launched
     if ended.exit_code in _NOT_FOUND and not command.once:
         return f"it could not run a program that it needs (exit code {ended.exit_code}): {last}"
     return None

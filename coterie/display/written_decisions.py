@@ -15,18 +15,18 @@ request without a matching entry, or still open after the last one, waits for a 
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
-from pydantic import Field, JsonValue, ValidationError, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from coterie.argument_values import read_text
 from coterie.failures import CommandError
+from dsl.compile.shapes import parse_as
 from dsl.errors import InvalidDocument
 from dsl.sizes import MAX_BY_LENGTH, MAX_WHY_LENGTH
-from dsl.source.nodes import Node
+from dsl.source.nodes import Node, Problems
 from dsl.source.yaml_reader import read
 from dsl.values import Frozen, Json, form_mismatch
 
@@ -76,6 +76,15 @@ class WrittenDecision(Frozen):
         return self
 
 
+_NO_DOCUMENT = "E004"
+
+
+class DecisionsFile(Frozen):
+    """A whole file; a bare list is its `decisions`."""
+
+    decisions: tuple[WrittenDecision, ...]
+
+
 def read_decisions(file: Path, name: str) -> tuple[WrittenDecision, ...]:
     """Read the entries of a file, in order.
 
@@ -84,45 +93,24 @@ def read_decisions(file: Path, name: str) -> tuple[WrittenDecision, ...]:
         name: Name for messages.
 
     Raises:
-        CommandError: An entry is invalid; says where.
-        InvalidDocument: The file is not valid YAML.
+        CommandError: The file cannot be read, or is no list.
+        InvalidDocument: It is no YAML, or has wrong entries; with every problem.
     """
-    text = read_text(file, name)
-    moved = _is_bare_list(text)
     try:
-        # Put a bare list under a key, because the YAML reader expects a mapping at the root.
-        tree = read(f"decisions:\n{text}" if moved else text, name)
+        tree = read(read_text(file, name), name, may_be_list=True)
     except InvalidDocument as error:
-        raise InvalidDocument(
-            [replace(problem, line=max(1, problem.line - moved)) for problem in error.problems]
-        ) from None
-    entries = tree.child("decisions")
-    if entries is None or not isinstance(entries.value, list) or len(tree.entries()) > 1:
-        raise CommandError(
-            f"{name} must be a list of decisions, each with approval, decision and by"
-        )
-    return tuple(_entry(node, name, moved=moved) for node in entries.items())
-
-
-def _is_bare_list(text: str) -> bool:
-    lines = (
-        line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")
-    )
-    return next(lines, "").startswith("-")
-
-
-def _entry(node: Node, name: str, *, moved: bool) -> WrittenDecision:
-    try:
-        return WrittenDecision.model_validate(node.plain())
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        line = node.mark.line - moved
-        raise CommandError(
-            f"{name}:{line}: {field or 'the entry'}: {first['msg']}; an entry has approval (a "
-            f"pattern), decision ({', '.join(get_args(Choice))}), by, and optionally comment, "
-            "payload, value, updates or team"
-        ) from None
+        if any(problem.code == _NO_DOCUMENT for problem in error.problems):
+            raise CommandError(
+                f"{name} must be a list of decisions, each with approval, decision and by"
+            ) from None
+        raise
+    if isinstance(tree.value, list):
+        tree = Node({"decisions": tree}, tree.mark)
+    problems = Problems()
+    document, _ = parse_as(tree, DecisionsFile, problems)
+    if document is None or problems.errors:
+        raise InvalidDocument(problems.errors)
+    return document.decisions
 
 
 def decisions_for(

@@ -37,6 +37,7 @@ from dsl.wording.approval_wording import (
     escalation_after_deadline,
     escalations_out_of_order,
     no_deadline,
+    no_deadline_of_no_progress,
     nothing_to_edit,
     question_of_budget,
     question_of_egress,
@@ -87,6 +88,9 @@ def check_approvals(
         checks.channels(asked.terms.notify, asked.path)
         checks.moments(asked)
     checks.channels(orchestration.notify, ("orchestration",))
+    if orchestration.no_progress == "ask":
+        place: NodePath = ("orchestration", "no_progress")
+        problems.note("W502", tree.find(place).at, place, no_deadline_of_no_progress())
     if orchestration.egress_approval is not None:
         checks.egress(orchestration.egress_approval)
 

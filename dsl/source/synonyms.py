@@ -215,6 +215,12 @@ SYNONYMS_AT: dict[str, dict[str, tuple[str, ...]]] = {
         **dict.fromkeys(("step", "task", "request", "id", "name"), ("approval",)),
         **dict.fromkeys(("why", "because", "reason"), ("comment",)),
     },
+    "WrittenDecision": {
+        **dict.fromkeys(("step", "task", "request", "id", "name"), ("approval",)),
+        **dict.fromkeys(("why", "because", "reason"), ("comment",)),
+        **dict.fromkeys(("context", "set", "values", "context_updates"), ("updates",)),
+        **dict.fromkeys(("next_team", "to", "target"), ("team",)),
+    },
     "SignalDocument": {"name": ("signal",), "data": ("payload",), "value": ("payload",)},
     "MessageDocument": {"text": ("message",), "value": ("message",), "answer": ("reply",)},
     "PauseDocument": dict.fromkeys(("duration", "for", "seconds", "time"), ("lasts",)),

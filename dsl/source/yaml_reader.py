@@ -35,19 +35,21 @@ REPEATED = "E003"
 """The code of a repeated key: the rest of the document can still be checked."""
 
 
-def read(text: str, file: str) -> Node:
-    """Return the tree of one YAML document.
+def read(text: str, file: str, *, may_be_list: bool = False) -> Node:
+    """Return the tree of one YAML document: a mapping, or a list where it may be one.
 
     Raises:
         InvalidDocument: the text is not YAML, or uses YAML that the language refuses.
     """
-    tree, repeated = read_with_repeated(text, file)
+    tree, repeated = read_with_repeated(text, file, may_be_list=may_be_list)
     if repeated:
         raise InvalidDocument(repeated)
     return tree
 
 
-def read_with_repeated(text: str, file: str) -> tuple[Node, list[Problem]]:
+def read_with_repeated(
+    text: str, file: str, *, may_be_list: bool = False
+) -> tuple[Node, list[Problem]]:
     """Return the tree, and a problem for each repeated key, whose first value counts.
 
     Raises:
@@ -59,7 +61,8 @@ def read_with_repeated(text: str, file: str) -> tuple[Node, list[Problem]]:
     events = document_events(text, places, problems)
     if events is None:
         raise InvalidDocument(problems.errors)
-    if not isinstance(events.root, MappingStartEvent):
+    allowed = CollectionStartEvent if may_be_list else MappingStartEvent
+    if not isinstance(events.root, allowed):
         problems.note("E004", places.of(0), (), not_a_mapping())
         raise InvalidDocument(problems.errors)
     tree = _Reader(places, problems, events).node((), None)

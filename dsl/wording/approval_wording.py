@@ -81,6 +81,14 @@ def no_deadline_of_budget(kind: str) -> ProblemText:
 
 
 @statement
+def no_deadline_of_no_progress() -> ProblemText:
+    return ProblemText(
+        "the question of `no_progress` has no deadline: it may wait forever",
+        fix="write `no_progress: {ask: {deadline: 3d}}`",
+    )
+
+
+@statement
 def quorum_of_unnamed(question: str, quorum: int) -> ProblemText:
     return ProblemText(
         f"{question}: {quorum} people must approve, and `approvers` names nobody, so one person "

@@ -128,9 +128,14 @@ def test_an_unreachable_server_is_said_to_be_one(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("- {approval: x, decision: maybe, by: ann}", "d.yml:1: decision"),
-        ("# first\n- {approval: x, decision: approve}", "d.yml:2: by"),
-        ("answers: []", "list of decisions"),
+        ("- {approval: x, decision: maybe, by: ann}", "d.yml:1:27: 'decision' is 'maybe'"),
+        ("# first\n- {approval: x, decision: approve}", "d.yml:2:3: the key 'by' is missing"),
+        ("answers: []", "add `decisions:`"),
+        ("approve", "list of decisions"),
+        ("", "list of decisions"),
+        ("- {step: x, decision: approve, by: ann}", "did you mean 'approval'?"),
+        ("- {decision: amend, by: ann, set: {a: 1}}", "did you mean 'updates'?"),
+        ("- {decision: approve, by: ann}\n- {decision: skip, by: ann, by: ben}", "on line 2"),
         ("- {decision: amend, by: ann}", "`decision: amend` needs `updates`"),
         ("- {decision: skip, by: ann, payload: 1}", "`payload` goes with `decision: approve`"),
         ("- {approval: x, decision: approve, by: ann}\n- {approval: [", "d.yml:3:1"),

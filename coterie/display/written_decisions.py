@@ -93,8 +93,8 @@ def read_decisions(file: Path, name: str) -> tuple[WrittenDecision, ...]:
         name: Name for messages.
 
     Raises:
-        CommandError: The file cannot be read, or is no list.
-        InvalidDocument: It is no YAML, or has wrong entries; with every problem.
+        CommandError: The file cannot be read, or is not a list.
+        InvalidDocument: It is not YAML, or has wrong entries; with every problem.
     """
     try:
         tree = read(read_text(file, name), name, may_be_list=True)

@@ -67,18 +67,7 @@ async def open_session(
         MessageRefusedError: The run refuses the message, and ends.
         CommandError: The id is taken, or the server refuses the run.
     """
-    start = cast(
-        "WithStartWorkflowOperation[Any, Any]",
-        WithStartWorkflowOperation(
-            WORKFLOW,
-            given.model_copy(update={"first_message": True}),
-            id=id,
-            task_queue=task_queue,
-            static_summary=summary,
-            id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
-        ),
-    )
+    start = _start_operation(id, given, task_queue, summary)
     # The SDK's own overloads are partly untyped.
     update: Callable[..., Awaitable[JsonValue]] = cast(
         "Any", client
@@ -93,6 +82,24 @@ async def open_session(
     except (WorkflowUpdateRPCTimeoutOrCancelledError, RPCError) as error:
         raise update_error(id, "send_message", error) from None
     return await send_message(Run(client, id), first, message_id)
+
+
+def _start_operation(
+    id: str, given: TeamInput, task_queue: str, summary: str
+) -> "WithStartWorkflowOperation[Any, Any]":
+    """Return the start of a session that never ran, for the call that also sends a message."""
+    return cast(
+        "WithStartWorkflowOperation[Any, Any]",
+        WithStartWorkflowOperation(
+            WORKFLOW,
+            given.model_copy(update={"first_message": True}),
+            id=id,
+            task_queue=task_queue,
+            static_summary=summary,
+            id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+        ),
+    )
 
 
 async def send_message(

@@ -8,40 +8,20 @@ from coterie.runs.task_queues import is_served
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
-from dsl.model.plan import Plan
-from dsl.values import Json
 from workflows.core.messages import TeamInput
 
 
-async def start(
-    settings: Settings,
-    name: str,
-    plan: Plan | None,
-    context: Json,
-    id: str | None,
-    *,
-    marked: bool = False,
-    document: str | None = None,
-) -> ExitCode:
+async def start(settings: Settings, name: str, given: TeamInput, id: str | None) -> ExitCode:
     """Start it and print its id, the only line on standard output.
 
     Args:
         settings: Server and task queue.
         name: Name of the team or the plan.
-        plan: None to let the worker compile it.
-        context: Initial context of the run.
+        given: What the run gets: a plan, or what a worker compiles.
         id: None to generate one.
-        marked: The run asks its worker for visibility settings.
-        document: Sent instead of the plan.
     """
     quietly(settings)
     connection = await open_connection(settings, start=True)
-    if document is not None:
-        given = TeamInput(document=document, context=context)
-    elif plan is not None:
-        given = TeamInput(plan=plan, context=context, marked=marked)
-    else:
-        given = TeamInput(team=name, context=context)
     run = await start_run(
         connection.client,
         id or new_id(name),

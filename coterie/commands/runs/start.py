@@ -14,6 +14,7 @@ from coterie.runs.starter import start
 from coterie.settings import Settings
 from coterie.text.problems import counted
 from dsl.values import Json
+from workflows.core.messages import TeamInput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -36,7 +37,8 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     if not is_file and not args.model:
         if settings.address is None:  # the worker is on this machine and has the same folders
             startable(compile_located(catalog, catalog.locate(target)), context)
-        return run_async(start(settings, target, None, context, args.id))
+        given = TeamInput(team=target, context=context)
+        return run_async(start(settings, target, given, args.id))
     if settings.address is not None and not is_file and catalog.named(target) is None:
         raise CommandError(
             f"--model needs the document on this machine, which has no team {target!r}"
@@ -52,18 +54,12 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     context = read_context(settings, args.context, args.settings, compiled.plan.context)
     compiled = startable(compiled, context)
     print_warnings(args.target, compiled.warnings)
-    document = None if trusted.accept_plans else _whole(located)
-    return run_async(
-        start(
-            settings,
-            compiled.plan.name,
-            compiled.plan,
-            context,
-            args.id,
-            marked=trusted.sets_visibility,
-            document=document,
-        )
-    )
+    if trusted.accept_plans:
+        marked = trusted.sets_visibility
+        given = TeamInput(plan=compiled.plan, context=context, marked=marked)
+    else:
+        given = TeamInput(document=_whole(located), context=context)
+    return run_async(start(settings, compiled.plan.name, given, args.id))
 
 
 def _whole(located: Located) -> str:

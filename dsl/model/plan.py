@@ -12,12 +12,12 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from dsl.model.budgets import Budget
-from dsl.model.compaction_policy import Compaction
 from dsl.model.conditions import Condition
 from dsl.model.context.declarations import DeclaredPath
 from dsl.model.evaluation_budget import EvaluationBudget
 from dsl.model.hooks import Hook
 from dsl.model.model_options import Effort, PromptCache, Thinking
+from dsl.model.personas.compaction_policy import Compaction
 from dsl.model.price import Price
 from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.model.steps import Step

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dsl.model.compaction_policy import Compaction
+from dsl.model.personas.compaction_policy import Compaction
 
 _KEPT_SHARE = 2
 """Kept turns may fill one half of what a conversation may have before it is compacted."""

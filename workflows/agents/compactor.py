@@ -21,7 +21,7 @@ from activities.contracts import (
     TurnSuffix,
 )
 from dsl.hooks.hook_rulings import HookRuling
-from dsl.model.compaction_policy import Compaction
+from dsl.model.personas.compaction_policy import Compaction
 from dsl.model.plan import Persona
 from dsl.tool_loop.context_room import CompactionDue, compaction_due, compaction_limit
 from workflows.agents.model_fallback import ModelChain, addressed_to, call_models

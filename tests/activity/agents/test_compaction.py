@@ -17,7 +17,7 @@ from activities.providers.message_model import (
 from activities.providers.provider import ModelRequest
 from activities.providers.translation.anthropic_turns import anthropic_body
 from activities.storage.turn_records import SUMMARY
-from dsl.model.compaction_policy import Compaction
+from dsl.model.personas.compaction_policy import Compaction
 from dsl.model.plan import Persona
 from dsl.tool_loop.exchange import ToolResult, ToolTurn
 from dsl.values import Json

@@ -5,7 +5,7 @@ import pytest
 from dsl.analysis.findings import analysed
 from dsl.analysis.loads import Terms
 from dsl.analysis.worst_case import Figures, worst_case
-from dsl.model.compaction_policy import Compaction
+from dsl.model.personas.compaction_policy import Compaction
 from dsl.model.price import Price
 from tests.support.compiling import compiled, plan_of, problems_of
 from tests.unit.dsl.tools.documents import document

@@ -139,9 +139,9 @@ def absolute_providers(
 def _absolute(
     name: str, section: ProviderSection, tree: Node, settings: Settings
 ) -> ProviderSection:
-    place = ("llm_config", "providers", name)
+    key_path = ("llm_config", "providers", name)
     update = {
-        key: str(_beside(tree, (*place, key), path, settings))
+        key: str(_beside(tree, (*key_path, key), path, settings))
         for key, path in (("answers", section.answers), ("log", section.log))
         if path is not None
     }

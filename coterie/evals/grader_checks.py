@@ -43,19 +43,19 @@ class _GraderChecks:
         elif grader.has("rubric"):
             self._rubric(grader, path)
         elif grader.has("command"):
-            place = (*path, "command")
+            key_path = (*path, "command")
             if grader.command not in self.commands:
-                mark = self.tree.find(place).mark
+                mark = self.tree.find(key_path).mark
                 known = self.commands
-                unknown(self.problems, mark, place, "E209", "command", grader.command, known)
+                unknown(self.problems, mark, key_path, "E209", "command", grader.command, known)
         else:
             self._templates(grader.of, (*path, "of"))
             self._templates(grader.exact, (*path, "exact"))
             problem = schema_problem(grader.schema_)
             if problem is not None:
-                place = (*path, "schema")
+                key_path = (*path, "schema")
                 message = f"`schema` cannot be used: {problem}"
-                self.problems.add("E505", self.tree.find(place).at, place, message)
+                self.problems.add("E505", self.tree.find(key_path).at, key_path, message)
 
     def _expression(self, grader: GraderDocument, path: NodePath) -> None:
         if is_template(grader.expression):
@@ -72,17 +72,17 @@ class _GraderChecks:
     def _rubric(self, grader: GraderDocument, path: NodePath) -> None:
         """Check the templates; what a model wrote has no place in a rubric."""
         self._templates(grader.of, (*path, "of"))
-        place = (*path, "rubric")
+        key_path = (*path, "rubric")
         if is_template(grader.rubric):
-            self._template(grader.rubric, place, AUTHORED, "a rubric")
+            self._template(grader.rubric, key_path, AUTHORED, "a rubric")
         elif len(grader.rubric) < _MIN_RUBRIC:
             message = f"a rubric has at least {_MIN_RUBRIC} characters"
-            self.problems.add("E105", self.tree.find(place).mark, place, message)
+            self.problems.add("E105", self.tree.find(key_path).mark, key_path, message)
         elif self.heuristics and grader.rubric.count('"') < 2:
             self.problems.add(
                 "E105",
-                self.tree.find(place).mark,
-                place,
+                self.tree.find(key_path).mark,
+                key_path,
                 "`judge.heuristics` looks for texts in double quotes, and this rubric has none",
                 fix="quote the words that the value must have",
             )

@@ -177,8 +177,8 @@ class _SuiteReader:
         try:
             model_name(model)
         except ArgumentTypeError as error:
-            place = (*path, "model")
-            self.problems.add("E103", tree.find(place).mark, place, str(error))
+            key_path = (*path, "model")
+            self.problems.add("E103", tree.find(key_path).mark, key_path, str(error))
             return False
         return True
 

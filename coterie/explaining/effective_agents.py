@@ -62,13 +62,13 @@ class AgentSources:
         if key != "provider" and key != "model":  # narrows the type
             return None
         chosen = self.llm.defaults.choose(self._own("provider"), self._own("model"), self.model)
-        place = chosen.default_path(key)
-        if place is None:
+        path = chosen.default_path(key)
+        if path is None:
             return None if self.model is None else CALL
-        node = self.tree.find(place)
-        if node is self.tree.find(place[:-1]):
+        node = self.tree.find(path)
+        if node is self.tree.find(path[:-1]):
             return DEFAULT
-        return from_node(node, ".".join(map(str, place)))
+        return from_node(node, ".".join(map(str, path)))
 
     def _own(self, key: str) -> str | None:
         """Return the persona's setting, overridden by the task's."""

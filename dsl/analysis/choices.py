@@ -73,8 +73,10 @@ class Choices:
             return
         for number, way in enumerate(ways, 1):
             if not can_hold((way.passed,), worlds, self.effort):
-                place = (*path, "default")
-                self.problems.note("W504", self.tree.find(place).at, place, default_unused(number))
+                key_path = (*path, "default")
+                self.problems.note(
+                    "W504", self.tree.find(key_path).at, key_path, default_unused(number)
+                )
                 return
 
     def _steps(self, body: Body) -> None:
@@ -87,9 +89,9 @@ class Choices:
                     for number, way in enumerate(step.branches)
                 ]
                 self._ways(ways, "branch", worlds)
-            for condition, place in conditions(step, path):
-                if len(place) == len(path) + 1 and not self._possible(condition, worlds):
-                    self._never(condition, place, worlds)
+            for condition, inner_path in conditions(step, path):
+                if len(inner_path) == len(path) + 1 and not self._possible(condition, worlds):
+                    self._never(condition, inner_path, worlds)
             if isinstance(step, TryStep):
                 self._clauses(step, path)
 
@@ -99,9 +101,9 @@ class Choices:
             earlier = [caught.get(error, caught.get("*")) for error in clause.errors]
             numbers = sorted({other for other in earlier if other is not None})
             if numbers and None not in earlier:
-                place = (*path, "catch", number)
+                key_path = (*path, "catch", number)
                 self.problems.note(
-                    "W504", self.tree.find(place).at, place, clause_unused(number, numbers)
+                    "W504", self.tree.find(key_path).at, key_path, clause_unused(number, numbers)
                 )
             for error in clause.errors:
                 caught.setdefault(error, number)
@@ -148,11 +150,11 @@ class Choices:
     def _possible(self, condition: Condition, worlds: Worlds) -> bool:
         return can_hold((formula(condition),), worlds, self.effort)
 
-    def _never(self, condition: Condition, place: NodePath, worlds: Worlds) -> None:
+    def _never(self, condition: Condition, path: NodePath, worlds: Worlds) -> None:
         self.problems.note(
             "W505",
-            self.tree.find(place).at,
-            place,
+            self.tree.find(path).at,
+            path,
             impossible_condition(self._reason(condition, worlds)),
         )
 

@@ -148,6 +148,6 @@ def check_unused(
     for path, one in declared.items():
         used = users[path]
         if not used.readers and not used.writers:
-            place = (*PLACE, path)
+            key_path = (*PLACE, path)
             details = declared_unused(path, is_required=one.required)
-            problems.note("W519", tree.find(place).at, place, details)
+            problems.note("W519", tree.find(key_path).at, key_path, details)

@@ -50,9 +50,9 @@ def _note(
         return
     written = tree.find(owner).entries()
     for name in names:
-        place = (*owner, name)
-        if name in written and written[name].value is not None and not problems.has("W513", place):
-            problems.note("W513", written[name].at, place, persona_key_without_effect(name, key))
+        path = (*owner, name)
+        if name in written and written[name].value is not None and not problems.has("W513", path):
+            problems.note("W513", written[name].at, path, persona_key_without_effect(name, key))
 
 
 def _has_defaults(tree: Node) -> bool:

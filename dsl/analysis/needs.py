@@ -76,15 +76,15 @@ class Needs:
         for team in self._graph.plan.teams.values():
             if team.id not in sure or not team.stop_on_failure:
                 continue  # where a failure is passed over, nothing is needed
-            for read, place in (*self._certain[team.id].reads, *self._routing(team)):
+            for read, inner_path in (*self._certain[team.id].reads, *self._routing(team)):
                 needed = read.needed and read.fails and read.path[0] == "context"
                 if needed and len(read.path) > 1 and not self._flow.may_be_set(read.path, team.id):
                     path = ".".join(read.path[1:])
-                    needs.setdefault(path, self._name(team, place))
+                    needs.setdefault(path, self._name(team, inner_path))
         return {path: step for path, step in needs.items() if not _covered(path, needs)}
 
-    def _name(self, team: Team, place: NodePath) -> str:
-        found = author_path(self._reader.tree, place)
+    def _name(self, team: Team, path: NodePath) -> str:
+        found = author_path(self._reader.tree, path)
         return team.id if found is None else found.step
 
     def _routing(self, team: Team) -> Iterator[tuple[Read, NodePath]]:

@@ -46,9 +46,9 @@ class Reader:
         asked = list(conditions(step, path))
         when = [
             read
-            for one, place in asked[:1]
+            for one, inner_path in asked[:1]
             if step.when is not None
-            for read in condition_reads(one, place)
+            for read in condition_reads(one, inner_path)
         ]
         found = [
             read
@@ -78,9 +78,9 @@ class Reader:
         found = list(update_reads(step.context_updates, (*path, "context_updates")))
         if step.fail_when is not None:
             found += condition_reads(step.fail_when, (*path, "fail_when"))
-        for condition, place in conditions(step, path):
-            if asks_after(step, place):
-                found += _condition(condition, place)
+        for condition, inner_path in conditions(step, path):
+            if asks_after(step, inner_path):
+                found += _condition(condition, inner_path)
         for value in templated(step, path):
             if value.path[-1] in _AFTER:
                 found += value_reads(value.value, value.path)
@@ -93,7 +93,11 @@ class Reader:
         if not isinstance(step, LoopStep):
             return []
         asked = (pair for pair in conditions(step, path) if pair[1][-1] in _ROUNDS)
-        return [read for condition, place in asked for read in condition_reads(condition, place)]
+        return [
+            read
+            for condition, inner_path in asked
+            for read in condition_reads(condition, inner_path)
+        ]
 
     def added(self, step: TaskGraphStep, path: NodePath) -> list[Read]:
         """Return what a task graph reads after the body of a task."""
@@ -115,8 +119,8 @@ class Reader:
             yield from value_reads(text, self._prompt_place(step, path, key), statements=True)
 
     def _prompt_place(self, step: AgentStep, path: NodePath, key: str) -> NodePath:
-        place = written_at(self.tree, step, path, "prompts", key)
-        return place if self.tree.has(place) else path
+        key_path = written_at(self.tree, step, path, "prompts", key)
+        return key_path if self.tree.has(key_path) else path
 
     def all_of(self, steps: Sequence[Step], path: NodePath) -> Iterator[Read]:
         """Return all reads of steps and nested steps, with the guards around them."""
@@ -158,9 +162,9 @@ class Reader:
     def team(self, bodies: Bodies, team: Team, path: NodePath) -> Iterator[Read]:
         """Return all reads of a visit of a team, including its agents' plans and prompts."""
         if team.max_visits is not None:
-            limit, place = team.max_visits.limit, (*path, "max_visits", "limit")
+            limit, inner_path = team.max_visits.limit, (*path, "max_visits", "limit")
             text = limit.value if isinstance(limit, TemplateBound) else limit
-            yield from value_reads(text, place)
+            yield from value_reads(text, inner_path)
         for body in bodies.within(bodies.teams[team.id]):
             yield from self.body(body)
         yield from self.routing(team, (*path, "routing"))
@@ -185,8 +189,8 @@ def overlap(one: Path, other: Path) -> bool:
     return one[:shorter] == other[:shorter]
 
 
-def _condition(condition: Condition, place: NodePath) -> Iterator[Read]:
+def _condition(condition: Condition, path: NodePath) -> Iterator[Read]:
     """Yield the reads of a condition; that of an approval needs none: without one, it asks."""
-    cares = place[-2:] == APPROVAL_CONDITION
-    for read in condition_reads(condition, place):
+    cares = path[-2:] == APPROVAL_CONDITION
+    for read in condition_reads(condition, path):
         yield read._replace(needed=False) if cares else read

@@ -61,12 +61,12 @@ def value_reads(value: object, place: NodePath, *, statements: bool = False) -> 
             yield from value_reads(item, (*place, index), statements=statements)
 
 
-def update_reads(updates: Json, place: NodePath) -> Iterator[Read]:
+def update_reads(updates: Json, path: NodePath) -> Iterator[Read]:
     """Return the reads of `context_updates`: of the templates in its keys and in its values."""
     for key, value in updates.items():
         for segment in key_segments(key):
-            yield from value_reads(segment, (*place, key))
-        yield from value_reads(value, (*place, key))
+            yield from value_reads(segment, (*path, key))
+        yield from value_reads(value, (*path, key))
 
 
 def condition_reads(condition: Condition, place: NodePath) -> Iterator[Read]:

@@ -199,10 +199,10 @@ def _sets(step: Step) -> Names:
 
 def _set_before(step: Step, path: NodePath, read: Read) -> Names:
     """Return the values that a `set` fills before the one that reads: it fills them in order."""
-    place = read.place[len(path) :]
-    if not isinstance(step, SetStep) or place[:1] != ("values",):
+    key_path = read.place[len(path) :]
+    if not isinstance(step, SetStep) or key_path[:1] != ("values",):
         return frozenset()
-    return frozenset((name,) for name in takewhile(lambda name: name != place[1], step.values))
+    return frozenset((name,) for name in takewhile(lambda name: name != key_path[1], step.values))
 
 
 def _gains(steps: Sequence[Step]) -> Names:

@@ -99,11 +99,11 @@ def _questions(
     document: SystemDocument, orchestration: Orchestration, steps: PlacedSteps
 ) -> Iterator[_Asked]:
     yield from _of_the_run(orchestration)
-    for budgets, place in sections(document, orchestration):
+    for budgets, path in sections(document, orchestration):
         for kind, budget in written(budgets):
             if isinstance(budget.on_exceeded, LimitQuestion):
                 name = question_of_budget(kind)
-                yield _Asked(name, budget.on_exceeded.ask, (*place, kind, "on_exceeded", "ask"))
+                yield _Asked(name, budget.on_exceeded.ask, (*path, kind, "on_exceeded", "ask"))
     for name, tool in document.tools.items():
         if isinstance(tool.requires_approval, CallApproval):
             yield _Asked(
@@ -111,10 +111,10 @@ def _questions(
                 tool.requires_approval,
                 ("tools", name, "requires_approval"),
             )
-    for step, place in steps:
+    for step, path in steps:
         match step:
             case ApprovalStep():
-                yield _Asked(called(step.name, "the approval"), step, place)
+                yield _Asked(called(step.name, "the approval"), step, path)
             case (
                 AgentStep(requires_approval=CallApproval() as terms)
                 | SkillStep(requires_approval=CallApproval() as terms)
@@ -122,7 +122,7 @@ def _questions(
                 yield _Asked(
                     approval_before_step(step.name),
                     terms,
-                    (*place, "requires_approval"),
+                    (*path, "requires_approval"),
                     nothing_sent=step.input is None,
                 )
             case _:
@@ -161,11 +161,13 @@ class _Checks:
         """Refuse what would let private data out without a person who looks at the call."""
         path: NodePath = ("orchestration", "egress_approval")
         if terms.timeout_outcome == "approve":
-            place = (*path, "on_timeout")
-            self._problems.note("E105", self._tree.find(place).mark, place, egress_by_silence())
+            key_path = (*path, "on_timeout")
+            self._problems.note(
+                "E105", self._tree.find(key_path).mark, key_path, egress_by_silence()
+            )
         if terms.remember:
-            place = (*path, "remember")
-            self._problems.note("E107", self._tree.find(place).at, place, egress_remembered())
+            key_path = (*path, "remember")
+            self._problems.note("E107", self._tree.find(key_path).at, key_path, egress_remembered())
 
     def timeout_route(self, asked: _Asked) -> None:
         """Check that `on_timeout` is an outcome or, except for a limit, a known team."""
@@ -185,10 +187,10 @@ class _Checks:
     def channels(self, said: str | tuple[str, ...] | None, path: NodePath) -> None:
         """Check that each named channel exists, where the worker's channels are known."""
         for index, name in enumerate(channels(said)):
-            place = (*path, "notify", *(() if isinstance(said, str) else (index,)))
+            key_path = (*path, "notify", *(() if isinstance(said, str) else (index,)))
             if self._channels is not None and name not in self._channels:
-                mark = self._tree.find(place).mark
-                unknown(self._problems, mark, place, "E212", "channel", name, self._channels)
+                mark = self._tree.find(key_path).mark
+                unknown(self._problems, mark, key_path, "E212", "channel", name, self._channels)
 
     def quorum(self, asked: _Asked) -> None:
         """Check that enough people are named for the quorum."""
@@ -213,8 +215,8 @@ class _Checks:
         for index, one in enumerate(terms.escalate):
             named += [(name, ("escalate", index, "to", at)) for at, name in enumerate(one.to)]
         empty = [
-            (place, empty_group(asked.name, name))
-            for name, place in named
+            (inner_path, empty_group(asked.name, name))
+            for name, inner_path in named
             if self._groups.get(name) == ()
         ]
         empty += [

@@ -72,19 +72,19 @@ class BudgetCompiler:
     def _terms(self, terms: BudgetTerms, path: NodePath) -> None:
         mark = self.tree.find(path).at
         if terms.on_exceeded == "ask":
-            place = (*path, "on_exceeded")
+            key_path = (*path, "on_exceeded")
             self.problems.note(
-                "W502", self.tree.find(place).at, place, no_deadline_of_budget(str(path[-1]))
+                "W502", self.tree.find(key_path).at, key_path, no_deadline_of_budget(str(path[-1]))
             )
         if terms.on_exceeded == "route":
             if terms.next_team is None:
                 self.problems.note("E102", mark, (*path, "next_team"), budget_route_missing())
             elif terms.next_team not in self.orchestration.teams:
-                place = (*path, "next_team")
+                key_path = (*path, "next_team")
                 unknown(
                     self.problems,
-                    self.tree.find(place).mark,
-                    place,
+                    self.tree.find(key_path).mark,
+                    key_path,
                     "E201",
                     "team",
                     terms.next_team,
@@ -116,20 +116,20 @@ class BudgetCompiler:
         for budget in budgets:
             if budget.kind not in ("tokens", "money"):
                 continue
-            place = (*path, budget.kind)
+            key_path = (*path, budget.kind)
             legacy = _legacy(budget, agents.teams)
             if legacy is not None:
                 self.problems.note(
                     "W511",
-                    self.tree.find(place).at,
-                    place,
+                    self.tree.find(key_path).at,
+                    key_path,
                     budget_blind_to_legacy(budget.description, legacy),
                 )
             for provider, model in _unpriced(budget, agents, price_of):
                 self.problems.note(
                     "W511",
-                    self.tree.find(place).at,
-                    place,
+                    self.tree.find(key_path).at,
+                    key_path,
                     budget_without_price(budget.description, provider, model),
                 )
         return budgets

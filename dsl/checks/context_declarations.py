@@ -56,10 +56,10 @@ class _Check:
         found: dict[str, DeclaredPath] = {}
         sound: dict[str, DeclaredPath] = {}
         for path, entry in written.items():
-            place = (*PLACE, path)
+            key_path = (*PLACE, path)
             if not _NAME.match(path):
                 self.problems.note(
-                    "E105", self.tree.find(place).at, place, declared_path_name(path)
+                    "E105", self.tree.find(key_path).at, key_path, declared_path_name(path)
                 )
             schema: Json = {key: value for key, value in entry.items() if key not in _OWN}
             found[path] = DeclaredPath(
@@ -74,26 +74,26 @@ class _Check:
         return found
 
     def _schema(self, path: str, schema: Json) -> bool:
-        place = (*PLACE, path)
+        key_path = (*PLACE, path)
         unknown = [key for key in schema if key not in KEYWORDS and not key.startswith("x-")]
         for key in unknown:
-            here = (*place, key)
+            here = (*key_path, key)
             details = unknown_keyword(path, key, (*KEYWORDS, *_OWN))
             self.problems.note("E101", self.tree.find(here).at, here, details)
         problem = schema_problem(schema) or beyond(schema)
         if problem is not None:
             details = unsound_path_schema(path, problem)
-            self.problems.note("E505", self.tree.find(place).mark, place, details)
+            self.problems.note("E505", self.tree.find(key_path).mark, key_path, details)
         return problem is None and not unknown
 
     def _keep_last(self, path: str, entry: Json) -> int | None:
         kept = entry.get("keep_last")
-        place = (*PLACE, path, "keep_last")
+        key_path = (*PLACE, path, "keep_last")
         if "keep_last" not in entry:
             return None
         if isinstance(kept, bool) or not isinstance(kept, int) or kept < 1:
-            mark = self.tree.find(place).mark
-            self.problems.note("E106", mark, place, keep_last_form(path, brief(kept)))
+            mark = self.tree.find(key_path).mark
+            self.problems.note("E106", mark, key_path, keep_last_form(path, brief(kept)))
             return None
         return kept
 
@@ -104,8 +104,8 @@ class _Check:
             above = declared_above(parse(path)[:-1], found)
             if above is not None and not may_be(found[above], "object"):
                 details = declared_below_value(path, above, form_of(found[above]))
-                place = (*PLACE, path)
-                self.problems.note("E107", self.tree.find(place).at, place, details)
+                key_path = (*PLACE, path)
+                self.problems.note("E107", self.tree.find(key_path).at, key_path, details)
                 del nested[path]
             self._bounds(path, one)
         for path, one in nested.items():
@@ -114,19 +114,19 @@ class _Check:
     def _bounds(self, path: str, one: DeclaredPath) -> None:
         if one.keep_last is None:
             return
-        place = (*PLACE, path, "keep_last")
-        mark = self.tree.find(place).at
+        key_path = (*PLACE, path, "keep_last")
+        mark = self.tree.find(key_path).at
         least = one.schema_.get("minItems")
         if not may_be(one, "array") or "type" not in one.schema_:
-            self.problems.note("E107", mark, place, keep_last_without_list(path, form_of(one)))
+            self.problems.note("E107", mark, key_path, keep_last_without_list(path, form_of(one)))
         elif isinstance(least, int) and least > one.keep_last:
             details = keep_last_below_minimum(path, one.keep_last, least)
-            self.problems.note("E107", mark, place, details)
+            self.problems.note("E107", mark, key_path, details)
 
     def _default(self, path: str, one: DeclaredPath, found: Declarations) -> None:
         if one.required:
             return
-        place = (*PLACE, path, "default")
+        key_path = (*PLACE, path, "default")
         refusals = value_problems(path, one.default, one)
         details = default_refused(path, "; ".join(refusals), is_filled=False)
         if (
@@ -141,7 +141,7 @@ class _Check:
             refusals = [] if filled is MISSING else value_problems(path, filled, one)
             details = default_refused(path, "; ".join(refusals), is_filled=True)
         if refusals:
-            self.problems.note("E405", self.tree.find(place).mark, place, details)
+            self.problems.note("E405", self.tree.find(key_path).mark, key_path, details)
 
 
 def may_be(one: DeclaredPath, kind: str) -> bool:

@@ -29,8 +29,8 @@ def check_document(
     """Note every problem of the document that does not depend on what its steps do."""
     refuse_secrets(tree, problems)
     if not orchestration.enabled:
-        place = ("orchestration", "enabled")
-        problems.note("E504", tree.find(place).mark, place, orchestration_disabled())
+        path = ("orchestration", "enabled")
+        problems.note("E504", tree.find(path).mark, path, orchestration_disabled())
     refuse_texts(document, tree, problems)
     steps = tuple(every_step(document))
     check_without_effect(document, steps, tree, problems)

@@ -26,8 +26,8 @@ def _written_lists(document: SystemDocument) -> Iterator[tuple[Sequence[Step], N
 
 
 def _with_configs(steps: Sequence[Step], path: NodePath) -> Iterator[tuple[Step, NodePath]]:
-    for step, place in walk(steps, path):
-        yield step, place
+    for step, inner_path in walk(steps, path):
+        yield step, inner_path
         if isinstance(step, AgentStep) and step.config is not None:
-            below = (*place, "config", "execution_plan")
+            below = (*inner_path, "config", "execution_plan")
             yield from _with_configs(step.config.execution_plan or (), below)

@@ -100,11 +100,11 @@ def _hooks(
 
 
 def _refuse(
-    problems: Problems, tree: Node, place: NodePath, value: object, *, is_legacy: bool = False
+    problems: Problems, tree: Node, path: NodePath, value: object, *, is_legacy: bool = False
 ) -> None:
     if value is not None and value != {}:
-        details = without_effect(str(place[-1]), is_legacy=is_legacy)
-        problems.note("E503", tree.find(place).at, place, details)
+        details = without_effect(str(path[-1]), is_legacy=is_legacy)
+        problems.note("E503", tree.find(path).at, path, details)
 
 
 def _asked_personas(steps: PlacedSteps) -> set[str]:
@@ -144,11 +144,11 @@ def _providers(document: SystemDocument, tree: Node, problems: Problems) -> None
         kind = provider_kind(name, section)
         for key, reader in _READERS.items():
             if kind != reader and getattr(section, key) is not None:
-                place = ("llm_config", "providers", name, key)
-                _warn(place, tree, problems, key_of_another_kind(key, name, kind, reader))
+                path = ("llm_config", "providers", name, key)
+                _warn(path, tree, problems, key_of_another_kind(key, name, kind, reader))
         if section.options and kind in get_args(BuiltInKind):
-            place = ("llm_config", "providers", name, "options")
-            _warn(place, tree, problems, options_unread(name, kind))
+            path = ("llm_config", "providers", name, "options")
+            _warn(path, tree, problems, options_unread(name, kind))
 
 
 def _sections(document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems) -> None:
@@ -160,11 +160,11 @@ def _sections(document: SystemDocument, steps: PlacedSteps, tree: Node, problems
     files = {team.mark.file for team in teams}
     for name, section in document.llm_config.agents.items():
         named = section.get("persona_key") if isinstance(section, dict) else None
-        place: NodePath = ("llm_config", "agents", name)
-        if name in classes or named in personas or tree.find(place).at.file not in files:
+        path: NodePath = ("llm_config", "agents", name)
+        if name in classes or named in personas or tree.find(path).at.file not in files:
             continue
-        if not problems.has("E202", (*place, "persona_key")):
-            _warn(place, tree, problems, unread_section(name))
+        if not problems.has("E202", (*path, "persona_key")):
+            _warn(path, tree, problems, unread_section(name))
 
 
 def _outputs(document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems) -> None:
@@ -176,10 +176,10 @@ def _outputs(document: SystemDocument, steps: PlacedSteps, tree: Node, problems:
     called |= {tool.team for tool in document.tools.values() if tool.team is not None}
     file = tree.find(("orchestration", "entry_team")).mark.file
     for name, team in orchestration.teams.items():
-        place: NodePath = ("orchestration", "teams", name, "output")
-        if team.output is None or name in called or tree.find(place).at.file != file:
+        path: NodePath = ("orchestration", "teams", name, "output")
+        if team.output is None or name in called or tree.find(path).at.file != file:
             continue
-        _warn(place, tree, problems, unread_output(name))
+        _warn(path, tree, problems, unread_output(name))
 
 
 def _losers(step: ParallelStep, path: NodePath, tree: Node, problems: Problems) -> None:
@@ -188,5 +188,5 @@ def _losers(step: ParallelStep, path: NodePath, tree: Node, problems: Problems) 
         _warn((*path, "losers"), tree, problems, losers_without_effect(step.name))
 
 
-def _warn(place: NodePath, tree: Node, problems: Problems, details: Details) -> None:
-    problems.note("W517", tree.find(place).at, place, details)
+def _warn(path: NodePath, tree: Node, problems: Problems, details: Details) -> None:
+    problems.note("W517", tree.find(path).at, path, details)

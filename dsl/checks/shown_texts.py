@@ -72,12 +72,12 @@ def _shown_texts(value: object, path: NodePath, *, is_template: bool) -> Iterato
             for name, info in type(value).model_fields.items():
                 if name not in value.model_fields_set:
                     continue  # the author did not write it
-                below, place = getattr(value, name), (*path, info.alias or name)
+                below, inner_path = getattr(value, name), (*path, info.alias or name)
                 if name in shown:
-                    texts = _texts(below, place)
+                    texts = _texts(below, inner_path)
                     yield from (_ShownText(text, at, is_filled) for text, at in texts)
                 else:
-                    yield from _shown_texts(below, place, is_template=is_filled)
+                    yield from _shown_texts(below, inner_path, is_template=is_filled)
         case dict():
             for key, item in cast("dict[str, object]", value).items():
                 yield from _shown_texts(item, (*path, key), is_template=is_template)

@@ -54,12 +54,12 @@ def check_max_visits(
     path: NodePath = ("orchestration", "teams", team_id, "max_visits")
     known = tree.find(path[:2]).entries()
     for key, name in (("per", bound.per), ("then", bound.then)):
-        place = (*path, key)
-        mark = tree.find(place).mark
+        key_path = (*path, key)
+        mark = tree.find(key_path).mark
         if name not in known:
-            unknown(problems, mark, place, "E201", "team", name, known)
+            unknown(problems, mark, key_path, "E201", "team", name, known)
         elif name == team_id:
-            problems.note("E107", mark, place, bound_of_itself(key, team_id))
+            problems.note("E107", mark, key_path, bound_of_itself(key, team_id))
     if team.type == "concentrator":
         problems.note("E107", tree.find(path).at, path, bound_of_concentrator(team_id))
     for step, _ in every_step(document):
@@ -69,8 +69,8 @@ def check_max_visits(
             break
     circle = _circle(team_id, teams)
     if len(circle) > 1:
-        place = (*path, "then")
-        problems.note("E107", tree.find(place).mark, place, bounds_in_circle(circle))
+        key_path = (*path, "then")
+        problems.note("E107", tree.find(key_path).mark, key_path, bounds_in_circle(circle))
 
 
 def _circle(team_id: str, teams: dict[str, TeamDocument]) -> list[str]:

@@ -95,11 +95,11 @@ def _note_control(
     path: NodePath, field: str, text: str, character: str, tree: Node, problems: Problems
 ) -> None:
     is_key = path[-1] == _KEY
-    place = (*path[:-1], text) if is_key else path
-    node = tree.find(place)
+    key_path = (*path[:-1], text) if is_key else path
+    node = tree.find(key_path)
     mark = node.at if is_key else node.mark
     details = control_character(text if is_key else field, character, is_key=is_key)
-    problems.note("E214", mark, place, details)
+    problems.note("E214", mark, key_path, details)
 
 
 @cache

@@ -36,13 +36,13 @@ def aggregation(
     """Return the step that makes `aggregate`, if a skill does it; else no step."""
     if collect is None or not is_by_skill(collect):
         return ()
-    place = (*path, "collect", "aggregate")
+    key_path = (*path, "collect", "aggregate")
     known = capabilities.skills
     contract = known.get(collect.aggregate)
     if contract is None:
         names = (*_BUILT_IN, *known)
-        mark = tree.find(place).mark
-        unknown(problems, mark, place, "E204", "aggregation", collect.aggregate, names)
+        mark = tree.find(key_path).mark
+        unknown(problems, mark, key_path, "E204", "aggregation", collect.aggregate, names)
         return ()
     given: Json = {"branches": "{{ branches }}", "data": "{{ data }}"}
     step = SkillStep(

@@ -31,14 +31,14 @@ def included_part(tree: Node, problems: Problems) -> Node:
     for path, (model, own) in _OWN.items():
         names = {info.alias or name for name, info in model.model_fields.items()}
         for key, node in _section(tree, path).items():
-            place = (*path, key)
-            if key not in names or place in _SECTIONS or place in _OWN:
+            key_path = (*path, key)
+            if key not in names or key_path in _SECTIONS or key_path in _OWN:
                 continue  # the shape check reports an unknown key
             if key not in own:
-                problems.note("E110", node.at, place, key_of_including(key))
+                problems.note("E110", node.at, key_path, key_of_including(key))
             if key == "include" and not _is_list_of_texts(node):
-                problems.note("E103", node.mark, place, include_form())
-            tree = _without(tree, place)
+                problems.note("E103", node.mark, key_path, include_form())
+            tree = _without(tree, key_path)
     return tree
 
 

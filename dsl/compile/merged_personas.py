@@ -81,11 +81,11 @@ class PersonaMerger:
         config = (*path, "config") if step.config is not None else None
         return MergedPersona(persona, key, named_at, config, self.tree)
 
-    def _note_unknown(self, key: str, place: NodePath) -> None:
+    def _note_unknown(self, key: str, path: NodePath) -> None:
         section = self.tree.get(PERSONAS)
         known = {} if section is None else section.entries()
         if key not in known:  # a persona with problems of its own is known, too
-            unknown(self.problems, self.tree.find(place).mark, place, "E202", "persona", key, known)
+            unknown(self.problems, self.tree.find(path).mark, path, "E202", "persona", key, known)
 
 
 def without_nulls(persona: Json) -> Json:

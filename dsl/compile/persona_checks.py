@@ -177,26 +177,26 @@ class PersonaChecks:
             if key not in used:
                 self._unused(persona, (*PERSONAS, key))
 
-    def _unused(self, persona: PersonaDocument, place: NodePath) -> None:
+    def _unused(self, persona: PersonaDocument, path: NodePath) -> None:
         """Report the problems of a persona that every task using it would have."""
         tree, problems = self.tree, self.problems
         if self.model is None:  # else every persona uses that model
             llm, known = self.document.llm_config, self.capabilities.providers
-            _check_written_model(persona, place, llm, known, tree, problems)
-        check_answer_schema(persona.output_schema, (*place, "output_schema"), tree, problems)
+            _check_written_model(persona, path, llm, known, tree, problems)
+        check_answer_schema(persona.output_schema, (*path, "output_schema"), tree, problems)
         if persona.stream:
             reasks = Persona.model_fields["max_reasks"].default
             reasks = reasks if persona.max_reasks is None else persona.max_reasks
-            check_reasks(persona.output_schema, reasks, (*place, "stream"), tree, problems)
+            check_reasks(persona.output_schema, reasks, (*path, "stream"), tree, problems)
         check_syntax(
             tree,
             problems,
             persona.prompts or {},
             persona.prompt_syntax,
-            lambda key: (*place, "prompts", key),
+            lambda key: (*path, "prompts", key),
         )
         if persona.execution_plan is not None:
-            scope = self.plan_scope(persona.execution_plan, (*place, "execution_plan"))
+            scope = self.plan_scope(persona.execution_plan, (*path, "execution_plan"))
             # The personas of a catalog serve many projects, and each has commands of its own.
             unknown_here = {"commands": None, "channels": None}
             known = self.capabilities.model_copy(update=unknown_here)
@@ -241,7 +241,7 @@ def _plan_fits(
 
 def _check_written_model(
     persona: PersonaDocument,
-    place: NodePath,
+    path: NodePath,
     llm: LlmConfig,
     providers: Collection[str],
     tree: Node,
@@ -259,12 +259,12 @@ def _check_written_model(
     """
     written = persona.provider
     if written is not None and written not in providers:
-        where = (*place, "provider")
+        where = (*path, "provider")
         mark = tree.find(where).mark
         unknown(problems, mark, where, "E205", "provider", written, providers)
         return
     section = llm.providers.get(str(llm.defaults.choose(written, persona.model).provider))
     valid = section.valid_models if section is not None else ()
     if persona.model is not None and valid and persona.model not in valid:
-        where = (*place, "model")
+        where = (*path, "model")
         unknown(problems, tree.find(where).mark, where, "E105", "model", persona.model, valid)

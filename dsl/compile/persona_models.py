@@ -61,8 +61,8 @@ class PersonaModels:
     def _note_missing(
         self, key: _Choice, details: Details, origins: tuple[NodePath, NodePath]
     ) -> None:
-        place = origins[1]
-        self.problems.note("E102", self.tree.find(place).at, (*place, key), details)
+        path = origins[1]
+        self.problems.note("E102", self.tree.find(path).at, (*path, key), details)
 
     def _note_unknown(
         self, key: _Choice, name: str, known: Collection[str], origins: tuple[NodePath, NodePath]

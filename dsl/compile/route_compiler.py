@@ -100,8 +100,8 @@ class RouteCompiler:
     def _rule(self, rule: RuleDocument, path: NodePath, scope: StepScope) -> Rule:
         fans_out = not isinstance(rule.next_team, str | None)
         for index, target in enumerate(targets(rule.next_team)):
-            place = (*path, "next_team")
-            self.check_team(target, (*place, index) if fans_out else place)
+            key_path = (*path, "next_team")
+            self.check_team(target, (*key_path, index) if fans_out else key_path)
         if rule.condition is not None:
             check_condition(scope, rule.condition, (*path, "condition"))
         check_updates(scope, rule.context_updates, (*path, "context_updates"))
@@ -128,10 +128,10 @@ class RouteCompiler:
             wanted = parse(policy)
             if any(one[: len(wanted)] == wanted[: len(one)] for one in written):
                 continue
-            place = (*path, "merge", policy)
+            key_path = (*path, "merge", policy)
             known = {path_text(one) for one in written}
             self.problems.note(
-                "W516", self.tree.find(place).at, place, nothing_merged(policy, known)
+                "W516", self.tree.find(key_path).at, key_path, nothing_merged(policy, known)
             )
 
     def _on_branches(self, rule: RuleDocument) -> set[str]:
@@ -178,13 +178,13 @@ class RouteCompiler:
     def _meeting(self, rule: RuleDocument, path: NodePath) -> str | None:
         """Return the concentrator that joins the branches of a fan-out."""
         branches = targets(rule.next_team)
-        place = (*path, "next_team")
+        key_path = (*path, "next_team")
         twice = sorted({branch for branch in branches if branches.count(branch) > 1})
         if twice or not branches:
             self.problems.note(
                 "E208" if twice else "E106",
-                self.tree.find(place).mark,
-                place,
+                self.tree.find(key_path).mark,
+                key_path,
                 fan_out_branches(twice),
             )
         found = tuple(dict.fromkeys(self._reachable(branches, set())))
@@ -193,7 +193,7 @@ class RouteCompiler:
             return rule.concentrator
         if len(found) > 1:
             self.problems.note(
-                "E107", self.tree.find(place).at, place, several_concentrators(found)
+                "E107", self.tree.find(key_path).at, key_path, several_concentrators(found)
             )
         return found[0] if found else None
 

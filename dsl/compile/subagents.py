@@ -16,13 +16,13 @@ def with_subagents(
     """Return the document with a tool for each subagent, and `{tool: where it is written}`."""
     tools = dict(document.tools)
     places: dict[str, NodePath] = {name: ("tools", name) for name in tools}
-    for key, place in subagents_of(document):
+    for key, path in subagents_of(document):
         persona = document.llm_config.personas.get(key)
         written = document.tools.get(key)
         if written is not None and written.agent != key:
             details = subagent_named_like_tool(key)
-            problems.note("E208", tree.find(place).mark, place, details)
+            problems.note("E208", tree.find(path).mark, path, details)
         elif persona is not None and key not in tools:
             tools[key] = ToolSection(agent=key, description=persona.description or "")
-            places[key] = place
+            places[key] = path
     return document.model_copy(update={"tools": tools}), places

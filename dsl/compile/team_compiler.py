@@ -117,13 +117,13 @@ class TeamCompiler:
         """Check the limit of a team's `max_visits`, and give it the maximum of its context path."""
         if bound is None:
             return None
-        limit, place = bound.limit, (*path, "limit")
-        scope = self._outside_of_visits(place)
+        limit, inner_path = bound.limit, (*path, "limit")
+        scope = self._outside_of_visits(inner_path)
         if isinstance(limit, TemplateBound):
-            check_value(scope, limit.value, (*place, "value"))
+            check_value(scope, limit.value, (*inner_path, "value"))
         else:
-            check_value(scope, limit, place)
-        check_bound(scope, called(team_id, "the team"), VISITS, limit, place)
+            check_value(scope, limit, inner_path)
+        check_bound(scope, called(team_id, "the team"), VISITS, limit, inner_path)
         if not isinstance(limit, str):
             return bound
         known = with_maximum(VISITS, limit, self.outputs.context)

@@ -63,9 +63,9 @@ class ToolCompiler:
             return None
         check_keys(name, section, origin.kind, path, self.tree, self.problems)
         if origin.kind not in self.capabilities.tool_kinds:
-            place = (*path, origin.kind)
+            key_path = (*path, origin.kind)
             details = tool_not_run(name, origin.kind, self.capabilities.tool_kinds)
-            self.problems.note("E105", self.tree.find(place).at, place, details)
+            self.problems.note("E105", self.tree.find(key_path).at, key_path, details)
         match origin.kind:
             case "skill":
                 return self._skill(name, section, origin.name, path)
@@ -225,9 +225,9 @@ class ToolCompiler:
         known = tuple(properties) if isinstance(properties, dict) else ()
         for argument in section.fixed:
             if argument not in known and schema.get("additionalProperties") is False:
-                place = (*path, "fixed", argument)
+                key_path = (*path, "fixed", argument)
                 details = fixed_unknown(name, argument, known)
-                self.problems.note("E213", self.tree.find(place).at, place, details)
+                self.problems.note("E213", self.tree.find(key_path).at, key_path, details)
         return schema
 
     def _approval(self, name: str, section: ToolSection, given: Json, result: Json) -> None:

@@ -182,13 +182,13 @@ class Problems:
 
     def has(self, code: Code, path: Sequence[Segment]) -> bool:
         """Return whether a problem of this code is noted at the place."""
-        place = self.place(path)
-        return any(problem.code == code and problem.location == place for problem in self.found)
+        key_path = self.place(path)
+        return any(problem.code == code and problem.location == key_path for problem in self.found)
 
     def below(self, path: Sequence[Segment]) -> Iterator[Problem]:
         """Yield the problems at the place and below it."""
-        place = self.place(path)
-        return (problem for problem in self.found if is_below(problem.location, place))
+        key_path = self.place(path)
+        return (problem for problem in self.found if is_below(problem.location, key_path))
 
     @property
     def errors(self) -> list[Problem]:
@@ -215,7 +215,7 @@ def placed(root: Node, node: Node) -> NodePath:
             return path
         inner: list[tuple[Segment, Node]] = [*here.entries().items(), *enumerate(here.items())]
         found = (below(child, (*path, segment)) for segment, child in inner)
-        return next((place for place in found if place is not None), None)
+        return next((inner_path for inner_path in found if inner_path is not None), None)
 
     return below(root, ()) or ()
 

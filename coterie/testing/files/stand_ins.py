@@ -84,12 +84,12 @@ def check_stand_ins(
     """Report stand-ins with an invalid name, an unusable schema, or data that violates it."""
     written = tree.child(_PATH)
     for name, node in (written.entries() if written is not None else {}).items():
-        place = (_PATH, name)
+        path = (_PATH, name)
         if name in known_contracts():
             problems.add(
                 "E208",
                 node.at,
-                place,
+                path,
                 f"the skill {name!r} exists, and a stand-in would hide it",
                 fix="remove the stand-in, and write the results of its calls under `skills`",
             )
@@ -97,7 +97,7 @@ def check_stand_ins(
             problems.add(
                 "E105",
                 node.at,
-                place,
+                path,
                 f"{name!r} is not the name of a skill",
                 fix="write it like `Name.method`",
             )
@@ -111,15 +111,15 @@ def _check_schemas(stand_in: StandInDocument, node: Node, name: str, problems: P
         key: problem for key, schema in schemas.items() if (problem := schema_problem(schema))
     }
     for key, problem in unusable.items():
-        place = (_PATH, name, key)
-        problems.add("E505", node.find((key,)).at, place, f"`{key}` cannot be used: {problem}")
+        path = (_PATH, name, key)
+        problems.add("E505", node.find((key,)).at, path, f"`{key}` cannot be used: {problem}")
     if stand_in.has_result and "output_schema" not in unusable:
         for error in _errors(stand_in):
-            place = (_PATH, name, "data")
+            path = (_PATH, name, "data")
             problems.add(
                 "E105",
                 node.find(("data",)).mark,
-                place,
+                path,
                 f"the data does not match its own output_schema: {error}",
                 fix="correct one of the two",
             )

@@ -125,10 +125,10 @@ class _Reader:
         for number, case in enumerate(cases):
             lacking = lacking_context(needs, case.context)
             if lacking is not None:
-                place = ("cases", number, "context")
+                path = ("cases", number, "context")
                 message = f"the case {case.name!r} cannot start: {lacking}"
                 fix = "set it in `context`"
-                self.problems.add("E405", tree.find(place).at, place, message, fix=fix)
+                self.problems.add("E405", tree.find(path).at, path, message, fix=fix)
 
     def _workspace(self, tree: Node) -> Path | None:
         node = tree.child("workspace")

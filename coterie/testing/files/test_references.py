@@ -91,48 +91,48 @@ class _Known:
 
     def played(self, node: Node, path: NodePath) -> None:
         """Check the names of simulated model and skill results."""
-        for entry, place in _items(node, "answers", path):
-            self._key(entry, "task", place, "E206", "task of an agent", self.tasks)
-        for entry, place in _items(node, "skills", path):
-            self._step(entry, "step", place)
+        for entry, inner_path in _items(node, "answers", path):
+            self._key(entry, "task", inner_path, "E206", "task of an agent", self.tasks)
+        for entry, inner_path in _items(node, "skills", path):
+            self._step(entry, "step", inner_path)
 
     def scheduled_events(self, case: Node, path: NodePath) -> None:
         """Check the names of scheduled events."""
-        for entry, place in _items(case, "decisions", path):
-            self._step(entry, "approval", place, self.asking)
-        for entry, place in _items(case, "signals", path):
-            self._key(entry, "signal", place, "E206", "signal", self.signals)
-        for entry, place in _items(case, "redirects", path):
-            self._key(entry, "team", place, "E201", "team", self.teams)
-        for entry, place in _items(case, "skips", path):
-            self._step(entry, "task", place)
+        for entry, inner_path in _items(case, "decisions", path):
+            self._step(entry, "approval", inner_path, self.asking)
+        for entry, inner_path in _items(case, "signals", path):
+            self._key(entry, "signal", inner_path, "E206", "signal", self.signals)
+        for entry, inner_path in _items(case, "redirects", path):
+            self._key(entry, "team", inner_path, "E201", "team", self.teams)
+        for entry, inner_path in _items(case, "skips", path):
+            self._step(entry, "task", inner_path)
         for key in ("signals", "messages", "pauses", "amendments", "redirects", "skips"):
-            for entry, place in _items(case, key, path):
-                self._step(entry, "during", place)
+            for entry, inner_path in _items(case, key, path):
+                self._step(entry, "during", inner_path)
         cancel = case.child("cancel")
         if cancel is not None:
             self._step(cancel, "during", (*path, "cancel"))
         for key in ("crash_after", "crash_during"):
             self._step(case, key, path)
-            for node, place in _items(case, key, path):
-                self._is_step(node, place, self.steps)
+            for node, inner_path in _items(case, key, path):
+                self._is_step(node, inner_path, self.steps)
 
     def expected(self, expect: Node, path: NodePath) -> None:
         """Check the names of expectations."""
-        for node, place in _items(expect, "path", path):
+        for node, inner_path in _items(expect, "path", path):
             for number, inner in enumerate(node.items()):
-                self._is(inner, (*place, number), "E201", "team", self.teams)
-            self._is(node, place, "E201", "team", self.teams)
+                self._is(inner, (*inner_path, number), "E201", "team", self.teams)
+            self._is(node, inner_path, "E201", "team", self.teams)
         visits = expect.child("visits")
         for team, node in (visits.entries() if visits is not None else {}).items():
             if team not in self.teams:
-                place = (*path, "visits", team)
-                unknown(self.problems, node.at, place, "E201", "team", team, self.teams)
-        for entry, place in _items(expect, "trail", path):
-            self._key(entry, "team", place, "E201", "team", self.teams)
+                inner_path = (*path, "visits", team)
+                unknown(self.problems, node.at, inner_path, "E201", "team", team, self.teams)
+        for entry, inner_path in _items(expect, "trail", path):
+            self._key(entry, "team", inner_path, "E201", "team", self.teams)
             team = entry.child("team")
             within = names_within(self._plan, None if team is None else team.value)
-            self._step(entry, "step", place, within)
+            self._step(entry, "step", inner_path, within)
 
     def _step(self, node: Node, key: str, path: NodePath, known: StepNames | None = None) -> None:
         below = node.child(key)
@@ -199,10 +199,10 @@ def _items(node: Node, key: str, path: NodePath) -> Placed:
 
 def _checks(tree: Node) -> Placed:
     for case, path in _items(tree, "cases", ()):
-        for entry, place in _items(case, "messages", path):
+        for entry, inner_path in _items(case, "messages", path):
             reply = entry.child("reply")
             if reply is not None:
-                yield reply, (*place, "reply")
+                yield reply, (*inner_path, "reply")
         expect = case.child("expect")
         if expect is not None:
             yield from _checks_of(expect, (*path, "expect"))
@@ -217,10 +217,10 @@ def _checks_of(expect: Node, path: NodePath) -> Placed:
         node = expect.child(key)
         if node is not None:
             yield node, (*path, key)
-    for entry, place in _items(expect, "trail", path):
+    for entry, inner_path in _items(expect, "trail", path):
         for key, node in entry.entries().items():
             if key != "event":
-                yield node, (*place, key)
-    for entry, place in _items(expect, "notices", path):
+                yield node, (*inner_path, key)
+    for entry, inner_path in _items(expect, "notices", path):
         for key, node in entry.entries().items():
-            yield node, (*place, key)
+            yield node, (*inner_path, key)

@@ -29,9 +29,9 @@ def check_stateful_tools(
         return
     reach = _Reach(plan, graph, parts)
     for body in (*parts.teams.values(), *parts.plans.values()):
-        for step, place in body.steps_with_paths():
-            for key, names in _met(step, place, reach):
-                here = (*place, *key)
+        for step, path in body.steps_with_paths():
+            for key, names in _met(step, path, reach):
+                here = (*path, *key)
                 for name in sorted(names):
                     problems.note(
                         "W524", tree.find(here).at, here, stateful_in_parallel(step.name, name)
@@ -46,9 +46,9 @@ def check_stateful_tools(
                 problems.note("W524", tree.find(here).at, here, stateful_in_parallel(team, name))
 
 
-def _met(step: Step, place: NodePath, reach: "_Reach") -> Iterator[tuple[NodePath, set[str]]]:
+def _met(step: Step, path: NodePath, reach: "_Reach") -> Iterator[tuple[NodePath, set[str]]]:
     """Yield the key that makes steps concurrent, with the tools that they call at once."""
-    inner = step_lists(step, place)
+    inner = step_lists(step, path)
     match step:
         case ParallelStep(join="fallback"):
             return

@@ -38,11 +38,11 @@ def check_replies(
     for team, body in bodies.teams.items():
         if team not in graph.own_way:
             continue
-        for step, place in body.steps_with_paths():
+        for step, path in body.steps_with_paths():
             hops = walker.shortest(body, step) if takes_message(step) else None
             if hops is not None:
                 details = unanswered_message(step.name, hops)
-                problems.note("W522", tree.find(place).at, place, details)
+                problems.note("W522", tree.find(path).at, path, details)
 
 
 def _calling(graph: Teams) -> frozenset[str]:

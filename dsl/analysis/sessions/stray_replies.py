@@ -31,9 +31,9 @@ def check_stray_replies(
     """Report the replies that a run comes to only when no message is open."""
     flow = _Messages(graph, bodies, replying_teams(graph.plan), effort)
     flow.run()
-    for place, (step, before) in flow.replies.items():
+    for path, (step, before) in flow.replies.items():
         if not before & _OPEN:
-            problems.note("W523", tree.find(place).at, place, reply_to_nobody(step.name))
+            problems.note("W523", tree.find(path).at, path, reply_to_nobody(step.name))
 
 
 @dataclass(slots=True)

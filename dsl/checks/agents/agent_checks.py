@@ -33,14 +33,14 @@ def check_agent_keys(
 
 def _personas(step: AgentStep, path: NodePath, tree: Node, problems: Problems) -> bool:
     """Return whether it is clear which personas the step can have."""
-    place = (*path, "persona_key")
+    key_path = (*path, "persona_key")
     if step.persona_key is None:
-        problems.note("E102", tree.find(path).at, place, persona_key_missing())
+        problems.note("E102", tree.find(path).at, key_path, persona_key_missing())
         return False
     listed = (*path, "personas")
     is_chosen = is_template(step.persona_key)
     if is_chosen and not step.personas:
-        problems.note("E102", tree.find(place).mark, place, personas_missing(step.name))
+        problems.note("E102", tree.find(key_path).mark, key_path, personas_missing(step.name))
     elif step.personas and not is_chosen:
         details = personas_without_template(step.name, step.persona_key)
         problems.note("E107", tree.find(listed).at, listed, details)
@@ -57,13 +57,13 @@ def _agent_type(
     known = (*capabilities.agent_types, *capabilities.agent_paths)
     if step.agent_type is None or step.agent_type in known:
         return
-    place = (*path, "agent_type")
-    mark = tree.find(place).mark
+    key_path = (*path, "agent_type")
+    mark = tree.find(key_path).mark
     if step.agent_type in capabilities.skills:
-        problems.note("E203", mark, place, skill_as_agent(step.agent_type, known))
+        problems.note("E203", mark, key_path, skill_as_agent(step.agent_type, known))
         return
     if ":" not in step.agent_type:
-        unknown(problems, mark, place, "E203", "agent type", step.agent_type, known)
+        unknown(problems, mark, key_path, "E203", "agent type", step.agent_type, known)
 
 
 def check_legacy(step: AgentStep, path: NodePath, tree: Node, problems: Problems) -> None:
@@ -92,15 +92,15 @@ def check_fallback(
     """
     seen = {f"{persona.provider}/{persona.model}"}
     for index, name in enumerate(persona.fallback):
-        place = (*path, index)
-        mark = tree.find(place).mark
+        key_path = (*path, index)
+        mark = tree.find(key_path).mark
         provider, model = split_model(name)
         if name == UNREADABLE:
             continue
         if not provider or not model:
-            problems.note("E105", mark, place, fallback_not_a_model(name))
+            problems.note("E105", mark, key_path, fallback_not_a_model(name))
         elif provider not in providers:
-            unknown(problems, mark, place, "E205", "provider", provider, providers)
+            unknown(problems, mark, key_path, "E205", "provider", provider, providers)
         elif name in seen:
-            problems.note("E208", mark, place, fallback_named_twice(name))
+            problems.note("E208", mark, key_path, fallback_named_twice(name))
         seen.add(name)

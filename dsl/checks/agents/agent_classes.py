@@ -34,8 +34,8 @@ def check_agent_classes(
         name = step.agent_class if isinstance(step, AgentStep) else None
         if name is None or any(f"{name}.".startswith(f"{package}.") for package in allowed):
             continue
-        place = (*path, "agent_class")
-        problems.note("W514", tree.find(place).mark, place, unimportable_class(name, allowed))
+        key_path = (*path, "agent_class")
+        problems.note("W514", tree.find(key_path).mark, key_path, unimportable_class(name, allowed))
 
 
 def _agent_types(
@@ -55,9 +55,9 @@ def _agent_types(
             continue
         module = package_path(name, capabilities.agent_paths)
         if module is not None and not is_allowed(module, allowed):
-            place = (*path, "agent_type")
+            key_path = (*path, "agent_type")
             details = unimportable("agent type", name, module, "agent_packages", allowed)
-            problems.note("W514", tree.find(place).mark, place, details)
+            problems.note("W514", tree.find(key_path).mark, key_path, details)
 
 
 def _provider_kinds(
@@ -72,17 +72,17 @@ def _provider_kinds(
         kind = section.kind
         if kind is None or kind in known:
             continue
-        place: NodePath = ("llm_config", "providers", provider, "kind")
-        mark = tree.find(place).mark
+        path: NodePath = ("llm_config", "providers", provider, "kind")
+        mark = tree.find(path).mark
         module = package_path(kind, capabilities.provider_paths)
         if module is None:
             names = (*known, *capabilities.provider_paths)
-            unknown(problems, mark, place, "E205", "provider kind", kind, names)
+            unknown(problems, mark, path, "E205", "provider kind", kind, names)
         elif (own or capabilities.provider_packages is not None) and not is_allowed(
             module, allowed
         ):
             details = unimportable("provider kind", kind, module, "provider_packages", allowed)
-            problems.note("W514", mark, place, details)
+            problems.note("W514", mark, path, details)
 
 
 def package_path(name: str, installed: dict[str, str]) -> str | None:
@@ -100,11 +100,11 @@ def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
     for name, section in document.llm_config.agents.items():
         key = section.get("persona_key") if isinstance(section, dict) else None
         if isinstance(key, str) and key not in document.llm_config.personas:
-            place: NodePath = ("llm_config", "agents", name, "persona_key")
+            path: NodePath = ("llm_config", "agents", name, "persona_key")
             unknown(
                 problems,
-                tree.find(place).mark,
-                place,
+                tree.find(path).mark,
+                path,
                 "E202",
                 "persona",
                 key,

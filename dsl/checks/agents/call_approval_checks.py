@@ -44,8 +44,8 @@ def checked_by(
         return approval
     wrong = beyond(declared)
     if wrong is not None:
-        place = (*path, "editable")
-        problems.note("E505", tree.find(place).at, place, uncheckable_changes(wrong))
+        key_path = (*path, "editable")
+        problems.note("E505", tree.find(key_path).at, key_path, uncheckable_changes(wrong))
     return approval.model_copy(update={"schema_": declared})
 
 

@@ -39,17 +39,17 @@ def check_compaction(
         return
     for key in _WINDOW:
         if getattr(step, key) is not None:
-            place = (*path, key)
+            key_path = (*path, key)
             details = compaction_with_window(str(step.persona_key), key)
-            problems.note("E107", tree.find(place).mark, place, details)
+            problems.note("E107", tree.find(key_path).mark, key_path, details)
     if policy.prompt is not None:
         check_compaction_prompt(tree, problems, policy.prompt, (*written_at, "prompt"))
     if policy.model is None or policy.model == UNREADABLE:
         return
-    place = (*written_at, "model")
-    mark = tree.find(place).mark
+    key_path = (*written_at, "model")
+    mark = tree.find(key_path).mark
     provider, model = split_model(policy.model)
     if not provider or not model:
-        problems.note("E105", mark, place, compaction_not_a_model(policy.model))
+        problems.note("E105", mark, key_path, compaction_not_a_model(policy.model))
     elif provider not in providers:
-        unknown(problems, mark, place, "E205", "provider", provider, providers)
+        unknown(problems, mark, key_path, "E205", "provider", provider, providers)

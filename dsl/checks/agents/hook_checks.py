@@ -90,8 +90,8 @@ def check_streamed_answers(
     """Note hooks that may refuse an answer which people have seen while the model wrote it."""
     for index, hook in enumerate(hooks):
         if hook.on in ("after_model_call", "after_turn") and hook.decide != "continue":
-            place = (*path, index, "on")
-            problems.note("E506", tree.find(place).at, place, hook_of_stream(hook.label))
+            key_path = (*path, index, "on")
+            problems.note("E506", tree.find(key_path).at, key_path, hook_of_stream(hook.label))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +148,10 @@ class _HookChecks:
             self._note("E510", "on", hook_without_tools(hook.on))
         elif hook.tool is not None and not self._matched():
             known = tuple(self.tools) if self.offered is None else self.offered
-            place = (*self.path, "tool")
-            mark = self.scope.at(place)
+            path = (*self.path, "tool")
+            mark = self.scope.at(path)
             what = "tool" if self.offered is None else "offered tool"
-            unknown(self.scope.problems, mark, place, "E204", what, hook.tool, known)
+            unknown(self.scope.problems, mark, path, "E204", what, hook.tool, known)
         elif hook.decide == "retry":
             self._once()
 
@@ -203,9 +203,9 @@ class _HookChecks:
             return
         contract = self._templates().called_skill()
         if hook.on == "before_tool_call" and contract is not None:
-            place: NodePath = (*self.path, "value")
+            path: NodePath = (*self.path, "value")
             scope = self.scope
-            check_input(scope.tree, scope.problems, contract, hook.value, place, whole=False)
+            check_input(scope.tree, scope.problems, contract, hook.value, path, whole=False)
         is_text = isinstance(hook.value, str)
         if isinstance(hook.value, str) and is_template(hook.value):
             return
@@ -221,11 +221,11 @@ class _HookChecks:
             if hook.input is not None:
                 self._note("E510", "input", hook_key_without_effect("input", "`skill`"))
             return None
-        place: NodePath = (*self.path, "skill")
+        path: NodePath = (*self.path, "skill")
         contract = scope.capabilities.skills.get(hook.skill)
         if contract is None:
             known = scope.capabilities.skills
-            unknown(scope.problems, scope.at(place), place, "E204", "skill", hook.skill, known)
+            unknown(scope.problems, scope.at(path), path, "E204", "skill", hook.skill, known)
             return None
         if "egress" in contract.labels:
             self._note("E510", "skill", hook_sends_data(hook.skill))

@@ -49,24 +49,26 @@ class HookTemplates:
 
     def _condition(self, given: tuple[str, ...]) -> None:
         assert self.hook.when is not None
-        for leaf, place in leaves(self.hook.when, (*self.path, "when")):
+        for leaf, path in leaves(self.hook.when, (*self.path, "when")):
             match leaf:
                 case Expression(expression=text):
-                    if self._unseen(text, (*place, "expression"), given):
+                    if self._unseen(text, (*path, "expression"), given):
                         continue
                 case ContextField():
                     pass
                 case _:
                     details = hook_tests_tasks((*_ALWAYS, *given))
-                    self.scope.note_value("E109", place, details)
+                    self.scope.note_value("E109", path, details)
                     continue
-            check_condition(self._scope(given), leaf, place)
+            check_condition(self._scope(given), leaf, path)
 
     def _seen(self, value: JsonValue, path: NodePath, given: tuple[str, ...]) -> None:
         """Check the templates of a value."""
-        for text, place in _texts(value, path):
-            if not self._unseen(text, place, given) and not self.scope.problems.below(place):
-                check_value(self._scope(given), text, place)
+        for text, inner_path in _texts(value, path):
+            if not self._unseen(text, inner_path, given) and not self.scope.problems.below(
+                inner_path
+            ):
+                check_value(self._scope(given), text, inner_path)
 
     def _unseen(self, text: str, path: NodePath, given: tuple[str, ...]) -> bool:
         """Note a name that a hook does not see at its point."""

@@ -10,5 +10,5 @@ def check_persona_names(document: SystemDocument, tree: Node, problems: Problems
     """Note each persona whose name would read as that of a persona with a task's `config`."""
     for name in document.llm_config.personas:
         if not can_be_persona(name):
-            place = ("llm_config", "personas", name)
-            problems.note("E105", tree.find(place).at, place, persona_name_refused(name))
+            path = ("llm_config", "personas", name)
+            problems.note("E105", tree.find(path).at, path, persona_name_refused(name))

@@ -99,12 +99,12 @@ def _works(text: str, variables: Collection[str] | None) -> bool:
     return False
 
 
-def _note_literal(tree: Node, problems: Problems, text: str, name: str, place: NodePath) -> None:
+def _note_literal(tree: Node, problems: Problems, text: str, name: str, path: NodePath) -> None:
     literal = _EXPRESSION.search(text)
     shown = "{{" if literal is None else literal[0]
     line = 1 if literal is None else text.count("\n", 0, literal.start()) + 1
     details = placeholders_beside_literals(name, shown)
-    problems.note("E301", tree.find(place).line(line, shown), place, details)
+    problems.note("E301", tree.find(path).line(line, shown), path, details)
 
 
 def check_braces(
@@ -139,16 +139,16 @@ def _is_meant(template: str) -> bool:
     return any(len(path) > 1 and path[0] in ROOTS for path in paths)
 
 
-def check_compaction_prompt(tree: Node, problems: Problems, text: str, place: NodePath) -> None:
+def check_compaction_prompt(tree: Node, problems: Problems, text: str, path: NodePath) -> None:
     """Warn of placeholders in the prompt of a summary, which is sent unchanged."""
     found = placeholders(text)
     if found:
         details = placeholders_of_compaction([one.name for one in found])
-        _note(tree, problems, found[0], place, details)
+        _note(tree, problems, found[0], path, details)
 
 
 def _note(
-    tree: Node, problems: Problems, first: Placeholder, place: NodePath, details: Details
+    tree: Node, problems: Problems, first: Placeholder, path: NodePath, details: Details
 ) -> None:
-    mark = tree.find(place).line(first.line, f"{{{first.name}}}")
-    problems.note("W512", mark, place, details)
+    mark = tree.find(path).line(first.line, f"{{{first.name}}}")
+    problems.note("W512", mark, path, details)

@@ -66,7 +66,7 @@ def check_batch(
     step: AgentStep,
     persona: Persona,
     sections: Mapping[str, ProviderSection],
-    place: NodePath,
+    path: NodePath,
     tree: Node,
     problems: Problems,
 ) -> None:
@@ -82,13 +82,13 @@ def check_batch(
     """
     if not persona.batch or step.agent_type == ORCHESTRATING:
         return
-    mark = tree.find(place).at
+    mark = tree.find(path).at
     if step.agent_type not in (SINGLE_SHOT, TOOL_CALLING):
         details = batch_not_supported(str(step.persona_key), str(step.agent_type))
-        problems.note("E503", mark, place, details)
+        problems.note("E503", mark, path, details)
         return
     if persona.stream:
-        problems.note("E506", mark, place, batch_streamed(str(step.persona_key)))
+        problems.note("E506", mark, path, batch_streamed(str(step.persona_key)))
         return
     names = (persona.provider, *(split_model(entry)[0] for entry in persona.fallback))
     for name in dict.fromkeys(names):
@@ -96,15 +96,15 @@ def check_batch(
         if section is None and name in get_args(BuiltInKind):
             section = ProviderSection()
         if section is not None and not section.takes_batches(name):
-            problems.note("E503", mark, place, provider_without_batches(name))
+            problems.note("E503", mark, path, provider_without_batches(name))
 
 
 def check_reasks(
-    schema: Json | None, reasks: int, place: NodePath, tree: Node, problems: Problems
+    schema: Json | None, reasks: int, path: NodePath, tree: Node, problems: Problems
 ) -> None:
     """Note a schema that a streamed answer may violate, so that the model is asked again."""
-    if schema is not None and reasks and not problems.has("E506", place):
-        problems.note("E506", tree.find(place).at, place, streamed_before_reask(reasks))
+    if schema is not None and reasks and not problems.has("E506", path):
+        problems.note("E506", tree.find(path).at, path, streamed_before_reask(reasks))
 
 
 def check_streamed_replies(plan: Plan, tree: Node, problems: Problems) -> None:

@@ -35,9 +35,9 @@ def check_command(
     name = given.get("command")
     if not isinstance(name, str) or is_template(name):
         return
-    place = (*path, "command")
-    mark = tree.find(place).mark
+    key_path = (*path, "command")
+    mark = tree.find(key_path).mark
     if commands is not None and name not in commands:
-        unknown(problems, mark, place, "E209", "command", name, commands)
+        unknown(problems, mark, key_path, "E209", "command", name, commands)
     elif skill == RUN and name in capabilities.once_commands:
-        problems.note("E211", mark, place, once_command_retried(name, RUN, RUN_ONCE))
+        problems.note("E211", mark, key_path, once_command_retried(name, RUN, RUN_ONCE))

@@ -43,14 +43,14 @@ def check_input(
 def _note(
     tree: Node, problems: Problems, skill: str, mismatch: ContractMismatch, path: NodePath
 ) -> None:
-    place = (*path, *mismatch.path)
-    node = tree.find(place)
-    there = tree.has(place)
+    key_path = (*path, *mismatch.path)
+    node = tree.find(key_path)
+    there = tree.has(key_path)
     by_key = mismatch.missing or mismatch.unknown or not there
     problems.note(
         "E213",
         node.at if by_key else node.mark,
-        place,
+        key_path,
         skill_input(
             skill, mismatch.message, mismatch.allowed, mismatch.fix, is_missing=mismatch.missing
         ),

@@ -42,8 +42,8 @@ def check_attempts(scope: StepScope, step: Step, path: NodePath) -> None:
             pass  # these kinds call something, or hold steps that may
     for index, error in enumerate(step.retry.errors if step.retry is not None else ()):
         if not can_pass(error, data_can_differ=holds_steps(step)):
-            place = (*path, "retry", "errors", index)
-            scope.note("E105", place, retry_in_vain(step.name, error))
+            key_path = (*path, "retry", "errors", index)
+            scope.note("E105", key_path, retry_in_vain(step.name, error))
 
 
 def _result(scope: StepScope, step: ReturnStep | FailStep, path: NodePath) -> None:

@@ -36,14 +36,14 @@ def check_bound(
     match bound:
         case TemplateBound(value=text) | TemplateDuration(value=text):
             if not _gives_a_bound(text, key):
-                place = (*path, "value")
+                key_path = (*path, "value")
                 details = not_a_bound(brief(text), is_length=length)
-                scope.problems.note("E103", scope.tree.find(place).mark, place, details)
+                scope.problems.note("E103", scope.tree.find(key_path).mark, key_path, details)
             if bound.maximum > key.high:
-                place = (*path, "maximum")
+                key_path = (*path, "maximum")
                 found = Found("scalar", bound.maximum)
                 details = OutOfBounds(WrongValue("maximum"), found, "at most", key.high)
-                scope.problems.note("E106", scope.tree.find(place).mark, place, details)
+                scope.problems.note("E106", scope.tree.find(key_path).mark, key_path, details)
         case str() if not _gives_a_bound(bound, key):
             scope.note("E103", path, not_a_bound(brief(bound), is_length=length))
         case str() if isinstance(with_maximum(key, bound, scope.outputs.context), str):

@@ -49,23 +49,23 @@ def check_condition(
     scope: StepScope, condition: Condition, path: NodePath, own: OwnResult | None = None
 ) -> None:
     """Check each test of a condition."""
-    for leaf, place in leaves(condition, path):
+    for leaf, inner_path in leaves(condition, path):
         match leaf:
             case TaskField(task=task):
-                _check_task(scope, task, (*place, "task"))
-                _check_task_field(scope, leaf, (*place, "output_field"))
-                _check_operator_value(scope, leaf, place)
+                _check_task(scope, task, (*inner_path, "task"))
+                _check_task_field(scope, leaf, (*inner_path, "output_field"))
+                _check_operator_value(scope, leaf, inner_path)
             case TaskStatus(task=task):
-                _check_task(scope, task, (*place, "task"))
+                _check_task(scope, task, (*inner_path, "task"))
             case ContextField(context_field=field_path):
                 scope.reads.context[field_path] = None
-                _check_context_field(scope, leaf, (*place, "context_field"))
-                _check_operator_value(scope, leaf, place)
+                _check_context_field(scope, leaf, (*inner_path, "context_field"))
+                _check_operator_value(scope, leaf, inner_path)
             case Expression(expression=text):
-                _check_expression(scope, text, place, own)
+                _check_expression(scope, text, inner_path, own)
             case _:
                 pass
-        _check_declared_data(scope, leaf, place)
+        _check_declared_data(scope, leaf, inner_path)
 
 
 def _check_task(scope: StepScope, task: str, path: NodePath) -> None:
@@ -86,12 +86,12 @@ def _check_expression(scope: StepScope, text: str, path: NodePath, own: OwnResul
         scope.note_value("E109", path, text_around_condition(text))
 
 
-def _check_task_field(scope: StepScope, leaf: TaskField, place: NodePath) -> None:
+def _check_task_field(scope: StepScope, leaf: TaskField, path: NodePath) -> None:
     """Check that a task's data can have a value at the path."""
     schema = scope.outputs.tasks.get(leaf.task)
     if schema is not None:
         field = Declared(("tasks", leaf.task, "data"), schema, parse_path(leaf.output_field))
-        check_field(scope, field, TextSpot(place))
+        check_field(scope, field, TextSpot(path))
 
 
 def _check_context_field(scope: StepScope, leaf: ContextField, place: NodePath) -> None:
@@ -104,23 +104,23 @@ def _check_context_field(scope: StepScope, leaf: ContextField, place: NodePath) 
 
 
 def _check_operator_value(scope: StepScope, leaf: TaskField | ContextField, path: NodePath) -> None:
-    place = (*path, "value")
+    key_path = (*path, "value")
     if any(p.code.startswith(("E1", "E401")) for p in scope.problems.below(path)):
         return  # already reported: the missing field may be misspelled
     if "value" not in leaf.model_fields_set and leaf.operator not in WITHOUT_VALUE:
         mark = scope.tree.find(path).at
-        scope.problems.note("E102", mark, place, value_missing(leaf.operator, WITHOUT_VALUE))
+        scope.problems.note("E102", mark, key_path, value_missing(leaf.operator, WITHOUT_VALUE))
         return
     if isinstance(leaf.value, str) and _TEMPLATE.search(leaf.value):
-        scope.note_value("E402", place, template_as_value(leaf.value))
+        scope.note_value("E402", key_path, template_as_value(leaf.value))
         return
     wrong = wrong_value(leaf.operator, leaf.value)
     if wrong is not None:
-        scope.note_value("E402", place, value_of_operator(leaf.operator, wrong, leaf.value))
+        scope.note_value("E402", key_path, value_of_operator(leaf.operator, wrong, leaf.value))
         return
     broken = unusable_pattern(leaf.operator, leaf.value)
     if broken is not None:
-        scope.note_value("E403", place, broken_pattern(*broken))
+        scope.note_value("E403", key_path, broken_pattern(*broken))
 
 
 _TYPES = {
@@ -175,7 +175,7 @@ def _check_data(
     operator = "equals" if always else leaf.operator
     if possible_in(here, operator, leaf.value):
         return
-    place = (*path, "value" if "value" in leaf.model_fields_set else "operator")
+    key_path = (*path, "value" if "value" in leaf.model_fields_set else "operator")
     details = decided_condition(
         _field(leaf),
         _data(here),
@@ -186,7 +186,7 @@ def _check_data(
         unquoted=_unquoted(here, operator, leaf.value),
         always=always,
     )
-    scope.note_value("E404", place, details)
+    scope.note_value("E404", key_path, details)
 
 
 def _field(leaf: TaskField | ContextField) -> str:

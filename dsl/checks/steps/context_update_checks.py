@@ -19,31 +19,31 @@ def check_updates(
 ) -> None:
     """Check the updates of a step, a rule or a team's routing."""
     for key, value in updates.items():
-        place = (*path, key)
-        check_value(scope, value, place, own)
-        check_declared(scope, key, value, place)
-        _key(scope, key, place, own)
-        _operation(scope, key, value, place)
+        key_path = (*path, key)
+        check_value(scope, value, key_path, own)
+        check_declared(scope, key, value, key_path)
+        _key(scope, key, key_path, own)
+        _operation(scope, key, value, key_path)
 
 
-def _key(scope: StepScope, key: str, place: NodePath, own: OwnResult | None) -> None:
+def _key(scope: StepScope, key: str, path: NodePath, own: OwnResult | None) -> None:
     segments = key_segments(key)
     for segment in segments:
         if is_template(segment):
-            check_template(scope, segment, place, own)
+            check_template(scope, segment, path, own)
     if not segments or not all(segments):
-        scope.note("E103", place, empty_segment(key))
+        scope.note("E103", path, empty_segment(key))
 
 
-def _operation(scope: StepScope, key: str, value: JsonValue, place: NodePath) -> None:
+def _operation(scope: StepScope, key: str, value: JsonValue, path: NodePath) -> None:
     if isinstance(value, dict) and len(value) > 1 and all(name in OPERATIONS for name in value):
-        scope.note("E107", place, several_operations(key, (*value,)))
+        scope.note("E107", path, several_operations(key, (*value,)))
     operation, operand = written_value(value)
     if operation is None:
         slip = misspelt_operation(value)
-        if slip is not None and not scope.problems.has("E405", place):
-            scope.note("E107", (*place, slip[0]), misspelt(*slip, key))
+        if slip is not None and not scope.problems.has("E405", path):
+            scope.note("E107", (*path, slip[0]), misspelt(*slip, key))
         return
     if not takes(operation, operand):
         details = operand_mismatch(operation, key, describe_kind(operand))
-        scope.note_value("E103", (*place, operation), details)
+        scope.note_value("E103", (*path, operation), details)

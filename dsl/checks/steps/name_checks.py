@@ -32,25 +32,25 @@ def check_names(
 def _unique_names(scope: StepScope, steps_with_paths: Sequence[tuple[Step, NodePath]]) -> None:
     first: dict[str, NodePath] = {}
     for step, path in steps_with_paths:
-        place = (*path, "name")
+        key_path = (*path, "name")
         if "/" in step.name or "#" in step.name:
-            scope.note_value("E105", place, step_name_with_separator(step.name))
+            scope.note_value("E105", key_path, step_name_with_separator(step.name))
         if step.name in first and step.name != UNREADABLE:
             line = scope.at(first[step.name]).line
-            scope.note_value("E208", place, step_name_taken(step.name, line))
-        first.setdefault(step.name, place)
+            scope.note_value("E208", key_path, step_name_taken(step.name, line))
+        first.setdefault(step.name, key_path)
 
 
 def _variable_names(scope: StepScope, variables: Mapping[str, NodePath]) -> None:
     for name, path in variables.items():
         reserved = name in ROOTS or name in RESERVED
         if reserved or not _IDENTIFIER.match(name):
-            place = (*scope.path, *path)
-            node = scope.tree.find(place)
+            key_path = (*scope.path, *path)
+            node = scope.tree.find(key_path)
             scope.problems.note(
                 "E105",
                 node.at if "values" in path else node.mark,
-                place,
+                key_path,
                 variable_name_refused(name, (*ROOTS, *RESERVED)),
             )
 
@@ -65,8 +65,8 @@ def _loop_variables(
         item, key = _item_variable(step)
         if item is not None:
             if item in taken:
-                place = (*here, key)
-                scope.note_value("E208", place, loop_variable_taken(item, taken[item]))
+                key_path = (*here, key)
+                scope.note_value("E208", key_path, loop_variable_taken(item, taken[item]))
             inner[item] = step.name
         for below in step_lists(step, here):
             _loop_variables(scope, below.steps, below.path, inner)

@@ -32,14 +32,14 @@ def check_parallel(scope: StepScope, step: ParallelStep, path: NodePath) -> None
     _only(scope, step, (*path, "only"))
     maximum = len(possible_branches(step))
     if isinstance(step.join, int) and step.join > maximum:
-        place = (*path, "join")
-        node = scope.tree.find(place)
-        scope.problems.note("E106", node.mark, place, too_many_to_join(step.join, maximum))
+        key_path = (*path, "join")
+        node = scope.tree.find(key_path)
+        scope.problems.note("E106", node.mark, key_path, too_many_to_join(step.join, maximum))
     for name in RESULT_KEYS if step.join != "all" else ():
         if name in step.branches:
             scope.note("E105", (*path, "branches", name), reserved_branch(step.name, name))
-    for place in _unread(scope.tree, step, path):
-        scope.note("E107", place, unread_by_join(step.name, str(place[-1]), str(step.join)))
+    for key_path in _unread(scope.tree, step, path):
+        scope.note("E107", key_path, unread_by_join(step.name, str(key_path[-1]), str(step.join)))
     check_branch_writes(scope, step, path)
     known = {name for one in step.ranked_branches.values() for name in variables(one.steps)}
     paths = {

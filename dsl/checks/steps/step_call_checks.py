@@ -70,9 +70,9 @@ def _check_time(
 
 def check_tool(scope: StepScope, step: ToolStep, path: NodePath) -> None:
     """Check that the tool exists and accepts its arguments, unless only the run knows them."""
-    place = (*path, "arguments")
+    key_path = (*path, "arguments")
     if isinstance(step.arguments, str) and not is_one_template(step.arguments):
-        scope.note_value("E103", place, not_arguments(brief(step.arguments)))
+        scope.note_value("E103", key_path, not_arguments(brief(step.arguments)))
     if is_template(step.tool):
         return  # known only in the run
     section = scope.tools.get(step.tool)
@@ -86,8 +86,8 @@ def check_tool(scope: StepScope, step: ToolStep, path: NodePath) -> None:
     if isinstance(step.arguments, str):
         return
     for name in step.arguments.keys() & section.fixed.keys():
-        place = (*path, "arguments", name)
-        scope.note("E213", place, fixed_argument(step.tool, name))
+        key_path = (*path, "arguments", name)
+        scope.note("E213", key_path, fixed_argument(step.tool, name))
     contract = _contract_of(scope, step.tool, section)
     if contract is None:
         return

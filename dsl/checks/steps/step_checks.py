@@ -51,8 +51,8 @@ def check_steps(scope: StepScope) -> None:
     steps_with_paths, variables = scope.steps_with_paths, scope.variables
     check_names(scope, steps_with_paths, variables)
     for step, path in steps_with_paths:
-        for condition, place in conditions(step, path):
-            check_condition(scope, condition, place, OwnResult.of_condition(step, place))
+        for condition, inner_path in conditions(step, path):
+            check_condition(scope, condition, inner_path, OwnResult.of_condition(step, inner_path))
         for value in templated(step, path):
             check_value(scope, value.value, value.path, OwnResult.of_score(step, value.path))
         own = OwnResult(step.name)
@@ -128,5 +128,5 @@ def _catches(scope: StepScope, step: TryStep, path: NodePath) -> None:
         scope.note("E102", path, catches_nothing(step.name))
     for index, clause in enumerate(step.catch):
         if not clause.error:
-            place = (*path, "catch", index, "error")
-            scope.note_value("E106", place, empty_clause())
+            key_path = (*path, "catch", index, "error")
+            scope.note_value("E106", key_path, empty_clause())

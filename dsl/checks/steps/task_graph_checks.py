@@ -38,18 +38,18 @@ def check_task_graph(scope: StepScope, step: TaskGraphStep, path: NodePath) -> N
 
 def _written(scope: StepScope, step: TaskGraphStep, items: list[JsonValue], path: NodePath) -> None:
     """Note what the validation would change in the tasks of the document."""
-    place = (*path, "tasks")
-    mark = scope.tree.find(place).at
+    key_path = (*path, "tasks")
+    mark = scope.tree.find(key_path).at
     if step.max_tasks is not None and len(items) > maximum_of(step.max_tasks):
         details = more_tasks_than_allowed(step.name, len(items), int(maximum_of(step.max_tasks)))
-        scope.problems.note("E106", scope.tree.find((*path, "max_tasks")).at, place, details)
+        scope.problems.note("E106", scope.tree.find((*path, "max_tasks")).at, key_path, details)
     if any(map(_has_template, items)):
         return
     notes = TaskNotes()
     tasks = read_tasks(items, (), notes, room=MAX_TASKS)
     for one in notes.kept:
         if one.code != "id_missing":
-            scope.problems.note("E105", mark, place, unusable_task(note_words(one)))
+            scope.problems.note("E105", mark, key_path, unusable_task(note_words(one)))
     ids = [task.id for task in tasks]
     if step.chosen is not None and not is_template(step.chosen) and step.chosen not in ids:
         scope.unknown("E206", "task", step.chosen, ids, (*path, "chosen"))

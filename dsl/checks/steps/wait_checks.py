@@ -38,8 +38,8 @@ def check_wait(scope: StepScope, step: WaitStep, path: NodePath) -> None:
         try:
             seconds(step.duration)
         except ValueError as error:
-            place = (*path, "duration")
-            scope.note_value("E103", place, not_a_duration(step.duration, str(error)))
+            key_path = (*path, "duration")
+            scope.note_value("E103", key_path, not_a_duration(step.duration, str(error)))
 
 
 def _message_schema(scope: StepScope, step: WaitStep, key: str, path: NodePath) -> None:

@@ -48,11 +48,11 @@ def check_branch_writes(scope: StepScope, step: ParallelStep, path: NodePath) ->
     writes = {name: [one.write for one in own] for name, own in running.items()}
     for written, writers in write_conflicts(writes, policies):
         own = [one for name in running if name in writers for one in running[name]]
-        place = _last(own, written)
-        if scope.problems.has("W525", place):
+        key_path = _last(own, written)
+        if scope.problems.has("W525", key_path):
             continue  # one path within the other
         names = tuple(name for name in running if name in writers)
-        scope.note("W525", place, conflicting_branches(step.name, written, names))
+        scope.note("W525", key_path, conflicting_branches(step.name, written, names))
 
 
 def _joins_all(step: ParallelStep) -> bool:
@@ -76,10 +76,12 @@ def check_round_writes(scope: StepScope, step: LoopStep, path: NodePath) -> None
     own = list(_certain(step.body, (*path, "body")))
     writes = [one.write for one in own]
     for written, _ in write_conflicts({"one": writes, "other": writes}, {}):
-        place = _last(own, written)
-        if scope.problems.has("W525", place):
+        key_path = _last(own, written)
+        if scope.problems.has("W525", key_path):
             continue
-        scope.note("W525", place, conflicting_rounds(step.name, written, step.loop_variable or ""))
+        scope.note(
+            "W525", key_path, conflicting_rounds(step.name, written, step.loop_variable or "")
+        )
 
 
 def _certain(steps: Sequence[Step], path: NodePath) -> Iterator[_PlacedWrite]:

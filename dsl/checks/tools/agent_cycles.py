@@ -58,9 +58,9 @@ def check_cycles(
                     continue
                 noted.add(call.tool)
                 way = [point, *_way(call.to, point, graph, within)]
-                place = places[call.tool]
+                path = places[call.tool]
                 details = agents_in_a_circle([one.name for one in way])
-                problems.note("E508", tree.find(place).at, place, details)
+                problems.note("E508", tree.find(path).at, path, details)
 
 
 def _graph(
@@ -141,6 +141,6 @@ def _check_memory(
     for members in components(beside, beside.__getitem__):
         first = members[0]
         if len(members) > 1 or first in beside[first]:
-            place = (*places[first], "reads")
+            path = (*places[first], "reads")
             circle = [*members, first]
-            problems.note("E508", tree.find(place).at, place, memory_in_a_circle(circle))
+            problems.note("E508", tree.find(path).at, path, memory_in_a_circle(circle))

@@ -111,9 +111,9 @@ def check_skill_tool(
             asks=contract.asks or call_approval(section.requires_approval) is not None,
         )
         if reasons:
-            place = path if section.local_activity is None else (*path, "local_activity")
+            key_path = path if section.local_activity is None else (*path, "local_activity")
             details = unfit_for_local(name, reasons)
-            problems.note("E107", tree.find(place).at, (*path, "local_activity"), details)
+            problems.note("E107", tree.find(key_path).at, (*path, "local_activity"), details)
 
 
 def check_attempts(
@@ -132,9 +132,9 @@ def check_schema(
     """Return whether a run can check values against a schema; note a problem if it cannot."""
     wrong = None if schema is None else schema_problem(schema) or beyond(schema)
     if wrong is not None:
-        place = (*path, key)
+        key_path = (*path, key)
         details = unusable_tool_schema(name, key, wrong)
-        problems.note("E505", tree.find(place).at, place, details)
+        problems.note("E505", tree.find(key_path).at, key_path, details)
     return wrong is None
 
 
@@ -149,12 +149,14 @@ def check_memory(
     """Note a tool whose work is read and that is not an agent; unknown ones are noted elsewhere."""
     for index, source in enumerate(sources):
         if source not in agents:
-            place = (*path, "reads", index, "from")
-            problems.note("E107", tree.find(place).mark, place, memory_of_no_agent(name, source))
+            key_path = (*path, "reads", index, "from")
+            problems.note(
+                "E107", tree.find(key_path).mark, key_path, memory_of_no_agent(name, source)
+            )
 
 
 def _note(
     name: str, key: str, path: NodePath, tree: Node, problems: Problems, details: Details
 ) -> None:
-    place = (*path, key)
-    problems.note("E107", tree.find(place).at, place, details)
+    key_path = (*path, key)
+    problems.note("E107", tree.find(key_path).at, key_path, details)

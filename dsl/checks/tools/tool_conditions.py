@@ -44,8 +44,8 @@ def check_tool_condition(
     schemas = {"arguments": given, "data": result}
     outputs = NO_OUTPUTS._replace(variables={one: schemas[one] for one in known})
     scope = StepScope(tree, problems, capabilities, {}, (), (), given=known, outputs=outputs)
-    place: NodePath = ("tools", name, *APPROVAL_CONDITION)
-    for leaf, path in leaves(asked.when, place):
+    key_path: NodePath = ("tools", name, *APPROVAL_CONDITION)
+    for leaf, path in leaves(asked.when, key_path):
         if isinstance(leaf, Expression):
             check_condition(scope, leaf, path)
             if any(problems.below(path)) or _names(leaf) <= set(known):

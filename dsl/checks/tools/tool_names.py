@@ -79,23 +79,23 @@ def check_tool_names(document: SystemDocument, tree: Node, problems: Problems) -
         known.check(persona.exclude_tools, (*path, "exclude_tools"), "E204", "tool", names)
         known.check(persona.handoffs, (*path, "handoffs"), "E201", "team", known.teams)
         for index, policy in enumerate(persona.tool_policy or ()):
-            place = (*path, "tool_policy", index, "tool")
-            known.check_one(policy.tool, place, "E204", "tool", (*known.tools, *known.personas))
+            key_path = (*path, "tool_policy", index, "tool")
+            known.check_one(policy.tool, key_path, "E204", "tool", (*known.tools, *known.personas))
         offered.update(persona.tools or ())
     for name in offered & document.tools.keys():
         _check_offered(name, ("tools", name), tree, problems)
-    for key, place in subagents_of(document):
+    for key, key_path in subagents_of(document):
         if key not in document.tools:
-            _check_offered(key, place, tree, problems)
+            _check_offered(key, key_path, tree, problems)
     for name, section in document.tools.items():
         for index, edge in enumerate(section.reads):
-            place = ("tools", name, "reads", index, "from")
-            known.check_one(edge.source, place, "E204", "tool", known.tools)
+            key_path = ("tools", name, "reads", index, "from")
+            known.check_one(edge.source, key_path, "E204", "tool", known.tools)
 
 
-def _check_offered(name: str, place: NodePath, tree: Node, problems: Problems) -> None:
+def _check_offered(name: str, path: NodePath, tree: Node, problems: Problems) -> None:
     if name != UNREADABLE and not NAME_OF_A_TOOL.fullmatch(name):
-        problems.note("E105", tree.find(place).at, place, tool_name_refused(name))
+        problems.note("E105", tree.find(path).at, path, tool_name_refused(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,20 +119,20 @@ class _Known:
         """Note the names of a list that are not known, or that it has twice."""
         seen: set[str] = set()
         for index, name in enumerate(names or ()):
-            place = (*path, index)
-            self.check_one(name, place, code, what, known)
+            key_path = (*path, index)
+            self.check_one(name, key_path, code, what, known)
             if name in seen:
                 details = tool_named_twice(name, str(path[-1]))
-                self.problems.note("E208", self.tree.find(place).mark, place, details)
+                self.problems.note("E208", self.tree.find(key_path).mark, key_path, details)
             seen.add(name)
 
     def check_one(
-        self, name: str, place: NodePath, code: Code, what: str, known: Collection[str]
+        self, name: str, path: NodePath, code: Code, what: str, known: Collection[str]
     ) -> None:
         """Note a name that is not known."""
         if name not in known:
-            mark = self.tree.find(place).mark
-            unknown(self.problems, mark, place, code, what, name, known)
+            mark = self.tree.find(path).mark
+            unknown(self.problems, mark, path, code, what, name, known)
 
 
 def check_exclusions(document: SystemDocument, tree: Node, problems: Problems) -> None:
@@ -183,6 +183,6 @@ def check_unused_tools(document: SystemDocument, tree: Node, problems: Problems)
         used |= {*members, group} if group in used or used & {*members} else {*members}
     file = tree.find(("orchestration", "entry_team")).mark.file
     for name in document.tools:
-        place = ("tools", name)
-        if name not in used and tree.find(place).at.file == file:
-            problems.note("W520", tree.find(place).at, place, unused_tool(name))
+        path = ("tools", name)
+        if name not in used and tree.find(path).at.file == file:
+            problems.note("W520", tree.find(path).at, path, unused_tool(name))

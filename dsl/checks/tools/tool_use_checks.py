@@ -93,8 +93,8 @@ class _ToolUse:
     def missing_tools(self) -> None:
         """Note that an agent that calls tools has none."""
         path = (*self._path, "agent_type")
-        place = path if self._tree.has(path) else self._path
-        self._refuse(place, tools_missing(str(self._step.persona_key), self._step.name))
+        key_path = path if self._tree.has(path) else self._path
+        self._refuse(key_path, tools_missing(str(self._step.persona_key), self._step.name))
 
     def uncalled_tools(self) -> None:
         """Note that an agent has tools, and is of a type that does not call them."""
@@ -109,16 +109,16 @@ class _ToolUse:
             where = (*self._path, "agent_type")
             self._refuse(where, plan_and_tools(str(self._step.persona_key)))
 
-    def _refuse(self, place: NodePath, details: Details) -> None:
+    def _refuse(self, path: NodePath, details: Details) -> None:
         """Note, at its value, an agent type that does not fit the persona."""
-        self._problems.note("E503", self._tree.find(place).mark, place, details)
+        self._problems.note("E503", self._tree.find(path).mark, path, details)
 
     def without_tools(self) -> None:
         """Note the keys that say how tools are used, where there are none."""
         places = [self._written_at(key) for key in TOOL_KEYS]
-        for place in (*places, (*self._path, "max_turns")):
-            if self._tree.has(place):
-                self._note("E503", place, without_tools(str(place[-1])))
+        for path in (*places, (*self._path, "max_turns")):
+            if self._tree.has(path):
+                self._note("E503", path, without_tools(str(path[-1])))
 
     def turns(self) -> None:
         """Note turns that the task's `config` says, and the task itself says otherwise."""
@@ -130,40 +130,40 @@ class _ToolUse:
         """Note a `tool_choice` that names a tool which is not offered."""
         choice = self._persona.tool_choice
         if isinstance(choice, NamedTool) and choice.tool not in self._persona.tools:
-            place = self._written_at("tool_choice", "tool")
-            mark = self._tree.find(place).mark
+            path = self._written_at("tool_choice", "tool")
+            mark = self._tree.find(path).mark
             known = self._persona.tools
-            unknown(self._problems, mark, place, "E204", "offered tool", choice.tool, known)
+            unknown(self._problems, mark, path, "E204", "offered tool", choice.tool, known)
 
     def policies(self) -> None:
         """Note policies of tools that are not offered, and bounds that no run can meet."""
         seen: set[str] = set()
         for index, policy in enumerate(self._persona.tool_policy):
-            place = (*self._written_at("tool_policy"), index)
+            path = (*self._written_at("tool_policy"), index)
             if policy.tool in seen:
-                self._note("E208", (*place, "tool"), tool_named_twice(policy.tool, "tool_policy"))
+                self._note("E208", (*path, "tool"), tool_named_twice(policy.tool, "tool_policy"))
             seen.add(policy.tool)
             if policy.tool not in self._persona.tools:
-                where = (*place, "tool")
+                where = (*path, "tool")
                 mark = self._tree.find(where).mark
                 known = self._persona.tools
                 if not self._problems.has("E204", where):
                     unknown(self._problems, mark, where, "E204", "offered tool", policy.tool, known)
-            self._policy(policy, place)
+            self._policy(policy, path)
 
-    def _policy(self, policy: ToolPolicy, place: NodePath) -> None:
+    def _policy(self, policy: ToolPolicy, path: NodePath) -> None:
         persona = self._persona
-        if policy == ToolPolicy(tool=policy.tool) and not any(self._problems.below(place)):
-            self._note("E107", place, policy_without_effect(policy.tool))
+        if policy == ToolPolicy(tool=policy.tool) and not any(self._problems.below(path)):
+            self._note("E107", path, policy_without_effect(policy.tool))
         if policy.max_calls is not None and policy.max_calls < policy.min_calls:
             details = policy_bounds(policy.tool, policy.min_calls, policy.max_calls)
-            self._note("E106", (*place, "max_calls"), details)
+            self._note("E106", (*path, "max_calls"), details)
         if policy.min_calls and persona.tool_choice == "none":
-            self._note("E107", (*place, "min_calls"), choice_of_none(policy.tool))
+            self._note("E107", (*path, "min_calls"), choice_of_none(policy.tool))
         turns = maximum_turns(self._step, persona)
         if not persona.parallel_tool_calls and policy.min_calls > turns:
             details = policy_beyond_turns(policy.tool, policy.min_calls, turns)
-            self._note("E106", (*place, "min_calls"), details)
+            self._note("E106", (*path, "min_calls"), details)
 
     def returned(self) -> None:
         """Note what has no effect when calls are returned and not executed."""
@@ -175,5 +175,5 @@ class _ToolUse:
             tool = self._persona.tool_policy[0].tool
             self._note("E107", self._written_at("tool_policy"), policy_of_returned(tool))
 
-    def _note(self, code: Code, place: NodePath, details: Details) -> None:
-        self._problems.note(code, self._tree.find(place).at, place, details)
+    def _note(self, code: Code, path: NodePath, details: Details) -> None:
+        self._problems.note(code, self._tree.find(path).at, path, details)

@@ -130,17 +130,17 @@ def _lists_of(  # noqa: C901  # one case a kind: that is the point
             yield StepList(body, (*path, "body"), EachRound())
         case BranchStep(branches=branches, otherwise=otherwise):
             for index, one in enumerate(branches):
-                place = (*path, "branches", index, "steps")
-                yield StepList(one.steps, place, WhenHolds(one.condition))
+                key_path = (*path, "branches", index, "steps")
+                yield StepList(one.steps, key_path, WhenHolds(one.condition))
             yield StepList(otherwise, (*path, "otherwise"), Otherwise())
         case ParallelStep(branches=named):
             for name, one in named.items():
-                place = (*path, "branches", name)
+                key_path = (*path, "branches", name)
                 if isinstance(one, ParallelBranch):
                     role = Concurrent(name, one.priority, one.score)
-                    yield StepList(one.steps, (*place, "steps"), role)
+                    yield StepList(one.steps, (*key_path, "steps"), role)
                 else:
-                    yield StepList(one, place, Concurrent(name))
+                    yield StepList(one, key_path, Concurrent(name))
         case TaskGraphStep(select=select, body=body, on_failed_task=failed):
             yield StepList(select, (*path, "select"), Choosing())
             yield StepList(body, (*path, "body"), EachTask())
@@ -151,8 +151,8 @@ def _lists_of(  # noqa: C901  # one case a kind: that is the point
         case TryStep(steps=steps, catch=clauses, finally_=last):
             yield StepList(steps, (*path, "steps"), Tried())
             for index, clause in enumerate(clauses):
-                place = (*path, "catch", index, "steps")
-                yield StepList(clause.steps, place, OnError(clause.errors))
+                key_path = (*path, "catch", index, "steps")
+                yield StepList(clause.steps, key_path, OnError(clause.errors))
             yield StepList(last, (*path, "finally"), AtTheEnd())
         case _:
             return

@@ -27,7 +27,7 @@ def inputs_text(inputs: Sequence[Input], needs: Collection[str] = ()) -> str:
             one.path,
             _how_needed(one, needs),
             f"{one.mark.file}:{one.mark.line}",
-            f"read first by {one.place}",
+            f"read first by {one.team}",
         )
         for one in inputs
     ]

@@ -15,7 +15,7 @@ from coterie.settings import Settings
 from coterie.worker.surroundings import mcp_servers_of
 from dsl.errors import listed, nearest
 from dsl.model.capabilities import ServerListing
-from dsl.model.sections.mcp_digests import digest_of_place
+from dsl.model.sections.mcp_digests import digest_of_address
 from dsl.model.tools.offer_names import matches_offer
 
 
@@ -75,7 +75,7 @@ async def _one(name: str, trusted: TrustedConfig, servers: McpServers) -> Refres
     with needing("mcp", f"the MCP server {name!r}"):
         found = await servers.list_tools(name)
     tools = tuple(sorted(found.tools, key=lambda tool: tool.name))
-    place = digest_of_place(trusted.mcp_servers[name])
+    place = digest_of_address(trusted.mcp_servers[name])
     now = ServerListing(configuration=place, tools=tools)
     unmatched = tuple(
         pattern

@@ -30,7 +30,7 @@ class Input(NamedTuple):
     """Without it some step fails; else the document takes care of its absence."""
     mark: Mark
     """Where it is read first."""
-    place: str = ""
+    team: str = ""
     """The team that reads it first."""
     form: str = ""
     """What a declared input holds, in a few words."""
@@ -174,8 +174,8 @@ def _note_field(
     name = ".".join(read.path)
     problems.note(
         "W508",
-        tree.find(read.place).mark,
-        read.place,
+        tree.find(read.document_path).mark,
+        read.document_path,
         field_read_too_early(name, team, setters, is_asked=not read.fails),
     )
 
@@ -185,7 +185,10 @@ def _note_team(read: Read, team: str, graph: Teams, tree: Written, problems: Pro
     if name not in graph.plan.teams:
         return
     problems.note(
-        "W508", tree.find(read.place).mark, read.place, team_read_too_early(read.path, team)
+        "W508",
+        tree.find(read.document_path).mark,
+        read.document_path,
+        team_read_too_early(read.path, team),
     )
 
 
@@ -194,9 +197,9 @@ def _expect(inputs: dict[str, Input], read: Read, team: str, tree: Written) -> N
     known = inputs.get(name)
     needed = read.needed and read.fails
     if known is None:
-        inputs[name] = Input(name, needed, tree.find(read.place).mark, team)
+        inputs[name] = Input(name, needed, tree.find(read.document_path).mark, team)
     elif needed and not known.needed:
-        inputs[name] = Input(name, True, known.mark, known.place)
+        inputs[name] = Input(name, True, known.mark, known.team)
 
 
 def _topmost(inputs: Mapping[str, Input]) -> tuple[Input, ...]:

@@ -71,7 +71,7 @@ def analysed(compiled: Compiled) -> Analysis:
     check_stateful_tools(plan, graph, parts, tree, problems)
     found = tuple(sorted(problems.found, key=_reading_order))
     needs = (
-        {one.path: one.place for one in inputs if one.needed}
+        {one.path: one.team for one in inputs if one.needed}
         if plan.context
         else Needs(graph, parts, reader, flow).found()
     )

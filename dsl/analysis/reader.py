@@ -52,9 +52,9 @@ class Reader:
         ]
         found = [
             read
-            for condition, place in asked[1 if step.when is not None else 0 :]
-            if place[-1] not in (*_ROUNDS, *_AFTER) and not asks_after(step, place)
-            for read in _condition(condition, place)
+            for condition, inner_path in asked[1 if step.when is not None else 0 :]
+            if inner_path[-1] not in (*_ROUNDS, *_AFTER) and not asks_after(step, inner_path)
+            for read in _condition(condition, inner_path)
         ]
         for value in templated(step, path):
             if value.path[-1] not in FILLED_BETWEEN:
@@ -116,9 +116,9 @@ class Reader:
                 continue
             if persona.prompt_syntax == "braces":
                 text = braces_to_template(text, inputs)
-            yield from value_reads(text, self._prompt_place(step, path, key), statements=True)
+            yield from value_reads(text, self._prompt_path(step, path, key), statements=True)
 
-    def _prompt_place(self, step: AgentStep, path: NodePath, key: str) -> NodePath:
+    def _prompt_path(self, step: AgentStep, path: NodePath, key: str) -> NodePath:
         key_path = written_at(self.tree, step, path, "prompts", key)
         return key_path if self.tree.has(key_path) else path
 

@@ -37,7 +37,7 @@ class Read(NamedTuple):
 
     path: Path
     """`("context", "order", "id")`, `("tasks", "review", "data")`, or a variable's name."""
-    place: NodePath
+    document_path: NodePath
     needed: bool
     """Whether the text does not handle a missing value."""
     fails: bool = True
@@ -46,19 +46,21 @@ class Read(NamedTuple):
     """Whether it is in a condition."""
 
 
-def value_reads(value: object, place: NodePath, *, statements: bool = False) -> Iterator[Read]:
+def value_reads(
+    value: object, document_path: NodePath, *, statements: bool = False
+) -> Iterator[Read]:
     """Return the reads of the templates in a value."""
     if isinstance(value, str):
         if is_template(value):
             needed = _needed(value, statements)
             for path in parse(value, statements=statements).paths:
-                yield Read(path, place, path in needed)
+                yield Read(path, document_path, path in needed)
     elif isinstance(value, dict):
         for key, item in cast("dict[str, object]", value).items():
-            yield from value_reads(item, (*place, key), statements=statements)
+            yield from value_reads(item, (*document_path, key), statements=statements)
     elif isinstance(value, list):
         for index, item in enumerate(cast("list[object]", value)):
-            yield from value_reads(item, (*place, index), statements=statements)
+            yield from value_reads(item, (*document_path, index), statements=statements)
 
 
 def update_reads(updates: Json, path: NodePath) -> Iterator[Read]:
@@ -69,9 +71,9 @@ def update_reads(updates: Json, path: NodePath) -> Iterator[Read]:
         yield from value_reads(value, (*path, key))
 
 
-def condition_reads(condition: Condition, place: NodePath) -> Iterator[Read]:
+def condition_reads(condition: Condition, document_path: NodePath) -> Iterator[Read]:
     """Return the reads of a condition; it needs no value whose absence decides it just as well."""
-    found = list(_condition(condition, place, True))
+    found = list(_condition(condition, document_path, True))
     spared = [read.path for read in found if not read.needed]
     for read in found:
         if read.needed and any(read.path[: len(path)] == path for path in spared):
@@ -80,24 +82,26 @@ def condition_reads(condition: Condition, place: NodePath) -> Iterator[Read]:
             yield read
 
 
-def _condition(condition: Condition, place: NodePath, holds: bool) -> Iterator[Read]:
+def _condition(condition: Condition, document_path: NodePath, holds: bool) -> Iterator[Read]:
     match condition:
         case AllOf(all_of=parts) | AnyOf(any_of=parts):
             key = "and" if isinstance(condition, AllOf) else "or"
             for index, part in enumerate(parts):
-                yield from _condition(part, (*place, key, index), holds)
+                yield from _condition(part, (*document_path, key, index), holds)
         case Not(negated=part):
-            yield from _condition(part, (*place, "not"), not holds)
+            yield from _condition(part, (*document_path, "not"), not holds)
         case ContextField(context_field=field):
             path = ("context", *parse_path(field))
-            yield Read(path, (*place, "context_field"), _needs(condition, holds), False, True)
+            yield Read(
+                path, (*document_path, "context_field"), _needs(condition, holds), False, True
+            )
         case TaskField(task=task, output_field=field):
             path = ("tasks", task, "data", *parse_path(field))
-            yield Read(path, (*place, "task"), _needs(condition, holds), False, True)
+            yield Read(path, (*document_path, "task"), _needs(condition, holds), False, True)
         case TaskStatus(task=task):
-            yield Read(("tasks", task, "status"), (*place, "task"), holds, False, True)
+            yield Read(("tasks", task, "status"), (*document_path, "task"), holds, False, True)
         case Expression(expression=text):
-            for read in value_reads(text, (*place, "expression")):
+            for read in value_reads(text, (*document_path, "expression")):
                 yield read._replace(asks=True)
         case _:
             return

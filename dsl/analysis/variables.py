@@ -49,7 +49,7 @@ def check_variables(bodies: Bodies, reader: Reader, tree: Node, problems: Proble
             given |= {("tasks", step.name) for step in body.team.steps[:before]}
         after = check.steps(body.steps, body.path, given, ())
         if body.team is not None:
-            check.order = len(check.places)
+            check.order = len(check.positions)
             check.reads(reader.routing(body.team, (*TEAMS, body.key, "routing")), after)
 
 
@@ -62,8 +62,8 @@ class _Check:
         self.problems = problems
         self.setters = _setters(body)
         self.reported: set[Path] = set()
-        self.places = {path: order for order, (_, path) in enumerate(body.steps_with_paths())}
-        self.order = len(self.places)
+        self.positions = {path: order for order, (_, path) in enumerate(body.steps_with_paths())}
+        self.order = len(self.positions)
         """The current step's depth of nesting."""
 
     def reads(self, reads: Iterable[Read], known: Names) -> None:
@@ -89,7 +89,7 @@ class _Check:
         """
         for index, step in enumerate(steps):
             here = (*path, index)
-            self.order = self.places[here]
+            self.order = self.positions[here]
             if step.retry is not None:  # an attempt can read what the attempt before it has set
                 known |= _gains([step])
             own = self.reader.before(step, here)
@@ -97,7 +97,7 @@ class _Check:
                 self.reads((read,), known | _set_before(step, here, read))
             inside = self._inside(step, here, known, (*guards, *own))
             known = inside | _sets(step) | {("tasks", step.name)}
-            self.order = self.places[here]
+            self.order = self.positions[here]
             self.reads(guarded(self.reader.after(step, here), (*guards, *own)), known)
         return known
 
@@ -139,7 +139,7 @@ class _Check:
         item: Names = frozenset(((step.loop_variable,),) if step.loop_variable else ())
         again = frozenset[Path]() if step.is_concurrent or _once(step) else gains
         self.steps(step.body, (*path, "body"), known | item | again, guards)
-        self.order = self.places[path]
+        self.order = self.positions[path]
         self.reads(guarded(self.reader.between(step, path), guards), known | item | gains)
         if step.is_concurrent:
             return known
@@ -156,7 +156,7 @@ class _Check:
         chosen = self.steps(select.steps, select.path, known | graph | _gains(select.steps), guards)
         after = self.steps(body.steps, body.path, chosen | inside, guards)
         self.steps(failed.steps, failed.path, chosen | inside | _gains(step.body), guards)
-        self.order = self.places[path]
+        self.order = self.positions[path]
         between = self.reader.between(step, path)
         added = self.reader.added(step, path)
         self.reads(guarded((one for one in between if one not in added), guards), chosen)
@@ -176,8 +176,8 @@ class _Check:
         setter, order = self.setters[key]
         self.problems.note(
             "W509",
-            self.tree.find(read.place).mark,
-            read.place,
+            self.tree.find(read.document_path).mark,
+            read.document_path,
             read_too_early(read.path, key, setter, is_later=order > self.order, is_asked=read.asks),
         )
 
@@ -199,7 +199,7 @@ def _sets(step: Step) -> Names:
 
 def _set_before(step: Step, path: NodePath, read: Read) -> Names:
     """Return the values that a `set` fills before the one that reads: it fills them in order."""
-    key_path = read.place[len(path) :]
+    key_path = read.document_path[len(path) :]
     if not isinstance(step, SetStep) or key_path[:1] != ("values",):
         return frozenset()
     return frozenset((name,) for name in takewhile(lambda name: name != key_path[1], step.values))

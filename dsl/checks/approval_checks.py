@@ -220,12 +220,12 @@ class _Checks:
             if self._groups.get(name) == ()
         ]
         empty += [
-            (place, unnamed_approver(asked.name))
-            for name, place in named
+            (inner_path, unnamed_approver(asked.name))
+            for name, inner_path in named
             if any(not person_key(one) for one in self._groups.get(name, (name,)))
         ]
-        for place, words in empty:
-            path = (*asked.path, *place)
+        for inner_path, words in empty:
+            path = (*asked.path, *inner_path)
             self._problems.note("E106", self._tree.find(path).mark, path, words)
         return bool(empty)
 

@@ -40,11 +40,11 @@ def check_sessions(
     if orchestration.max_messages is not None and not waits:
         note(("orchestration", "max_messages"), messages_without_session())
     if waits or replies:
-        for step, path, place in _misplaced(steps, orchestration.teams):
-            note(path, conversation_of_several(step.name, place))
+        for step, path, aside in _misplaced_steps(steps, orchestration.teams):
+            note(path, conversation_of_several(step.name, aside))
 
 
-def _misplaced(
+def _misplaced_steps(
     steps: Sequence[tuple[Step, NodePath]], teams: dict[str, TeamDocument]
 ) -> Iterator[tuple[Step, NodePath, Aside]]:
     """Yield the session steps outside the one path of a run, and what they are in."""
@@ -55,7 +55,7 @@ def _misplaced(
     branches = _fan_out(teams)
     for team_id, team in teams.items():
         around: Aside | None = "fan_out" if team_id in branches else None
-        yield from _placed(team.tasks, (*_TEAMS, team_id, "tasks"), around)
+        yield from _session_steps_aside(team.tasks, (*_TEAMS, team_id, "tasks"), around)
 
 
 def is_session_step(step: Step) -> bool:
@@ -69,7 +69,7 @@ def is_session_step(step: Step) -> bool:
             return False
 
 
-def _placed(
+def _session_steps_aside(
     steps: Sequence[Step], path: NodePath, around: Aside | None
 ) -> Iterator[tuple[Step, NodePath, Aside]]:
     """Yield the session steps that run beside others, or at the end of a cancelled run."""
@@ -78,14 +78,14 @@ def _placed(
         if around is not None and is_session_step(step):
             yield step, here, around
         for inner in step_lists(step, here):
-            place = around
+            aside = around
             if isinstance(inner.role, Concurrent):
-                place = "branch"
+                aside = "branch"
             elif isinstance(inner.role, AtTheEnd):
-                place = "finally"
+                aside = "finally"
             elif isinstance(step, LoopStep | TaskGraphStep) and maximum_of(step.concurrency) > 1:
-                place = "round"
-            yield from _placed(inner.steps, inner.path, place)
+                aside = "round"
+            yield from _session_steps_aside(inner.steps, inner.path, aside)
 
 
 def _fan_out(teams: dict[str, TeamDocument]) -> Collection[str]:

@@ -91,8 +91,8 @@ class AgentResolver:
 
     def _skill(self, step: SkillStep, path: NodePath, in_plan: bool) -> SkillStep:
         if not in_plan and step.skill != UNREADABLE:
-            place = self.checks.tree.find((*path, "skill")).at
-            self.checks.problems.note("E501", place, path, skill_as_task(step.skill))
+            mark = self.checks.tree.find((*path, "skill")).at
+            self.checks.problems.note("E501", mark, path, skill_as_task(step.skill))
         contract = self.checks.capabilities.skills.get(step.skill)
         if contract is None:
             return step

@@ -75,9 +75,9 @@ def compile_sources(
     document, tree = with_mcp_tools(document, capabilities, tree, problems)
     check_document(document, orchestration, tree, problems, capabilities)
     names = task_names(orchestration)
-    document, places = with_subagents(document, tree, problems)
+    document, tool_paths = with_subagents(document, tree, problems)
     compiler = PlanCompiler(
-        document, orchestration, tree, problems, capabilities, model, names, places
+        document, orchestration, tree, problems, capabilities, model, names, tool_paths
     )
     price_of = None if pricing is None else partial(pricing, document.llm_config.providers)
     plan = compiler.plan(name, price_of)

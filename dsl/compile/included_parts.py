@@ -50,8 +50,8 @@ def joined(base: Node, added: Node, problems: Problems) -> Node:
     for path, what in _SECTIONS.items():
         earlier, later = _section(base, path), _section(added, path)
         for below, there, node in _clashes(earlier, later, deep=what == "setting"):
-            place = f"{there.at.file}:{there.at.line}"
-            problem = defined_twice(what, ".".join(below), place)
+            at = f"{there.at.file}:{there.at.line}"
+            problem = defined_twice(what, ".".join(below), at)
             problems.note("E208", node.at, (*path, *below), problem)
             added = _without(added, (*path, *below))
     return overlaid(base, added)

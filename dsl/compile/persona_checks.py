@@ -251,7 +251,7 @@ def _check_written_model(
 
     Args:
         persona: the section as written.
-        place: where it is written.
+        path: where it is written.
         llm: the section that contains it.
         providers: those that the worker has.
         tree: of the document.

@@ -78,6 +78,6 @@ class PersonaModels:
 
     def _where(self, origins: tuple[NodePath, NodePath], key: str) -> NodePath:
         """Return where a persona's field is written: in the task, the persona, or the defaults."""
-        places = (*((*origin, key) for origin in origins), ("llm_config", f"default_{key}"))
-        written = (path for path in places if self.tree.has(path))
-        return next(written, places[1])
+        paths = (*((*origin, key) for origin in origins), ("llm_config", f"default_{key}"))
+        written = (path for path in paths if self.tree.has(path))
+        return next(written, paths[1])

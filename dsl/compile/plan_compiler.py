@@ -39,7 +39,7 @@ class PlanCompiler:
         capabilities: Capabilities,
         model: str | None,
         names: Mapping[str, Sequence[str]],
-        places: Mapping[str, NodePath],
+        tool_paths: Mapping[str, NodePath],
     ) -> None:
         """Prepare the compilers.
 
@@ -51,7 +51,7 @@ class PlanCompiler:
             capabilities: of the worker and the document.
             model: `provider/model` for every persona instead of its own.
             names: `{team: the names of its tasks}`.
-            places: `{tool: where it is written}`.
+            tool_paths: `{tool: where it is written}`.
         """
         self.document = document
         self.orchestration = orchestration
@@ -70,7 +70,7 @@ class PlanCompiler:
         models = PersonaModels(llm, tree, problems, capabilities, model)
         merger = PersonaMerger(llm, tree, problems, models, groups)
         self.agents = AgentResolver(self.checks, merger)
-        self.tools = ToolCompiler(document, capabilities, self.agents, places, tree, problems)
+        self.tools = ToolCompiler(document, capabilities, self.agents, tool_paths, tree, problems)
         self.teams = TeamCompiler(
             document,
             orchestration,
@@ -92,7 +92,7 @@ class PlanCompiler:
         self._check_teams_of_run()
         hooks = self._run_hooks()
         self.checks.check_unused(agents.used)
-        check_cycles(tools, agents.personas, teams, self.tools.places, self.tree, self.problems)
+        check_cycles(tools, agents.personas, teams, self.tools.paths, self.tree, self.problems)
         if orchestration.output is not None:
             self.teams.check_run_output(orchestration.output)
         self.budgets.check()

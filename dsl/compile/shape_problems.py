@@ -62,7 +62,7 @@ class ShapeProblem:
         node = tree.find(self.path)
         return self.kind == "too_short" and bool(node.items() or node.entries())
 
-    def place(self, tree: Node) -> NodePath:
+    def repair_path(self, tree: Node) -> NodePath:
         """Return what to remove from the tree, or to replace, so that the rest is valid."""
         path = self.path
         if self._fills():

@@ -46,7 +46,9 @@ def parse_as(tree: Node, model: type[Document], problems: Problems) -> tuple[Doc
                 for mismatch in _worth_telling(mismatches, tree):
                     mismatch.report(tree, problems)
             before = tree
-            repairs = {mismatch.place(tree): mismatch.stand_in(tree) for mismatch in mismatches}
+            repairs = {
+                mismatch.repair_path(tree): mismatch.stand_in(tree) for mismatch in mismatches
+            }
             problems.took_out([path for path, put in repairs.items() if put is None])
             for path in sorted(repairs, key=_written_order, reverse=True):
                 tree = _mended(tree, path, repairs[path])

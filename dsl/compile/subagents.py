@@ -15,7 +15,7 @@ def with_subagents(
 ) -> tuple[SystemDocument, Mapping[str, NodePath]]:
     """Return the document with a tool for each subagent, and `{tool: where it is written}`."""
     tools = dict(document.tools)
-    places: dict[str, NodePath] = {name: ("tools", name) for name in tools}
+    paths: dict[str, NodePath] = {name: ("tools", name) for name in tools}
     for key, path in subagents_of(document):
         persona = document.llm_config.personas.get(key)
         written = document.tools.get(key)
@@ -24,5 +24,5 @@ def with_subagents(
             problems.note("E208", tree.find(path).mark, path, details)
         elif persona is not None and key not in tools:
             tools[key] = ToolSection(agent=key, description=persona.description or "")
-            places[key] = path
-    return document.model_copy(update={"tools": tools}), places
+            paths[key] = path
+    return document.model_copy(update={"tools": tools}), paths

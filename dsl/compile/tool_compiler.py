@@ -46,7 +46,7 @@ class ToolCompiler:
     document: SystemDocument
     capabilities: Capabilities
     agents: AgentResolver
-    places: Mapping[str, NodePath]
+    paths: Mapping[str, NodePath]
     """`{tool: where it is written}`."""
     tree: Node
     problems: Problems
@@ -57,7 +57,7 @@ class ToolCompiler:
         return {name: tool for name, tool in compiled.items() if tool is not None}
 
     def _tool(self, name: str, section: ToolSection) -> Tool | None:
-        path = self.places[name]
+        path = self.paths[name]
         origin = origin_of(name, section, path, self.tree, self.problems)
         if origin is None:
             return None

@@ -16,14 +16,14 @@ _ID: Final = re.compile(r"[^#]*#?")
 _MAX_LENGTH: Final = 60
 
 
-def grammar_problem(schema: JsonValue, place: str = "$") -> str | None:
+def grammar_problem(schema: JsonValue, path: str = "$") -> str | None:
     """Return the first grammar error with its location, or None for a valid schema."""
     if isinstance(schema, bool):
         return None
     if not isinstance(schema, dict):
-        return _wrong(schema, place, "a schema: a mapping, true or false")
+        return _wrong(schema, path, "a schema: a mapping, true or false")
     for keyword, value in schema.items():
-        here = f"{place}.{keyword}"
+        here = f"{path}.{keyword}"
         if keyword in _HOLDERS:
             problem = _HOLDERS[keyword](value, here)
         else:
@@ -34,23 +34,23 @@ def grammar_problem(schema: JsonValue, place: str = "$") -> str | None:
     return None
 
 
-def _wrong(value: JsonValue, place: str, wanted: str) -> str:
+def _wrong(value: JsonValue, path: str, wanted: str) -> str:
     shown = str(value) if isinstance(value, dict | list) else repr(value)
     cut = shown if len(shown) <= _MAX_LENGTH else f"{shown[:_MAX_LENGTH]}..."
-    return f"{place}: {cut} is not {wanted}"
+    return f"{path}: {cut} is not {wanted}"
 
 
-def _schemas(value: JsonValue, place: str) -> str | None:
+def _schemas(value: JsonValue, path: str) -> str | None:
     if not isinstance(value, list) or not value:
-        return _wrong(value, place, "a list of schemas")
-    problems = (grammar_problem(one, f"{place}[{index}]") for index, one in enumerate(value))
+        return _wrong(value, path, "a list of schemas")
+    problems = (grammar_problem(one, f"{path}[{index}]") for index, one in enumerate(value))
     return next((problem for problem in problems if problem is not None), None)
 
 
-def _named_schemas(value: JsonValue, place: str) -> str | None:
+def _named_schemas(value: JsonValue, path: str) -> str | None:
     if not isinstance(value, dict):
-        return _wrong(value, place, "a mapping of names to schemas")
-    problems = (grammar_problem(one, f"{place}.{name}") for name, one in value.items())
+        return _wrong(value, path, "a mapping of names to schemas")
+    problems = (grammar_problem(one, f"{path}.{name}") for name, one in value.items())
     return next((problem for problem in problems if problem is not None), None)
 
 

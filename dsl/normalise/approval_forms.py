@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from dsl.normalise.dialects import Here
-from dsl.source.nodes import Node, placed
+from dsl.source.nodes import Node, path_of_node
 from dsl.wording.approval_wording import moment_is_not_a_condition
 
 _MOMENTS = ("before", "after")
@@ -24,6 +24,6 @@ def approval_form(node: Node, here: Here, condition: Callable[[Node], Node]) -> 
     if asked.value not in _MOMENTS:
         return node.with_value({**entries, "when": condition(asked)})
     details = moment_is_not_a_condition(str(asked.value))
-    here.problems.note("E108", asked.at, (*placed(here.root, node), "when"), details)
+    here.problems.note("E108", asked.at, (*path_of_node(here.root, node), "when"), details)
     rest = {key: item for key, item in entries.items() if key != "when"}
     return node.with_value({"at": asked, **rest})

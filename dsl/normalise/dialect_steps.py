@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from dsl.errors import Code
 from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, default_agent_type
 from dsl.normalise.dialects import Entries, Here, skill_call, text_node
-from dsl.source.nodes import Node, placed
+from dsl.source.nodes import Node, path_of_node
 from dsl.wording.document_wording import compiled_key
 
 AGENT_TYPES = {
@@ -62,7 +62,7 @@ def _refuse_compiled_keys(entries: Entries, here: Here) -> None:
     for key, code in _COMPILED.items():
         if key in entries:
             entry = entries.pop(key)
-            here.problems.note(code, entry.at, placed(here.root, entry), compiled_key(key))
+            here.problems.note(code, entry.at, path_of_node(here.root, entry), compiled_key(key))
             if key == "kind":
                 entries.setdefault("type", entry)
 

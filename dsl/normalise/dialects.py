@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.source.nodes import Node, Problems, placed
+from dsl.source.nodes import Node, Problems, path_of_node
 from dsl.wording.document_wording import no_form_of_plans, not_enabled
 from dsl.wording.replacements import REPLACEMENTS
 
@@ -55,13 +55,13 @@ def plan(node: Node, here: Here) -> Node:
             here.problems.note(
                 "E108",
                 entry.at,
-                placed(here.root, entry),
+                path_of_node(here.root, entry),
                 no_form_of_plans(key, REPLACEMENTS.get(key)),
             )
     enabled = entries.get("enabled")
     if enabled is not None and not isinstance(enabled.value, bool):
         here.problems.note(
-            "E103", enabled.mark, placed(here.root, enabled), not_enabled(enabled.plain())
+            "E103", enabled.mark, path_of_node(here.root, enabled), not_enabled(enabled.plain())
         )
     off = enabled is not None and enabled.value is False
     return node.with_value([]) if off else entries["steps"]

@@ -15,7 +15,7 @@ from dsl.normalise.dialects import Here
 from dsl.normalise.implied_kinds import with_agent_type, with_kind
 from dsl.normalise.several_calls import calls_as_loop
 from dsl.problem_details import Advice, UnlistedValue, WrongValue
-from dsl.source.nodes import Node, change_entries, each_item, placed
+from dsl.source.nodes import Node, change_entries, each_item, path_of_node
 from dsl.wording.form_wording import policy_renamed
 
 
@@ -85,7 +85,7 @@ class StepForms:
         """Refuse the old name of a merge policy; `append` is an operation of `context_updates`."""
         if node.value != "append":
             return node
-        path = placed(self.here.root, node)
+        path = path_of_node(self.here.root, node)
         key = path[-1] if path else None
         advice = Advice(policy_renamed())
         details = UnlistedValue(WrongValue(key), "append", get_args(MergePolicyName), advice)

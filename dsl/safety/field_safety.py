@@ -37,8 +37,8 @@ def blocked_fields(schema: Json, value: JsonValue) -> tuple[BlockedField, ...]:
 
 def describe_blocked(field: BlockedField) -> str:
     """Explain a blocked field: where, what, and what to do instead."""
-    place = ".".join(map(str, field.path)) or field.kind
-    return f"{place}: {blocked_text(*field.blocked)}"
+    name = ".".join(map(str, field.path)) or field.kind
+    return f"{name}: {blocked_text(*field.blocked)}"
 
 
 def judge(kind: FieldKind, text: str) -> Blocked | None:

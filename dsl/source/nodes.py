@@ -128,7 +128,7 @@ class Problems:
         """Note one problem with secrets masked; codes that start with W are warnings."""
         severity = "warning" if code.startswith("W") else "error"
         message, allowed, fix = problem_text(details)
-        location = self.place(path)
+        location = self.original_path(path)
         problem = Problem(
             code,
             mark.file,
@@ -163,7 +163,7 @@ class Problems:
             found = (*found, segment)
         return found
 
-    def place(self, path: Sequence[Segment]) -> NodePath:
+    def original_path(self, path: Sequence[Segment]) -> NodePath:
         """Return a path as a path in the original document."""
         return self._written(path) if self._gone else tuple(path)
 
@@ -182,12 +182,12 @@ class Problems:
 
     def has(self, code: Code, path: Sequence[Segment]) -> bool:
         """Return whether a problem of this code is noted at the place."""
-        key_path = self.place(path)
+        key_path = self.original_path(path)
         return any(problem.code == code and problem.location == key_path for problem in self.found)
 
     def below(self, path: Sequence[Segment]) -> Iterator[Problem]:
         """Yield the problems at the place and below it."""
-        key_path = self.place(path)
+        key_path = self.original_path(path)
         return (problem for problem in self.found if is_below(problem.location, key_path))
 
     @property
@@ -207,7 +207,7 @@ class Problems:
         )
 
 
-def placed(root: Node, node: Node) -> NodePath:
+def path_of_node(root: Node, node: Node) -> NodePath:
     """Return the path of a node, found by its position; `()` if the tree lacks it."""
 
     def below(here: Node, path: NodePath) -> NodePath | None:

@@ -42,7 +42,7 @@ class RawMark(Protocol):
     index: int
 
 
-class TextPlaces:
+class TextPositions:
     """Lines and columns as editors count them: YAML 1.1 breaks lines at more characters."""
 
     def __init__(self, file: str, text: str) -> None:
@@ -94,24 +94,24 @@ def top_keys(text: str) -> Iterator[str]:
         return
 
 
-def document_events(text: str, places: TextPlaces, problems: Problems) -> "YamlEvents | None":
+def document_events(text: str, positions: TextPositions, problems: Problems) -> "YamlEvents | None":
     """Return the events of YAML's parser; None, and a problem, if the text is not YAML."""
     try:
-        return YamlEvents(text, places)
+        return YamlEvents(text, positions)
     except _Refused as error:
-        problems.note(error.code, places.at(error.mark), (), error.details)
+        problems.note(error.code, positions.at(error.mark), (), error.details)
     except MarkedYAMLError as error:
         raw = error.problem_mark or error.context_mark
         if raw and raw.line >= len(text.splitlines()):
             raw = error.context_mark  # noticed only at the end; the start is more helpful
         if raw is not None and text[raw.index : raw.index + 1] == "\t":
-            problems.note("E002", places.at(raw), (), tab_as_indentation())
+            problems.note("E002", positions.at(raw), (), tab_as_indentation())
             return None
         reason = ", ".join(part for part in (error.context, error.problem) if part)
-        problems.note("E002", places.at(raw), (), yaml_syntax(reason))
+        problems.note("E002", positions.at(raw), (), yaml_syntax(reason))
     except (YAMLError, UnicodeEncodeError) as error:
         start = _unreadable(error, text)
-        problems.note("E002", places.of(start), (), character_not_allowed(text[start]))
+        problems.note("E002", positions.of(start), (), character_not_allowed(text[start]))
     return None
 
 
@@ -136,7 +136,7 @@ class YamlEvents:
         YAMLError: the text is not YAML.
     """
 
-    def __init__(self, text: str, places: TextPlaces) -> None:
+    def __init__(self, text: str, positions: TextPositions) -> None:
         self.found: list[Event] = []
         """Only the events of values."""
         self.marks: dict[int, Mark] = {}
@@ -151,7 +151,7 @@ class YamlEvents:
         open_: list[int] = []
         while (event := parser.get_event()) is not None:
             if isinstance(event, NodeEvent):
-                self._value(event, open_, places)
+                self._value(event, open_, positions)
             elif isinstance(event, CollectionEndEvent):
                 self.ends[open_.pop()] = len(self.found) + 1
                 self.found.append(event)
@@ -163,12 +163,12 @@ class YamlEvents:
         """Return the start of the document's value; None if there is no document."""
         return self.found[0] if self.found else None
 
-    def _value(self, event: NodeEvent, open_: list[int], places: TextPlaces) -> None:
+    def _value(self, event: NodeEvent, open_: list[int], positions: TextPositions) -> None:
         number = len(self.found)
         self.found.append(event)
-        self.marks[number] = mark = places.at(event.start_mark)
+        self.marks[number] = mark = positions.at(event.start_mark)
         if isinstance(event, ScalarEvent) and event.style == "|":
-            self.indents[number] = places.indent_after(mark)
+            self.indents[number] = positions.indent_after(mark)
         if isinstance(event, CollectionStartEvent):
             open_.append(number)
         if len(open_) > MAX_DEPTH or number > MAX_NODES:

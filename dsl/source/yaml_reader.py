@@ -15,7 +15,7 @@ from dsl.source.yaml_events import (
     CollectionStartEvent,
     MappingStartEvent,
     ScalarEvent,
-    TextPlaces,
+    TextPositions,
     YamlEvents,
     document_events,
 )
@@ -56,16 +56,16 @@ def read_with_repeated(
         InvalidDocument: as `read`, for everything else.
     """
     text = text.removeprefix("\ufeff")
-    places = TextPlaces(file, text)
+    positions = TextPositions(file, text)
     problems = Problems()
-    events = document_events(text, places, problems)
+    events = document_events(text, positions, problems)
     if events is None:
         raise InvalidDocument(problems.errors)
     allowed = CollectionStartEvent if may_be_list else MappingStartEvent
     if not isinstance(events.root, allowed):
-        problems.note("E004", places.of(0), (), not_a_mapping())
+        problems.note("E004", positions.of(0), (), not_a_mapping())
         raise InvalidDocument(problems.errors)
-    tree = _Reader(places, problems, events).node((), None)
+    tree = _Reader(positions, problems, events).node((), None)
     if any(problem.code != REPEATED for problem in problems.errors):
         raise InvalidDocument(problems.errors)
     return tree, problems.errors
@@ -74,8 +74,8 @@ def read_with_repeated(
 class _Reader:
     """Turns YAML's events into our nodes and refuses what the language refuses."""
 
-    def __init__(self, places: TextPlaces, problems: Problems, events: YamlEvents) -> None:
-        self.places = places
+    def __init__(self, positions: TextPositions, problems: Problems, events: YamlEvents) -> None:
+        self.positions = positions
         self.problems = problems
         self.events = events
         self.next = 0

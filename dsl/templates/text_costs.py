@@ -59,8 +59,8 @@ def charge_replace(
 ) -> None:
     """Charge for `count` replacements, or for all if the count is negative."""
     charge_search(meter, text, before)
-    places = text.count(before)
-    times = places if count is None or count < 0 else min(count, places)
+    occurrences = text.count(before)
+    times = occurrences if count is None or count < 0 else min(count, occurrences)
     meter.charge(times >> 4, text_bytes(text) + times * text_bytes(after))
 
 

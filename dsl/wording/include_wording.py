@@ -77,9 +77,9 @@ def key_of_including(key: str) -> ProblemText:
 
 
 @statement
-def defined_twice(what: str, name: str, place: str) -> ProblemText:
+def defined_twice(what: str, name: str, at: str) -> ProblemText:
     return ProblemText(
-        f"the {what} {name!r} is also defined at {place}",
+        f"the {what} {name!r} is also defined at {at}",
         fix=f"rename one {what}, or remove one",
     )
 

@@ -122,7 +122,7 @@ def _input(one: Input, needs: Collection[str]) -> Json:
         "to_start": one.path in needs,
         "file": one.mark.file,
         "line": one.mark.line,
-        "team": one.place,
+        "team": one.team,
         **declared,
     }
 

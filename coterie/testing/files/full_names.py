@@ -20,7 +20,7 @@ from coterie.testing.files.test_document import (
 )
 from dsl.model.plan import Plan
 from dsl.model.traversal.call_paths import call_paths
-from dsl.model.traversal.step_paths import asking_places, step_paths
+from dsl.model.traversal.step_paths import asking_steps, step_paths
 from workflows.core.state_keys import StepKey
 
 TimedT = TypeVar(
@@ -66,7 +66,7 @@ class _FullNames:
         self._plan = plan
         calls = call_paths(plan)
         self._steps = StepNames(step_paths(plan) | calls)
-        self._asking = StepNames(asking_places(plan) | calls)
+        self._asking = StepNames(asking_steps(plan) | calls)
 
     def skills(self, entries: tuple[SkillResultDocument, ...]) -> tuple[SkillResultDocument, ...]:
         return tuple(

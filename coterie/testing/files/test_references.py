@@ -9,7 +9,7 @@ from coterie.testing.files.short_names import MAX_SHOWN, StepNames, base_of, nea
 from dsl.errors import Code
 from dsl.model.plan import Plan
 from dsl.model.traversal.call_paths import call_paths, called_agents
-from dsl.model.traversal.step_paths import agent_tasks, asking_places, step_paths
+from dsl.model.traversal.step_paths import agent_tasks, asking_steps, step_paths
 from dsl.model.traversal.step_walk import waited_for
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
@@ -85,7 +85,7 @@ class _Known:
         self._plan = plan
         calls = call_paths(plan)
         self.steps = StepNames(step_paths(plan) | calls)
-        self.asking = StepNames(asking_places(plan) | calls)
+        self.asking = StepNames(asking_steps(plan) | calls)
         self.tasks = agent_tasks(plan) | called_agents(plan)
         self.signals = waited_for(plan)
 

@@ -32,7 +32,7 @@ class Leak(NamedTuple):
     """A call that may send out private data because of untrusted text, without an approval."""
 
     tool: str
-    place: str
+    step: str
     """`team/step` of the call."""
     path: NodePath
     """Of the step."""
@@ -43,7 +43,7 @@ class Leak(NamedTuple):
     """Grants of the tool that do not count in this call."""
 
 
-class CallPlace(NamedTuple):
+class WalkPosition(NamedTuple):
     """Where the walk is."""
 
     name: str
@@ -55,19 +55,19 @@ class CallPlace(NamedTuple):
     enclosing: tuple[str, ...] = ()
     """The tools made of agents and teams around it, outermost first."""
 
-    def of(self, step: str, path: NodePath) -> "CallPlace":
-        """Return the place of a step here."""
+    def of(self, step: str, path: NodePath) -> "WalkPosition":
+        """Return the position of a step here."""
         return self._replace(name=f"{self.name}/{step}", path=path)
 
-    def within(self, tool: str) -> "CallPlace":
-        """Return the place of the work within a call of an agent or a team."""
+    def within(self, tool: str) -> "WalkPosition":
+        """Return the position of the work within a call of an agent or a team."""
         enclosing = (*self.enclosing, tool)
         return self._replace(name=f"{self.name}/{tool}", enclosing=enclosing)
 
 
-FollowSteps = Callable[[Sequence[Step], NodePath, Points, CallPlace], PointsByEnd]
-FollowTeam = Callable[[str, Points, CallPlace], PointsByEnd]
-"""Takes the team, what has been met, and the place that calls it."""
+FollowSteps = Callable[[Sequence[Step], NodePath, Points, WalkPosition], PointsByEnd]
+FollowTeam = Callable[[str, Points, WalkPosition], PointsByEnd]
+"""Takes the team, what has been met, and the position that calls it."""
 
 
 _AgentCall = tuple[NodePath, str, Met, tuple[Source, ...], frozenset[KeptLabel]]
@@ -102,50 +102,52 @@ class CallFlow:
         """How much the passes so far have found."""
         return sum(len(points) + 1 for points in self._ends.values())
 
-    def agent(self, step: AgentStep, points: Points, place: CallPlace) -> Points:
+    def agent(self, step: AgentStep, points: Points, position: WalkPosition) -> Points:
         """Return the labels that an agent may have met when it ends: in its plan or its calls."""
         plans = list(self.bodies.plans_of(step))
         if plans:
-            several = [self.follow(one.steps, one.path, points, place) for one in plans]
+            several = [self.follow(one.steps, one.path, points, position) for one in plans]
             return union(*(one.done for one in several), *(one.returned for one in several))
         if step.personas:
-            return union(*(self.agent(one, points, place) for one in step.choices))
+            return union(*(self.agent(one, points, position) for one in step.choices))
         if not executes(step, self.plan):
             return points
-        place = place._replace(agent=step.persona_name)
+        position = position._replace(agent=step.persona_name)
         offered = list(tools_of(step, self.plan))
         found = points
         while True:
             before = found
             for name, tool in offered:
-                found = union(found, self.tool(name, tool, found, place))
+                found = union(found, self.tool(name, tool, found, position))
             if found.keys() == before.keys():
                 return found
 
-    def tool(self, name: str, tool: Tool, points: Points, place: CallPlace) -> Points:
+    def tool(self, name: str, tool: Tool, points: Points, position: WalkPosition) -> Points:
         """Return what has been met after a call of a tool."""
-        grants = counted_grants(tool.grants, place.enclosing, self.plan)
+        grants = counted_grants(tool.grants, position.enclosing, self.plan)
         if not grants.counted:
             asked = tool.requires_approval
-            self.note(name, tool.labels, asked, points, place, grants.withheld)
+            self.note(name, tool.labels, asked, points, position, grants.withheld)
         step = step_of_tool(name, tool, self.plan)
-        inner = place.within(name)
+        inner = position.within(name)
         if isinstance(step, TeamStep):
             ends = self.run_team(step.team, points, inner)
             points = union(ends.done, ends.failed)  # the model gets either
         if isinstance(step, AgentStep):
             points = self._called_agent(name, step, points, inner)
-        return bringing(points, brought(tool.labels, place.name, name))
+        return bringing(points, brought(tool.labels, position.name, name))
 
-    def _called_agent(self, name: str, step: AgentStep, points: Points, place: CallPlace) -> Points:
+    def _called_agent(
+        self, name: str, step: AgentStep, points: Points, position: WalkPosition
+    ) -> Points:
         """Return what has been met after a call of an agent, which may lead to itself."""
-        allowed = allowed_grants(place.enclosing, self.plan)
+        allowed = allowed_grants(position.enclosing, self.plan)
         found = NOTHING
         for met, trace in points.items():
-            key = (place.path, name, met, place.beside, allowed)
+            key = (position.path, name, met, position.beside, allowed)
             if key not in self._followed:
                 self._followed.add(key)
-                ends = self.agent(step, {met: trace}, place)
+                ends = self.agent(step, {met: trace}, position)
                 self._ends[key] = union(self._ends.get(key, NOTHING), ends)
             found = union(found, self._ends.get(key, NOTHING))
         return found
@@ -156,13 +158,15 @@ class CallFlow:
         labels: Sequence[Label],
         asked: Approval,
         points: Points,
-        place: CallPlace,
+        position: WalkPosition,
         withheld: tuple[WithheldGrant, ...] = (),
     ) -> None:
         """Note a call that may leak private data."""
         trace = points.get(frozenset(KEPT))
         if "egress" not in labels or always_covers(asked) or trace is None:
             return
-        key = (place.path, name, place.agent)
+        key = (position.path, name, position.agent)
         if key not in self.leaks:
-            self.leaks[key] = Leak(name, place.name, place.path, place.agent, trace, withheld)
+            self.leaks[key] = Leak(
+                name, position.name, position.path, position.agent, trace, withheld
+            )

@@ -28,9 +28,9 @@ def check_labels(
         private, untrusted = (_source(leak, label) for label in KEPT)
         details = unapproved_egress(
             leak.tool,
-            leak.place,
-            (private.place, private.tool),
-            (untrusted.place, untrusted.tool),
+            leak.step,
+            (private.step, private.tool),
+            (untrusted.step, untrusted.tool),
             needed_grants(leak.withheld, parts, tree),
         )
         problems.note("W521", node.mark if leak.agent is not None else node.at, path, details)

@@ -9,7 +9,7 @@ each point. An `approval` step that nothing skips begins anew: a person has seen
 from collections.abc import Iterable, Iterator
 
 from dsl.analysis.bodies import Bodies
-from dsl.analysis.labels.label_calls import CallPlace, Leak
+from dsl.analysis.labels.label_calls import Leak, WalkPosition
 from dsl.analysis.labels.label_sources import hook_sources, sources
 from dsl.analysis.labels.label_steps import StepFlow
 from dsl.analysis.labels.points import (
@@ -57,7 +57,7 @@ class LabelFlow:
     def check(self) -> list[Leak]:
         """Follow every path of a run; return its leaks."""
         hooks = tuple(hook_sources(self._plan))  # which may bring their labels at any time
-        start = CallPlace("", (), hooks)
+        start = WalkPosition("", (), hooks)
         before = -1
         while before != self._known():  # until what calls itself adds nothing
             before = self._known()
@@ -79,23 +79,23 @@ class LabelFlow:
         left = sum(map(len, self._left.values()))
         return of_teams + left + self._step_flow.known
 
-    def _run(self, first: str, points: Points, place: CallPlace) -> PointsByEnd:
+    def _run(self, first: str, points: Points, position: WalkPosition) -> PointsByEnd:
         """Return what may have been met when a run that begins at this team ends."""
         found = PointsByEnd()
-        allowed = allowed_grants(place.enclosing, self._plan)
+        allowed = allowed_grants(position.enclosing, self._plan)
         for met, trace in points.items():
-            key = (first, met, place.beside, allowed)
+            key = (first, met, position.beside, allowed)
             if key not in self._followed:
                 self._followed.add(key)
-                ends = self._follow(first, {met: trace}, place)
+                ends = self._follow(first, {met: trace}, position)
                 self._ends[key] = _either(self._ends.get(key, PointsByEnd()), ends)
             found = _either(found, self._ends.get(key, PointsByEnd()))
         return found
 
-    def _follow(self, first: str, points: Points, place: CallPlace) -> PointsByEnd:
+    def _follow(self, first: str, points: Points, position: WalkPosition) -> PointsByEnd:
         begun: dict[_Start, Points] = {}
         ends = PointsByEnd()
-        ahead: list[tuple[_Start, Points]] = [((TeamNode(first), place.beside), points)]
+        ahead: list[tuple[_Start, Points]] = [((TeamNode(first), position.beside), points)]
         while ahead:
             key, coming = ahead.pop()
             known = begun.get(key, NOTHING)
@@ -103,7 +103,7 @@ class LabelFlow:
             if not new:
                 continue
             begun[key] = union(known, new)
-            here, leaving = self._visit(*key, new, place.enclosing)
+            here, leaving = self._visit(*key, new, position.enclosing)
             ends = _either(ends, here)
             ahead += leaving
         return ends
@@ -119,8 +119,10 @@ class LabelFlow:
         done = failed = NOTHING
         leaving: list[tuple[_Start, Points]] = []
         exits = self._graph.exits[node.team]
-        place = CallPlace(node.team, self._bodies.teams[node.team].path, beside, None, enclosing)
-        for some, numbers in self._taken(node.team, points, place):
+        position = WalkPosition(
+            node.team, self._bodies.teams[node.team].path, beside, None, enclosing
+        )
+        for some, numbers in self._taken(node.team, points, position):
             if not numbers:
                 failed = union(failed, some)
             for exit in (exits[number] for number in numbers):
@@ -141,7 +143,7 @@ class LabelFlow:
         return PointsByEnd(done, failed), leaving
 
     def _taken(
-        self, name: str, points: Points, place: CallPlace
+        self, name: str, points: Points, position: WalkPosition
     ) -> Iterator[tuple[Points, list[int]]]:
         """Run a team's steps; yield what may have been met, with the exits that can follow.
 
@@ -152,7 +154,7 @@ class LabelFlow:
         usable = [number for number, exit in enumerate(exits) if exit.usable]
         away = {number: exits[number].task for number in usable if exits[number].at_any_time}
         failed_at: dict[str, Points] = {}
-        ways = self._step_flow.steps(body.steps, body.path, points, place, failed_at)
+        ways = self._step_flow.steps(body.steps, body.path, points, position, failed_at)
         done = union(ways.done, ways.returned)
         anywhere = union(points, *failed_at.values())
         self._everything = union(self._everything, anywhere, done)

@@ -33,9 +33,9 @@ def sources(steps: Sequence[Step], plan: Plan, name: str) -> Iterator[Source]:
             yield from sources(below.steps, plan, at)
 
 
-def brought(labels: Sequence[Label], place: str, tool: str) -> tuple[Source, ...]:
+def brought(labels: Sequence[Label], step: str, tool: str) -> tuple[Source, ...]:
     """Return what one call brings."""
-    return tuple(Source(label, place, tool) for label in KEPT if label in labels)
+    return tuple(Source(label, step, tool) for label in KEPT if label in labels)
 
 
 def labels_of(plan: Plan) -> frozenset[Label]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import assert_never
 
 from dsl.analysis.bodies import Bodies, Body
-from dsl.analysis.labels.label_calls import CallFlow, CallPlace, FollowTeam, Leak
+from dsl.analysis.labels.label_calls import CallFlow, FollowTeam, Leak, WalkPosition
 from dsl.analysis.labels.label_sources import brought, clears, sources
 from dsl.analysis.labels.points import (
     FRESH,
@@ -80,14 +80,14 @@ class StepFlow:
         steps: Sequence[Step],
         path: NodePath,
         points: Points,
-        place: CallPlace,
+        position: WalkPosition,
         failed_at: dict[str, Points] | None = None,
     ) -> PointsByEnd:
         """Return how steps that follow each other may end."""
         failed = returned = NOTHING
         for index, step in enumerate(steps):
             here = (*path, index)
-            ways = self._step(step, here, points, place)
+            ways = self._step(step, here, points, position)
             failed = union(failed, ways.failed)
             returned = union(returned, ways.returned)
             if failed_at is not None:
@@ -95,16 +95,18 @@ class StepFlow:
             points = ways.done
         return PointsByEnd(points, failed, returned)
 
-    def _step(self, step: Step, path: NodePath, points: Points, place: CallPlace) -> PointsByEnd:
-        place = place.of(step.name, path)
-        ways = self._attempt(step, path, possibly(points, place.beside), place)
+    def _step(
+        self, step: Step, path: NodePath, points: Points, position: WalkPosition
+    ) -> PointsByEnd:
+        position = position.of(step.name, path)
+        ways = self._attempt(step, path, possibly(points, position.beside), position)
         if step.retry is not None:
             again = union(points, ways.failed)
             while again.keys() != points.keys():
                 points = again
-                ways = self._attempt(step, path, possibly(points, place.beside), place)
+                ways = self._attempt(step, path, possibly(points, position.beside), position)
                 again = union(points, ways.failed)
-        done = possibly(ways.done, place.beside)
+        done = possibly(ways.done, position.beside)
         if step.when is not None:
             done = union(done, points)
         if step.on_failure in ("continue", "ask"):
@@ -112,47 +114,47 @@ class StepFlow:
         return PointsByEnd(done, ways.failed, ways.returned)
 
     def _attempt(  # noqa: C901  # one case a kind
-        self, step: Step, path: NodePath, points: Points, place: CallPlace
+        self, step: Step, path: NodePath, points: Points, position: WalkPosition
     ) -> PointsByEnd:
         inside = list(step_lists(step, path))
         match step:
             case SkillStep(skill=skill, terms=terms, requires_approval=asked):
                 labels = () if terms is None else terms.labels
-                self._calls.note(skill, labels, asked, points, place)
-                done = bringing(points, brought(labels, place.name, skill))
+                self._calls.note(skill, labels, asked, points, position)
+                done = bringing(points, brought(labels, position.name, skill))
                 return PointsByEnd(done, union(points, done))
             case ToolStep():
                 called = [
-                    self._calls.tool(name, tool, points, place)
+                    self._calls.tool(name, tool, points, position)
                     for name, tool in tools_of(step, self._plan)
                 ]
                 done = union(*called)
                 return PointsByEnd(done, union(points, done))
             case AgentStep():
-                done = self._calls.agent(step, points, place)
+                done = self._calls.agent(step, points, position)
                 return PointsByEnd(done, union(points, done))
             case TeamStep(team=team):
-                ends = self._run_team(team, points, place)
+                ends = self._run_team(team, points, position)
                 return PointsByEnd(ends.done, union(points, ends.done, ends.failed))
             case ApprovalStep():
                 return PointsByEnd(FRESH if clears(step) else points, points)
             case ReturnStep():
                 return PointsByEnd(NOTHING, points, points)
             case LoopStep() | TaskGraphStep():
-                return self._rounds(step, path, points, place)
+                return self._rounds(step, path, points, position)
             case BranchStep():
-                some = [self.steps(one.steps, one.path, points, place) for one in inside]
+                some = [self.steps(one.steps, one.path, points, position) for one in inside]
                 return PointsByEnd(
                     union(points, *(one.done for one in some)),
                     union(points, *(one.failed for one in some)),
                     union(*(one.returned for one in some)),
                 )
             case ParallelStep():
-                return self._together(step, path, points, place)
+                return self._together(step, path, points, position)
             case TryStep():
-                return self._tried(step, path, points, place)
+                return self._tried(step, path, points, position)
             case BlockStep():
-                ways = self.steps(inside[0].steps, inside[0].path, points, place)
+                ways = self.steps(inside[0].steps, inside[0].path, points, position)
                 return PointsByEnd(ways.done, union(points, ways.failed), ways.returned)
             case SetStep() | WaitStep() | ReplyStep() | FailStep():
                 return PointsByEnd(points, points)
@@ -160,18 +162,18 @@ class StepFlow:
                 assert_never(step)
 
     def _rounds(
-        self, step: LoopStep | TaskGraphStep, path: NodePath, points: Points, place: CallPlace
+        self, step: LoopStep | TaskGraphStep, path: NodePath, points: Points, position: WalkPosition
     ) -> PointsByEnd:
         """Repeat all lists of a loop or a task graph, in any order, until nothing new is met."""
         inside = list(step_lists(step, path))
         if step.concurrency != 1:
-            around = (one for below in inside for one in self._within(below.steps, place.name))
-            place = place._replace(beside=(*place.beside, *around))
+            around = (one for below in inside for one in self._within(below.steps, position.name))
+            position = position._replace(beside=(*position.beside, *around))
         found, failed, returned = points, points, NOTHING
         while True:
             before = found
             for below in inside:
-                ways = self.steps(below.steps, below.path, found, place)
+                ways = self.steps(below.steps, below.path, found, position)
                 found = union(found, ways.done, ways.returned)
                 failed = union(failed, ways.failed)
                 returned = union(returned, ways.returned)
@@ -181,7 +183,7 @@ class StepFlow:
                 return PointsByEnd(found, union(failed, found), returned)
 
     def _together(
-        self, step: ParallelStep, path: NodePath, points: Points, place: CallPlace
+        self, step: ParallelStep, path: NodePath, points: Points, position: WalkPosition
     ) -> PointsByEnd:
         inside = list(step_lists(step, path))
         done = failed = returned = NOTHING
@@ -190,15 +192,15 @@ class StepFlow:
                 source
                 for other in inside
                 if other is not below
-                for source in self._within(other.steps, place.name)
+                for source in self._within(other.steps, position.name)
             )
-            here = place._replace(beside=(*place.beside, *around))
+            here = position._replace(beside=(*position.beside, *around))
             ways = self.steps(below.steps, below.path, possibly(points, around), here)
             done = union(done, ways.done)
             failed = union(failed, ways.failed)
             returned = union(returned, ways.returned)
         if any(self._may_clear(below.steps) for below in inside):  # which counts within it alone
-            around = [one for below in inside for one in self._within(below.steps, place.name)]
+            around = [one for below in inside for one in self._within(below.steps, position.name)]
             done = union(done, possibly(points, around))
         some_fail = union(points, failed)
         finished = done if step.join == "all" else union(done, failed)
@@ -220,20 +222,20 @@ class StepFlow:
         )
 
     def _tried(
-        self, step: TryStep, path: NodePath, points: Points, place: CallPlace
+        self, step: TryStep, path: NodePath, points: Points, position: WalkPosition
     ) -> PointsByEnd:
         tried, *clauses, last = step_lists(step, path)
-        ways = self.steps(tried.steps, tried.path, points, place)
+        ways = self.steps(tried.steps, tried.path, points, position)
         done, returned = ways.done, ways.returned
         caught = any(clause.takes_all for clause in step.catch)
         failed = NOTHING if caught else union(points, ways.failed)
         for clause in clauses:
-            handled = self.steps(clause.steps, clause.path, union(points, ways.failed), place)
+            handled = self.steps(clause.steps, clause.path, union(points, ways.failed), position)
             done = union(done, handled.done)
             failed = union(failed, handled.failed)
             returned = union(returned, handled.returned)
-        well = self.steps(last.steps, last.path, done, place)
-        badly = self.steps(last.steps, last.path, failed, place)
-        back = self.steps(last.steps, last.path, returned, place)
+        well = self.steps(last.steps, last.path, done, position)
+        badly = self.steps(last.steps, last.path, failed, position)
+        back = self.steps(last.steps, last.path, returned, position)
         failures = union(well.failed, badly.done, badly.failed, back.failed)
         return PointsByEnd(well.done, failures, union(back.done, well.returned, badly.returned))

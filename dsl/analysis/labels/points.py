@@ -12,7 +12,7 @@ class Source(NamedTuple):
     """A call whose result brought a label."""
 
     label: KeptLabel
-    place: str
+    step: str
     """`team/step`."""
     tool: str
 

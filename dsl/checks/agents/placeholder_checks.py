@@ -51,7 +51,7 @@ def check_placeholders(
     tree: Node,
     problems: Problems,
     prompts: Mapping[str, str | None],
-    place: Callable[[str], NodePath],
+    path_of: Callable[[str], NodePath],
     variables: Collection[str] | None,
 ) -> bool:
     """Warn of each prompt with placeholders, and name the prompt syntax that renders them.
@@ -60,7 +60,7 @@ def check_placeholders(
         tree: the document.
         problems: collects the findings.
         prompts: of one persona whose prompts are templates.
-        place: returns where a prompt is written.
+        path_of: returns where a prompt is written.
         variables: the names that its templates may read besides those of every template; None if
             they are not known.
 
@@ -72,7 +72,7 @@ def check_placeholders(
     names = [name for text in texts.values() for name in names_in_braces(text)]
     if names and templates and not any(_works(text, variables) for text in templates.values()):
         key, text = next(iter(templates.items()))
-        _note_literal(tree, problems, text, names[0], place(key))
+        _note_literal(tree, problems, text, names[0], path_of(key))
         return False
     found = {key: placeholders(text) for key, text in texts.items()}
     plain = all(_PLAIN.fullmatch(one.name) for ones in found.values() for one in ones)
@@ -80,7 +80,7 @@ def check_placeholders(
         if ones:
             is_older = plain and not templates
             details = placeholders_left([one.name for one in ones], is_older=is_older)
-            _note(tree, problems, ones[0], place(key), details)
+            _note(tree, problems, ones[0], path_of(key), details)
     return True
 
 
@@ -111,7 +111,7 @@ def check_braces(
     tree: Node,
     problems: Problems,
     prompts: Mapping[str, str | None],
-    place: Callable[[str], NodePath],
+    path_of: Callable[[str], NodePath],
 ) -> None:
     """Warn of what `prompt_syntax: braces` does not render: templates, indexes, formats."""
     for key, text in prompts.items():
@@ -120,12 +120,12 @@ def check_braces(
         left = [one for one in placeholders(text) if not _PLAIN.fullmatch(one.name)]
         if left:
             details = placeholders_unsupported([one.name for one in left])
-            _note(tree, problems, left[0], place(key), details)
+            _note(tree, problems, left[0], path_of(key), details)
         template = next((one for one in _TEMPLATE.finditer(text) if _is_meant(one[0])), None)
         if template is not None:
             line = text.count("\n", 0, template.start()) + 1
-            mark = tree.find(place(key)).line(line, template[0])
-            problems.note("W512", mark, place(key), templates_in_braces(template[0]))
+            mark = tree.find(path_of(key)).line(line, template[0])
+            problems.note("W512", mark, path_of(key), templates_in_braces(template[0]))
 
 
 def _is_meant(template: str) -> bool:

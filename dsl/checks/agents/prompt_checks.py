@@ -31,7 +31,7 @@ def check_syntax(
     problems: Problems,
     prompts: Mapping[str, str | None],
     syntax: str | None,
-    place: Callable[[str], NodePath],
+    path_of: Callable[[str], NodePath],
     variables: Collection[str] | None = None,
 ) -> bool:
     """Check that prompts parse; names are checked only in prompts that some task asks.
@@ -40,14 +40,14 @@ def check_syntax(
         Whether names can be checked: not in prompts of the older syntax that do not say so.
     """
     if syntax == "braces":
-        check_braces(tree, problems, prompts, place)
-    elif not check_placeholders(tree, problems, prompts, place, variables):
+        check_braces(tree, problems, prompts, path_of)
+    elif not check_placeholders(tree, problems, prompts, path_of, variables):
         return False
     for key, text in prompts.items():
         if text is not None and syntax == "braces":
             text = braces_to_template(text, ())
         if text is not None and is_template(text):
-            parse_template(text, tree.find(place(key)), problems, place(key), statements=True)
+            parse_template(text, tree.find(path_of(key)), problems, path_of(key), statements=True)
     return True
 
 

@@ -30,7 +30,7 @@ def check_streaming(
     step: AgentStep,
     persona: Persona,
     path: NodePath,
-    place: NodePath,
+    key_path: NodePath,
     tree: Node,
     problems: Problems,
 ) -> None:
@@ -40,7 +40,7 @@ def check_streaming(
         step: The task.
         persona: Its merged persona.
         path: Where the task is written.
-        place: Where `stream` is written.
+        key_path: Where `stream` is written.
         tree: The document.
         problems: Receives the problem.
     """
@@ -50,16 +50,16 @@ def check_streaming(
         if problems.has("E203", (*path, "agent_type")):
             return
         details = stream_not_supported(str(step.persona_key), str(step.agent_type))
-        problems.note("E503", tree.find(place).at, place, details)
+        problems.note("E503", tree.find(key_path).at, key_path, details)
         return
-    check_reasks(persona.output_schema, persona.max_reasks, place, tree, problems)
+    check_reasks(persona.output_schema, persona.max_reasks, key_path, tree, problems)
     asked = call_approval(step.requires_approval)
     if asked is not None and asked.at == "after":
         details = streamed_before_approval(step.name)
-        problems.note("E506", tree.find(place).at, place, details)
+        problems.note("E506", tree.find(key_path).at, key_path, details)
     elif step.fail_when is not None:
         details = streamed_before_check(step.name)
-        problems.note("E506", tree.find(place).at, place, details)
+        problems.note("E506", tree.find(key_path).at, key_path, details)
 
 
 def check_batch(
@@ -76,7 +76,7 @@ def check_batch(
         step: The task.
         persona: Its merged persona.
         sections: The providers that the document configures.
-        place: Where `batch` is written.
+        path: Where `batch` is written.
         tree: The document.
         problems: Receives the problem.
     """

@@ -94,13 +94,13 @@ def _check_task_field(scope: StepScope, leaf: TaskField, path: NodePath) -> None
         check_field(scope, field, TextSpot(path))
 
 
-def _check_context_field(scope: StepScope, leaf: ContextField, place: NodePath) -> None:
+def _check_context_field(scope: StepScope, leaf: ContextField, leaf_path: NodePath) -> None:
     """Check that the path is declared, and that its declared form can have it."""
     path = parse_path(leaf.context_field)
-    check_read(scope, path, TextSpot(place))
+    check_read(scope, path, TextSpot(leaf_path))
     declared = scope.outputs.declared(("context", *path))
     if declared is not None:
-        check_field(scope, declared, TextSpot(place))
+        check_field(scope, declared, TextSpot(leaf_path))
 
 
 def _check_operator_value(scope: StepScope, leaf: TaskField | ContextField, path: NodePath) -> None:

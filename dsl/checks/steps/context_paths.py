@@ -52,7 +52,7 @@ def check_read(scope: StepScope, path: Path, spot: TextSpot) -> None:
         scope.note_spot("E215", spot, details)
 
 
-def check_declared(scope: StepScope, key: str, value: JsonValue, place: NodePath) -> None:
+def check_declared(scope: StepScope, key: str, value: JsonValue, key_path: NodePath) -> None:
     """Note an update of a path that is not declared, and what its declared path cannot hold.
 
     Of a key with templates, the part before the first one counts.
@@ -64,13 +64,13 @@ def check_declared(scope: StepScope, key: str, value: JsonValue, place: NodePath
     operation = written_value(value).operation
     if is_template(key):
         if path and (declared_above(path, declared) or not declared_below(path, declared)):
-            _owner(scope, path, place)
+            _owner(scope, path, key_path)
         return
     if operation is None:
-        if not _misspelt(scope, path, value, place):
-            _check_write(scope, path, value, place)
+        if not _misspelt(scope, path, value, key_path):
+            _check_write(scope, path, value, key_path)
         return
-    owner = _owner(scope, path, place)
+    owner = _owner(scope, path, key_path)
     if owner is None or parse(owner) != path:
         return
     wanted = _HELD[operation]
@@ -79,7 +79,7 @@ def check_declared(scope: StepScope, key: str, value: JsonValue, place: NodePath
     if not any(kind in wanted for kind in known):
         fitting = tuple(one for one, held in _HELD.items() if any(kind in held for kind in known))
         details = operation_mismatch(operation, owner, form_of(declared[owner]), fitting)
-        scope.note_value("E405", place, details)
+        scope.note_value("E405", key_path, details)
 
 
 _HELD: dict[Operation, tuple[str, ...]] = {
@@ -92,7 +92,7 @@ _HELD: dict[Operation, tuple[str, ...]] = {
 """`{operation: the types of JSON Schema that it updates}`."""
 
 
-def _misspelt(scope: StepScope, path: Path, value: JsonValue, place: NodePath) -> bool:
+def _misspelt(scope: StepScope, path: Path, value: JsonValue, key_path: NodePath) -> bool:
     """Note a mapping of one unknown operation where no mapping can be; return whether it is one."""
     one = scope.outputs.context.get(".".join(path))
     types = None if one is None else one.schema_.get("type")
@@ -102,24 +102,24 @@ def _misspelt(scope: StepScope, path: Path, value: JsonValue, place: NodePath) -
         return False
     (name,) = value
     details = unknown_operation(name, ".".join(path), form_of(one))
-    scope.problems.note("E405", scope.tree.find((*place, name)).at, place, details)
+    scope.problems.note("E405", scope.tree.find((*key_path, name)).at, key_path, details)
     return True
 
 
-def check_team_input(scope: StepScope, given: Json, place: NodePath) -> None:
+def check_team_input(scope: StepScope, given: Json, key_path: NodePath) -> None:
     """Note the input of a team, as nested mappings, that the declared context does not have."""
     if scope.outputs.context:
-        for path, value, where in _leaves(given, (), place, scope.outputs.context):
+        for path, value, where in _leaves(given, (), key_path, scope.outputs.context):
             _check_write(scope, path, value, where)
 
 
 def check_resets(
-    team: TeamDocument, declared: Declarations, tree: Node, problems: Problems, place: NodePath
+    team: TeamDocument, declared: Declarations, tree: Node, problems: Problems, team_path: NodePath
 ) -> tuple[str, ...]:
     """Note the paths that a team cannot reset; return those that it can."""
     found: list[str] = []
     for index, path in enumerate(team.resets):
-        here = (*place, "resets", index)
+        here = (*team_path, "resets", index)
         mark = tree.find(here).mark
         if not declared:
             problems.note("E107", tree.find(here[:-1]).at, here[:-1], resets_undeclared())
@@ -133,47 +133,47 @@ def check_resets(
     return tuple(dict.fromkeys(found))
 
 
-def _check_write(scope: StepScope, path: Path, value: JsonValue, place: NodePath) -> None:
-    owner = _owner(scope, path, place)
+def _check_write(scope: StepScope, path: Path, value: JsonValue, key_path: NodePath) -> None:
+    owner = _owner(scope, path, key_path)
     if owner is None or parse(owner) != path or any(is_template(text) for text in _texts(value)):
         return
     one = scope.outputs.context[owner]
     problems = value_problems(owner, kept(value, one), one)
     if problems:
         details = update_refused(owner, "; ".join(problems))
-        scope.note_value("E405", place, details)
+        scope.note_value("E405", key_path, details)
 
 
-def _owner(scope: StepScope, path: Path, place: NodePath) -> str | None:
+def _owner(scope: StepScope, path: Path, key_path: NodePath) -> str | None:
     """Return the declared path that a write belongs to; None, and a problem, if there is none."""
     declared = scope.outputs.context
-    mark = scope.tree.find(place).at
+    mark = scope.tree.find(key_path).at
     owner = declared_above(path, declared)
     if owner is None:
         below = declared_below(path, declared)
         strange = ".".join(path) if below else stranger(path, declared)
         details = undeclared_path(strange or "", tuple(declared), below=below)
-        scope.problems.note("E215", mark, place, details)
+        scope.problems.note("E215", mark, key_path, details)
         return None
     rest = path[len(parse(owner)) :]
     missing = missing_field(declared[owner].schema_, rest)
     if missing is None:
         return owner
     details = unknown_field(("context", owner), rest, missing.segment, missing.known)
-    scope.problems.note("E210", mark, place, details)
+    scope.problems.note("E210", mark, key_path, details)
     return None
 
 
 def _leaves(
-    given: Json, path: Path, place: NodePath, declared: Declarations
+    given: Json, path: Path, key_path: NodePath, declared: Declarations
 ) -> Iterator[tuple[Path, JsonValue, NodePath]]:
     for key, value in given.items():
         here = (*path, key)
         is_above = declared_at(here, declared) is None and declared_below(here, declared)
         if is_above and isinstance(value, dict):
-            yield from _leaves(value, here, (*place, key), declared)
+            yield from _leaves(value, here, (*key_path, key), declared)
         elif not (is_above and isinstance(value, str) and is_template(value)):
-            yield here, value, (*place, key)
+            yield here, value, (*key_path, key)
 
 
 def _texts(value: JsonValue) -> Iterator[str]:

@@ -23,9 +23,9 @@ from dsl.values import NodePath
 from dsl.wording.strategy_wording import conflicting_branches, conflicting_rounds
 
 
-class _PlacedWrite(NamedTuple):
+class _WriteWithPath(NamedTuple):
     write: ContextWrite
-    place: NodePath
+    path: NodePath
 
 
 def check_branch_writes(scope: StepScope, step: ParallelStep, path: NodePath) -> None:
@@ -36,7 +36,7 @@ def check_branch_writes(scope: StepScope, step: ParallelStep, path: NodePath) ->
         return
     chosen = step.branches if step.only is None else step.only
     running = {
-        name: list(_certain(branch.steps, _place(step, name, path)))
+        name: list(_certain(branch.steps, _branch_path(step, name, path)))
         for name, branch in step.ranked_branches.items()
         if name in chosen
     }
@@ -60,7 +60,7 @@ def _joins_all(step: ParallelStep) -> bool:
     return isinstance(step.join, int) or step.join == "any"
 
 
-def _place(step: ParallelStep, branch: str, path: NodePath) -> NodePath:
+def _branch_path(step: ParallelStep, branch: str, path: NodePath) -> NodePath:
     """Return where the steps of a branch are written."""
     here = (*path, "branches", branch)
     return (*here, "steps") if isinstance(step.branches[branch], ParallelBranch) else here
@@ -84,7 +84,7 @@ def check_round_writes(scope: StepScope, step: LoopStep, path: NodePath) -> None
         )
 
 
-def _certain(steps: Sequence[Step], path: NodePath) -> Iterator[_PlacedWrite]:
+def _certain(steps: Sequence[Step], path: NodePath) -> Iterator[_WriteWithPath]:
     """Yield the writes of steps that run whenever none before them fails."""
     for index, step in enumerate(steps):
         if step.when is not None:
@@ -97,16 +97,16 @@ def _certain(steps: Sequence[Step], path: NodePath) -> Iterator[_PlacedWrite]:
             is_known = operation != "merge" or not _open(operand)
             if is_known and not is_template(key) and all(parse(key)):
                 write = ContextWrite(path_text(parse(key)), operand, operation)
-                yield _PlacedWrite(write, (*here, "context_updates", key))
+                yield _WriteWithPath(write, (*here, "context_updates", key))
         if isinstance(step, ReturnStep | FailStep):
             return
 
 
-def _last(writes: Sequence[_PlacedWrite], written: str) -> NodePath:
+def _last(writes: Sequence[_WriteWithPath], written: str) -> NodePath:
     """Return where a path, or one within it or around it, is written last."""
     path = parse(written)
     found = [
-        one.place
+        one.path
         for one in writes
         if (other := parse(one.write.path))[: len(path)] == path[: len(other)]
     ]

@@ -31,7 +31,7 @@ def check_cycles(
     tools: Mapping[str, Tool],
     personas: Mapping[str, Persona],
     teams: Mapping[str, Team],
-    places: Mapping[str, NodePath],
+    tool_paths: Mapping[str, NodePath],
     tree: Node,
     problems: Problems,
 ) -> None:
@@ -41,11 +41,11 @@ def check_cycles(
         tools: of the plan.
         personas: of the plan, with their tools.
         teams: of the plan.
-        places: where each tool is written.
+        tool_paths: where each tool is written.
         tree: the document.
         problems: collects the findings.
     """
-    _check_memory(tools, places, tree, problems)
+    _check_memory(tools, tool_paths, tree, problems)
     graph = _graph(tools, personas, teams)
     points = dict.fromkeys((*graph, *(call.to for some in graph.values() for call in some)))
     beside = {point: [call.to for call in graph.get(point, ())] for point in points}
@@ -58,7 +58,7 @@ def check_cycles(
                     continue
                 noted.add(call.tool)
                 way = [point, *_way(call.to, point, graph, within)]
-                path = places[call.tool]
+                path = tool_paths[call.tool]
                 details = agents_in_a_circle([one.name for one in way])
                 problems.note("E508", tree.find(path).at, path, details)
 
@@ -132,7 +132,7 @@ def _way(
 
 
 def _check_memory(
-    tools: Mapping[str, Tool], places: Mapping[str, NodePath], tree: Node, problems: Problems
+    tools: Mapping[str, Tool], tool_paths: Mapping[str, NodePath], tree: Node, problems: Problems
 ) -> None:
     beside = {
         name: [edge.source for edge in tool.reads if edge.source in tools]
@@ -141,6 +141,6 @@ def _check_memory(
     for members in components(beside, beside.__getitem__):
         first = members[0]
         if len(members) > 1 or first in beside[first]:
-            path = (*places[first], "reads")
+            path = (*tool_paths[first], "reads")
             circle = [*members, first]
             problems.note("E508", tree.find(path).at, path, memory_in_a_circle(circle))

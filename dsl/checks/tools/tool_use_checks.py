@@ -115,8 +115,8 @@ class _ToolUse:
 
     def without_tools(self) -> None:
         """Note the keys that say how tools are used, where there are none."""
-        places = [self._written_at(key) for key in TOOL_KEYS]
-        for path in (*places, (*self._path, "max_turns")):
+        paths = [self._written_at(key) for key in TOOL_KEYS]
+        for path in (*paths, (*self._path, "max_turns")):
             if self._tree.has(path):
                 self._note("E503", path, without_tools(str(path[-1])))
 

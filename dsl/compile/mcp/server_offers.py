@@ -14,7 +14,7 @@ from dsl.model.capabilities import (
     ServerState,
     ServerTool,
 )
-from dsl.model.sections.mcp_digests import digest_of_place, digest_of_tool
+from dsl.model.sections.mcp_digests import digest_of_address, digest_of_tool
 from dsl.model.sections.mcp_document import McpServerSection
 from dsl.model.tools.offer_names import kind_of_offer
 from dsl.values import Json
@@ -86,4 +86,4 @@ def _closed(schema: Json) -> Json:
 def _state(section: McpServerSection, listing: ServerListing | None) -> ServerState:
     if listing is None:
         return "unlisted"
-    return "listed" if listing.configuration == digest_of_place(section) else "moved"
+    return "listed" if listing.configuration == digest_of_address(section) else "moved"

@@ -13,7 +13,7 @@ def digest_of_tool(tool: ServerTool) -> str:
     return _digest(tool.model_dump(mode="json"))
 
 
-def digest_of_place(section: McpServerSection) -> str:
+def digest_of_address(section: McpServerSection) -> str:
     """Return the digest of where a server is: its command or address."""
     return _digest([*section.command] if section.command else section.url)
 

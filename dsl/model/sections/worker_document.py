@@ -111,21 +111,22 @@ class CommandSection(Frozen):
     """`{name: its type}`; `{name}` in an argument of `run` is where the value stands."""
 
     @model_validator(mode="after")
-    def _places(self) -> "CommandSection":
+    def _every_parameter_is_used(self) -> "CommandSection":
         for name, parameter in self.parameters.items():
-            place = f"{{{name}}}"
+            placeholder = f"{{{name}}}"
             if (
                 name == "python"
-                or place in self.run[0]
+                or placeholder in self.run[0]
                 or not any(
-                    (part == place if parameter.many else place in part) for part in self.run[1:]
+                    (part == placeholder if parameter.many else placeholder in part)
+                    for part in self.run[1:]
                 )
             ):
                 raise form_mismatch(
                     "parameter",
-                    "an argument of `run` has each parameter as `{place}`, alone if it is "
+                    "an argument of `run` has each parameter as `{placeholder}`, alone if it is "
                     "`many`; the program has none, and `python` is not a parameter",
-                    place=place,
+                    placeholder=placeholder,
                 )
         return self
 

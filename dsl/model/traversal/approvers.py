@@ -28,8 +28,8 @@ def approvers_within(plan: Plan, path: str) -> Iterator[tuple[str, tuple[str, ..
         for terms in _asked(step, plan):
             if terms.approvers:
                 yield at, people(plan, terms.approvers)
-        for place, inner in _below(at, step, plan, seen):
-            found.extend((f"{place}/{one.name}", one) for one in inner)
+        for inner_path, inner in _below(at, step, plan, seen):
+            found.extend((f"{inner_path}/{one.name}", one) for one in inner)
 
 
 def people(plan: Plan, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ def step_paths(plan: Plan) -> frozenset[str]:
     )
 
 
-def message_places(plan: Plan) -> frozenset[str]:
+def message_waits(plan: Plan) -> frozenset[str]:
     """Return `team/path` of every step that waits for a message of a session."""
     return frozenset(
         f"{team.id}/{path}" for team in plan.teams.values() for path in _waits(team.steps, plan)
@@ -37,7 +37,7 @@ def _waits(steps: Sequence[Step], plan: Plan) -> Iterator[str]:
             yield from (f"{step.name}/{prefix}{path}" for path in _waits(inner, plan))
 
 
-def asking_places(plan: Plan) -> frozenset[str]:
+def asking_steps(plan: Plan) -> frozenset[str]:
     """Return `team/path` of everything that may ask a person: steps, budgets, `no_progress`."""
     within = {f"budget/{budget.id}" for budget in plan.budgets if budget.on_exceeded == "ask"}
     if plan.limits.no_progress == "ask":

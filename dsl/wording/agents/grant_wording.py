@@ -11,7 +11,7 @@ class NeededGrant(NamedTuple):
 
     tool: str
     label: str
-    place: str
+    at: str
     """`file:line:column` of the tool, or of the subagent that becomes one."""
     is_declared: bool
     """Whether the document declares the tool; else only `subagents` names its agent."""
@@ -47,7 +47,7 @@ def grant_unused_within(name: str, unused: Sequence[str]) -> ProblemText:
 @statement
 def unapproved_egress(
     tool: str,
-    place: str,
+    step: str,
     private: tuple[str, str],
     untrusted: tuple[str, str],
     needed: Sequence[NeededGrant],
@@ -56,7 +56,7 @@ def unapproved_egress(
     if needed:
         granted = f"{_added(needed)}: the grant of {tool!r} does not count within it"
     return ProblemText(
-        f"{place} can send private data out because of text that others wrote, so its run asks "
+        f"{step} can send private data out because of text that others wrote, so its run asks "
         "a person: "
         f"{private[1]!r} in {private[0]} returns private data, {untrusted[1]!r} in "
         f"{untrusted[0]} returns text that others wrote, and {tool!r} sends data out",
@@ -72,6 +72,6 @@ def _added(needed: Sequence[NeededGrant]) -> str:
 
 def _grant(one: NeededGrant) -> str:
     if one.is_declared:
-        return f"`grants: [{one.label}]` to {one.tool!r} ({one.place})"
+        return f"`grants: [{one.label}]` to {one.tool!r} ({one.at})"
     tool = f"`{one.tool}: {{ agent: {one.tool}, grants: [{one.label}] }}`"
-    return f"the tool {tool} for the subagent ({one.place})"
+    return f"the tool {tool} for the subagent ({one.at})"

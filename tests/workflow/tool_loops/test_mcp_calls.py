@@ -16,7 +16,7 @@ from dsl.compile.compiler import compile_sources
 from dsl.compile.merged_sources import SourceText
 from dsl.model.capabilities import ServerListing
 from dsl.model.plan import Plan
-from dsl.model.sections.mcp_digests import digest_of_place
+from dsl.model.sections.mcp_digests import digest_of_address
 from dsl.model.sections.mcp_document import McpServerSection
 from tests.support.engine import CAPABILITIES, engine
 from tests.support.runs import asked, failure, refused, scheduled
@@ -57,7 +57,7 @@ async def replay(handle: Any) -> None:
 
 
 def plan_with(section: McpServerSection, listing: ServerListing, team: str = TEAM) -> Plan:
-    recorded = listing.model_copy(update={"configuration": digest_of_place(section)})
+    recorded = listing.model_copy(update={"configuration": digest_of_address(section)})
     known = CAPABILITIES.model_copy(update={"mcp_listings": {"demo": recorded}})
     worker = {"worker": {"mcp_servers": {"demo": section.model_dump(mode="json")}}}
     sources = [SourceText("team.yml", team), SourceText("coterie.yml", yaml.safe_dump(worker))]

@@ -130,7 +130,7 @@ def test_the_inputs_of_a_document_are_what_nobody_sets() -> None:
     assert found(document) == []
     assert inputs(document) == {"order.id": True, "who": True, "tone": False, "mode": False}
     first = analysis(document).inputs[0]
-    assert (first.mark.line - HEAD.count("\n"), first.place) == (3, "a")
+    assert (first.mark.line - HEAD.count("\n"), first.team) == (3, "a")
 
 
 def test_a_field_within_an_input_is_not_another_input() -> None:

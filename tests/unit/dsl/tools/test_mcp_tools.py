@@ -6,7 +6,7 @@ from dsl.compile.compiler import Compiled, compile_sources
 from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import ServerListing, ServerTool
-from dsl.model.sections.mcp_digests import digest_of_place, digest_of_tool
+from dsl.model.sections.mcp_digests import digest_of_address, digest_of_tool
 from dsl.model.sections.mcp_document import McpServerSection
 from dsl.values import Json
 from tests.support.compiling import CAPABILITIES
@@ -61,10 +61,10 @@ TOOLS = (
 )
 LISTINGS = {
     "hub": ServerListing(
-        configuration=digest_of_place(McpServerSection(command=("hub",))), tools=TOOLS
+        configuration=digest_of_address(McpServerSection(command=("hub",))), tools=TOOLS
     ),
     "books": ServerListing(
-        configuration=digest_of_place(McpServerSection(command=("books",))), tools=TOOLS[-3:]
+        configuration=digest_of_address(McpServerSection(command=("books",))), tools=TOOLS[-3:]
     ),
     "moved": ServerListing(configuration="of another command", tools=TOOLS),
 }

@@ -26,6 +26,7 @@ import yaml
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.live_texts import follow_text
 from coterie.runs.new_runs import start_run
 from coterie.runs.run_client import Run
@@ -197,7 +198,7 @@ async def _followed(run: Run) -> dict[int, float]:
 async def _ended(run: Run) -> None:
     end = await run.end()
     if not end.completed:
-        raise SystemExit(f"the run failed: {end.message}")
+        raise SystemExit(f"the run failed: {incomplete_reason(end)}")
 
 
 async def _events(run: Run) -> int:

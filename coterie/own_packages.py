@@ -46,4 +46,4 @@ def install() -> None:
 
 
 def _lies_in(module: ModuleType, folder: Path) -> bool:
-    return any(Path(place).resolve().parent == folder for place in getattr(module, "__path__", ()))
+    return any(Path(one).resolve().parent == folder for one in getattr(module, "__path__", ()))

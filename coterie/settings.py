@@ -156,16 +156,16 @@ def _config_roots(env: Mapping[str, str], cwd: Path, project: Path) -> tuple[Pat
 
 
 def _storage(env: Mapping[str, str], cwd: Path) -> str | None:
-    place = env.get("COTERIE_STORAGE") or None
-    if place is None or place == "none":
-        return place
-    if "://" not in place:
-        return str((cwd / place).resolve())
-    if re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/?", place) is None:
+    storage = env.get("COTERIE_STORAGE") or None
+    if storage is None or storage == "none":
+        return storage
+    if "://" not in storage:
+        return str((cwd / storage).resolve())
+    if re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/?", storage) is None:
         raise CommandError(
-            f"COTERIE_STORAGE is {place!r}; allowed are a folder, s3://bucket, and none"
+            f"COTERIE_STORAGE is {storage!r}; allowed are a folder, s3://bucket, and none"
         )
-    return place.rstrip("/")
+    return storage.rstrip("/")
 
 
 def _tls_files(env: Mapping[str, str]) -> TlsFiles:

@@ -13,17 +13,17 @@ from itertools import pairwise
 from activities.changes.diff import Hunk
 from activities.changes.diff_header import DiffProblem
 from activities.changes.hunk_evidence import (
-    ExactPlaces,
+    ExactPositions,
     contradiction,
-    expected_places,
+    expected_positions,
     is_in_order,
-    proven_place,
+    proven_position,
 )
 from activities.changes.hunk_matching import (
-    drifted_places,
-    exact_places,
+    drifted_positions,
+    exact_positions,
     is_safe_drift,
-    result_places,
+    result_positions,
     result_stands,
     stands_elsewhere,
 )
@@ -47,7 +47,7 @@ class Patched:
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _HunkPosition:
     hunk: Hunk
     at: int
     """Index of the first line that it covers."""
@@ -75,7 +75,7 @@ def patch(text: str, hunks: tuple[Hunk, ...]) -> Patched:
     if bare:
         lines.append(last)
         ends.append(newline)
-    placed = _place(lines, hunks)
+    placed = _hunk_positions(lines, hunks)
     result = _weave(list(zip(lines, ends, strict=True)), placed, newline)
     for one in placed:
         if one.end == len(lines) and one.hunk.ends_bare is not None:
@@ -95,7 +95,7 @@ def patch(text: str, hunks: tuple[Hunk, ...]) -> Patched:
 
 
 def _weave(
-    lines: list[tuple[str, str]], placed: list[_Placed], newline: str
+    lines: list[tuple[str, str]], placed: list[_HunkPosition], newline: str
 ) -> list[tuple[str, str]]:
     """Build the new lines with their ends; unchanged lines keep their own whitespace."""
     result: list[tuple[str, str]] = []
@@ -115,7 +115,7 @@ def _weave(
     return result + lines[at:]
 
 
-def _place(lines: list[str], hunks: tuple[Hunk, ...]) -> list[_Placed]:
+def _hunk_positions(lines: list[str], hunks: tuple[Hunk, ...]) -> list[_HunkPosition]:
     """Find the one place of every hunk, in the order of the text."""
     read: list[Hunk] = []
     problems: list[str] = []
@@ -124,8 +124,8 @@ def _place(lines: list[str], hunks: tuple[Hunk, ...]) -> list[_Placed]:
             read.append(confirmed_reading(lines, hunk))
         except DiffProblem as problem:
             problems.append(str(problem))
-    exact = {hunk.number: exact_places(lines, hunk.old) for hunk in read}
-    choices: list[list[_Placed]] = []
+    exact = {hunk.number: exact_positions(lines, hunk.old) for hunk in read}
+    choices: list[list[_HunkPosition]] = []
     for hunk in read:
         try:
             choices.append(_options(lines, hunk, exact, read))
@@ -143,36 +143,38 @@ def _place(lines: list[str], hunks: tuple[Hunk, ...]) -> list[_Placed]:
     return placed
 
 
-def _options(lines: list[str], hunk: Hunk, exact: ExactPlaces, hunks: list[Hunk]) -> list[_Placed]:
+def _options(
+    lines: list[str], hunk: Hunk, exact: ExactPositions, hunks: list[Hunk]
+) -> list[_HunkPosition]:
     """Find the possible places of a hunk: several where its lines and number do not decide.
 
     Raises:
         DiffProblem: It fits nowhere.
     """
-    expected = expected_places(hunk, hunks, exact)
-    standing = result_places(lines, hunk)
+    expected = expected_positions(hunk, hunks, exact)
+    standing = result_positions(lines, hunk)
     present = [at for at in expected if at in standing]
-    places = exact[hunk.number]
-    if places:
-        proven = proven_place(lines, hunk, hunks, exact)
+    positions = exact[hunk.number]
+    if positions:
+        proven = proven_position(lines, hunk, hunks, exact)
         if proven is not None:
-            return [_Placed(hunk, proven)]
-        elsewhere = f"hunk {hunk.number} fits at line {places[0] + 1}, but "
-        if places != [hunk.start] and present:
+            return [_HunkPosition(hunk, proven)]
+        elsewhere = f"hunk {hunk.number} fits at line {positions[0] + 1}, but "
+        if positions != [hunk.start] and present:
             raise DiffProblem(
                 f"{elsewhere}its result is already at line {present[0] + 1}, "
                 "where its @@ line puts it"
             )
-        if places != [hunk.start] and (why := contradiction(lines, hunk, hunks, exact)):
+        if positions != [hunk.start] and (why := contradiction(lines, hunk, hunks, exact)):
             raise DiffProblem(elsewhere + why)
-        return [_Placed(hunk, at) for at in places]
+        return [_HunkPosition(hunk, at) for at in positions]
     if present:
-        return [_Placed(hunk, present[0], already=True)]
+        return [_HunkPosition(hunk, present[0], already=True)]
     if hunk.start is None and len(standing) == 1 and not stands_elsewhere(lines, hunk, standing[0]):
-        return [_Placed(hunk, standing[0], already=True)]
-    drifted = drifted_places(lines, hunk)
+        return [_HunkPosition(hunk, standing[0], already=True)]
+    drifted = drifted_positions(lines, hunk)
     if len(drifted) == 1 and is_safe_drift(lines, hunk, drifted[0], expected):
-        return [_Placed(hunk, drifted[0])]
+        return [_HunkPosition(hunk, drifted[0])]
     raise DiffProblem(f"hunk {hunk.number} does not fit: {_why_not(lines, hunk, standing)}")
 
 
@@ -186,7 +188,7 @@ def _why_not(lines: list[str], hunk: Hunk, standing: list[int]) -> str:
     )
 
 
-def _summary(count: int, settled: list[_Placed], problems: list[str]) -> str:
+def _summary(count: int, settled: list[_HunkPosition], problems: list[str]) -> str:
     """Summarise how many hunks fit, are already present and are refused, and why."""
     if count == 1:
         return problems[0]
@@ -198,7 +200,7 @@ def _summary(count: int, settled: list[_Placed], problems: list[str]) -> str:
     )
 
 
-def _decide_by_order(choices: list[list[_Placed]]) -> None:
+def _decide_by_order(choices: list[list[_HunkPosition]]) -> None:
     """Narrow each hunk's places to those between its neighbours with a single place."""
     changed = True
     while changed:
@@ -215,14 +217,14 @@ def _decide_by_order(choices: list[list[_Placed]]) -> None:
                 changed = True
 
 
-def _refuse_overlap(placed: list[_Placed]) -> None:
+def _refuse_overlap(placed: list[_HunkPosition]) -> None:
     for one, other in pairwise(placed):
         if other.at < one.end:
             first, second = sorted((one.hunk.number, other.hunk.number))
             raise DiffProblem(f"hunks {first} and {second} change the same lines")
 
 
-def _refuse_repetition(lines: list[str], placed: list[_Placed]) -> None:
+def _refuse_repetition(lines: list[str], placed: list[_HunkPosition]) -> None:
     """Refuse an insertion whose lines already follow: it is most likely a repetition."""
     for one in placed:
         # After an insertion, its hunk may fit again, lower by its own length.
@@ -234,7 +236,7 @@ def _refuse_repetition(lines: list[str], placed: list[_Placed]) -> None:
             )
 
 
-def _ambiguous(options: list[_Placed]) -> str:
+def _ambiguous(options: list[_HunkPosition]) -> str:
     hunk = options[0].hunk
     shown = ", ".join(str(one.at + 1) for one in options[:5])
     more = f" and {len(options) - 5} more" if len(options) > 5 else ""

@@ -7,14 +7,14 @@ where the numbers, or missing context at an edge of the file, point to a changed
 
 from activities.changes.diff import Hunk
 
-ExactPlaces = dict[int, list[int]]
+ExactPositions = dict[int, list[int]]
 """Where the lines of each hunk are, by its number."""
 
 MIN_ALIKE = 0.5
 """Minimum share of a hunk's lines that a changed copy of its block still has."""
 
 
-def expected_places(hunk: Hunk, hunks: list[Hunk], exact: ExactPlaces) -> list[int]:
+def expected_positions(hunk: Hunk, hunks: list[Hunk], exact: ExactPositions) -> list[int]:
     """Return where the @@ line puts the hunk: as written, or shifted like the unique hunks."""
     if hunk.start is None or hunk.new_start is None:
         return []
@@ -26,7 +26,9 @@ def expected_places(hunk: Hunk, hunks: list[Hunk], exact: ExactPlaces) -> list[i
     return list(dict.fromkeys([hunk.start, hunk.new_start, *(hunk.start + by for by in moved)]))
 
 
-def proven_place(lines: list[str], hunk: Hunk, hunks: list[Hunk], exact: ExactPlaces) -> int | None:
+def proven_position(
+    lines: list[str], hunk: Hunk, hunks: list[Hunk], exact: ExactPositions
+) -> int | None:
     """Return the one of a hunk's exact places that the numbers prove; None if they prove none."""
     if hunk.start is None or not _is_counted(hunk, hunks):
         return None
@@ -36,26 +38,26 @@ def proven_place(lines: list[str], hunk: Hunk, hunks: list[Hunk], exact: ExactPl
     return proven.pop() if len(proven) == 1 and at_edge <= proven else None
 
 
-def is_in_order(hunks: list[Hunk], exact: ExactPlaces) -> bool:
+def is_in_order(hunks: list[Hunk], exact: ExactPositions) -> bool:
     """Return whether the numbers and the unique places of the hunks ascend as in the diff."""
     starts = [hunk.start for hunk in hunks if hunk.start is not None]
-    places = [exact[hunk.number][0] for hunk in hunks if len(exact[hunk.number]) == 1]
-    return starts == sorted(starts) and places == sorted(places)
+    positions = [exact[hunk.number][0] for hunk in hunks if len(exact[hunk.number]) == 1]
+    return starts == sorted(starts) and positions == sorted(positions)
 
 
 def contradiction(
-    lines: list[str], hunk: Hunk, hunks: list[Hunk], exact: ExactPlaces
+    lines: list[str], hunk: Hunk, hunks: list[Hunk], exact: ExactPositions
 ) -> str | None:
     """Say what tells against the exact places of a hunk: a changed copy, or the other hunks."""
-    places = exact[hunk.number]
-    for at in [*expected_places(hunk, hunks, exact), *_edges(lines, hunk)]:
-        apart = all(abs(at - place) >= len(hunk.old) for place in places)
+    positions = exact[hunk.number]
+    for at in [*expected_positions(hunk, hunks, exact), *_edges(lines, hunk)]:
+        apart = all(abs(at - position) >= len(hunk.old) for position in positions)
         if apart and _is_changed_copy(lines, hunk, at):
             return (
                 f"the diff puts it at line {at + 1}, which has similar lines; copy the lines there "
                 "as they are now, or correct the line number"
             )
-    other = _passed(hunk, hunks, exact) if len(places) == 1 else None
+    other = _passed(hunk, hunks, exact) if len(positions) == 1 else None
     if other is None:
         return None
     side, there = ("below", "above") if other.number < hunk.number else ("above", "below")
@@ -65,16 +67,16 @@ def contradiction(
     )
 
 
-def _passed(hunk: Hunk, hunks: list[Hunk], exact: ExactPlaces) -> Hunk | None:
+def _passed(hunk: Hunk, hunks: list[Hunk], exact: ExactPositions) -> Hunk | None:
     """Return a unique hunk on the wrong side by both the order of the diff and the numbers."""
     at = exact[hunk.number][0]
     for other in hunks:
         if hunk.start is None or other.start is None or len(exact[other.number]) != 1:
             continue
-        place = exact[other.number][0]
-        if other.number < hunk.number and other.start < hunk.start and place > at:
+        position = exact[other.number][0]
+        if other.number < hunk.number and other.start < hunk.start and position > at:
             return other
-        if other.number > hunk.number and other.start > hunk.start and place < at:
+        if other.number > hunk.number and other.start > hunk.start and position < at:
             return other
     return None
 
@@ -87,7 +89,7 @@ def _is_counted(hunk: Hunk, hunks: list[Hunk]) -> bool:
     return hunk.new_start - hunk.start == sum(one.growth for one in above)
 
 
-def _shifts_around(hunk: Hunk, hunks: list[Hunk], exact: ExactPlaces) -> list[int]:
+def _shifts_around(hunk: Hunk, hunks: list[Hunk], exact: ExactPositions) -> list[int]:
     """Return how far the nearest unique hunks above and below are from their own numbers."""
     unique = sorted(
         (one.start, exact[one.number][0] - one.start)

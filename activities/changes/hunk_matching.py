@@ -20,7 +20,7 @@ MIN_MATCHED = 4
 """Non-blank lines that must match where no @@ number confirms a place with a drifted line."""
 
 
-def exact_places(lines: list[str], wanted: tuple[HunkLine, ...]) -> list[int]:
+def exact_positions(lines: list[str], wanted: tuple[HunkLine, ...]) -> list[int]:
     """Find where all wanted lines are consecutive, ignoring trailing whitespace."""
     if not wanted:
         return [] if lines else [0]
@@ -31,11 +31,11 @@ def exact_places(lines: list[str], wanted: tuple[HunkLine, ...]) -> list[int]:
     ]
 
 
-def result_places(lines: list[str], hunk: Hunk) -> list[int]:
+def result_positions(lines: list[str], hunk: Hunk) -> list[int]:
     """Find where the hunk's result is; only a hunk with added and context lines can prove it."""
     if not {" ", "+"} <= {line.op for line in hunk.lines if line.text.strip()}:
         return []
-    return [at for at in exact_places(lines, hunk.new) if result_stands(lines, hunk, at)]
+    return [at for at in exact_positions(lines, hunk.new) if result_stands(lines, hunk, at)]
 
 
 def result_stands(lines: list[str], hunk: Hunk, at: int) -> bool:
@@ -58,7 +58,7 @@ def stands_elsewhere(lines: list[str], hunk: Hunk, at: int) -> bool:
     )
 
 
-def drifted_places(lines: list[str], hunk: Hunk) -> list[int]:
+def drifted_positions(lines: list[str], hunk: Hunk) -> list[int]:
     """Find where the hunk fits except for context before its first or after its last change.
 
     The lines in between must match exactly. On each side at most `MAX_DRIFTED` lines differ, or one

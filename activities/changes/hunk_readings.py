@@ -10,7 +10,7 @@ from itertools import combinations
 
 from activities.changes.diff import Hunk, HunkLine
 from activities.changes.diff_header import DiffProblem
-from activities.changes.hunk_matching import exact_places
+from activities.changes.hunk_matching import exact_positions
 
 _MAX_DOUBTFUL = 8
 """Lines that may be damaged; all combinations are tried."""
@@ -38,12 +38,12 @@ def confirmed_reading(lines: list[str], hunk: Hunk) -> Hunk:
         reading
         for size in range(1, len(doubtful) + 1)
         for chosen in combinations(doubtful, size)
-        if exact_places(lines, (reading := _as_context(hunk, chosen)).old)
+        if exact_positions(lines, (reading := _as_context(hunk, chosen)).old)
     ]
     if not others:
         return hunk
     confirmed = [reading for reading in others if reading.fits_its_counts]
-    if len(confirmed) != 1 or exact_places(lines, hunk.old):
+    if len(confirmed) != 1 or exact_positions(lines, hunk.old):
         raise _unclear(hunk, doubtful)
     return confirmed[0]
 

@@ -33,7 +33,7 @@ def why_protected(parts: Iterable[str]) -> str | None:
     return None
 
 
-def protected_place(path: Path, places: Iterable[Path]) -> Path | None:
+def protected_path(path: Path, places: Iterable[Path]) -> Path | None:
     """Return the protected place that a path is at, below, or a hard link of.
 
     Args:

@@ -18,7 +18,7 @@ from pydantic_core import core_schema
 from activities.processes.bubblewrap import Bubblewrap
 from activities.processes.process_group import ProcessLimits
 from activities.workspace.command_parameters import Parameter
-from activities.workspace.protected_files import protected_place, why_protected
+from activities.workspace.protected_files import protected_path, why_protected
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from activities.workspace.web_access import WebAccess
 from dsl.model.capabilities import Effect, Label, SkillContract
@@ -126,7 +126,7 @@ class Workspace:
         why = why_protected(parts)
         if why is not None:
             raise SkillRefusal(f"the path {relative!r} names {why}; only a person may change it")
-        place = protected_place(path, self.protected)
+        place = protected_path(path, self.protected)
         if place is not None:
             raise SkillRefusal(
                 f"the path {relative!r} leads to {place.name!r}, which the worker trusts; "

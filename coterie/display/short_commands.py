@@ -103,10 +103,10 @@ async def _pending_in(client: Client, run: Run) -> list[PendingOfRun]:
 
 async def _pending_of(client: Client, runs: list[Run], silent: list[str]) -> list[PendingOfRun]:
     """Ask many runs for their requests, a few at once; record those that do not answer."""
-    places = asyncio.Semaphore(_ASKED_AT_ONCE)
+    slots = asyncio.Semaphore(_ASKED_AT_ONCE)
 
     async def pending_of(run: Run) -> list[PendingOfRun]:
-        async with places:
+        async with slots:
             try:
                 return await _pending_in(client, run)
             except CommandError:  # no worker answers, or it is another kind of workflow

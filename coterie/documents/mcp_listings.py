@@ -46,8 +46,8 @@ def read_listings(settings: Settings) -> dict[str, ServerListing]:
     try:
         return _ListingsFile.model_validate_json(text).servers
     except ValidationError as error:
-        place = ".".join(map(str, error.errors()[0]["loc"])) or "its start"
-        raise CommandError(f"{path} cannot be understood at {place}; {_FIX}") from None
+        key = ".".join(map(str, error.errors()[0]["loc"])) or "its start"
+        raise CommandError(f"{path} cannot be understood at {key}; {_FIX}") from None
 
 
 def write_listings(settings: Settings, servers: Mapping[str, ServerListing]) -> None:

@@ -148,15 +148,15 @@ def _absolute(
     return section.model_copy(update=update)
 
 
-def _beside(tree: Node, place: Sequence[str | int], path: str, settings: Settings) -> Path:
+def _beside(tree: Node, key_path: Sequence[str | int], path: str, settings: Settings) -> Path:
     """Resolve a path relative to the folder of its file.
 
     A path from no file, or the workspace from a shipped file, is relative to the project.
     """
-    node = tree.find(place)
-    said = tree.has(place)
+    node = tree.find(key_path)
+    said = tree.has(key_path)
     folder = (settings.cwd / node.mark.file).parent if said else settings.project
-    if place[-1] == "workspace" and folder.resolve().is_relative_to(shipped_root().resolve()):
+    if key_path[-1] == "workspace" and folder.resolve().is_relative_to(shipped_root().resolve()):
         folder = settings.project
     return folder / path
 

@@ -93,9 +93,9 @@ def read_baseline(file: Path, name: str, suite: str) -> Baseline:
         baseline = Baseline.model_validate_json(read_text(file, name))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        key = ".".join(str(part) for part in first["loc"]) or "the file"
         raise CommandError(
-            f"{name} is not a baseline ({place}: {first['msg']}); write one with --save-baseline"
+            f"{name} is not a baseline ({key}: {first['msg']}); write one with --save-baseline"
         ) from None
     if baseline.format != FORMAT:
         raise CommandError(

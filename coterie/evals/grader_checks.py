@@ -23,9 +23,9 @@ def check_graders(tree: Node, suite: EvalSuite, problems: Problems) -> None:
     checks = _GraderChecks(tree, suite, problems)
     for number, grader in enumerate(suite.document.graders):
         checks.check(grader, ("graders", number))
-    for place, case in enumerate(suite.document.cases):
+    for index, case in enumerate(suite.document.cases):
         for number, grader in enumerate(case.graders):
-            checks.check(grader, ("cases", place, "graders", number))
+            checks.check(grader, ("cases", index, "graders", number))
 
 
 class _GraderChecks:

@@ -141,9 +141,9 @@ class Judge:
             yield run.id, await run.end()
 
     async def _end(self, run_id: str, trial: Trial, folder: Path, context: Json) -> RunEnd:
-        place = folder / "judge"
-        place.mkdir(parents=True, exist_ok=True)
-        record = record_of(run_id, self._document, place)
+        judge_folder = folder / "judge"
+        judge_folder.mkdir(parents=True, exist_ok=True)
+        record = record_of(run_id, self._document, judge_folder)
         given = TeamInput(
             plan=self._document.compiled.plan,
             context=context,

@@ -205,19 +205,19 @@ class _SuiteReader:
                 startable(variant.document.compiled, context, how="set it in `context`")
             except (TemplateFailed, CommandError) as error:
                 with_variant = "" if len(suite.variants) == 1 else f" with {variant.name!r}"
-                place = node.find(("context",))
+                written = node.find(("context",))
                 message = f"the case {case.name!r} cannot start{with_variant}: {error}"
-                self.problems.add("E405", place.at, (*path, "context"), message)
+                self.problems.add("E405", written.at, (*path, "context"), message)
                 return
 
     def _note_messages(
         self, node: Node, path: NodePath, suite: EvalSuite, case: EvalCaseDocument
     ) -> None:
         if case.messages:
-            place = node.find(("messages",))
+            written = node.find(("messages",))
             message = f"{suite.document.team} takes no messages"
             self.problems.add(
-                "E105", place.at, (*path, "messages"), message, fix="put the task into `context`"
+                "E105", written.at, (*path, "messages"), message, fix="put the task into `context`"
             )
         else:
             message = f"{suite.document.team} is a session, and the case {case.name!r} says nothing"

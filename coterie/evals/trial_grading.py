@@ -78,8 +78,8 @@ class TrialGrading:
 
     async def _commanded(self, trial: Trial, folder: Path, grader: GraderDocument) -> Verified:
         """Run a command of the worker in the trial's workspace, in the sandbox of commands."""
-        place = {"workspace": str(folder / "workspace")}
-        trusted = trial.variant.document.trusted.model_copy(update=place)
+        workspace = {"workspace": str(folder / "workspace")}
+        trusted = trial.variant.document.trusted.model_copy(update=workspace)
         sandbox, _ = command_sandbox(trusted, self._settings)
         skills = SkillActivities(workspace_of(trusted, self._settings, sandbox))
         request = SkillRequest(

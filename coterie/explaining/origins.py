@@ -26,8 +26,8 @@ class Origin:
         """Format the origin: `config/teams/review.yml:12`, `default`."""
         match self.kind:
             case "file":
-                place = f"{self.file}:{self.line}"
-                return f"{place} ({self.via})" if self.via else place
+                at = f"{self.file}:{self.line}"
+                return f"{at} ({self.via})" if self.via else at
             case "default":
                 return "default"
             case "built_in":

@@ -211,11 +211,11 @@ class _Walker:
 
     def locate(self, status: "RunStatus") -> None:
         """Correct the position from the run's status, which is more exact than its trail."""
-        places: dict[str, Mark] = {doing.step: "doing" for doing in status.doing}
-        places |= dict.fromkeys(map(StepKey.of_request, status.waiting_for), "waiting")
+        marks: dict[str, Mark] = {doing.step: "doing" for doing in status.doing}
+        marks |= dict.fromkeys(map(StepKey.of_request, status.waiting_for), "waiting")
         here: dict[str, Standing] = {}
-        for place, mark in places.items():
-            step = StepKey(place)
+        for key, mark in marks.items():
+            step = StepKey(key)
             team = step.team
             self.marks[team, _drawn(step.path)] = mark
             here[team] = "waiting" if mark == "waiting" else here.get(team, "now")

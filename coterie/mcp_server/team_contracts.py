@@ -19,11 +19,11 @@ def arguments_schema(plan: Plan) -> Json:
     if plan.context:
         schema = _object(closed=True)
         for path, one in plan.context.items():
-            _place(schema, parse(path), _leaf(path, one), required=one.required)
+            _put_schema(schema, parse(path), _leaf(path, one), required=one.required)
         return schema
     schema = _object(closed=False)
     for path in plan.needs:
-        _place(schema, parse(path), {}, required=True)
+        _put_schema(schema, parse(path), {}, required=True)
     return schema
 
 
@@ -62,7 +62,7 @@ def _object(*, closed: bool) -> Json:
     return {**schema, "additionalProperties": False} if closed else schema
 
 
-def _place(schema: Json, path: tuple[str, ...], leaf: Json, *, required: bool) -> None:
+def _put_schema(schema: Json, path: tuple[str, ...], leaf: Json, *, required: bool) -> None:
     """Put the schema of a path into the schema of the mappings above it."""
     name, *rest = path
     properties = cast("Json", schema.setdefault("properties", {}))
@@ -74,4 +74,4 @@ def _place(schema: Json, path: tuple[str, ...], leaf: Json, *, required: bool) -
         return
     closed = schema.get("additionalProperties") is False
     inner = cast("Json", properties.setdefault(name, _object(closed=closed)))
-    _place(inner, tuple(rest), leaf, required=required)
+    _put_schema(inner, tuple(rest), leaf, required=required)

@@ -181,11 +181,11 @@ class DecisionObserver:
         if name is None or before is None:
             return None
         root = _frame_key(name, entry)
-        place = f"{root}/{entry.step}"
+        location = f"{root}/{entry.step}"
         frames = [
             (len(key), frame)
             for key, frame in state.frames.items()
-            if StateKey(key).frame_serves(place)
+            if StateKey(key).frame_serves(location)
         ]
         _, frame = max(frames, key=lambda one: one[0])
         return _facts(self.run, plan, before, frame, entry.team, entry.visit, state)

@@ -55,7 +55,7 @@ async def replay(history: WorkflowHistory) -> Replayed:
     then = recorded(history)
     watch = _Watch()
     failure = await observed(history, watch)
-    found = list(differences(then, watch.done, watch.places))
+    found = list(differences(then, watch.done, watch.steps))
     shown = [one.description for one in found if not (one.only_more or one.only_wording)]
     if failure is not None:
         shown += [*_others(then, watch.done), _first_line(failure)]
@@ -79,7 +79,7 @@ class _Watch(ReplayObserver):
     def __init__(self) -> None:
         super().__init__()
         self.done: list[WorldEffect] = []
-        self.places: list[str] = []
+        self.steps: list[str] = []
         self.digests: dict[int, str] = {}
         self.trail: list[TrailRecord] = []
         self._going = False
@@ -98,12 +98,12 @@ class _Watch(ReplayObserver):
             effect = effect_of(command, self.queue)
             if effect is not None:
                 self.done.append(effect)
-                self.places.append(self._place(effect))
+                self.steps.append(self._step_of(effect))
         if self.run is not None:
             state = self.run.state
             self.digests[state.trail_length] = state.trail_digest
 
-    def _place(self, effect: WorldEffect) -> str:
+    def _step_of(self, effect: WorldEffect) -> str:
         """Return the location, `review/judge#1`, with the latest visit, as for requests."""
         step = StepKey(effect.label)
         if effect.kind != "call" or self.run is None or not step.path:

@@ -28,7 +28,7 @@ Value = JsonValue | NoValue
 class Difference:
     """One value that this code decides differently."""
 
-    place: str
+    step: str
     """Location in the run; empty for its end."""
     field: str
     recorded: Value
@@ -38,7 +38,7 @@ class Difference:
     def description(self) -> str:
         """A description on one line."""
         recorded, now = _shown(self.recorded, self.now)
-        where = f"{self.place}: " if self.place else ""
+        where = f"{self.step}: " if self.step else ""
         return f"{where}{self.field}: recorded {recorded}, now {now}"
 
     @property
@@ -49,7 +49,7 @@ class Difference:
         """
         depth = 2 if self.field.startswith("carried.") else 1
         more = self.recorded is NoValue.NOTHING and self.field.count(".") < depth
-        return more and not self.place
+        return more and not self.step
 
     @property
     def only_wording(self) -> bool:
@@ -57,25 +57,25 @@ class Difference:
 
         Its content is compared too, by types, limits and the digest of the trail.
         """
-        return not self.place and self.field.rpartition(".")[2] in ("because", "message")
+        return not self.step and self.field.rpartition(".")[2] in ("because", "message")
 
 
 def differences(
-    recorded: Sequence[WorldEffect], now: Sequence[WorldEffect], places: Sequence[str]
+    recorded: Sequence[WorldEffect], now: Sequence[WorldEffect], steps: Sequence[str]
 ) -> Iterator[Difference]:
     """Yield every difference between effects of the same kind and key.
 
     Args:
         recorded: From the history.
         now: From the replay, in order.
-        places: Location in the run for each of `now`.
+        steps: Location in the run for each of `now`.
     """
     then = {(effect.kind, effect.key): effect for effect in recorded}
-    for effect, place in zip(now, places, strict=True):
+    for effect, step in zip(now, steps, strict=True):
         before = then.get((effect.kind, effect.key))
         if before is not None and before.facts != effect.facts:
             yield from _in_value(
-                place if effect.kind != "end" else "", "", before.facts, effect.facts
+                step if effect.kind != "end" else "", "", before.facts, effect.facts
             )
 
 
@@ -98,18 +98,18 @@ def first_other(recorded: Sequence[WorldEffect], now: Sequence[WorldEffect]) -> 
             return f"recorded {missing.description}, now {other.description}"
 
 
-def _in_value(place: str, field: str, before: Value, after: Value) -> Iterator[Difference]:
+def _in_value(step: str, field: str, before: Value, after: Value) -> Iterator[Difference]:
     match before, after:
         case dict(), dict():
             for key in dict.fromkeys((*before, *after)):
                 inner = f"{field}.{key}" if field else str(key)
                 old, new = _at(before, key), _at(after, key)
-                yield from _in_value(place, inner, old, new)
+                yield from _in_value(step, inner, old, new)
         case list(), list() if len(before) == len(after):
             for index, (old, new) in enumerate(zip(before, after, strict=True)):
-                yield from _in_value(place, f"{field}[{index}]", old, new)
+                yield from _in_value(step, f"{field}[{index}]", old, new)
         case _ if before != after:
-            yield Difference(place, field, before, after)
+            yield Difference(step, field, before, after)
         case _:
             pass
 

@@ -162,8 +162,8 @@ def _first_decision(theirs: Iterable[TrailEntry], ours: Iterable[TrailEntry]) ->
             continue
         before, after = _decided(entry), _decided(mine)
         if before != after:
-            place = f"{entry.team}/{entry.step}" if entry.step else entry.team
+            step = f"{entry.team}/{entry.step}" if entry.step else entry.team
             field = next(name for name in before if before[name] != after[name])
-            where = f"decision {entry.number} ({entry.kind} of {place}#{entry.visit})"
+            where = f"decision {entry.number} ({entry.kind} of {step}#{entry.visit})"
             return Difference(where, field, before[field], after[field]).description
     return "the decisions: the same entries, and another value that a route sets in the context"

@@ -194,8 +194,8 @@ def closed_row(
 
 def open_row(id: str, plan: str, began: datetime, status: RunStatus) -> RunRow:
     """Return the row of a run from its worker's status."""
-    places = (*(one.step for one in status.doing), *status.waiting_for)
-    teams = dict.fromkeys(StepKey(place).team for place in places)
+    steps = (*(one.step for one in status.doing), *status.waiting_for)
+    teams = dict.fromkeys(StepKey(step).team for step in steps)
     if status.team is not None:
         teams[status.team] = None
     return RunRow(

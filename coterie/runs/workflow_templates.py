@@ -40,8 +40,8 @@ def templates_of(team_settings: Mapping[str, JsonValue]) -> dict[str, WorkflowTe
             found[key] = WorkflowTemplate.model_validate(one)
         except ValidationError as error:
             first = error.errors()[0]
-            place = ".".join(map(str, ("settings", "templates", key, *first["loc"])))
-            raise CommandError(f"{place}: {first['msg']}") from None
+            setting = ".".join(map(str, ("settings", "templates", key, *first["loc"])))
+            raise CommandError(f"{setting}: {first['msg']}") from None
     return found
 
 

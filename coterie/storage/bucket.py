@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from types_aiobotocore_s3.client import S3Client
 
 
-def bucket_storage(place: str) -> Storage:
+def bucket_storage(url: str) -> Storage:
     """Return the storage of `s3://bucket`.
 
     Raises:
@@ -38,10 +38,10 @@ def bucket_storage(place: str) -> Storage:
     """
     if find_spec("aioboto3") is None or find_spec("types_aiobotocore_s3") is None:
         raise CommandError(
-            f"the storage {place} needs an S3 client, which is not installed: install "
+            f"the storage {url} needs an S3 client, which is not installed: install "
             "coterie[s3], or set COTERIE_STORAGE to a folder that all workers share"
         )
-    bucket = place.removeprefix("s3://")
+    bucket = url.removeprefix("s3://")
     client = BucketClient()
     driver = BucketDriver(client, bucket)
 
@@ -55,7 +55,7 @@ def bucket_storage(place: str) -> Storage:
             drivers=[driver], driver_selector=select, payload_size_threshold=THRESHOLD
         ),
     )
-    return Storage(converter, BucketBlobs(client, bucket), place)
+    return Storage(converter, BucketBlobs(client, bucket), url)
 
 
 class BucketClient(S3StorageDriverClient):

@@ -19,19 +19,19 @@ def storage_of(settings: Settings) -> Storage:
     Raises:
         CommandError: The bucket's client is not installed.
     """
-    place = settings.storage
-    if place is None and settings.address is None:
+    storage = settings.storage
+    if storage is None and settings.address is None:
         return directory_storage(settings.state / STORED, private=True)
-    if place is None or place == "none":
+    if storage is None or storage == "none":
         return Storage(data_converter, None, "none")
-    if place.startswith("s3://"):
-        return _bucket(place)
-    return directory_storage(Path(place))
+    if storage.startswith("s3://"):
+        return _bucket(storage)
+    return directory_storage(Path(storage))
 
 
 @cache
-def _bucket(place: str) -> Storage:
+def _bucket(storage: str) -> Storage:
     """Return the bucket's storage, one per process because it holds connections."""
     from coterie.storage.bucket import bucket_storage
 
-    return bucket_storage(place)
+    return bucket_storage(storage)

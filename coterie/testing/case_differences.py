@@ -22,7 +22,7 @@ from dsl.paths import MISSING, get, parse
 class UnmetExpectation:
     """An expectation that is not met."""
 
-    place: str
+    subject: str
     """What was checked: `path`, `context.review.status`, `trail[2]`."""
     message: str
     lines: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class UnmetExpectation:
 
     def as_dict(self) -> dict[str, JsonValue]:
         """Return the form for `coterie test --json`."""
-        return {"place": self.place, "message": self.message, "lines": list(self.lines)}
+        return {"place": self.subject, "message": self.message, "lines": list(self.lines)}
 
 
 WHOLE = "."
@@ -134,7 +134,7 @@ def _cost(check: JsonValue, found: CaseOutcome) -> Iterator[UnmetExpectation]:
 
 
 def _checked(
-    place: str, check: JsonValue, found: Found, hint: str = ""
+    subject: str, check: JsonValue, found: Found, hint: str = ""
 ) -> Iterator[UnmetExpectation]:
     if holds(check, found):
         return
@@ -142,6 +142,6 @@ def _checked(
         lines = unified_diff(
             check.splitlines(), found.splitlines(), "expected", "found", lineterm=""
         )
-        yield UnmetExpectation(place, "the text differs", tuple(lines))
+        yield UnmetExpectation(subject, "the text differs", tuple(lines))
         return
-    yield UnmetExpectation(place, f"expected {check_text(check)}, found {shown(found)}{hint}")
+    yield UnmetExpectation(subject, f"expected {check_text(check)}, found {shown(found)}{hint}")

@@ -23,7 +23,7 @@ def result_text(result: CaseResult, *, trail: bool = False) -> str:
 
 def _differences(result: CaseResult) -> Iterator[str]:
     for difference in result.differences:
-        yield f"      {difference.place}: {difference.message}"
+        yield f"      {difference.subject}: {difference.message}"
         yield from (f"      {line}" for line in difference.lines)
 
 

@@ -168,7 +168,7 @@ class _Play:
             [f"{call} has no result: {fix}" for call, fix in self.stage.skills.unanswered.items()],
         )
 
-    def _note(self, place: str, messages: Sequence[str | None]) -> None:
+    def _note(self, subject: str, messages: Sequence[str | None]) -> None:
         self.found += [
-            UnmetExpectation(place, message) for message in messages if message is not None
+            UnmetExpectation(subject, message) for message in messages if message is not None
         ]

@@ -125,8 +125,8 @@ def _problems_text(error: InvalidDocument) -> str:
         return error.message
     lines = [f"the document does not compile ({len(error.problems)} found):"]
     for problem in error.problems:
-        place = f"{problem.file}:{problem.line}:{problem.column}"
+        at = f"{problem.file}:{problem.line}:{problem.column}"
         fix = f" (fix: {problem.fix})" if problem.fix else ""
         allowed = f"; allowed: {problem.allowed}" if problem.allowed else ""
-        lines.append(f"{place}: {problem.message} [{problem.code}]{allowed}{fix}")
+        lines.append(f"{at}: {problem.message} [{problem.code}]{allowed}{fix}")
     return "\n".join(lines)

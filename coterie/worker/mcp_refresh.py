@@ -75,8 +75,8 @@ async def _one(name: str, trusted: TrustedConfig, servers: McpServers) -> Refres
     with needing("mcp", f"the MCP server {name!r}"):
         found = await servers.list_tools(name)
     tools = tuple(sorted(found.tools, key=lambda tool: tool.name))
-    place = digest_of_address(trusted.mcp_servers[name])
-    now = ServerListing(configuration=place, tools=tools)
+    address = digest_of_address(trusted.mcp_servers[name])
+    now = ServerListing(configuration=address, tools=tools)
     unmatched = tuple(
         pattern
         for pattern in trusted.mcp_servers[name].tools

@@ -70,14 +70,14 @@ def _config_roots(settings: Settings, workspace: Path) -> Iterator[Path]:
 
 def _packages(packages: Iterable[str], settings: Settings) -> Iterator[Path]:
     """Yield where they may be imported from, and what is imported before them."""
-    places = dict.fromkeys((settings.project, *(Path(place) for place in sys.path if place)))
+    folders = dict.fromkeys((settings.project, *(Path(folder) for folder in sys.path if folder)))
     for package in packages:
         parts = package.split(".")
-        for place in places:
-            yield place.joinpath(*parts)
-            yield from _modules(place.joinpath(*parts[:-1]), parts[-1])
+        for folder in folders:
+            yield folder.joinpath(*parts)
+            yield from _modules(folder.joinpath(*parts[:-1]), parts[-1])
             for depth in range(1, len(parts)):
-                yield from _modules(place.joinpath(*parts[:depth]), "__init__")
+                yield from _modules(folder.joinpath(*parts[:depth]), "__init__")
 
 
 def _modules(folder: Path, name: str) -> Iterator[Path]:
@@ -97,9 +97,9 @@ def _programs(trusted: TrustedConfig, workspace: Path, path: str) -> Iterator[Pa
         found = shutil.which(words[0], path=path) if words else None
         for file in (*named, *([Path(found)] if found is not None else [])):
             yield file
-            place = file.parent.parent  # a program of a virtual environment imports from it
-            if (place / "pyvenv.cfg").is_file():
-                yield place
+            folder = file.parent.parent  # a program of a virtual environment imports from it
+            if (folder / "pyvenv.cfg").is_file():
+                yield folder
     for provider in trusted.providers.values():
         if provider.answers is not None:
             yield Path(provider.answers)

@@ -122,9 +122,9 @@ async def _called(order: JobOrder, folder: JobFolder) -> JsonValue:
             if order.function is None:
                 skill = find_skill(order.skill)
             else:
-                place = order.function
-                user_code = UserCode(place.folder, place.environment, place.import_path)
-                skill = FunctionSkill(place.found, user_code, place.secrets)
+                process = order.function
+                user_code = UserCode(process.folder, process.environment, process.import_path)
+                skill = FunctionSkill(process.found, user_code, process.secrets)
             return await skill.call(order.input, context)
     finally:
         if user_code is not None:

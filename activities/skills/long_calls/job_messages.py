@@ -13,7 +13,7 @@ from dsl.values import Frozen
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionPlace:
+class FunctionProcess:
     """A user's function, and where its process runs."""
 
     found: FoundTool
@@ -39,7 +39,7 @@ class JobOrder:
     workspace: Workspace
     progress: JsonValue = None
     """What the call reported last before it was begun again."""
-    function: FunctionPlace | None = None
+    function: FunctionProcess | None = None
     """The function that the skill is; None for a skill of Coterie."""
 
 

@@ -24,7 +24,7 @@ from activities.skills.functions.function_skills import FunctionSkill
 from activities.skills.long_calls.job_folder import JobFolder
 from activities.skills.long_calls.job_messages import (
     ORDER,
-    FunctionPlace,
+    FunctionProcess,
     JobEnd,
     JobOrder,
     JobTerms,
@@ -191,7 +191,7 @@ def _order(
     if isinstance(skill, FunctionSkill):
         code, found = skill.user_code, skill.found
         secrets = {name: skill.secrets[name] for name in found.secrets if name in skill.secrets}
-        function = FunctionPlace(
+        function = FunctionProcess(
             found=found,
             folder=code.folder,
             import_path=tuple(code.import_path),

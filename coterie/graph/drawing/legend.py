@@ -21,21 +21,21 @@ class Legend:
     """The legend of one picture, in lines of limited width in pixels."""
 
     def __init__(self, picture: Picture, walk: Walk | None, maximum: float) -> None:
-        self._places: list[tuple[Sign, str, Point]] = []
+        self._offsets: list[tuple[Sign, str, Point]] = []
         x, line = 0.0, 0
         for sign, label in _entries(picture, walk):
             wide = _SIGN + width(label, _SIZE)
             if x and x + wide > maximum:
                 x, line = 0.0, line + 1
-            self._places.append((sign, label, Point(x, _LINE * line)))
+            self._offsets.append((sign, label, Point(x, _LINE * line)))
             x += wide + _GAP
         self.height = _LINE * (line + 1)
 
     def draw(self, pen: Pen, at: Point) -> None:
         """Draw it; `at` is the left end of its first line, at half its height."""
         group = pen.group("legend")
-        for sign, label, place in self._places:
-            here = Point(at.x + place.x, at.y + place.y)
+        for sign, label, offset in self._offsets:
+            here = Point(at.x + offset.x, at.y + offset.y)
             sign(group, here)
             group.text(here.x + _SIGN, here.y + 4, label, _SIZE, "soft")
 

@@ -31,8 +31,8 @@ class Messages(ScheduledEvent):
         if len(self.sent) == len(self.entries):
             return None
         entry = self.entries[len(self.sent)]
-        places = self.waits if entry.during is None else (entry.during,)
-        since = next((at for step, at in scene.doing.items() if step in places), None)
+        steps = self.waits if entry.during is None else (entry.during,)
+        since = next((at for step, at in scene.doing.items() if step in steps), None)
         if since is None:
             return None
         return since + timedelta(seconds=entry.after) + (ROUNDED if entry.after else timedelta())

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.run_client import Run
 from tests.chaos.ground import SAMPLE
 from tests.chaos.play import play
@@ -69,7 +70,7 @@ async def test_a_command_killed_before_or_after_it_happened_happens_once(tmp_pat
         became: dict[str, list[str]] = {}
         for run in runs:
             end = await Run(client, run).end()
-            assert end.completed, end.message
+            assert end.completed, incomplete_reason(end)
             trail = await Run(client, run).trail()
             [caught] = [one for one in trail if one.status == "caught"]
             assert "OutcomeUnknown" in caught.because

@@ -292,6 +292,57 @@ async def test_a_cancelled_run_ends_as_cancelled_when_a_branch_ends_the_block_at
             assert [ended[one] for one in ended if str(one).endswith(step)] == ["cancelled"]
 
 
+ENDINGS = {
+    "expires": "{name: expires, type: wait, duration: 1h, timeout: 1s}",
+    "undecided": "{name: undecided, type: approval, prompt: Well?, deadline: 1s, on_timeout: fail}",
+    "elsewhere": "{name: elsewhere, type: approval, prompt: Go?, deadline: 1s, on_timeout: other}",
+    "limit": "{name: pause, type: wait, duration: 1s}, {name: limit, type: team, team: other}",
+    "returns": "{name: nap, type: wait, duration: 1s}, {name: returns, type: return, value: 1}",
+    "held": "{name: held, type: wait, duration: 1h}",
+}
+"""What ends, or leaves, a block after a second; and what does not."""
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False], ids=["cancelled", "left alone"])
+@pytest.mark.parametrize("join", ["all", "any"])
+@pytest.mark.parametrize("backwards", [False, True], ids=["as written", "backwards"])
+async def test_every_way_to_stop_at_one_moment_ends_every_branch_and_replays_the_same(
+    server: Client, join: str, *, backwards: bool, is_cancelled: bool
+) -> None:
+    queue = f"test-{uuid.uuid4()}"
+    names = sorted(ENDINGS, reverse=backwards)
+    branches = "".join(f"            {name}: [{ENDINGS[name]}]\n" for name in names)
+    text = (
+        f"{TEAM}        - name: all\n          type: parallel\n          join: {join}\n"
+        f"          branches:\n{branches}"
+    )
+    handle = await begun(server, queue, text, "work/all/held/held")
+    await timer_fired(handle)
+    if is_cancelled:
+        await handle.cancel()
+    async with served(server, queue):
+        result: Any
+        try:
+            result = await handle.result()
+        except WorkflowFailureError as failed:
+            result = failed.cause
+        ended = [entry.step for entry in await trail(handle) if entry.kind == "step"]
+        status = await handle.query("status")
+    if is_cancelled:
+        assert isinstance(result, CancelledError)
+        for name in ("expires", "undecided", "elsewhere", "pause", "nap", "held"):
+            assert [step for step in ended if str(step).endswith(f"/{name}")] != [], name
+    elif backwards:  # what is written first leads: here the `return`, and else the other team
+        assert result["end"] == "completed"
+    else:
+        assert isinstance(result, ApplicationError)
+        assert result.type == "LimitExceeded"
+    assert status.get("doing", []) == []
+    assert status.get("waiting_for", []) == []
+    assert len(ended) == len(set(ended))
+    await replayed(handle)
+
+
 async def test_branches_that_are_stopped_have_all_ended_before_the_run_goes_on(
     server: Client,
 ) -> None:

@@ -39,7 +39,6 @@ from dsl.wording.approval_wording import (
     no_deadline,
     no_deadline_of_no_progress,
     nothing_to_edit,
-    question_of_budget,
     question_of_egress,
     question_of_no_progress,
     quorum_of_unnamed,
@@ -52,6 +51,7 @@ from dsl.wording.approval_wording import (
     unnamed_approver,
     unusable_schema,
 )
+from dsl.wording.budget_wording import question_of_budget
 from dsl.wording.step_names import called
 
 

@@ -16,7 +16,7 @@ from dsl.model_names import split_model
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
-from dsl.wording.approval_wording import (
+from dsl.wording.budget_wording import (
     budget_blind_to_legacy,
     budget_route_missing,
     budget_route_to_itself,

@@ -7,7 +7,7 @@ from dsl.model.document import SystemDocument
 from dsl.model.tools.tool_section import ToolSection
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
-from dsl.wording.tool_wording import subagent_named_like_tool
+from dsl.wording.tools.tool_wording import subagent_named_like_tool
 
 
 def with_subagents(

@@ -36,7 +36,7 @@ from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.tool_loop.tool_descriptions import with_sources
 from dsl.values import Json, NodePath
-from dsl.wording.tool_wording import description_missing, fixed_unknown, tool_not_run
+from dsl.wording.tools.tool_wording import description_missing, fixed_unknown, tool_not_run
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Problems of approvals, and of the budgets that lead to one."""
+"""Problems of approvals, in words."""
 
 from collections.abc import Collection
 
@@ -13,10 +13,6 @@ def question_of_no_progress() -> str:
 
 def question_of_egress() -> str:
     return "the question of `egress_approval`"
-
-
-def question_of_budget(kind: str) -> str:
-    return f"the question of the budget `{kind}`"
 
 
 def approval_of_tool(name: str) -> str:
@@ -69,14 +65,6 @@ def no_deadline(question: str) -> ProblemText:
     return ProblemText(
         f"{question} has no deadline: it may wait forever",
         fix="add `deadline: 3d` and `on_timeout: reject`",
-    )
-
-
-@statement
-def no_deadline_of_budget(kind: str) -> ProblemText:
-    return ProblemText(
-        f"the question of the budget {kind!r} has no deadline: it may wait forever",
-        fix="write `on_exceeded: {ask: {deadline: 3d}}`",
     )
 
 
@@ -196,46 +184,4 @@ def uncheckable_changes(reason: str) -> ProblemText:
     return ProblemText(
         f"a change cannot be checked against the declared schema: {reason}",
         fix="add a `schema:` for the change, beside `editable`",
-    )
-
-
-@statement
-def budget_route_missing() -> ProblemText:
-    return ProblemText(
-        "the key 'next_team' is missing: `on_exceeded: route` goes to a team",
-        fix="add `next_team:`",
-    )
-
-
-@statement
-def budget_route_to_itself() -> ProblemText:
-    return ProblemText(
-        "the run leaves this team when the budget is used up, and this route leads back into it",
-        fix="name another team",
-    )
-
-
-@statement
-def budget_route_unused() -> ProblemText:
-    return ProblemText(
-        "`next_team` belongs to `on_exceeded: route`",
-        fix="add `on_exceeded: route`, or remove `next_team`",
-    )
-
-
-@statement
-def budget_blind_to_legacy(budget: str, agent: str) -> ProblemText:
-    return ProblemText(
-        f"{budget} does not see what {agent!r} uses: legacy agents report no usage",
-        fix="bound `model_calls` or `working_time` too",
-    )
-
-
-@statement
-def budget_without_price(budget: str, provider: str, model: str) -> ProblemText:
-    return ProblemText(
-        f"{budget} cannot be enforced: {provider}/{model} has no price here, so its first call is "
-        "also its last",
-        fix=f"set its price in llm_config.providers.{provider}.prices of the worker's "
-        "configuration, or bound `tokens` instead",
     )

@@ -18,7 +18,7 @@ from dsl.model.traversal.step_lists import EachRound, EachTask, step_lists
 from dsl.model.traversal.step_walk import walk
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
-from dsl.wording.tool_wording import stateful_in_parallel
+from dsl.wording.tools.tool_wording import stateful_in_parallel
 
 
 def check_stateful_tools(

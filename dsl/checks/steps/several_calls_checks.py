@@ -7,7 +7,7 @@ from dsl.model.steps import LoopStep, ToolStep
 from dsl.normalise.several_calls import is_of_calls
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, Json, JsonValue, NodePath
-from dsl.wording.tool_wording import call_without_tool, not_a_call
+from dsl.wording.tools.tool_wording import call_without_tool, not_a_call
 
 _KEYS = ("tool", "arguments")
 

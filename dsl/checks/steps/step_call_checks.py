@@ -14,14 +14,14 @@ from dsl.model.tools.tool_section import ToolSection
 from dsl.templates.jsonable import brief
 from dsl.templates.template import is_template
 from dsl.values import MAX_CALL_SECONDS, NodePath
-from dsl.wording.mcp_wording import group_called
 from dsl.wording.step_wording import (
     conversation_without_model,
     fixed_argument,
     no_conversation,
     not_arguments,
 )
-from dsl.wording.tool_wording import call_too_long
+from dsl.wording.tools.mcp_wording import group_called
+from dsl.wording.tools.tool_wording import call_too_long
 
 
 def check_agent(scope: StepScope, step: AgentStep, path: NodePath) -> None:

@@ -10,7 +10,7 @@ from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.step_walk import walk
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
-from dsl.wording.agents.tool_cycle_wording import agents_in_a_circle, memory_in_a_circle
+from dsl.wording.tools.tool_cycle_wording import agents_in_a_circle, memory_in_a_circle
 
 
 class _Caller(NamedTuple):

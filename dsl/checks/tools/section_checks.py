@@ -14,8 +14,8 @@ from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.values import MAX_CALL_SECONDS, Json, NodePath
 from dsl.wording.agents.grant_wording import grant_of_nothing
-from dsl.wording.agents.tool_cycle_wording import memory_of_no_agent
-from dsl.wording.tool_wording import (
+from dsl.wording.tools.tool_cycle_wording import memory_of_no_agent
+from dsl.wording.tools.tool_wording import (
     cached_effect,
     call_too_long,
     key_of_other_tool,

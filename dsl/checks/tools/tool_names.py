@@ -13,7 +13,7 @@ from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, NodePath
-from dsl.wording.tool_wording import (
+from dsl.wording.tools.tool_wording import (
     exclusion_without_effect,
     tool_name_refused,
     tool_named_twice,

@@ -12,7 +12,7 @@ from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
-from dsl.wording.tool_wording import (
+from dsl.wording.tools.tool_wording import (
     choice_of_none,
     plan_and_tools,
     policy_beyond_turns,

@@ -15,14 +15,14 @@ from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
-from dsl.wording.mcp_wording import (
+from dsl.wording.tools.mcp_wording import (
     group_described,
     included_by_tool,
     members_collide,
     server_not_listed,
     server_without_tools,
 )
-from dsl.wording.tool_wording import tool_name_refused
+from dsl.wording.tools.tool_wording import tool_name_refused
 
 _MAX_NAME_LENGTH = 64
 

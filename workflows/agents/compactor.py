@@ -24,14 +24,13 @@ from dsl.hooks.hook_rulings import HookRuling
 from dsl.model.personas.compaction_policy import Compaction
 from dsl.model.plan import Persona
 from dsl.tool_loop.context_room import CompactionDue, compaction_due, compaction_limit
-from workflows.agents.model_fallback import ModelChain, addressed_to, call_models
+from workflows.agents.model_fallback import ModelChain, TurnCall, addressed_to, call_models
 from workflows.agents.model_turns import turn_outcome
 from workflows.agents.turn_hooks import TurnHooks
 from workflows.budgets.call_admission import admit_call
 from workflows.budgets.call_estimates import estimated_news
 from workflows.core.causes.agent_causes import ConversationCompacted
 from workflows.core.location import Location
-from workflows.core.progress_kinds import ParkedTurn
 from workflows.core.scope import CallFailed, Interrupted, Scope
 from workflows.core.trail import note_step
 
@@ -67,14 +66,7 @@ class Compactor:
     def _policy(self) -> Compaction | None:
         return None if self._persona is None else self._persona.compaction
 
-    async def call(
-        self,
-        request: AgentRequest,
-        number: int,
-        options: CallOptions,
-        suffix: TurnSuffix,
-        parked: ParkedTurn | None = None,
-    ) -> AgentResponse | HookRuling:
+    async def call(self, request: AgentRequest, call: TurnCall) -> AgentResponse | HookRuling:
         """Call the models with a request, once the conversation has room for it.
 
         A call that was parked while the run continued as new continues.
@@ -82,48 +74,35 @@ class Compactor:
         Raises:
             CallFailed: no model answers or sums up, or the request failed by itself.
         """
+        parked = call.parked
         if parked is None:
             request = _continued(request, self._head)
             due, tried = self._due(request), False
         else:
             due, tried = parked.compacts, parked.compacted
-            suffix = TurnSuffix.parse(parked.suffix)
+            call = call._replace(suffix=TurnSuffix.parse(parked.suffix))
         while True:
             if due is not None:
                 tried = True
-                with self._parking(suffix, tried, request, due):
-                    head = await self._compact(request, number, due, parked)
+                with self._parking(call.suffix, tried, request, due):
+                    head = await self._compact(request, call, due)
                 if isinstance(head, HookRuling):
                     return head
-                request, parked = _continued(request, head), None
+                request, call = _continued(request, head), call._replace(parked=None)
             try:
-                with self._parking(suffix, tried):
-                    return await self._called(request, number, options, suffix, parked)
+                with self._parking(call.suffix, tried):
+                    return await self._call_models(self._chain, request, call)
             except CallFailed as error:
-                due, parked = None if tried else self._due_after(request, error), None
+                due = None if tried else self._due_after(request, error)
                 if due is None:
                     raise
-                suffix = replace(suffix, again=True)
+                call = call._replace(suffix=replace(call.suffix, again=True), parked=None)
 
-    async def _called(
-        self,
-        request: AgentRequest,
-        number: int,
-        options: CallOptions,
-        suffix: TurnSuffix,
-        parked: ParkedTurn | None,
+    async def _call_models(
+        self, chain: ModelChain, request: AgentRequest, call: TurnCall
     ) -> AgentResponse | HookRuling:
         return await call_models(
-            self._chain,
-            self._hooks,
-            number,
-            request,
-            options,
-            suffix,
-            self._key,
-            self._location,
-            self._scope,
-            parked,
+            chain, self._hooks, request, call, self._key, self._location, self._scope
         )
 
     @contextmanager
@@ -173,7 +152,7 @@ class Compactor:
         return compaction_limit(self._policy, window, self._persona.max_tokens)
 
     async def _compact(
-        self, request: AgentRequest, number: int, due: CompactionDue, parked: ParkedTurn | None
+        self, request: AgentRequest, call: TurnCall, due: CompactionDue
     ) -> str | HookRuling | None:
         """Sum the conversation up; return its new latest turn, or None if nothing got shorter."""
         scope, location, policy, persona = self._scope, self._location, self._policy, self._persona
@@ -191,14 +170,13 @@ class Compactor:
             own = f"{persona.provider}/{persona.model}"
             chain = ModelChain(scope.plan, "", policy.model, "")
             made = addressed_to(policy.model, made, own)
-        if scope.plan.budgets and parked is None:
+        if scope.plan.budgets and call.parked is None:
             personas = (*location.personas, self._key)
             await admit_call(scope, location, personas, "model_calls", boundary=False)
         options = CallOptions(timeout=persona.timeout, retries=persona.retries)
-        suffix = TurnSuffix(turn=number, compacts=True)
-        response = await call_models(
-            chain, self._hooks, number, made, options, suffix, self._key, location, scope, parked
-        )
+        suffix = TurnSuffix(turn=call.turn, compacts=True)
+        asking = TurnCall(call.turn, options, suffix, call.parked)
+        response = await self._call_models(chain, made, asking)
         if isinstance(response, HookRuling):
             return response
         outcome = turn_outcome(response)

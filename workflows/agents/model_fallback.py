@@ -4,6 +4,7 @@ A conversation stays with the model that took over, so its prefix does not chang
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from activities.contracts import AgentRequest, AgentResponse, CallOptions, FailureType, TurnSuffix
 from dsl.hooks.hook_rulings import HookRuling
@@ -77,36 +78,44 @@ def stay_with_fallback(chain: ModelChain, conversation: str, scope: Scope) -> No
         scope.state.conversation_models[conversation] = chain.fallback
 
 
+class TurnCall(NamedTuple):
+    """The model call of a turn, on whichever model."""
+
+    turn: int
+    """The number of the turn, from 1."""
+    options: CallOptions
+    suffix: TurnSuffix
+    """Tells calls of one step apart."""
+    parked: ParkedTurn | None = None
+    """Where it continues, if the run has continued as new in its middle."""
+
+
 async def call_models(
     chain: ModelChain,
     hooks: TurnHooks,
-    turn: int,
     request: AgentRequest,
-    options: CallOptions,
-    suffix: TurnSuffix,
+    call: TurnCall,
     persona: str,
     location: Location,
     scope: Scope,
-    parked: ParkedTurn | None = None,
 ) -> AgentResponse | HookRuling:
     """Call the models one after another until one answers; a hook's ruling if it stops a call.
-
-    A call that was parked while the run continued as new continues.
 
     Raises:
         CallFailed: no model answers, or a request failed by itself.
     """
+    parked = call.parked
     tried = 0 if parked is None else parked.fallbacks
     while True:
-        name = replace(suffix, fallback=tried)
+        suffix = replace(call.suffix, fallback=tried)
         addressed = chain.addressed(request)
         if parked is None:
-            call = turn_call(request.task, location, scope, options, name)
+            named = turn_call(request.task, location, scope, call.options, suffix)
         else:
-            call = named_call(parked.call, location, options, name)
+            named = named_call(parked.call, location, call.options, suffix)
         turner = Turner(persona, chain.current)
         try:
-            return await take_turn(scope, location, turner, addressed, call, parked)
+            return await take_turn(scope, location, turner, addressed, named, parked)
         except Interrupted:
             parks = scope.state.progress.parked_turns[location.key]
             parks.request, parks.fallbacks = request, tried
@@ -120,7 +129,7 @@ async def call_models(
                 "model_replaced", failed, chain.current, error.type, error.message
             )
             await _admit_fallback(replaced, persona, location, scope)
-        asked = await hooks.before_call(turn, chain.current, request.inputs)
+        asked = await hooks.before_call(call.turn, chain.current, request.inputs)
         if asked.stop is not None:
             return asked.stop
         if asked.notes:

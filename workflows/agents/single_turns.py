@@ -27,7 +27,7 @@ from dsl.values import Json
 from workflows.agents.compactor import Compactor, ConversationHead
 from workflows.agents.conversation_order import conversation_name, converse, keep_conversation
 from workflows.agents.hook_points import HookVerdict, stopped_outcome
-from workflows.agents.model_fallback import ModelChain, stay_with_fallback
+from workflows.agents.model_fallback import ModelChain, TurnCall, stay_with_fallback
 from workflows.agents.model_turns import (
     is_worth_a_reask,
     turn_notices,
@@ -114,10 +114,10 @@ async def _asked(
                 return stopped_outcome(begun.stop), None
             request = _with_notices(request, (*shared, *notices, *begun.notes))
         suffix = TurnSuffix(reask=reasks.made)
-        options = _options(step, request)
+        call = TurnCall(reasks.turn, _options(step, request), suffix, parked)
         try:
             with _parking(reasks, talk, location, scope):
-                response = await room.call(request, reasks.turn, options, suffix, parked)
+                response = await room.call(request, call)
         except CallFailed as error:
             return Outcome.failed(error.type, error.message), None
         if isinstance(response, HookRuling):

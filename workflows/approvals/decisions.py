@@ -122,19 +122,8 @@ def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decis
     """Take an allowed decision; close the request, unless more people must approve."""
     request = state.pending[asked.id]
     by = listed_name(asked.by, request.approvers) or asked.by
-    if _edits(request, asked):  # who approved before had not seen this
-        show = asked.payload
-        made = tuple(f"{one} ({by})" for one in changes(request.show, show))
-        request = request.model_copy(
-            update={
-                "show": show,
-                "digest": digest_of(request.prompt, show),
-                "edited": True,
-                "approved_by": (),
-                "changes": (*request.changes, *made)[-MAX_CHANGES:],
-            }
-        )
-        request = request.model_copy(update={"on_timeout": request.at_deadline})
+    if _edits(request, asked):
+        request = _edited(request, asked.payload, by)
     approve = asked.decision == "approve"
     names = (*request.approved_by, by) if approve else (by,)
     enough = not approve or how == "deadline" or len(names) >= request.quorum
@@ -155,7 +144,27 @@ def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decis
     del state.pending[asked.id]
     state.decide(decision)
     if approve and request.remembered_as is not None and how != "deadline":
-        state.remembered[request.remembered_as] = decision
-        if len(state.remembered) > MAX_DECISIONS:
-            del state.remembered[next(iter(state.remembered))]
+        _remember(state, request.remembered_as, decision)
     return decision
+
+
+def _edited(request: Pending, show: JsonValue, by: str) -> Pending:
+    """Return a request with another value to show; who approved before had not seen this one."""
+    made = tuple(f"{one} ({by})" for one in changes(request.show, show))
+    edited = request.model_copy(
+        update={
+            "show": show,
+            "digest": digest_of(request.prompt, show),
+            "edited": True,
+            "approved_by": (),
+            "changes": (*request.changes, *made)[-MAX_CHANGES:],
+        }
+    )
+    return edited.model_copy(update={"on_timeout": edited.at_deadline})
+
+
+def _remember(state: RunState, name: str, decision: Decision) -> None:
+    """Keep a decision for equal requests; the oldest of too many is forgotten."""
+    state.remembered[name] = decision
+    if len(state.remembered) > MAX_DECISIONS:
+        del state.remembered[next(iter(state.remembered))]

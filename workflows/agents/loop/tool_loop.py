@@ -35,7 +35,7 @@ from workflows.agents.loop.loop_outcome import loop_outcome
 from workflows.agents.loop.loop_terms import loop_terms
 from workflows.agents.loop.tool_calls import run_calls
 from workflows.agents.loop.turn_requests import TurnRequests
-from workflows.agents.model_fallback import ModelChain, stay_with_fallback
+from workflows.agents.model_fallback import ModelChain, TurnCall, stay_with_fallback
 from workflows.agents.model_turns import is_worth_a_reask, turn_notices
 from workflows.agents.shared_work import shared_work
 from workflows.agents.turn_hooks import TurnHooks, hooks_of
@@ -202,7 +202,7 @@ class _Loop:
         room = Compactor(
             persona, self._key, chain, hooks, location, scope, progress.context, self._moved
         )
-        response = await room.call(request, asked.number, options, suffix, parked)
+        response = await room.call(request, TurnCall(asked.number, options, suffix, parked))
         if isinstance(response, HookRuling):
             progress.loop.end = stopped_by(response)
             return None

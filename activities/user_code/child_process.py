@@ -13,7 +13,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from activities.processes import supervisor
 from activities.processes.bounded_output import BoundedOutput
@@ -82,27 +82,12 @@ class ChildProcess:
         Raises:
             OSError: The system has no more processes or files.
         """
-        ours, theirs = socket.socketpair()
-        reader, writer = os.pipe()
+        boot = _BOOT.format(entry=entry)
+        command = (sys.executable, "-P", "-c", boot, json.dumps(import_path))
+        process, calls, status_pipe = await _start_connected(command, environment, folder)
         try:
-            boot = _BOOT.format(entry=entry)
-            command = (sys.executable, "-P", "-c", boot, json.dumps(import_path))
-            process = await start_supervised(
-                (str(writer), str(theirs.fileno()), supervisor.UNLIMITED, *command),
-                cwd=folder,
-                environment=environment,
-                pass_fds=(writer, theirs.fileno()),
-            )
-        except BaseException:
-            ours.close()
-            os.close(reader)
-            raise
-        finally:
-            theirs.close()
-            os.close(writer)
-        try:
-            status = await _reading(reader)
-            channel = await asyncio.open_unix_connection(sock=ours, limit=MAX_REPLY_BYTES)
+            status = await _reading(status_pipe)
+            channel = await asyncio.open_unix_connection(sock=calls, limit=MAX_REPLY_BYTES)
         except BaseException:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -204,6 +189,38 @@ def _exit_text(code: int) -> str:
         if code > 128:
             return f"was ended by {signal.Signals(code - 128).name}"
     return f"ended with exit code {code}"
+
+
+class _Started(NamedTuple):
+    """A child that runs, and our ends of what connects it."""
+
+    process: asyncio.subprocess.Process
+    calls: socket.socket
+    status: int
+    """The descriptor at which its supervisor reports how it ended."""
+
+
+async def _start_connected(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path
+) -> _Started:
+    """Start a command under a supervisor, with a socket for its calls and a pipe for its status."""
+    ours, theirs = socket.socketpair()
+    reader, writer = os.pipe()
+    try:
+        process = await start_supervised(
+            (str(writer), str(theirs.fileno()), supervisor.UNLIMITED, *command),
+            cwd=folder,
+            environment=environment,
+            pass_fds=(writer, theirs.fileno()),
+        )
+    except BaseException:
+        ours.close()
+        os.close(reader)
+        raise
+    finally:
+        theirs.close()
+        os.close(writer)
+    return _Started(process, ours, reader)
 
 
 async def _reading(descriptor: int) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:

@@ -86,14 +86,8 @@ def resolved(
     Raises:
         CommandError: The workspace is not a folder.
     """
-    if workspace is not None:
-        folder = settings.cwd / workspace
-    else:
-        folder = _beside(tree, ("worker", "workspace"), worker.workspace, settings)
-    if not folder.is_dir():
-        raise CommandError(f"the workspace {folder} is not a folder; create it, or name another")
     return TrustedConfig(
-        workspace=str(folder.resolve()),
+        workspace=str(_workspace_folder(worker, tree, settings, workspace)),
         commands=worker.commands,
         sandbox=_sandbox(worker.sandbox, tree, settings),
         agent_packages=worker.agent_packages,
@@ -112,6 +106,19 @@ def resolved(
         providers=BUILT_IN_PROVIDERS | absolute_providers(providers, tree, settings),
         documents=documents_of(tree, settings),
     )
+
+
+def _workspace_folder(
+    worker: WorkerSection, tree: Node, settings: Settings, workspace: str | None
+) -> Path:
+    """Return the folder that skills may touch, absolute; it must exist."""
+    if workspace is not None:
+        folder = settings.cwd / workspace
+    else:
+        folder = _beside(tree, ("worker", "workspace"), worker.workspace, settings)
+    if not folder.is_dir():
+        raise CommandError(f"the workspace {folder} is not a folder; create it, or name another")
+    return folder.resolve()
 
 
 def _sandbox(said: SandboxSection | SandboxMode, tree: Node, settings: Settings) -> SandboxSection:

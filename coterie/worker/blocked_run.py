@@ -10,7 +10,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from temporalio.api.common.v1 import Payload
 from temporalio.api.enums.v1 import EventType
@@ -28,6 +28,18 @@ _LOG = logging.getLogger(__name__)
 def worker_name() -> str:
     """Return the name of this process for the trail of a run."""
     return f"{os.getpid()}@{socket.gethostname()}"
+
+
+class BlockedRun(NamedTuple):
+    """A run whose workflow task took too long."""
+
+    workflow_id: str
+    run_id: str
+    """Of its execution."""
+    worker: str
+    """The worker that it blocked."""
+    seconds: float
+    """CPU seconds of the workflow task."""
 
 
 class BlockedRuns:
@@ -62,9 +74,8 @@ class BlockedRuns:
         again = run_id in self._runs
         self._runs.add(run_id)
         try:
-            said = await report(
-                self._client, workflow_id, run_id, self._worker, seconds, ended=False, again=again
-            )
+            blocked = BlockedRun(workflow_id, run_id, self._worker, seconds)
+            said = await report(self._client, blocked, ended=False, again=again)
         except RPCError as error:
             said = f"could not report run {workflow_id} to the server: {error}"
         self.said.append(said)
@@ -78,31 +89,22 @@ class BlockedRuns:
 
 
 async def report(
-    client: Client,
-    workflow_id: str,
-    run_id: str,
-    worker: str,
-    seconds: float,
-    *,
-    ended: bool = True,
-    again: bool = False,
+    client: Client, run: BlockedRun, *, ended: bool = True, again: bool = False
 ) -> str:
     """Record that the run blocked a worker, or terminate it if it has blocked another before.
 
     Args:
         client: Client of the run's server.
-        workflow_id: Id of the run.
-        run_id: Execution id of the run.
-        worker: The worker that it blocked.
-        seconds: CPU seconds of the workflow task.
+        run: The run, and the worker that it blocked.
         ended: The worker is being killed; else the task was interrupted, and a worker counts once.
         again: This process has reported the run before.
 
     Returns:
         What was done, for people.
     """
-    handle = client.get_workflow_handle(workflow_id, run_id=run_id)
-    because = f"one workflow task took more than {seconds:g} s of CPU"
+    workflow_id, worker = run.workflow_id, run.worker
+    handle = client.get_workflow_handle(workflow_id, run_id=run.run_id)
+    because = f"one workflow task took more than {run.seconds:g} s of CPU"
     blocked = await _blocked_workers(client, handle)
     if again:  # the history may not contain our signal yet
         blocked.add(worker)
@@ -140,7 +142,8 @@ def _by(client: Client, payloads: Iterable[Payload]) -> str:
 
 async def _main(workflow_id: str, run_id: str, worker: str, seconds: str) -> str:
     connection = await open_connection(load())
-    return await report(connection.client, workflow_id, run_id, worker, float(seconds))
+    run = BlockedRun(workflow_id, run_id, worker, float(seconds))
+    return await report(connection.client, run)
 
 
 if __name__ == "__main__":

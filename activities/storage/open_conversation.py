@@ -143,13 +143,12 @@ class OpenConversation:
 
     async def opening_of(self, agent: str) -> str | None:
         """Return the name of the latest opening of an agent in this conversation."""
-        name, seen = self._asked.head, set[str]()
+        name = self._asked.head
         while name is not None:
             turn = await self._conversations.turn(name, self._within)
-            if turn.opening is not None and turn.opening not in seen:
-                seen.add(turn.opening)
-                if (await self.opening(turn.opening)).agent == agent:
-                    return turn.opening
+            own = turn.opening
+            if own is not None and (await self.opening(own)).agent == agent:  # read once, then kept
+                return own
             name = turn.parent
         return None
 

@@ -78,9 +78,9 @@ def _present_form(node: Node, here: Here) -> Node:
 
 def _inner(node: Node, entries: Mapping[str, Node], *keys: str) -> tuple[Node, dict[str, Node]]:
     """Return what an older form joins, under its first known key, and the extra keys."""
-    key = next((key for key in keys if key in entries), keys[0])
+    key = next((key for key in keys if key in entries), None)
     rest = {other: item for other, item in entries.items() if other not in ("type", key)}
-    return entries.get(key) or Node(None, node.mark), rest
+    return Node(None, node.mark) if key is None else entries[key], rest
 
 
 def _simple(node: Node, entries: Mapping[str, Node], here: Here) -> Node:

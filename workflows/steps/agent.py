@@ -108,6 +108,6 @@ async def _plan(
         return Outcome.succeeded(returned.value)
     variables = dict(frame.variables)
     scope.state.forget(inner.key)
-    if outcome.status == "failure" and outcome.error is not None:
+    if outcome.status == "failure":
         return Outcome("failure", variables, outcome.error)
     return Outcome.succeeded(variables)

@@ -16,6 +16,12 @@ CHANGE: dict[str, JsonValue] = {
     "description": "new",
     "content": "a\n",
 }
+UNUSABLE: JsonValue = {
+    "file_path": "b.txt",
+    "type": "modify",
+    "description": "changed",
+    "diff": "no hunk\n",
+}
 READ: JsonValue = [{**CHANGE, "diff": None}]
 BLOCK = """Done:
 ===CHANGE_BEGIN===
@@ -69,6 +75,7 @@ async def test_every_form_gives_the_same_changes(value: JsonValue) -> None:
         ([CHANGE, {**CHANGE, "file_path": "./a.txt"}], "a.txt has more than one change"),
         ([{"file_path": "a", "type": "delete", "content": "x"}], "a deleted file has no content"),
         ([{**CHANGE, "diff": "+a\n"}], "a diff or a content, not both"),
+        ([CHANGE, UNUSABLE], "change 2 (b.txt): "),
     ],
 )
 async def test_reader_names_what_is_not_a_set_of_changes(value: JsonValue, reason: str) -> None:

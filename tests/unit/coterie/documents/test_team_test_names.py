@@ -109,6 +109,12 @@ def test_a_stand_in_lets_a_team_compile_with_a_skill_of_the_future(tmp_path: Pat
             "the data does not match its own output_schema: ",
         ),
         (
+            "A.b: { data: [1, 2], output_schema: { items: { type: string } } }",
+            "E105",
+            27,
+            "the data does not match its own output_schema: ",
+        ),
+        (
             "A.b: { input_schema: { type: text_of_mine } }",
             "E505",
             21,

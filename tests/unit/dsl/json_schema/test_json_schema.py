@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from activities.answer_schema import InvalidAnswerSchema, schema_errors
-from dsl.json_schema.keyword_check import MAX_ERRORS, brief
+from dsl.json_schema.keyword_check import MAX_ERRORS, brief, weight
 from dsl.json_schema.schema_checker import UnusableSchema, beyond, mismatches
 from dsl.values import Json
 from tests.support.documents.hostile_schemas import HOSTILE_SCHEMAS
@@ -250,3 +250,20 @@ def test_schema_checker_reports_beforehand_what_it_cannot_check(
     schema: Json, message: str | None
 ) -> None:
     assert beyond(schema) == message
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, 1),
+        (True, 1),
+        (7, 1),
+        (2.5, 1),
+        ("text", 1),
+        ([], 1),
+        ([1, 2.5, None, "x", False], 6),
+        ({"a": {"b": [1]}, "c": ""}, 5),
+    ],
+)
+def test_a_value_weighs_one_step_for_each_of_its_parts(value: JsonValue, expected: int) -> None:
+    assert weight(value) == expected

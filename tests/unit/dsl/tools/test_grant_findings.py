@@ -79,6 +79,20 @@ def test_each_tool_on_the_way_that_lacks_the_grant_is_named() -> None:
     )
 
 
+def test_of_several_labels_the_one_that_the_fewest_tools_lack_is_named() -> None:
+    head = HEAD.replace("grants: [private]", "grants: [private, untrusted]").replace(
+        "LEAD", "outer"
+    )
+    tools = f"{HELPER}outer: {{ agent: middle, grants: [untrusted] }}\n"
+    text = head + indent(tools, "  ") + TEAMS
+    done = compile_sources([SourceText("t.yml", text)], CAPABILITIES, name="test")
+    never = analysed(done).findings[-1]
+    assert (never.code, never.fix) == (
+        "W526",
+        "add `grants: [untrusted]` to 'helper' (t.yml:12:3), or remove `grants` from 'log'",
+    )
+
+
 def test_a_subagent_that_lacks_the_grant_is_shown_where_it_is_named() -> None:
     head = HEAD.replace("tools: [read, web, LEAD]", "tools: [read, web], subagents: [writer]")
     text = head.replace("tools: [helper]", "tools: [read]") + TEAMS

@@ -304,6 +304,11 @@ SAFE = {
     "a grant that a team around it grants": tasks(READ, nested("trusted_errand")),
     "a grant of a team that a step runs": tasks(READ, "{ name: t, team: errand }"),
     "a person between": tasks(READ, WEB, ASK, SEND),
+    "all branches are needed, and the only one returns": tasks(
+        f"{{ name: p, type: parallel, branches: {{ x: [{READ}, {WEB}, "
+        "{ name: end, type: return }] } }",
+        SEND,
+    ),
     "nobody decides in time, before others read": (
         f"a: {{ tasks: [{LATE}, {READ}, {WEB}] }}\n{SENDS}"
     ),

@@ -3,7 +3,7 @@
 import pytest
 
 from dsl.model.plan import Plan
-from dsl.values import Json
+from dsl.values import Json, JsonValue
 from tests.support.tool_agents import persona, skill_tool, tool_plan
 from workflows.agents.loop.loop_terms import loop_terms, offered_tools
 
@@ -39,3 +39,21 @@ def test_an_agent_that_another_waits_for_hands_nothing_over() -> None:
     of = plan("")
     terms = loop_terms(of, of.personas["actor"], 5, may_hand_over=False)
     assert [tool.name for tool in offered_tools(of, terms)] == ["clock"]
+
+
+@pytest.mark.parametrize(
+    ("written", "choice", "chosen"),
+    [
+        ("auto", "auto", None),
+        ("required", "required", None),
+        ("none", "none", None),
+        ({"tool": "clock"}, "auto", "clock"),
+    ],
+)
+def test_a_choice_of_tools_is_kept_and_a_named_tool_is_the_one_chosen(
+    written: JsonValue, choice: str, chosen: str | None
+) -> None:
+    tools = {"clock": skill_tool("Clock.now")}
+    of = tool_plan(tools, {"actor": persona("clock", tool_choice=written)})
+    terms = loop_terms(of, of.personas["actor"], 5, may_hand_over=True)
+    assert (terms.choice, terms.chosen) == (choice, chosen)

@@ -83,6 +83,14 @@ async def test_a_step_that_did_not_succeed_writes_nothing(step: str) -> None:
     assert (await came_to(f"- {step}\n", {"n": "text"})).context == {"n": "text"}
 
 
+async def test_an_update_reads_how_long_its_step_took() -> None:
+    task = (
+        "- {name: a, type: wait, duration: 4, context_updates: "
+        "{took: {append: '{{ [seconds, tasks.a.seconds] }}'}}}\n"
+    )
+    assert (await came_to(task)).context["took"] == [[4.0, 4.0]]
+
+
 async def test_a_failed_write_fails_its_step_by_name() -> None:
     with pytest.raises(RunFailed, match="ContextUpdateFailed: context_updates: 'n': `increment`"):
         await came_to(

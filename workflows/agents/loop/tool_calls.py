@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -32,15 +33,23 @@ from workflows.core.scope import Job, Scope
 from workflows.core.trail import note_step
 
 
+class CallingAgent(NamedTuple):
+    """The agent whose model calls tools."""
+
+    persona: str
+    """Its budgets pay."""
+    location: Location
+    terms: LoopTerms
+    """Of its loop."""
+    hooks: Sequence[Hook]
+
+
 async def run_calls(
     indexes: Sequence[int],
     progress: AgentLoopProgress,
-    terms: LoopTerms,
-    location: Location,
-    persona: str,
+    agent: CallingAgent,
     scope: Scope,
     interpreter: Interpreter,
-    hooks: Sequence[Hook] = (),
     *,
     concurrent: bool,
 ) -> None:
@@ -49,15 +58,12 @@ async def run_calls(
     Args:
         indexes: of the calls in the turn.
         progress: of the agent.
-        terms: of its loop.
-        location: of the agent.
-        persona: of the agent; its budgets pay.
+        agent: the agent.
         scope: the run.
         interpreter: runs agents and teams.
-        hooks: of the agent.
         concurrent: whether the calls run at the same time; calls of one stateful agent never do.
     """
-    turn = _Turn(progress, terms, location, persona, scope, interpreter, hooks)
+    turn = _Turn(progress, agent, scope, interpreter)
     chains: dict[str, list[int]] = {}
     for index in indexes:
         tool = turn.tool(index)
@@ -80,22 +86,20 @@ class _Turn:
     def __init__(
         self,
         progress: AgentLoopProgress,
-        terms: LoopTerms,
-        location: Location,
-        persona: str,
+        agent: CallingAgent,
         scope: Scope,
         interpreter: Interpreter,
-        hooks: Sequence[Hook],
     ) -> None:
         self._progress = progress
-        self._persona = persona
-        self._hooks = hooks
-        self._terms = terms
+        self._persona = agent.persona
+        self._hooks = agent.hooks
+        self._terms = agent.terms
         self._scope = scope
         self._interpreter = interpreter
-        self._location = location._replace(personas=(*location.personas, persona), loop=None)
-        self._agent = location
-        self._publishes = _publishes(location, scope)
+        self._agent = agent.location
+        payers = (*agent.location.personas, agent.persona)
+        self._location = agent.location._replace(personas=payers, loop=None)
+        self._publishes = _publishes(agent.location, scope)
         """Whether other agents read the results of this one's tools."""
 
     def tool(self, index: int) -> Tool:

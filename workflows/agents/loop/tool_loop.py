@@ -33,7 +33,7 @@ from workflows.agents.conversation_order import (
 from workflows.agents.hook_points import stopped_by
 from workflows.agents.loop.loop_outcome import loop_outcome
 from workflows.agents.loop.loop_terms import loop_terms
-from workflows.agents.loop.tool_calls import run_calls
+from workflows.agents.loop.tool_calls import CallingAgent, run_calls
 from workflows.agents.loop.turn_requests import TurnRequests
 from workflows.agents.model_fallback import ModelChain, TurnCall, stay_with_fallback
 from workflows.agents.model_turns import is_worth_a_reask, turn_notices
@@ -124,12 +124,9 @@ class _Loop:
         await run_calls(
             indexes,
             self._progress,
-            self._terms,
-            self._location,
-            self._key,
+            CallingAgent(self._key, self._location, self._terms, self._hooks),
             self._scope,
             self._interpreter,
-            self._hooks,
             concurrent=self._persona.parallel_tool_calls,
         )
 

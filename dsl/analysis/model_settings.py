@@ -1,5 +1,7 @@
 """Model settings without effect: on personas that only follow a plan and never call a model."""
 
+from collections.abc import Iterator
+
 from dsl.analysis.bodies import Bodies
 from dsl.model.model_defaults import read_defaults
 from dsl.model.step_kinds.agent_types import ORCHESTRATING
@@ -30,17 +32,23 @@ def check_settings(bodies: Bodies, tree: Node, problems: Problems) -> None:
     """
     names = (*_OF_CALLS, *(_OF_MODELS if _has_defaults(tree) else ()))
     used: dict[str, bool] = {}
-    for body in (*bodies.teams.values(), *bodies.plans.values(), *bodies.tools.values()):
-        for step, path in body.steps_with_paths():
-            if isinstance(step, AgentStep) and step.persona_key is not None:
-                follows = step.agent_type == ORCHESTRATING
-                for key in step.persona_names:
-                    used[key] = used.get(key, False) or not follows
-                    if follows:
-                        _note((*path, "config"), key, names, tree, problems)
+    for step, path in _agents_of_personas(bodies):
+        follows = step.agent_type == ORCHESTRATING
+        for key in step.persona_names:
+            used[key] = used.get(key, False) or not follows
+            if follows:
+                _note((*path, "config"), key, names, tree, problems)
     for key, asked in used.items():
         if not asked:
             _note((*_PERSONAS, key), key, names, tree, problems)
+
+
+def _agents_of_personas(bodies: Bodies) -> Iterator[tuple[AgentStep, NodePath]]:
+    """Yield every agent step that names a persona, with where it is written."""
+    for body in (*bodies.teams.values(), *bodies.plans.values(), *bodies.tools.values()):
+        for step, path in body.steps_with_paths():
+            if isinstance(step, AgentStep) and step.persona_key is not None:
+                yield step, path
 
 
 def _note(

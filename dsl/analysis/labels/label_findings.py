@@ -47,9 +47,13 @@ def _written_at(leak: Leak, tree: Node) -> NodePath:
     own = (*leak.path, "config")
     for base in (own, ("llm_config", "personas", leak.agent)):
         for key in ("tools", "subagents"):
-            path = (*base, key)
-            if tree.has(path):
-                for index, item in enumerate(tree.find(path).items()):
-                    if item.value == leak.tool:
-                        return (*path, index)
+            index = _index_in(tree, (*base, key), leak.tool)
+            if index is not None:
+                return (*base, key, index)
     return leak.path
+
+
+def _index_in(tree: Node, path: NodePath, tool: str) -> int | None:
+    """Return where a written list of tools, if there is one, names a tool."""
+    items = tree.find(path).items() if tree.has(path) else []
+    return next((index for index, item in enumerate(items) if item.value == tool), None)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import cast, get_args
 
-from dsl.model.plan import Persona, Plan
+from dsl.model.plan import Persona, Plan, Team
 from dsl.model.sections.provider_document import BuiltInKind, ProviderSection
 from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from dsl.model.steps import AgentStep, ApprovalStep
@@ -122,15 +122,19 @@ def check_streamed_replies(plan: Plan, tree: Node, problems: Problems) -> None:
         if isinstance(step, AgentStep) and _streams(step, plan)
     }
     for team in plan.teams.values():
-        for step, path in walk(team.steps, ("orchestration", "teams", team.id, "tasks")):
-            if not isinstance(step, ApprovalStep):
-                continue
+        for approval, agent, path in _shown_tasks(team):
+            if agent in streamed and not problems.has("E506", path):
+                details = streamed_before_decision(agent[1], approval)
+                problems.note("E506", tree.find(path).at, path, details)
+
+
+def _shown_tasks(team: Team) -> Iterator[tuple[str, tuple[str, str], NodePath]]:
+    """Yield each task that an approval shows: the approval, team and task, and where it is read."""
+    for step, path in walk(team.steps, ("orchestration", "teams", team.id, "tasks")):
+        if isinstance(step, ApprovalStep):
             for value in templated(step, path):
                 for read in _paths(value.value):
-                    agent = _task(team.id, read)
-                    if agent in streamed and not problems.has("E506", value.path):
-                        details = streamed_before_decision(agent[1], step.name)
-                        problems.note("E506", tree.find(value.path).at, value.path, details)
+                    yield step.name, _task(team.id, read), value.path
 
 
 def _streams(step: AgentStep, plan: Plan) -> bool:

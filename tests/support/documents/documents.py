@@ -60,7 +60,7 @@ llm_config:
 orchestration:
   entry_team: draft
   max_total_teams: 12
-  no_progress: ask
+  no_progress: { ask: { deadline: 3d } }
   teams:
     draft:
       name: Draft Team

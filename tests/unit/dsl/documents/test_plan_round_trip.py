@@ -24,6 +24,19 @@ def test_a_plan_comes_back_the_same() -> None:
     assert as_sent(Plan.model_validate(as_sent(PLAN))) == as_sent(PLAN)
 
 
+@pytest.mark.parametrize("key", ["agent_type", "agent_class"])
+def test_a_null_agent_type_is_like_none_written(key: str) -> None:
+    team = "orchestration: { entry_team: t, teams: { t: { tasks: [STEP] } } }"
+    personas = "{ writer: { prompts: { user: Write. } } }"
+    head = f"llm_config: {{ default_provider: scripted, default_model: m, personas: {personas} }}"
+    plan, other = (
+        plan_of(f"{head}\n{team}".replace("STEP", f"{{ name: a, persona_key: writer{more} }}"))
+        for more in ("", f", {key}: null")
+    )
+    assert other == plan
+    assert Plan.model_validate(as_sent(other)) == other
+
+
 def test_plan_omits_defaults_and_keeps_the_names_of_the_yaml() -> None:
     text = json.dumps(as_sent(PLAN))
     assert "null" not in text.replace('"value": [1, "two", null]', "").replace(
@@ -58,7 +71,7 @@ def test_a_digest_is_of_everything_but_itself() -> None:
         ("Be {{ flags.tone }}.", "Be {{ flags.tone }}!"),
         ("tone: warm", "tone: cool"),
         ("max_total_teams: 12", "max_total_teams: 13"),
-        ("no_progress: ask", "no_progress: fail"),
+        ("no_progress: { ask: { deadline: 3d } }", "no_progress: fail"),
         ("operator: eq, value: FAIL", "operator: ne, value: FAIL"),
         ("default: sign", "default: code"),
         ("approvers: [ann, bob]", "approvers: [bob, ann]"),

@@ -3,12 +3,9 @@
 import argparse
 import getpass
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 
-from coterie.terminal import note
-from coterie.text.problems import counted
-from dsl.errors import Problem
 from dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_WHY_LENGTH
 from dsl.values import seconds
 
@@ -146,9 +143,3 @@ def runs_given(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= _MAX_RUNS:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_MAX_RUNS}")
     return int(text)
-
-
-def print_warnings(target: str, warnings: Sequence[Problem]) -> None:
-    """Point to the warnings; a run does not wait for them."""
-    if warnings:
-        note(f"{target}: {counted(len(warnings), 'warning')}, see `coterie validate {target}`")

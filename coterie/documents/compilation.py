@@ -12,7 +12,9 @@ from coterie.documents.tool_packages import known_skills, packages_in
 from coterie.documents.worker_trust import TrustedConfig, resolved
 from coterie.failures import CommandError
 from coterie.settings import Settings
-from dsl.analysis.findings import with_needs
+from coterie.terminal import note
+from coterie.text.problems import counted
+from dsl.analysis.findings import Analysis, analysed, warnings, with_needs
 from dsl.compile.compiler import Compiled, compile_sources
 from dsl.errors import InvalidContext
 from dsl.evaluate.context import lacking_context
@@ -69,18 +71,38 @@ def compile_located(
     )
 
 
-def startable(compiled: Compiled, context: Json, *, how: str = HOW_TO_SET) -> Compiled:
+def print_warnings(target: str, compiled: Compiled) -> Analysis:
+    """Point to the warnings of `coterie validate`, for which a run does not wait.
+
+    Returns:
+        The analysis of the document.
+    """
+    analysis = analysed(compiled)
+    found = warnings(compiled, analysis)
+    if found:
+        note(f"{target}: {counted(len(found), 'warning')}, see `coterie validate {target}`")
+    return analysis
+
+
+def startable(
+    compiled: Compiled,
+    context: Json,
+    *,
+    analysis: Analysis | None = None,
+    how: str = HOW_TO_SET,
+) -> Compiled:
     """Check that the context has what the plan requires at the start, and record it there.
 
     Args:
         compiled: The document.
         context: As given.
+        analysis: Of the document, if it is already analysed.
         how: How to give what is missing.
 
     Raises:
         CommandError: The context lacks something.
     """
-    compiled = with_needs(compiled)
+    compiled = with_needs(compiled, analysis)
     try:
         started(context, compiled.plan.context)
     except InvalidContext as error:

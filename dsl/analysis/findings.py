@@ -78,11 +78,16 @@ def analysed(compiled: Compiled) -> Analysis:
     return Analysis(found, inputs, needs, graph, parts)
 
 
-def with_needs(compiled: Compiled) -> Compiled:
-    """Return the document with its plan stating what a start must give."""
+def with_needs(compiled: Compiled, analysis: Analysis | None = None) -> Compiled:
+    """Return the document with its plan stating what a start must give.
+
+    Args:
+        compiled: The document.
+        analysis: Of the document, if it is already analysed.
+    """
     if compiled.plan.context:
         return compiled  # it declares what a start must give
-    needs = analysed(compiled).needs
+    needs = (analysis or analysed(compiled)).needs
     if not needs:
         return compiled
     plan = compiled.plan.model_copy(update={"needs": needs}).with_digest()

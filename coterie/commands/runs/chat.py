@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from coterie.argument_values import read_context
-from coterie.arguments import add_context, add_model, login_name, print_warnings, who
+from coterie.arguments import add_context, add_model, login_name, who
 from coterie.display.asked_inputs import ask_inputs
 from coterie.display.chat_session import chat, read_script, stays_open
-from coterie.documents.compilation import compile_target, startable
+from coterie.documents.compilation import compile_target, print_warnings, startable
 from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
@@ -79,7 +79,7 @@ def _session(args: Namespace, settings: Settings) -> tuple[RunRecord, tuple[Plan
     document = compile_target(settings, args.target, model=args.model, workspace=args.workspace)
     declared = document.compiled.plan.context
     context = read_context(settings, args.context, args.settings, declared)
-    print_warnings(args.target, document.compiled.warnings)
+    analysis = print_warnings(args.target, document.compiled)
     if not message_waits(document.compiled.plan):
         raise CommandError(
             f"{args.target} takes no messages: no step has `type: wait, message: true`; start it "
@@ -89,7 +89,7 @@ def _session(args: Namespace, settings: Settings) -> tuple[RunRecord, tuple[Plan
     _refuse_without(missing_keys(keys, settings))
     if is_interactive():
         context = ask_inputs(declared, context)
-    plan = startable(document.compiled, context).plan
+    plan = startable(document.compiled, context, analysis=analysis).plan
     return new_record(settings, args.id, plan, document.trusted, keys), (plan, context)
 
 

@@ -5,13 +5,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from coterie.argument_values import read_context
-from coterie.arguments import add_context, add_model, print_warnings
+from coterie.arguments import add_context, add_model
 from coterie.commands.screen_option import add_screen, chosen_screen
 from coterie.display.asked_inputs import ask_inputs
 from coterie.display.run_session import WatchOptions, serve_and_watch
 from coterie.display.screens import OpenScreen, ScreenLeft
 from coterie.display.written_decisions import WrittenDecision, read_decisions
-from coterie.documents.compilation import compile_target, startable
+from coterie.documents.compilation import compile_target, print_warnings, startable
 from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
@@ -60,12 +60,12 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     document = compile_target(settings, args.target, model=args.model, workspace=args.workspace)
     declared = document.compiled.plan.context
     context = read_context(settings, args.context, args.settings, declared)
-    print_warnings(args.target, document.compiled.warnings)
+    analysis = print_warnings(args.target, document.compiled)
     keys = key_names(document.compiled.plan, document.trusted)
     _refuse_without_keys(missing_keys(keys, settings))
     if is_interactive():
         context = ask_inputs(declared, context)
-    plan = startable(document.compiled, context).plan
+    plan = startable(document.compiled, context, analysis=analysis).plan
     record = new_record(settings, args.id, plan, document.trusted, keys)
     return _serve(settings, record, (plan, context), written, verbose=args.verbose, opened=opened)
 

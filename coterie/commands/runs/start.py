@@ -3,9 +3,9 @@
 from argparse import ArgumentParser, Namespace
 
 from coterie.argument_values import read_context
-from coterie.arguments import add_context, add_model, add_target, print_warnings
+from coterie.arguments import add_context, add_model, add_target
 from coterie.documents.catalog import Catalog, Located
-from coterie.documents.compilation import compile_located, startable
+from coterie.documents.compilation import compile_located, print_warnings, startable
 from coterie.documents.includes import included_files
 from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.failures import CommandError, ExitCode
@@ -52,8 +52,8 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     located = catalog.locate(target)
     compiled = compile_located(catalog, located, args.model)
     context = read_context(settings, args.context, args.settings, compiled.plan.context)
-    compiled = startable(compiled, context)
-    print_warnings(args.target, compiled.warnings)
+    analysis = print_warnings(args.target, compiled)
+    compiled = startable(compiled, context, analysis=analysis)
     if trusted.accept_plans:
         marked = trusted.sets_visibility
         given = TeamInput(plan=compiled.plan, context=context, marked=marked)

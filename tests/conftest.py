@@ -1,6 +1,7 @@
 """Fixtures that tests of several folders use, and how much the property tests try."""
 
 import gc
+import logging
 import signal
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import settings
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker._workflow import _WorkflowWorker  # pyright: ignore[reportPrivateUsage]
 
+from coterie.logs import VisibleFormatter
 from tests.support.cli import DESK
 from tests.support.engine import time_skipping
 from tests.support.project import Project, project
@@ -64,6 +66,20 @@ def patient() -> Iterator[None]:
             _WorkflowWorker, "_deadlock_timeout_seconds", property(_patience, _keep), raising=False
         )
         yield
+
+
+@pytest.fixture(autouse=True)
+def own_logs() -> Iterator[None]:
+    """Take back what a command in this process changes of the logs: other tests read them."""
+    root, ours = logging.getLogger(), logging.getLogger("coterie")
+    levels, earlier = (root.level, ours.level), set(root.handlers)
+    yield
+    root.setLevel(levels[0])
+    ours.setLevel(levels[1])
+    for handler in [one for one in root.handlers if one not in earlier]:
+        if isinstance(handler.formatter, VisibleFormatter):
+            root.removeHandler(handler)
+            handler.close()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

@@ -91,6 +91,19 @@ class PersonaChecks:
             if persona.hooks:  # they are for the tasks that ask this persona
                 persona = persona.model_copy(update={"hooks": ()})
             return UsablePersona(persona, self._checked_plan(step, persona, written_at))
+        return UsablePersona(self._checked_calls(step, merged, path, scope, reads))
+
+    def _checked_calls(
+        self,
+        step: AgentStep,
+        merged: MergedPersona,
+        path: NodePath,
+        scope: StepScope,
+        reads: OutsideReads,
+    ) -> Persona:
+        """Check the persona of an agent that makes its own model calls; compile its hooks."""
+        persona, written_at = merged.persona, merged.written_at
+        tree, problems = self.tree, self.problems
         if persona.tools and self._calls_agents(persona):
             reads.add(self.tool_reads)
         check_tool_use(step, persona, path, written_at, tree, problems)
@@ -102,7 +115,7 @@ class PersonaChecks:
             sections = self.document.llm_config.providers
             check_batch(step, persona, sections, written_at("batch"), tree, problems)
         reads.add(check_prompts(scope, step, persona, path, written_at))
-        return UsablePersona(persona)
+        return persona
 
     def _check_models(self, step: AgentStep, merged: MergedPersona, path: NodePath) -> None:
         """Check the models that may take over, and the one that summarises a conversation."""

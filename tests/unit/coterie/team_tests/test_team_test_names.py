@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coterie.testing.files.short_names import StepNames, nearest_names
-from tests.unit.coterie.documents.test_team_test_files import TEAM, made, problems
+from tests.unit.coterie.team_tests.test_team_test_files import TEAM, made, problems
 
 STAND_IN = TEAM.replace("AssetManager.process_action", "Archive.search")
 SHORT = """

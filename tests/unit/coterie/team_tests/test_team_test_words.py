@@ -8,7 +8,7 @@ from activities.providers.scripts import script
 from coterie.display import written_decisions
 from coterie.testing.files import test_document
 from dsl.source.synonyms import SYNONYMS_AT
-from tests.unit.coterie.documents.test_team_test_files import problems
+from tests.unit.coterie.team_tests.test_team_test_files import problems
 
 _PARTS = {**vars(script), **vars(test_document), **vars(written_decisions)}
 

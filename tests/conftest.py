@@ -19,6 +19,8 @@ from tests.support.project import Project, project
 from tests.support.servers.model_server import model_server, model_server_process
 from tests.support.team_tests import skipping_client
 
+pytest_plugins = ("tests.support.watching.waiting_tasks",)
+
 __all__ = ["env", "model_server", "model_server_process", "skipping_client"]
 
 # A shell has its background jobs ignore Ctrl-C, and they hand that on to every command they start.

@@ -141,7 +141,7 @@ class AgentActivities:
         request = await self._whole(request)
         meter.live = self._live(request, meter)
         try:
-            return await self._processed(request, meter)
+            return await self._process_request(request, meter)
         except BatchInProgress as waits:
             return AgentResponse(in_progress=waits.batch)
 
@@ -160,7 +160,7 @@ class AgentActivities:
             persona = persona.model_copy(update=fallback)
         return request.model_copy(update={"persona": persona})
 
-    async def _processed(self, request: AgentRequest, meter: Meter) -> object:
+    async def _process_request(self, request: AgentRequest, meter: Meter) -> object:
         """Return the agent's response, while heartbeats report that it works."""
         with meter.live or nullcontext():
             async with heartbeating(meter.heartbeat):

@@ -86,7 +86,7 @@ def _charge(work: int) -> None:
         raise InvalidAnswerSchema("it takes too long to check")
 
 
-def _charged(word: _Word) -> _Word:
+def _charge_keyword(word: _Word) -> _Word:
     """Wrap a keyword so that each evaluation is charged, and each error, which quotes the value."""
 
     def look(
@@ -103,7 +103,7 @@ def _charged(word: _Word) -> _Word:
 
 def _charged_by_size(word: _Word) -> _Word:
     """Wrap a keyword that looks at each entry of the value, or of what is written for it."""
-    charged = _charged(word)
+    charged = _charge_keyword(word)
 
     def look(
         validator: Any, written: JsonValue, value: JsonValue, schema: Json
@@ -117,7 +117,7 @@ def _charged_by_size(word: _Word) -> _Word:
 
 def _charged_by_entry(word: _Word) -> _Word:
     """Wrap a keyword that makes an error for each entry of the value."""
-    charged = _charged(word)
+    charged = _charge_keyword(word)
 
     def look(
         validator: Any, written: Any, value: JsonValue, schema: Json
@@ -128,9 +128,9 @@ def _charged_by_entry(word: _Word) -> _Word:
     return look
 
 
-def _weighed(word: _Word) -> _Word:
+def _weigh_keyword(word: _Word) -> _Word:
     """Wrap a keyword that compares whole values, charged by their size."""
-    charged = _charged(word)
+    charged = _charge_keyword(word)
 
     def look(
         validator: Any, written: Any, value: JsonValue, schema: Json
@@ -185,14 +185,14 @@ _ENTRY_WORDS = (
 )
 _LIBRARY: dict[str, _Word] = cast("Any", Draft202012Validator).VALIDATORS
 _WORDS: dict[str, _Word] = {
-    **{name: _charged(word) for name, word in _LIBRARY.items()},
-    "enum": _weighed(_LIBRARY["enum"]),
-    "const": _weighed(_LIBRARY["const"]),
+    **{name: _charge_keyword(word) for name, word in _LIBRARY.items()},
+    "enum": _weigh_keyword(_LIBRARY["enum"]),
+    "const": _weigh_keyword(_LIBRARY["const"]),
     **{name: _charged_by_size(_LIBRARY[name]) for name in _ENTRY_WORDS},
-    "pattern": _charged(_matches),
-    "multipleOf": _charged(_multiple),
+    "pattern": _charge_keyword(_matches),
+    "multipleOf": _charge_keyword(_multiple),
     "contains": _charged_by_entry(_LIBRARY["contains"]),
-    "uniqueItems": _charged(_unique),
+    "uniqueItems": _charge_keyword(_unique),
 }
 _Validator: type[Draft202012Validator] = cast("Any", _extend)(Draft202012Validator, _WORDS)
 

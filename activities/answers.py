@@ -64,7 +64,7 @@ def read_json(text: str) -> JsonValue | AnswerProblem:
     if not text:
         return AnswerProblem("the answer is empty; it must be one JSON value")
     try:
-        found = _whole(text) or _fenced(text) or _values_in(text)
+        found = _whole(text) or _fenced_values(text) or _values_in(text)
     except _Unsound as error:
         return AnswerProblem(str(error))
     except (ValueError, RecursionError) as error:
@@ -83,7 +83,7 @@ def _whole(text: str) -> list[JsonValue]:
         return []
 
 
-def _fenced(text: str) -> list[JsonValue]:
+def _fenced_values(text: str) -> list[JsonValue]:
     """Parse the only fenced block, unless the prose around it has brackets.
 
     Only in a fence does a string, a number, a boolean or null count as a value.

@@ -53,7 +53,7 @@ class AgentFactory:
             AgentRefused: An own type has a built-in name, or is not a subclass of BaseAgent.
         """
         self.full_system_config = full_system_config
-        self._agent_types = {**BUILT_IN, **_checked(agent_types or {})}
+        self._agent_types = {**BUILT_IN, **_check_agent_types(agent_types or {})}
         self._agent_packages = tuple(agent_packages)
         self._skills = tuple(skills)
         self._services = services or AgentServices()
@@ -70,9 +70,9 @@ class AgentFactory:
         """
         if task_config.get("agent_class") is not None:
             return self._create_legacy_agent(task_config)
-        name = _required(task_config, "name")
-        agent_type = _required(task_config, "agent_type")
-        persona_key = _required(task_config, "persona_key")
+        name = _required_key(task_config, "name")
+        agent_type = _required_key(task_config, "agent_type")
+        persona_key = _required_key(task_config, "persona_key")
         overrides = _mapping(task_config.get("config"), f"`config` of task {name!r}")
         if task_config.get("prompt") is not None:
             overrides = {**overrides, "prompt": task_config["prompt"]}
@@ -117,7 +117,7 @@ class AgentFactory:
         return _mapping(personas[persona_key], f"`llm_config.personas.{persona_key}`")
 
     def _create_legacy_agent(self, task_config: Json) -> BaseAgent:
-        name = _required(task_config, "name")
+        name = _required_key(task_config, "name")
         for key in ("agent_type", "persona_key", "config"):
             if task_config.get(key) is not None:
                 raise AgentRefused(
@@ -125,7 +125,7 @@ class AgentFactory:
                     "its section of `llm_config.agents`, a new one has `agent_type`, "
                     "`persona_key` and `config`; use only one of the two forms"
                 )
-        path = _required(task_config, "agent_class")
+        path = _required_key(task_config, "agent_class")
         check_agent_path(path, self._agent_packages)
         agent = LegacyAgent(path, unique_name=name, full_config=self.full_system_config)
         agent.attach(self._services)
@@ -135,7 +135,7 @@ class AgentFactory:
         return "." in name or any(name in (skill, skill.split(".")[0]) for skill in self._skills)
 
 
-def _checked(agent_types: AgentTypes) -> AgentTypes:
+def _check_agent_types(agent_types: AgentTypes) -> AgentTypes:
     for name, agent_type in agent_types.items():
         if name in BUILT_IN:
             raise AgentRefused(f"agent type {name!r} is built in; give yours another name")
@@ -146,7 +146,7 @@ def _checked(agent_types: AgentTypes) -> AgentTypes:
     return agent_types
 
 
-def _required(task_config: Json, key: str) -> str:
+def _required_key(task_config: Json, key: str) -> str:
     value = task_config.get(key)
     if isinstance(value, str) and value:
         return value

@@ -93,15 +93,15 @@ class Meter:
 
     def details(self) -> tuple[Json, ...]:
         """Return the usage as failure details; empty while there is none."""
-        details = self._spent()
+        details = self._spent_details()
         return (details,) if details else ()
 
     def heartbeat(self) -> tuple[Json, ...]:
         """Return the heartbeat details: the usage, then the streamed answer or the progress."""
         if self.live is not None:
-            return (self._spent(), self.live.details())
+            return (self._spent_details(), self.live.details())
         if self.progress is not None:
-            return (self._spent(), {_PROGRESS: self.progress})
+            return (self._spent_details(), {_PROGRESS: self.progress})
         return self.details()
 
     def report(self, progress: JsonValue) -> None:
@@ -123,7 +123,7 @@ class Meter:
             return
         activity.heartbeat(*self.heartbeat())
 
-    def _spent(self) -> Json:
+    def _spent_details(self) -> Json:
         return self.spent.model_dump(mode="json", exclude_defaults=True)
 
     def hand_on(self) -> tuple[Json, ...]:
@@ -174,7 +174,7 @@ class Meter:
     async def _report_open(self, call: object, provider: str, model: str, tokens: int) -> None:
         """Send a heartbeat with the open call and its price, unless it ends at once."""
         await asyncio.sleep(MAX_HEARTBEAT_DELAY.total_seconds())
-        cost = await self._priced(provider, model, TokenUsage(input_tokens=tokens))
+        cost = await self._price_of_usage(provider, model, TokenUsage(input_tokens=tokens))
         self._in_progress[call] = OpenModelCall(input_tokens=tokens, cost=cost)
         if activity.in_activity():
             self.beat()
@@ -191,7 +191,7 @@ class Meter:
         """Record one model call; one of a batch has the discount of batches."""
         self._usage = usage if self._usage is None else self._usage + usage
         self._earlier += seconds or 0.0
-        cost = await self._priced(provider, model, usage)
+        cost = await self._price_of_usage(provider, model, usage)
         if cost is not None and batched and self._pricing is not None:
             cost *= self._pricing.batch_share(provider, model)
         if cost is None:
@@ -199,7 +199,7 @@ class Meter:
         else:
             self._cost = cost if self._cost is None else self._cost + cost
 
-    async def _priced(self, provider: str, model: str, usage: TokenUsage) -> float | None:
+    async def _price_of_usage(self, provider: str, model: str, usage: TokenUsage) -> float | None:
         pricing = self._pricing
         if pricing is None:
             return None

@@ -83,7 +83,7 @@ class OutlineLoop:
         while context is not None:
             self.context = context
             if self.round - given.done == EVERY:
-                workflow.continue_as_new(self._carried(given))
+                workflow.continue_as_new(self._loop_input_to_carry(given))
             self.round += 1
             response = await self._ask(context)
             answer = response.text
@@ -99,7 +99,7 @@ class OutlineLoop:
         """The current round."""
         return self.round
 
-    def _carried(self, given: LoopInput) -> LoopInput:
+    def _loop_input_to_carry(self, given: LoopInput) -> LoopInput:
         update = {"context": self.context, "done": self.round, "usage": self.usage}
         return given.model_copy(update=update)
 

@@ -49,7 +49,7 @@ def figures(steps: int, repeats: int) -> list[Figure]:
         context = _context(keys)
         shown = _best(repeats, steps, lambda context=context: _language(plan, context, steps))
         answers.append(Figure("language", keys, shown))
-        shown = _best(repeats, steps, lambda context=context: _interpreted(plan, context))
+        shown = _best(repeats, steps, lambda context=context: _interpret_run(plan, context))
         answers.append(Figure("interpreter", keys, shown))
     return answers
 
@@ -111,7 +111,7 @@ class _Answered(DurableScope):
         return self._response
 
 
-def _interpreted(plan: Plan, context: Json) -> None:
+def _interpret_run(plan: Plan, context: Json) -> None:
     """A whole run, its agent answering at once."""
     state = RunState()
     state.main.context = context

@@ -81,7 +81,7 @@ def measured(n: int, pairs: int, database: str | None, out: Path, *, lean: bool 
     rows = [run.row() for run in runs]
     compared = [comparison(rows, baseline) for baseline in baselines]
     write_rows(out, [*rows, *compared])
-    return "\n".join([*_told(rows), *map(_compared, compared)])
+    return "\n".join([*_report_lines(rows), *map(_comparison, compared)])
 
 
 async def _runs(systems: Sequence[System], n: int, pairs: int, database: str | None) -> list[Long]:
@@ -105,7 +105,7 @@ async def _run(system: System, address: str, worker: WorkerProcess, n: int) -> L
     handle = await client.start_workflow(
         system.workflow, system.given(n), id=f"long-{uuid.uuid4()}", task_queue=worker.queue
     )
-    looking = asyncio.create_task(_looked(worker, memory))
+    looking = asyncio.create_task(_measure_worker(worker, memory))
     try:
         result: Json = await worker.alive_for(handle.result())
     finally:
@@ -130,7 +130,7 @@ async def _run(system: System, address: str, worker: WorkerProcess, n: int) -> L
     )
 
 
-async def _looked(worker: WorkerProcess, memory: list[float]) -> None:
+async def _measure_worker(worker: WorkerProcess, memory: list[float]) -> None:
     while True:
         memory.append(await asyncio.shield(worker.memory()))
         await asyncio.sleep(_LOOK_SECONDS)
@@ -163,7 +163,7 @@ def _of(system: System, name: str, rows: Sequence[Json]) -> list[float]:
     return [float(str(row[name])) for row in rows if row["system"] == system.name]
 
 
-def _told(rows: Sequence[Json]) -> Iterator[str]:
+def _report_lines(rows: Sequence[Json]) -> Iterator[str]:
     names = [name for name in rows[0] if name not in ("system", "case", "n", "counted")]
     yield f"Runs of {rows[0]['n']} steps, without any action of their author"
     yield f"{'system':18}" + "".join(f"{name:>24}" for name in names)
@@ -171,7 +171,7 @@ def _told(rows: Sequence[Json]) -> Iterator[str]:
         yield f"{row['system']:18}" + "".join(f"{row[name]:>24}" for name in names)
 
 
-def _compared(message: Json) -> str:
+def _comparison(message: Json) -> str:
     lines = [
         f"\n{COTERIE.name} to {message['baseline']} (runner: {message['runner']}; "
         f"sandbox: {message['sandbox']}), {message['pairs']} pairs: median [least most]"

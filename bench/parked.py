@@ -148,7 +148,7 @@ class Parking:
             await _all([lambda handle=handle: decide(handle) for handle in handles])
 
 
-async def _measured(runs: int, rounds: int) -> list[Sample]:
+async def _measure_runs(runs: int, rounds: int) -> list[Sample]:
     samples: list[Sample] = []
     systems = _systems()
     for number in range(rounds):
@@ -187,7 +187,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000, help="runs that wait at once")
     parser.add_argument("--rounds", type=int, default=1, help="how often, with fresh workers")
     arguments = parser.parse_args()
-    samples = asyncio.run(_measured(arguments.runs, arguments.rounds))
+    samples = asyncio.run(_measure_runs(arguments.runs, arguments.rounds))
     rows = [{"case": "parked", **asdict(sample)} for sample in samples]
     RESULTS.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     print(f"\n{arguments.runs} runs that wait; ratio to handwritten: median [least most]")

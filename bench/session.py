@@ -101,7 +101,7 @@ class Served:
         await self.start()
 
 
-async def _answered(send: Callable[[], Coroutine[None, None, T]]) -> T:
+async def _send_until_reply(send: Callable[[], Coroutine[None, None, T]]) -> T:
     """Send a message until its reply comes: with the same id, it is the same message."""
     while True:
         try:
@@ -121,7 +121,7 @@ async def talk(client: Client, served: Served, messages: int, kill_every: int) -
             client, _SESSION, given, first, "0", task_queue=worker.queue, summary=_SESSION
         )
     except Unanswered:  # a machine with much else to do; the session has begun
-        await _answered(partial(send_message, run, first, "0"))
+        await _send_until_reply(partial(send_message, run, first, "0"))
     ahead = asyncio.Queue[int]()
     for number in range(1, messages):
         ahead.put_nowait(number)
@@ -132,7 +132,7 @@ async def talk(client: Client, served: Served, messages: int, kill_every: int) -
             number = ahead.get_nowait()
             began = perf_counter()
             asked = SessionInput(message=str(number))
-            reply = await _answered(partial(send_message, run, asked, str(number)))
+            reply = await _send_until_reply(partial(send_message, run, asked, str(number)))
             found.seconds.append(perf_counter() - began)
             said, _, place = str(reply).partition(" is number ")
             assert said == str(number), f"message {number} has the reply {reply!r}"
@@ -147,7 +147,7 @@ async def talk(client: Client, served: Served, messages: int, kill_every: int) -
                     found.memory.append(await served.worker.memory() / _MEGABYTE)
 
     await asyncio.gather(*(send() for _ in range(_SENDERS)))
-    await _answered(partial(send_message, run, SessionInput(message="bye"), "bye"))
+    await _send_until_reply(partial(send_message, run, SessionInput(message="bye"), "bye"))
     assert served.worker is not None
     await served.worker.stop()
     return found

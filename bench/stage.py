@@ -92,7 +92,7 @@ class WorkerProcess:
 
     async def memory(self) -> float:
         """Bytes that are resident, once its garbage is collected."""
-        return await self._asked(b"memory\n")
+        return await self._seconds_to_answer(b"memory\n")
 
     def peak_memory(self) -> float:
         """Megabytes that were resident at most, as Linux counts them."""
@@ -101,9 +101,9 @@ class WorkerProcess:
         return int(line.split()[1]) / 1024
 
     async def _cpu(self) -> float:
-        return await self._asked(b"cpu\n")
+        return await self._seconds_to_answer(b"cpu\n")
 
-    async def _asked(self, question: bytes) -> float:
+    async def _seconds_to_answer(self, question: bytes) -> float:
         assert self._process.stdin is not None
         self._process.stdin.write(question)
         return float(await self._line())

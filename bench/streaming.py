@@ -154,9 +154,9 @@ async def measured(words: int) -> Lag:
             _worker(env.client.service_client.config.target_host, url, Path(folder)),
         ):
             whole = await _run(env.client, "whole")
-            await _ended(whole)  # and the worker has loaded what it needs
+            await _require_completion(whole)  # and the worker has loaded what it needs
             streamed = await _run(env.client, "streamed")
-            seen = await _followed(streamed)
+            seen = await _follow_words(streamed)
             events = await _events(streamed), await _events(whole)
     server.close()
     lags = sorted(at - model.written[number] for number, at in seen.items())
@@ -177,7 +177,7 @@ async def _run(client: Client, team: str) -> Run:
     return Run(client, id)
 
 
-async def _followed(run: Run) -> dict[int, float]:
+async def _follow_words(run: Run) -> dict[int, float]:
     """Return when each word was seen, until the run has ended."""
     text, seen = "", dict[int, float]()
 
@@ -190,12 +190,12 @@ async def _followed(run: Run) -> dict[int, float]:
                 seen.setdefault(int(word[1:]), at)
 
     watching = asyncio.create_task(watch())
-    await _ended(run)
+    await _require_completion(run)
     watching.cancel()
     return seen
 
 
-async def _ended(run: Run) -> None:
+async def _require_completion(run: Run) -> None:
     end = await run.end()
     if not end.completed:
         raise SystemExit(f"the run failed: {incomplete_reason(end)}")

@@ -76,7 +76,7 @@ def _outcome(words: Sequence[str]) -> int:
             note(one_entry(f"coterie: {cause}"))
         return error.exit_code
     except InvalidDocument as error:
-        return _refused(error, settings)
+        return _report_refusal(error, settings)
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
@@ -89,7 +89,7 @@ def _outcome(words: Sequence[str]) -> int:
         return report(error, words, settings)
 
 
-def _refused(error: InvalidDocument, settings: Settings | None) -> ExitCode:
+def _report_refusal(error: InvalidDocument, settings: Settings | None) -> ExitCode:
     folder = settings.cwd if settings else Path.cwd()
     note(problems_text(error.problems, lines_of_file(folder)))
     note(f"coterie: {summary(error.problems)}")

@@ -45,16 +45,16 @@ async def _interruptible(main: Coroutine[Any, Any, T]) -> T:
         if signal.getsignal(number) is not signal.SIG_IGN:  # a shell ignores it for background jobs
             loop.add_signal_handler(number, interrupt)
     await asyncio.wait([task])
-    await _stopped()
+    await _cancel_other_tasks()
     await loop.shutdown_asyncgens()
     await asyncio.sleep(0)  # lets the tasks that close abandoned generators run
-    await _stopped()
+    await _cancel_other_tasks()
     if interrupted and task.cancelled():
         raise KeyboardInterrupt
     return task.result()
 
 
-async def _stopped() -> None:
+async def _cancel_other_tasks() -> None:
     """Cancel all other tasks."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:

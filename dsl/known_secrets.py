@@ -24,7 +24,7 @@ class KnownSecrets:
         self._pieces: set[str] = set()
         for value in values:
             for part in _notification(value.strip()):
-                for form in (part, *_encoded(part)):
+                for form in (part, *_base64_forms(part)):
                     self._add(form)
 
     def _add(self, form: str) -> None:
@@ -90,7 +90,7 @@ def _notification(value: str) -> tuple[str, ...]:
         return (value,)
 
 
-def _encoded(value: str) -> Iterable[str]:
+def _base64_forms(value: str) -> Iterable[str]:
     """Return the base64 of a text at each offset within a larger encoded text."""
     for shift, unsure in enumerate((0, 2, 3)):
         data = b"\0" * shift + value.encode("utf-8", "surrogatepass")

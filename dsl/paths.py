@@ -43,24 +43,24 @@ def parse(text: str) -> Path:
     if not text:
         return ()
     if '["' not in text:
-        return _dotted(text)
+        return _dotted_path(text)
     found: list[str] = []
     for number, part in enumerate(_QUOTED.split(text)):
         if number % 2:
-            found.append(_unquoted(part))
+            found.append(_without_quotes(part))
         elif part.strip("."):
-            found += _dotted(part.removesuffix("."))
+            found += _dotted_path(part.removesuffix("."))
     return tuple(found)
 
 
-def _unquoted(text: str) -> str:
+def _without_quotes(text: str) -> str:
     try:
         return cast("str", json.loads(text))
     except ValueError:
         return text
 
 
-def _dotted(text: str) -> Path:
+def _dotted_path(text: str) -> Path:
     return tuple(_INDEX.sub(r".\1", text).lstrip(".").split("."))
 
 

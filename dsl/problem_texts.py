@@ -89,13 +89,13 @@ def _of_values(details: OfValues) -> ProblemText:
             message = f"{subject} is {value!r}"
             return _with_fix(message, ", ".join(known), details.suggestion)
         case OutOfBounds(found=found, bound=bound, limit=limit):
-            message = f"{subject} is {_found(found)}"
+            message = f"{subject} is {_found_text(found)}"
             return ProblemText(message, f"{bound} {int(limit) if limit == int(limit) else limit}")
         case EmptyCollection():
             fix = f"add one under `{_key(details.subject)}:`"
             return ProblemText(f"{subject} is empty", "at least one entry", fix)
         case WrongForm(found=found, wanted=wanted):
-            return _with_fix(f"{subject} is {_found(found)}", wanted, details.suggestion)
+            return _with_fix(f"{subject} is {_found_text(found)}", wanted, details.suggestion)
         case _:
             assert_never(details)
 
@@ -146,7 +146,7 @@ def _subject(subject: WrongValue) -> str:
             return repr(_key(subject))
 
 
-def _found(found: Found) -> str:
+def _found_text(found: Found) -> str:
     match found.kind:
         case "mapping" | "list":
             return f"a {found.kind}"

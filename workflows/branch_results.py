@@ -89,7 +89,7 @@ def joined(
         cause = _cause(outcome, results[name], winner, branches.join) if chosen else _NOT_CHOSEN
         seconds = None if outcome is None else outcome.seconds
         note_step(scope, location.at(name), status, cause, seconds)
-        data[name] = _described(status, outcome, progress.scores.get(name))
+        data[name] = _branch_data(status, outcome, progress.scores.get(name))
     scope.state.forget_steps(location.key, set(step.branches))
     if branches.join != "all":
         won = None if winner is None else progress.ended[winner].data
@@ -112,7 +112,7 @@ def _status(outcome: Outcome | None, join: Join | None) -> str:
     return "skipped" if join in (None, "fallback") else "cancelled"
 
 
-def _described(status: str, outcome: Outcome | None, score: float | None) -> Json:
+def _branch_data(status: str, outcome: Outcome | None, score: float | None) -> Json:
     error = None if outcome is None or outcome.error is None else outcome.error
     return {
         "status": status,
@@ -167,7 +167,7 @@ def _leave(
                 written.setdefault(variable, []).append((name, value))
         del scope.state.frames[inner.frame_key]
     for variable, values in written.items():
-        frame.variables[variable] = _merged(step, variable, values)
+        frame.variables[variable] = _merge_values(step, variable, values)
     write(location, _context_writes(step, context_writes), scope, repr(step.name))
 
 
@@ -194,7 +194,9 @@ def _differs(before: JsonValue, value: JsonValue) -> bool:
     return before is not value and not json_equal(before, value)
 
 
-def _merged(step: ParallelStep, variable: str, values: list[tuple[str, JsonValue]]) -> JsonValue:
+def _merge_values(
+    step: ParallelStep, variable: str, values: list[tuple[str, JsonValue]]
+) -> JsonValue:
     policy = step.merge.get(variable)
     if len(values) > 1 and policy is None:
         writers = " and ".join(repr(name) for name, _ in values)

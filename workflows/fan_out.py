@@ -138,9 +138,9 @@ def _meet(
             track.latest.update(child.latest)
     track.fan_out = None
     if fan_out.concentrator is None:
-        _ended(children)
+        _forget_branches(children)
         return
-    track.gathered = {branch: _gathered(child) for branch, child in children.items()}
+    track.gathered = {branch: _gather_results(child) for branch, child in children.items()}
     ends = tuple((branch, child.end) for branch, child in children.items())
     track.routed = Routed("gathered", Joined("joined", ends), track.routed.from_team)
     track.team = fan_out.concentrator
@@ -163,13 +163,13 @@ def leave(name: StateKey, track: Track, fan_out: FanOut, away: RunLeft, scope: S
     note_route(scope, location, away.cause, "success", away.team)
 
 
-def _ended(children: dict[str, Track]) -> None:
+def _forget_branches(children: dict[str, Track]) -> None:
     for branch, child in children.items():
         if child.error is not None:
             raise TeamFailed(f"the branch {branch!r} failed: {child.error.message}")
 
 
-def _gathered(child: Track) -> JsonValue:
+def _gather_results(child: Track) -> JsonValue:
     last = child.latest.get(child.routed.from_team or "", {}) if child.end == "done" else {}
     error = child.error
     return {

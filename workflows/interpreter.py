@@ -133,18 +133,18 @@ class TeamInterpreter:
         fresh = track.visit == 0
         if not fresh:
             location = Location.of_visit(name, team.id, track.visit).called_by(track)
-        elif (entered := await self._entered(team, name, track)) is not None:
+        elif (entered := await self._enter_team(team, name, track)) is not None:
             location = entered
         else:
             return
         frame = location.frame(scope)
         if fresh and team.collects is not None:
             frame.variables |= gathered(team.collects, track)
-        route = await self._worked(team, location, frame)
+        route = await self._run_tasks(team, location, frame)
         if scope.state.amendments:  # the rules, and the result of the run, see them
             amend(scope.state, scope.now(), scope.plan.context)
         if scope.state.redirect is not None and name == MAIN:
-            route = _redirected(scope.state.redirect)
+            route = _redirect_route(scope.state.redirect)
             scope.state.redirect = None
         route = route or choose(team, location.facts(scope))
         failed = failed_task(team, frame.tasks)
@@ -156,7 +156,7 @@ class TeamInterpreter:
         if isinstance(route.next_team, tuple):
             start_branches(location, track, route, scope)
 
-    async def _entered(self, team: Team, name: StateKey, track: Track) -> Location | None:
+    async def _enter_team(self, team: Team, name: StateKey, track: Track) -> Location | None:
         """Start a visit within the limits, and return it; None where another team runs instead."""
         scope, state = self.scope, self.scope.state
         await scope.checkpoint()
@@ -199,7 +199,7 @@ class TeamInterpreter:
         state.redirect = None
         return True
 
-    async def _worked(self, team: Team, location: Location, frame: Frame) -> Route | None:
+    async def _run_tasks(self, team: Team, location: Location, frame: Frame) -> Route | None:
         """Run the team's steps; return a route if they leave the team other than by its routing."""
         try:
             steps = run_steps(
@@ -239,7 +239,7 @@ def _persona(plan: Plan, step: AgentStep) -> Persona:
     return persona
 
 
-def _redirected(asked: RedirectInput) -> Route:
+def _redirect_route(asked: RedirectInput) -> Route:
     return Route(asked.team, sent_on(asked), "redirected")
 
 

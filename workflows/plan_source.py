@@ -57,7 +57,7 @@ async def plan_of(given: TeamInput, state: RunState) -> Plan:
     """
     _check_one_source(given)
     if given.fork is not None:
-        return await _forked(given, given.fork, state)
+        return await _plan_of_fork(given, given.fork, state)
     if given.plan is not None:
         if given.carried is None and _is_refused(given.plan):
             raise RunRefused(ADVICE)
@@ -102,7 +102,7 @@ async def _ask_worker(given: TeamInput, attempts: int) -> CompileResult:
     )
 
 
-async def _forked(given: TeamInput, fork: ForkInput, state: RunState) -> Plan:
+async def _plan_of_fork(given: TeamInput, fork: ForkInput, state: RunState) -> Plan:
     """Return the plan of another run, with its state as a worker finds it in that run's history."""
     if given.context:
         raise RunRefused(
@@ -121,7 +121,7 @@ async def _forked(given: TeamInput, fork: ForkInput, state: RunState) -> Plan:
     return result.plan
 
 
-def _named(point: ForkRequest) -> str:
+def _point_name(point: ForkRequest) -> str:
     return point.at or ("the failure" if point.message is None else f"message {point.message}")
 
 
@@ -131,7 +131,7 @@ async def _find(point: ForkRequest) -> ForkResult:
             FORK_RUN,
             point,
             result_type=ForkResult,
-            summary=f"find {_named(point)} in {point.run}",
+            summary=f"find {_point_name(point)} in {point.run}",
             start_to_close_timeout=timedelta(minutes=10),
             heartbeat_timeout=HEARTBEAT_TIMEOUT,
             retry_policy=RetryPolicy(

@@ -45,19 +45,19 @@ def run_attempts(
 ) -> Awaitable[Outcome]:
     """Run the step with all its attempts; with `on_failure: ask`, a person decides its failure."""
     if step.on_failure != "ask":
-        return _written(step, started, location, scope, interpreter)
-    work = partial(_written, step, started, location, scope, interpreter)
+        return _run_and_update(step, started, location, scope, interpreter)
+    work = partial(_run_and_update, step, started, location, scope, interpreter)
     return accepted(repr(step.name), location, scope, work)
 
 
-def _written(
+def _run_and_update(
     step: Step, started: StartedStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Awaitable[Outcome]:
     """Run the step with the attempts of its `retry`, and apply its context updates."""
 
     def attempts(inner: Location) -> Awaitable[Outcome]:
         if step.retry is None:
-            return _judged(step, started, inner, scope, interpreter)
+            return _attempt_as_step_asks(step, started, inner, scope, interpreter)
         return _attempts(step, step.retry, started, inner, scope, interpreter)
 
     again = step.retry is not None or step.on_failure == "ask"
@@ -126,7 +126,7 @@ async def _repeatable_attempt(
     attempt = open_attempt(location, scope) if holds_others else RepeatableAttempt()
     if progress.calls_before is None:
         progress.calls_before = scope.state.calls
-    outcome = await _judged(step, started, location, scope, interpreter)
+    outcome = await _attempt_as_step_asks(step, started, location, scope, interpreter)
     has_called = holds_others and scope.state.calls > progress.calls_before
     progress.calls_before = None
     close_attempt(location, scope)
@@ -176,15 +176,15 @@ async def _until_again(
     progress.wait = None
 
 
-def _judged(
+def _attempt_as_step_asks(
     step: Step, started: StartedStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Awaitable[Outcome]:
     """Run one attempt, and check its result against `fail_when`, if the step has one."""
-    judging = _attempt if step.fail_when is None else _held
+    judging = _attempt if step.fail_when is None else _attempt_with_check
     return judging(step, started, location, scope, interpreter)
 
 
-async def _held(
+async def _attempt_with_check(
     step: Step, started: StartedStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run one attempt, and check its result against `fail_when`."""
@@ -201,7 +201,7 @@ async def _attempt(
 ) -> Outcome:
     """Run one attempt; a failed template or write, or a too large value fails the step."""
     try:
-        bounded = _bounded(step, started, location, scope)
+        bounded = _step_with_bounds(step, started, location, scope)
         if bounded.timeout is None or _is_call(step):  # a call has its own timeout
             outcome = await execute(bounded, location, scope, interpreter)
         else:
@@ -222,7 +222,7 @@ async def _attempt(
 _FAILURES = (TemplateFailed, ValueTooLarge, ContextUpdateFailed, InvalidContext, InvalidBound)
 
 
-def _bounded(step: Step, started: StartedStep, location: Location, scope: Scope) -> Step:
+def _step_with_bounds(step: Step, started: StartedStep, location: Location, scope: Scope) -> Step:
     """Return the step with the numbers that its bounds' templates give for this attempt."""
     if not bound_templates(step):
         return step

@@ -188,7 +188,9 @@ class BaseAgent(ABC):
         asked = user_message(self.persona, inputs, self.unique_name)
         return "\n\n".join((asked, *self.services.notices))
 
-    async def _shown(self, messages: Sequence[ModelMessage]) -> tuple[ModelMessage, ...]:
+    async def _messages_with_images(
+        self, messages: Sequence[ModelMessage]
+    ) -> tuple[ModelMessage, ...]:
         """Return the messages for a provider, with the images that they refer to.
 
         Raises:

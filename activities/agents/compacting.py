@@ -91,7 +91,7 @@ class CompactingAgent(GenericToolCallingAgent):
         problem = self._problem(completion, summary)
         if problem is not None:
             return problem
-        return await self._stored(turns, len(left), summary, name, opening, completion)
+        return await self._store_conversation(turns, len(left), summary, name, opening, completion)
 
     async def _prefix(
         self, turns: Sequence[Turn], conversation: OpenConversation, context: Json
@@ -101,13 +101,13 @@ class CompactingAgent(GenericToolCallingAgent):
         name = None
         if turn is not None:
             continuing = turn.continues and bool(turns)
-            name = turns[-1].opening if continuing else await self._known(conversation)
+            name = turns[-1].opening if continuing else await self._earlier_summary(conversation)
         if name is not None:
             return name, await conversation.opening(name)
-        _, system = await self._asked(self.persona, context)
+        _, system = await self._prompts_of(self.persona, context)
         return None, Opening(agent="", persona=self.persona, system=system)
 
-    async def _known(self, conversation: OpenConversation) -> str | None:
+    async def _earlier_summary(self, conversation: OpenConversation) -> str | None:
         turn = self.services.tool_turn
         return None if turn is None else await conversation.opening_of(self._agent_digest(turn))
 
@@ -133,7 +133,7 @@ class CompactingAgent(GenericToolCallingAgent):
         tools = _specs(opening)
         return ModelRequest(
             model=persona.model,
-            messages=await self._shown(with_question(earlier, question)),
+            messages=await self._messages_with_images(with_question(earlier, question)),
             system=opening.system,
             max_tokens=persona.max_tokens,
             temperature=persona.temperature if own else None,
@@ -169,7 +169,7 @@ class CompactingAgent(GenericToolCallingAgent):
                 message = f"{about} {model} has no text"
                 return failed(FailureType.ANSWER_UNUSABLE, message, completion)
 
-    async def _stored(
+    async def _store_conversation(
         self,
         turns: Sequence[Turn],
         cut: int,

@@ -70,21 +70,21 @@ class ExtensionAgent(BaseAgent):
                 call, self.path, self.services.timeout, self._take
             )
         except UserCodeFailed as failure:
-            return self._failed(str(failure))
+            return self._failure_response(str(failure))
         return self._response(outcome)
 
     async def _take(self, note: bytes) -> bytes:
         """Answer a question of the function."""
         match EXTENSION_NOTE.validate_json(note):
             case ModelQuestion() as question:
-                answer: JsonValue = await self._asked(question)
+                answer: JsonValue = await self._ask_child(question)
             case SkillQuestion(skill=skill, input=given):
                 answer = await self.call_skill(skill, given)
             case TextNote():
                 raise AgentRefused(f"agent {self.unique_name!r} answered before its end")
         return f"{json.dumps(answer)}\n".encode()
 
-    async def _asked(self, question: ModelQuestion) -> str:
+    async def _ask_child(self, question: ModelQuestion) -> str:
         if self.services.providers is None:
             raise AgentRefused(f"agent {self.unique_name!r} has no model providers")
         persona = self.persona
@@ -110,13 +110,13 @@ class ExtensionAgent(BaseAgent):
     def _response(self, outcome: ExtensionOutcome) -> AgentResponse:
         match outcome:
             case TurnEnded(data=data):
-                return self._checked(data)
+                return self._check_data(data)
             case TurnFailed(reason=reason):
-                return self._failed(reason or "it gave no reason")
+                return self._failure_response(reason or "it gave no reason")
             case Raised(reason=reason):
-                return self._failed(f"raised {reason}")
+                return self._failure_response(f"raised {reason}")
             case NotJsonAnswer(reason=reason):
-                return self._failed(f"returned what is not JSON: {reason}")
+                return self._failure_response(f"returned what is not JSON: {reason}")
             case NotImported(reason=reason):
                 raise AgentRefused(f"agent type {self.path!r} cannot be imported: {reason}")
             case NoSuchObject(names=names):
@@ -126,11 +126,11 @@ class ExtensionAgent(BaseAgent):
                     + (f"; {hint}" if hint else "")
                 )
             case Completed() | ProviderRaised():
-                return self._failed("answered a question that was not asked")
+                return self._failure_response("answered a question that was not asked")
             case _:
                 assert_never(outcome)
 
-    def _checked(self, data: JsonValue) -> AgentResponse:
+    def _check_data(self, data: JsonValue) -> AgentResponse:
         """Return the result, if it matches the persona's schema."""
         schema = self.persona.output_schema
         if isinstance(data, str):
@@ -145,7 +145,7 @@ class ExtensionAgent(BaseAgent):
             return failed(FailureType.ANSWER_UNUSABLE, message, answer=answer)
         return AgentResponse(success=True, data=result)
 
-    def _failed(self, what: str) -> AgentResponse:
+    def _failure_response(self, what: str) -> AgentResponse:
         return failed(FailureType.AGENT_FAILED, f"task {self.unique_name!r}: {self.path}: {what}")
 
 

@@ -102,13 +102,14 @@ class LegacyAgent(BaseAgent):
         try:
             return self._response(await user_code.run(call, self.services.timeout))
         except UserCodeFailed as failure:
-            return self._failed(str(failure))
+            return self._failure_response(str(failure))
 
     def _response(self, outcome: Outcome) -> AgentResponse:
         match outcome:
             case NotImported(reason=reason, missing=missing):
                 raise AgentRefused(
-                    f"agent_class {self.path!r} cannot be imported: {reason}{_hidden(missing)}"
+                    f"agent_class {self.path!r} cannot be imported: {reason}"
+                    f"{_explain_hidden_module(missing)}"
                 )
             case NoClass(names=names):
                 hint = nearest(self.path.rpartition(".")[2], names)
@@ -127,22 +128,22 @@ class LegacyAgent(BaseAgent):
                     f"gets: {listed(offered)}"
                 )
             case Raised(reason=reason):
-                return self._failed(f"raised {reason}")
+                return self._failure_response(f"raised {reason}")
             case NotAnAnswer(type=name):
-                return self._failed(f"returned a {name} without a boolean `success`")
+                return self._failure_response(f"returned a {name} without a boolean `success`")
             case NotJsonAnswer(reason=reason):
-                return self._failed(f"returned data that is not JSON: {reason}")
+                return self._failure_response(f"returned data that is not JSON: {reason}")
             case Answered():
-                return _answered(outcome)
+                return _answer_of(outcome)
 
-    def _failed(self, what: str) -> AgentResponse:
+    def _failure_response(self, what: str) -> AgentResponse:
         message = f"task {self.unique_name!r}: legacy agent {self.path} {what}"
         return AgentResponse(
             success=False, error=AgentError(type=FailureType.AGENT_FAILED, message=message)
         )
 
 
-def _hidden(module: str) -> str:
+def _explain_hidden_module(module: str) -> str:
     """Explain that an import found one of Coterie's packages instead of the user's own."""
     top = module.partition(".")[0]
     if top not in RESERVED_PACKAGES:
@@ -160,7 +161,7 @@ def legacy_context(inputs: Json) -> Json:
     return {} if chosen is None else {"input": chosen}
 
 
-def _answered(outcome: Answered) -> AgentResponse:
+def _answer_of(outcome: Answered) -> AgentResponse:
     if outcome.success:
         return AgentResponse(success=True, data=outcome.data)
     error = AgentError(

@@ -26,7 +26,7 @@ def system_message(persona: Persona, inputs: Json) -> str | None:
         TemplateFailed: The prompt names a value that the inputs do not have.
     """
     text = persona.prompts.get(SYSTEM)
-    filled = _filled(text, persona, inputs) if text else ""
+    filled = _fill_prompt(text, persona, inputs) if text else ""
     return filled if filled.strip() else None
 
 
@@ -40,7 +40,7 @@ def user_message(persona: Persona, inputs: Json, agent: str) -> str:
     name = prompt_name(persona, agent)
     if name is None:
         return _input_itself(inputs, agent)
-    filled = _filled(persona.prompts[name], persona, inputs)
+    filled = _fill_prompt(persona.prompts[name], persona, inputs)
     if not filled.strip():
         raise TemplateFailed(f"prompt {name!r} is blank after rendering")
     return filled
@@ -72,7 +72,7 @@ def prompt_name(persona: Persona, agent: str) -> str | None:
             )
 
 
-def _filled(text: str, persona: Persona, inputs: Json) -> str:
+def _fill_prompt(text: str, persona: Persona, inputs: Json) -> str:
     if persona.prompt_syntax == "braces":
         given = inputs.get("input")
         text = braces_to_template(text, given.keys() if isinstance(given, dict) else ())

@@ -60,13 +60,18 @@ class GenericSingleShotAgent(BaseAgent):
             raise AgentRefused(f"agent {self.unique_name!r} has no model providers")
         persona = self.persona
         try:
-            prompt, system = await self._asked(persona, context)
+            prompt, system = await self._prompts_of(persona, context)
         except (TemplateFailed, BadTemplate) as error:
             return template_failure(self.unique_name, error)
         media = references(context.get("input"))
         asked = conversation(prompt, self.services.reask, persona.output_schema, media)
         messages = with_question(await self._earlier(), *asked)
-        request = self._request(persona, system, await self._shown(messages), self._counted(asked))
+        request = self._request(
+            persona,
+            system,
+            await self._messages_with_images(messages),
+            self._input_by_earlier_count(asked),
+        )
         completion = await self.services.providers.get(persona.provider).complete(request)
         if persona.output_schema is None:
             response = self._response(persona, completion)
@@ -75,9 +80,9 @@ class GenericSingleShotAgent(BaseAgent):
         said = completion.text if response.success else (response.answer or "").strip()
         if not response.success and not said:
             return response  # nothing was said that the conversation could continue from
-        return await self._kept(prompt, said, media, request, completion, response)
+        return await self._keep_turn(prompt, said, media, request, completion, response)
 
-    async def _asked(self, persona: Persona, inputs: Json) -> tuple[str, str | None]:
+    async def _prompts_of(self, persona: Persona, inputs: Json) -> tuple[str, str | None]:
         """Return the prompt and the system prompt.
 
         Render in a thread when that may take long. A thread costs more than most prompts, so try a
@@ -86,8 +91,8 @@ class GenericSingleShotAgent(BaseAgent):
         if self._is_short(persona):
             names = Names({**inputs}, EvaluationMeter(_LITTLE))
             with suppress(EvaluationLimitExceeded):
-                return self._filled(persona, cast("Json", names))
-        return await asyncio.to_thread(self._filled, persona, inputs)
+                return self._fill_prompts(persona, cast("Json", names))
+        return await asyncio.to_thread(self._fill_prompts, persona, inputs)
 
     def _is_short(self, persona: Persona) -> bool:
         """Return whether the texts to parse are short, which no evaluation budget covers."""
@@ -98,7 +103,7 @@ class GenericSingleShotAgent(BaseAgent):
             and sum(map(len, persona.prompts.values())) <= _SHORT
         )
 
-    def _filled(self, persona: Persona, inputs: Json) -> tuple[str, str | None]:
+    def _fill_prompts(self, persona: Persona, inputs: Json) -> tuple[str, str | None]:
         """Return the prompt and the system prompt, after a check of the output schema."""
         problem = (
             schema_problem(persona.output_schema) if persona.output_schema is not None else None
@@ -111,7 +116,7 @@ class GenericSingleShotAgent(BaseAgent):
         conversation = self.services.conversation
         return () if conversation is None else await conversation.earlier()
 
-    async def _kept(
+    async def _keep_turn(
         self,
         prompt: str,
         said: str,
@@ -149,7 +154,7 @@ class GenericSingleShotAgent(BaseAgent):
         known = self.services.windows
         return None if known is None else await known.of(persona.provider, persona.model)
 
-    def _counted(self, asked: tuple[ModelMessage, ...]) -> int | None:
+    def _input_by_earlier_count(self, asked: tuple[ModelMessage, ...]) -> int | None:
         """Return the input by what the vendor counted before; None if it has not."""
         known = self.services.conversation
         if known is None or known.tokens is None:

@@ -79,9 +79,9 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
         left = () if turn.continues else await conversation.left_results(name, turn.results)
         missing = TOO_LATE if turn.continues else LOST
         question = ModelMessage("user", with_results(earlier, (*results, *asked), missing))
-        shown = await self._shown(with_question(earlier, question))
+        shown = await self._messages_with_images(with_question(earlier, question))
         request = self._model_request(opening, turn, shown)
-        request = replace(request, input_tokens=_counted(conversation, question))
+        request = replace(request, input_tokens=_input_by_earlier_count(conversation, question))
         completion = await self.services.providers.get(opening.persona.provider).complete(request)
         completion = replace(completion, content=storable(completion.content))
         response = await self._answer(opening.persona, turn, completion)
@@ -115,8 +115,8 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             name = latest.opening
             opening = _of_model(await conversation.opening(name), self.persona)
             return name, opening, _text_parts(self._news(opening.persona))
-        text, system = await self._asked(self.persona, context)
-        name, opening = await self._opened(turn, system, conversation)
+        text, system = await self._prompts_of(self.persona, context)
+        name, opening = await self._opening_of(turn, system, conversation)
         news = "" if opening.system == system else f"Your instructions are now:\n\n{system}\n\n"
         return name, opening, (TextPart(news + text), *references(context.get("input")))
 
@@ -126,7 +126,7 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
         again = () if reask is None else (reask_text(reask, persona.output_schema),)
         return "\n\n".join((*again, *self.services.notices))
 
-    async def _opened(
+    async def _opening_of(
         self, turn: ToolTurn, system: str | None, conversation: OpenConversation
     ) -> tuple[str, Opening]:
         """Return the agent's opening in its conversation, new or from an earlier step."""
@@ -211,11 +211,11 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             data={"text": completion.text} if completion.text else None,
             usage=completion.usage,
             model=None if completion.model == persona.model else completion.model,
-            tool_calls=tuple(map(_requested, calls)),
+            tool_calls=tuple(map(_requested_call, calls)),
         )
 
 
-def _counted(conversation: OpenConversation, question: ModelMessage) -> int | None:
+def _input_by_earlier_count(conversation: OpenConversation, question: ModelMessage) -> int | None:
     """Return the input by what the vendor counted before; None if it has not."""
     before = conversation.tokens
     return None if before is None else before + estimated_message(question)
@@ -227,7 +227,7 @@ def _of_model(opening: Opening, persona: Persona) -> Opening:
     return opening.model_copy(update={"persona": opening.persona.model_copy(update=own)})
 
 
-def _requested(call: ToolCallPart) -> ToolCallRequest:
+def _requested_call(call: ToolCallPart) -> ToolCallRequest:
     """Return a call with its arguments, or with the problem of its arguments."""
     tool = call.name[:_MAX_NAME_LENGTH]
     try:

@@ -112,7 +112,7 @@ def _modify(change: Change, path: Path, before: bytes | None) -> Edit:
     if diff.header.creates or diff.header.deletes:
         what = "creates" if diff.header.creates else "deletes"
         raise DiffProblem(f"the type is modify, but the diff's header {what} the file")
-    patched = _patched(before, diff)
+    patched = _patch_file(before, diff)
     return Edit(
         change.file_path,
         path,
@@ -133,12 +133,12 @@ def _delete(change: Change, path: Path, before: bytes | None) -> Edit:
         diff = parse_diff(change.diff, change.file_path)
         if any(line.op == "+" for hunk in diff.hunks for line in hunk.lines):
             raise DiffProblem("the type is delete, but the diff adds lines")
-        _patched(before, diff)
+        _patch_file(before, diff)
     removed = len(before.splitlines()) if before is not None else 0
     return Edit(change.file_path, path, "delete", before, None, removed=removed)
 
 
-def _patched(before: bytes, diff: Diff) -> Patched:
+def _patch_file(before: bytes, diff: Diff) -> Patched:
     try:
         text = before.decode()
     except UnicodeDecodeError:

@@ -57,7 +57,7 @@ def contradiction(
                 f"the diff puts it at line {at + 1}, which has similar lines; copy the lines there "
                 "as they are now, or correct the line number"
             )
-    other = _passed(hunk, hunks, exact) if len(positions) == 1 else None
+    other = _hunk_on_wrong_side(hunk, hunks, exact) if len(positions) == 1 else None
     if other is None:
         return None
     side, there = ("below", "above") if other.number < hunk.number else ("above", "below")
@@ -67,7 +67,7 @@ def contradiction(
     )
 
 
-def _passed(hunk: Hunk, hunks: list[Hunk], exact: ExactPositions) -> Hunk | None:
+def _hunk_on_wrong_side(hunk: Hunk, hunks: list[Hunk], exact: ExactPositions) -> Hunk | None:
     """Return a unique hunk on the wrong side by both the order of the diff and the numbers."""
     at = exact[hunk.number][0]
     for other in hunks:

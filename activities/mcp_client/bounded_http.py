@@ -22,7 +22,7 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request, and return its answer with a bounded body."""
         request.headers["Accept-Encoding"] = "identity"
-        response = await self._sent(request)
+        response = await self._send_request(request)
         if response.headers.get("Content-Encoding", "identity") != "identity":
             await response.aclose()
             raise httpx2.ReadError("the answer is compressed")
@@ -33,7 +33,7 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
         response.stream = _BoundedStream(stream)
         return response
 
-    async def _sent(self, request: httpx2.Request) -> httpx2.Response:
+    async def _send_request(self, request: httpx2.Request) -> httpx2.Response:
         call = CURRENT_CALL.get()
         try:
             response = await super().handle_async_request(request)

@@ -60,7 +60,7 @@ async def bounded_stdio(
     )
     try:
         try:
-            process = await _started(command, target, errors)
+            process = await _start_process(command, target, errors)
         finally:
             os.close(target)
         to_session, incoming = anyio.create_memory_object_stream[Incoming](0)
@@ -84,7 +84,7 @@ async def bounded_stdio(
         pipe.close()
 
 
-async def _started(command: ServerCommand, output: int, errors: TextIO) -> Process:
+async def _start_process(command: ServerCommand, output: int, errors: TextIO) -> Process:
     return await asyncio.create_subprocess_exec(
         *command.argv,
         cwd=command.folder,

@@ -128,7 +128,7 @@ class McpConnection:
             self._check_use()
             try:
                 async with asyncio.timeout(self._server.section.start_timeout):
-                    self._listings[kind] = await self._listed(kind)
+                    self._listings[kind] = await self._listing_of(kind)
             except (MCPError, ValidationError, TimeoutError) as error:
                 did = f"does not list its {kind}s"
                 raise ServerUnreachable(self._failures.message(did, error)) from None
@@ -219,7 +219,7 @@ class McpConnection:
             name = self._server.name
             raise ServerUnreachable(f"the connection to the MCP server {name!r} was closed")
 
-    async def _listed(self, kind: OfferKind) -> "_Listing":
+    async def _listing_of(self, kind: OfferKind) -> "_Listing":
         client = await asyncio.shield(self._ready)
         begun = monotonic()
         self._changed.discard(kind)  # a change that is announced from here on counts
@@ -256,12 +256,12 @@ class McpConnection:
             await server_transport(
                 self._server, stack, self._errors, self._over, self._failures.note_broken
             ),
-            elicitation_callback=self._asked,
+            elicitation_callback=self._answer_elicitation,
             extensions=[FollowsTasks()],
-            message_handler=self._noticed,
+            message_handler=self._take_notice,
         )
 
-    async def _asked(
+    async def _answer_elicitation(
         self, context: object, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:
         """Answer a question that a server of an older protocol asks within a call, or note it.
@@ -280,7 +280,7 @@ class McpConnection:
             code=types.INVALID_REQUEST, message="nobody can answer during the call"
         )
 
-    async def _noticed(self, message: object) -> None:
+    async def _take_notice(self, message: object) -> None:
         match message:
             case types.ToolListChangedNotification():
                 self._changed.add("tool")

@@ -57,7 +57,7 @@ def resource_offer(resource: types.Resource | types.ResourceTemplate) -> ServerT
         output_schema=_STRING,
         uri=uri,
     )
-    return _bounded(offer)
+    return _bounded_offer(offer)
 
 
 def prompt_offer(prompt: types.Prompt) -> ServerTool | UnusableTool:
@@ -81,7 +81,7 @@ def prompt_offer(prompt: types.Prompt) -> ServerTool | UnusableTool:
         ),
         output_schema=_MESSAGES,
     )
-    return _bounded(offer)
+    return _bounded_offer(offer)
 
 
 def resource_uri(tool: ServerTool, arguments: Json) -> str:
@@ -120,7 +120,7 @@ def _object(properties: Json, required: list[str]) -> Json:
     }
 
 
-def _bounded(offer: ServerTool) -> ServerTool | UnusableTool:
+def _bounded_offer(offer: ServerTool) -> ServerTool | UnusableTool:
     size = len(offer.model_dump_json().encode())
     if size > MAX_TOOL_SIZE:
         return UnusableTool(offer.name, f"it has {size} bytes, more than {MAX_TOOL_SIZE}")

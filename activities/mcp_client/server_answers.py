@@ -47,8 +47,8 @@ def server_tool(tool: types.Tool) -> ServerTool | UnusableTool:
     listed = ServerTool(
         name=name,
         description=tool.description or "",
-        input_schema=_sorted(tool.input_schema),
-        output_schema=None if tool.output_schema is None else _sorted(tool.output_schema),
+        input_schema=_sort_keys(tool.input_schema),
+        output_schema=None if tool.output_schema is None else _sort_keys(tool.output_schema),
         hints=hints,
     )
     for schema in (listed.input_schema, listed.output_schema):
@@ -68,7 +68,7 @@ def is_usable_name(name: str) -> bool:
     return bool(name) and shown_name(name) == name and not any(one.isspace() for one in name)
 
 
-def _sorted(schema: Json) -> Json:
+def _sort_keys(schema: Json) -> Json:
     """Return it with sorted keys: servers send them in any order."""
     return json.loads(json.dumps(schema, sort_keys=True))
 

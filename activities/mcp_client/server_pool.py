@@ -102,7 +102,7 @@ class McpServers:
         """
         if call.task is not None:
             try:
-                return await self._followed(call, call.task)
+                return await self._follow_task(call, call.task)
             except TaskForgotten:
                 if call.once:
                     raise
@@ -110,7 +110,7 @@ class McpServers:
         while True:
             connection, reused = await self._connection(call.server)
             try:
-                return await self._called(connection, call)
+                return await self._call_on(connection, call)
             except ServerUnreachable:
                 dropped = connection.is_retired  # because of another call
                 self._drop(call.server, connection)
@@ -141,7 +141,7 @@ class McpServers:
         self._open.clear()
         await asyncio.gather(*(one.close() for one in closed), *retiring)
 
-    async def _called(self, connection: "McpConnection", call: PinnedCall) -> ToolAnswer:
+    async def _call_on(self, connection: "McpConnection", call: PinnedCall) -> ToolAnswer:
         max_age = 0.0 if call.once else MAX_LISTING_AGE
         offered = await connection.offers(kind_of_offer(call.tool), max_age)
         current = self._current(call, {one.name: one for one in offered.tools})
@@ -150,9 +150,9 @@ class McpServers:
             call.given,
             once=call.once,
         )
-        return _checked(answer, current)
+        return _check_answer(answer, current)
 
-    async def _followed(self, call: PinnedCall, task: ServerTask) -> ToolAnswer:
+    async def _follow_task(self, call: PinnedCall, task: ServerTask) -> ToolAnswer:
         """Ask for a task; a server that does not answer may be there again later."""
         from activities.mcp_client.task_polls import follow_task
 
@@ -181,7 +181,7 @@ class McpServers:
         """Check the result of a task against the schema of its tool, if that is still offered."""
         offered = await connection.offers(kind_of_offer(call.tool), MAX_LISTING_AGE)
         known = next((one for one in offered.tools if one.name == call.tool), None)
-        return _checked(answer, known)
+        return _check_answer(answer, known)
 
     async def cancel_task(self, server: str, task: ServerTask) -> None:
         """Ask a server to end a task, and ignore its answer."""
@@ -196,7 +196,7 @@ class McpServers:
         """Call on a connection of its own: a question in it then belongs to this call."""
         connection = await self._new_connection(call.server)
         try:
-            return await self._called(connection, call)
+            return await self._call_on(connection, call)
         finally:
             self._retire(connection)
 
@@ -258,7 +258,7 @@ class McpServers:
         task.add_done_callback(self._closing.pop)
 
 
-def _checked(answer: ToolAnswer, tool: ServerTool | None) -> ToolAnswer:
+def _check_answer(answer: ToolAnswer, tool: ServerTool | None) -> ToolAnswer:
     """Check a result: that it is JSON, and in bounded time whether it matches its tool's schema."""
     number = non_finite({"the result": answer.data})
     if number is not None:

@@ -105,7 +105,7 @@ async def list_kind(
         case "tool":
             optional = has.resources is not None or has.prompts is not None
             tools = _pages(session.list_tools, lambda page: page.tools)
-            return await _listed(tools, server_tool, kind, optional=optional)
+            return await _list_offers(tools, server_tool, kind, optional=optional)
         case "resource":
             if has.resources is None:
                 return FoundServerTools((), ())
@@ -113,14 +113,14 @@ async def list_kind(
             open_ones = _pages(
                 session.list_resource_templates, lambda page: page.resource_templates
             )
-            first = await _listed(fixed, resource_offer, kind, optional=True)
-            second = await _listed(open_ones, resource_offer, kind, optional=True)
+            first = await _list_offers(fixed, resource_offer, kind, optional=True)
+            second = await _list_offers(open_ones, resource_offer, kind, optional=True)
             return joined_offers(first, second)
         case "prompt":
             if has.prompts is None:
                 return FoundServerTools((), ())
             prompts = _pages(session.list_prompts, lambda page: page.prompts)
-            return await _listed(prompts, prompt_offer, kind, optional=True)
+            return await _list_offers(prompts, prompt_offer, kind, optional=True)
         case _ as never:
             assert_never(never)
 
@@ -146,7 +146,7 @@ def _pages(
     return page_at
 
 
-async def _listed(
+async def _list_offers(
     page_at: Callable[[str | None], Awaitable[OfferPage[T]]],
     offer_of: Callable[[T], ServerTool | UnusableTool],
     kind: OfferKind,

@@ -39,7 +39,7 @@ async def server_transport(
             section.command, {**server.environment, **server.values}, server.folder
         )
         file = stack.enter_context(errors.taken())
-        return _watched(bounded_stdio(command, file, broken), over)
+        return _watch_transport(bounded_stdio(command, file, broken), over)
     http = httpx2.AsyncClient(
         headers=server.headers,
         timeout=httpx2.Timeout(section.start_timeout, read=None),
@@ -47,11 +47,13 @@ async def server_transport(
         trust_env=False,
     )
     client = await stack.enter_async_context(http)
-    return _watched(streamable_http_client(section.url, http_client=client), over)
+    return _watch_transport(streamable_http_client(section.url, http_client=client), over)
 
 
 @asynccontextmanager
-async def _watched(transport: Transport, over: asyncio.Event) -> AsyncGenerator[tuple[Any, Any]]:
+async def _watch_transport(
+    transport: Transport, over: asyncio.Event
+) -> AsyncGenerator[tuple[Any, Any]]:
     """Relay the messages of a transport, and note its end."""
     async with transport as (read, write), anyio.create_task_group() as group:
         send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)

@@ -84,9 +84,9 @@ class FollowsTasks(ClientExtension):
 
     def claims(self) -> Sequence[ResultClaim[Any]]:
         """Return the form of a task as the answer to a call."""
-        return (ResultClaim(result_type="task", model=CreatedTask, resolve=_unresolved),)
+        return (ResultClaim(result_type="task", model=CreatedTask, resolve=_refuse_input),)
 
 
-async def _unresolved(task: CreatedTask, context: ClaimContext) -> NoReturn:
+async def _refuse_input(task: CreatedTask, context: ClaimContext) -> NoReturn:
     """Fail: calls are sent as requests, whose answers the caller reads."""
     raise RuntimeError(f"the task {task.task_id} was not read")

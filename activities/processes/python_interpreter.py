@@ -50,7 +50,7 @@ def project_interpreter(
     for program in _on_path(environment.get("PATH", os.defpath)):
         if program.is_relative_to(root) or _is_coteries(program):
             continue
-        return _asked(program, folder, environment)
+        return _interpreter_behind(program, folder, environment)
     return None
 
 
@@ -115,7 +115,9 @@ def _parts(prefix: Path) -> tuple[Path, ...]:
     return tuple(prefix / part for part in _PARTS if (prefix / part).is_dir())
 
 
-def _asked(program: Path, folder: Path, environment: Mapping[str, str]) -> PythonInterpreter:
+def _interpreter_behind(
+    program: Path, folder: Path, environment: Mapping[str, str]
+) -> PythonInterpreter:
     """Run a Python from PATH, which may be a script that chooses one, to find the real one."""
     seen = {name: value for name, value in environment.items() if name.startswith(_CHOOSERS)}
     try:

@@ -69,14 +69,14 @@ async def run_program(
         raise NotStarted(error.strerror or type(error).__name__) from None
     try:
         async with asyncio.timeout(seconds):
-            return await _ended(process, maximum, given)
+            return await _await_end(process, maximum, given)
     except TimeoutError:
         raise ProgramTimeout from None
     finally:
         await _stop(process)
 
 
-async def _ended(process: Process, maximum: int, given: bytes) -> ProgramOutput:
+async def _await_end(process: Process, maximum: int, given: bytes) -> ProgramOutput:
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None

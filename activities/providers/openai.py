@@ -118,7 +118,7 @@ class OpenAIProvider:
         return parts.answer()
 
     def _parameters(self, request: ModelRequest) -> Json:
-        system, response_format = _structured(request)
+        system, response_format = _structured_output(request)
         # All compatible servers know the older name; OpenAI's own reasoning models refuse it.
         limit = "max_completion_tokens" if self._access.is_own else "max_tokens"
         parameters: Json = {
@@ -136,7 +136,7 @@ class OpenAIProvider:
         return {key: value for key, value in parameters.items() if value is not None}
 
 
-def _structured(request: ModelRequest) -> tuple[str | None, Json | None]:
+def _structured_output(request: ModelRequest) -> tuple[str | None, Json | None]:
     """Return the system prompt and the response format; one of the two carries the schema."""
     system, described = openai_format(request.system, request.output_schema)
     if described is None:

@@ -30,7 +30,7 @@ def _openai(settings: ProviderSettings) -> ConnectedProvider:
             return OpenAIProvider(settings)
 
 
-def _scripted(settings: ProviderSettings) -> ConnectedProvider:
+def _scripted_provider(settings: ProviderSettings) -> ConnectedProvider:
     from activities.providers.scripted import ScriptedProvider
 
     return ScriptedProvider.of(settings)
@@ -41,7 +41,7 @@ Maker = Callable[[ProviderSettings], ConnectedProvider]
 KINDS: Mapping[str, Maker] = {
     "anthropic": _anthropic,
     "openai": _openai,
-    "scripted": _scripted,
+    "scripted": _scripted_provider,
 }
 """The kinds of providers that Coterie has; packages may add others."""
 

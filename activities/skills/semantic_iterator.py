@@ -54,7 +54,7 @@ async def initialize(value: IteratorInput, context: SkillContext) -> list[Change
         SkillRefusal: A change names a file that skills may not touch.
         SkillFailure: The answer has problems; the message lists each by block or change.
     """
-    found = _found(value)
+    found = _parse_blocks(value)
     changes = [change for _, change in found.changes]
     problems = [
         *found.problems,
@@ -70,7 +70,7 @@ async def initialize(value: IteratorInput, context: SkillContext) -> list[Change
     return changes
 
 
-def _found(value: IteratorInput) -> ParsedBlocks:
+def _parse_blocks(value: IteratorInput) -> ParsedBlocks:
     match value:
         case Change():
             return ParsedBlocks(changes=[(f"the change ({value.file_path})", value)])

@@ -117,12 +117,12 @@ class SkillActivities:
             if skill.effect == "once" and not _polls(request) and _attempt() > 1:
                 raise outcome_unknown(skill, "its first attempt was lost", meter)
             async with heartbeating(meter.heartbeat):
-                data = await self._called(
+                data = await self._call_skill(
                     skill, request, meter, seconds, self._long_calls if may_continue else None
                 )
         encoded = encoded_result(request.skill, data)
         if request.keep and self._blobs is not None and len(encoded) > MAX_INLINE:
-            return await self._kept(encoded, request, self._blobs, meter)
+            return await self._store_result(encoded, request, self._blobs, meter)
         if is_local_activity():
             check_local_size(request.skill, len(encoded))
         return SkillResult(data=data, seconds=meter.seconds)
@@ -164,7 +164,7 @@ class SkillActivities:
             return find_skill(request.skill, self._skills)
         return mcp_skill(request.skill, request.listing, self._servers)
 
-    async def _kept(
+    async def _store_result(
         self, encoded: bytes, request: SkillRequest, blobs: Blobs, meter: Meter
     ) -> SkillResult:
         """Store the result, and return its name."""
@@ -185,7 +185,7 @@ class SkillActivities:
         kept = KeptResult(name=name, size=len(encoded), preview=preview)
         return SkillResult(kept=kept, seconds=meter.seconds)
 
-    async def _called(
+    async def _call_skill(
         self,
         skill: AnySkill | McpSkill,
         request: SkillRequest,

@@ -51,19 +51,19 @@ def media_type(data: bytes) -> str | None:
 
 def references(value: JsonValue) -> tuple[StoredPart, ...]:
     """Return what a value refers to, each once, in its order."""
-    return tuple(dict.fromkeys(_found(value, _MAX_DEPTH)))
+    return tuple(dict.fromkeys(_parts_in_value(value, _MAX_DEPTH)))
 
 
-def _found(value: JsonValue, depth: int) -> Iterator[StoredPart]:
+def _parts_in_value(value: JsonValue, depth: int) -> Iterator[StoredPart]:
     match value:
         case {"stored_media": str(name), **rest} if not rest and _NAME.fullmatch(name):
             yield StoredPart(name)
         case dict() if depth:
             for item in value.values():
-                yield from _found(item, depth - 1)
+                yield from _parts_in_value(item, depth - 1)
         case list() if depth:
             for item in value:
-                yield from _found(item, depth - 1)
+                yield from _parts_in_value(item, depth - 1)
         case _:
             return
 
@@ -86,7 +86,7 @@ class StoredMedia:
         """
         found: dict[StoredPart, ImagePart] = {}
         for message in messages:
-            for part in _stored(message.content):
+            for part in _stored_parts(message.content):
                 if part not in found:
                     found[part] = await self._content(part)
         if sum(len(one.data) for one in found.values()) > MAX_REQUEST_BYTES:
@@ -112,7 +112,7 @@ class StoredMedia:
         return ImagePart(kind, data)
 
 
-def _stored(content: Sequence[Part]) -> Iterator[StoredPart]:
+def _stored_parts(content: Sequence[Part]) -> Iterator[StoredPart]:
     for part in content:
         for one in part.media if isinstance(part, ToolResultPart) else (part,):
             if isinstance(one, StoredPart):

@@ -211,12 +211,12 @@ def _add(messages: list[ModelMessage], role: str, parts: tuple[Part, ...]) -> No
         return
     if messages and messages[-1].role == role:
         before = messages.pop()
-        messages.append(ModelMessage(before.role, _joined(before.content, parts)))
+        messages.append(ModelMessage(before.role, _join_parts(before.content, parts)))
         return
     messages.append(ModelMessage("user" if role == "user" else "assistant", parts))
 
 
-def _joined(before: tuple[Part, ...], after: tuple[Part, ...]) -> tuple[Part, ...]:
+def _join_parts(before: tuple[Part, ...], after: tuple[Part, ...]) -> tuple[Part, ...]:
     match before, after:
         case (TextPart(text=first, extra=None),), (TextPart(text=second, extra=None),):
             return (TextPart(f"{first}\n\n{second}"),)

@@ -43,11 +43,11 @@ def _turn(call: dict[str, Any]) -> dict[str, object]:
         return arguments
     answer: Any = cast("Any", found)(**arguments["given"]).process(call["context"])
     if inspect.isawaitable(answer):
-        answer = asyncio.run(_awaited(answer))
+        answer = asyncio.run(_await_answer(answer))
     return _outcome(answer)
 
 
-async def _awaited(answer: Any) -> object:
+async def _await_answer(answer: Any) -> object:
     return await answer
 
 

@@ -197,7 +197,7 @@ class UserCode:
                 limit.start()
                 if not line.module:
                     limit.begin()
-                return await self._asked(line, replies, notes, limit)
+                return await self._ask_child(line, replies, notes, limit)
         except TimeoutError:
             if not limit.waited:
                 raise UserCodeTimeout(
@@ -212,7 +212,7 @@ class UserCode:
                 ) from None
             raise UserCodeTimeout(f"did not end within {limit.own:g} s and was stopped") from None
 
-    async def _asked(
+    async def _ask_child(
         self,
         line: "_Line",
         replies: TypeAdapter[Reply[AnyOutcome]],
@@ -223,11 +223,11 @@ class UserCode:
         done = False
         try:
             if line.module and line.module not in child.imported:
-                await child.call(_encoded(ModuleImport(imports=line.module)))
+                await child.call(_encode_message(ModuleImport(imports=line.module)))
                 child.imported.add(line.module)  # or the call says why not
             if line.module:
                 limit.begin()
-            reply = replies.validate_json(await child.call(_encoded(line.message), notes))
+            reply = replies.validate_json(await child.call(_encode_message(line.message), notes))
             done = reply.processes == 0 and line.package != ""
             return reply.outcome
         except ChildEnded as end:
@@ -245,7 +245,7 @@ class UserCode:
             if done and child.alive and len(idle) < MAX_IDLE:
                 idle.append(child)
             else:
-                await _killed(child)
+                await _kill_child(child)
 
     async def _child(self, line: "_Line") -> ChildProcess:
         idle = self._idle.get(line.pool, [])
@@ -253,7 +253,7 @@ class UserCode:
             child = idle.pop()
             if child.alive:
                 return child
-            await _killed(child)
+            await _kill_child(child)
         try:
             return await ChildProcess.start(
                 line.entry, self.import_path, self.environment, self.folder
@@ -268,14 +268,14 @@ class UserCode:
         children = [child for idle in self._idle.values() for child in idle]
         self._idle.clear()
         for child in children:
-            await _killed(child)
+            await _kill_child(child)
 
 
-def _encoded(message: Frozen) -> bytes:
+def _encode_message(message: Frozen) -> bytes:
     return f"{message.model_dump_json()}\n".encode()
 
 
-async def _killed(child: ChildProcess) -> None:
+async def _kill_child(child: ChildProcess) -> None:
     """Kill a child, even if the call is cancelled meanwhile."""
     killing = asyncio.create_task(child.kill())
     try:

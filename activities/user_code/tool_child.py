@@ -37,15 +37,15 @@ def answer(asked: dict[str, Any], channel: Channel, runner: CallRunner) -> dict[
     """Answer one message; any exception becomes an outcome."""
     try:
         if "modules" in asked:
-            return _found(asked["modules"])
+            return _contracts_of_packages(asked["modules"])
         if "imports" in asked:
-            return _imported(asked["imports"])
-        return _called(asked, channel, runner)
+            return _import_module(asked["imports"])
+        return _call_tool(asked, channel, runner)
     except BaseException as error:
         return {"kind": "raised", "reason": reason_for(error)}
 
 
-def _imported(module: str) -> dict[str, object]:
+def _import_module(module: str) -> dict[str, object]:
     try:
         importlib.import_module(module)
     except BaseException as error:  # importing a module may do anything
@@ -53,7 +53,7 @@ def _imported(module: str) -> dict[str, object]:
     return {"kind": "ready"}
 
 
-def _found(packages: list[str]) -> dict[str, object]:
+def _contracts_of_packages(packages: list[str]) -> dict[str, object]:
     """Return the contracts of all tools in the packages, and what is wrong with the others."""
     tools: list[dict[str, object]] = []
     problems: list[str] = []
@@ -64,7 +64,7 @@ def _found(packages: list[str]) -> dict[str, object]:
             except BaseException as error:  # importing a module may do anything
                 problems.append(f"the module {name!r} cannot be imported: {reason_for(error)}")
                 continue
-            for path, function in _marked(module):
+            for path, function in _marked_functions(module):
                 terms = terms_of(function)
                 try:
                     if terms is not None:
@@ -91,14 +91,14 @@ def _modules(package: str, problems: list[str]) -> Iterator[str]:
                 yield found.name
 
 
-def _marked(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
+def _marked_functions(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield the tools that a module defines itself, not those that it imports."""
     for name, value in sorted(vars(module).items()):
         if terms_of(value) is not None and value.__module__ == module.__name__:
             yield f"{module.__name__}:{name}", value
 
 
-def _called(asked: dict[str, Any], channel: Channel, runner: CallRunner) -> dict[str, object]:
+def _call_tool(asked: dict[str, Any], channel: Channel, runner: CallRunner) -> dict[str, object]:
     module_name, _, name = str(asked["tool"]).partition(":")
     try:
         module = importlib.import_module(module_name)
@@ -106,7 +106,7 @@ def _called(asked: dict[str, Any], channel: Channel, runner: CallRunner) -> dict
         return not_imported(error)
     function = getattr(module, name, None)
     if function is None or terms_of(function) is None:
-        return {"kind": "no_tool", "names": [path for path, _ in _marked(module)]}
+        return {"kind": "no_tool", "names": [path for path, _ in _marked_functions(module)]}
     try:
         return _result(typed(function), asked, channel, runner)
     except UnfitFunction as error:
@@ -122,14 +122,14 @@ def _result(
         given = bound_arguments(function, asked["arguments"])
     except MismatchedValue as error:
         return {"kind": "invalid_arguments", "reason": str(error)}
-    result = _returned(function, given, asked["context"], channel, runner)
+    result = _call_function(function, given, asked["context"], channel, runner)
     try:
         return {"kind": "returned", "data": plain_result(function, result)}
     except MismatchedValue as error:
         return {"kind": "wrong_result", "reason": str(error)}
 
 
-def _returned(
+def _call_function(
     function: TypedFunction,
     given: dict[str, Any],
     surroundings: dict[str, Any],
@@ -157,10 +157,12 @@ def _returned(
     given[function.context] = ToolContext(**surroundings, _beat=beat, _stopped=stopped)
     with channel.cancellation(cancel):
         result = function.call(**given)
-        return runner.run(_awaited(result, on_cancel)) if inspect.isawaitable(result) else result
+        return (
+            runner.run(_await_result(result, on_cancel)) if inspect.isawaitable(result) else result
+        )
 
 
-async def _awaited(result: Any, on_cancel: list[Callable[[], object]]) -> object:
+async def _await_result(result: Any, on_cancel: list[Callable[[], object]]) -> object:
     """Await the result; the calls of `on_cancel` cancel it, from any thread."""
     task, loop = asyncio.ensure_future(result), asyncio.get_running_loop()
     on_cancel.append(lambda: loop.call_soon_threadsafe(task.cancel))

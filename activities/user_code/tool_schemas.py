@@ -143,7 +143,7 @@ def contract(name: str, function: TypedFunction, terms: ToolTerms) -> dict[str, 
         "secrets": list(terms.secrets),
         "takes_context": function.context is not None,
         "local_activity": terms.local_activity,
-        "input_schema": _untitled(function.arguments.model_json_schema()),
+        "input_schema": _without_titles(function.arguments.model_json_schema()),
         "output_schema": function.result.json_schema(mode="serialization"),
     }
 
@@ -163,7 +163,7 @@ def _first_paragraph(function: Callable[..., Any]) -> str:
     return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
 
 
-def _untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _without_titles(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Drop the generated titles of the arguments, which tell a model nothing."""
     properties = schema.get("properties", {})
     plain = {

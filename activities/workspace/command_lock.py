@@ -37,7 +37,7 @@ async def alone(folder: Path, name: str) -> AsyncGenerator[int]:
     """
     file = folder / sha256(name.encode()).hexdigest()[:32]
     try:
-        while (descriptor := _taken(file)) is None:  # noqa: ASYNC110  # processes share no Event
+        while (descriptor := _try_lock(file)) is None:  # noqa: ASYNC110  # processes share no Event
             await asyncio.sleep(_PAUSE)
     except OSError as error:
         raise SkillFailure(
@@ -52,7 +52,7 @@ async def alone(folder: Path, name: str) -> AsyncGenerator[int]:
         os.close(descriptor)
 
 
-def _taken(file: Path) -> int | None:
+def _try_lock(file: Path) -> int | None:
     """Lock and return the file; None when it is locked, or was until now."""
     file.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -46,8 +46,8 @@ class Globs:
             SkillRefusal: A glob is malformed.
         """
         return cls(
-            include=_compiled("include", include) if include else None,
-            exclude=_compiled("exclude", exclude),
+            include=_compile_globs("include", include) if include else None,
+            exclude=_compile_globs("exclude", exclude),
             generated=GENERATED - {part for glob in include for part in glob.split("/")},
         )
 
@@ -87,7 +87,7 @@ class Ignores:
         return False
 
 
-def _compiled(field: str, globs: tuple[str, ...]) -> GitIgnoreSpec:
+def _compile_globs(field: str, globs: tuple[str, ...]) -> GitIgnoreSpec:
     for glob in globs:
         try:
             GitIgnoreSpec.from_lines([glob])

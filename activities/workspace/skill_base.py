@@ -233,7 +233,7 @@ class Skill(Generic[In, Out]):
             local_activity=self.local_activity,
         )
 
-    def _typed(self, value: JsonValue) -> In:
+    def _parse_input(self, value: JsonValue) -> In:
         """Parse the input; a null counts as absent in a field that does not allow it.
 
         Raises:
@@ -272,7 +272,7 @@ class Skill(Generic[In, Out]):
         """
         self._refuse_blocked(value)
         try:
-            typed = self._typed(value)
+            typed = self._parse_input(value)
         except ValidationError as error:
             raise SkillRefusal(
                 f"invalid input for {self.name}: {validation_problems(error)}"

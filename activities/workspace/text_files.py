@@ -46,7 +46,9 @@ def readable_file(workspace: Workspace, path: str, maximum: int) -> bytes:
     try:
         status = status_of(workspace.root, relative)
         if status is None:
-            raise SkillFailure(f"no file exists at {path!r}{_suggested(workspace.root, relative)}")
+            raise SkillFailure(
+                f"no file exists at {path!r}{_suggest_name(workspace.root, relative)}"
+            )
         if stat.S_ISDIR(status.st_mode):
             raise SkillFailure(f"{path!r} is a folder, not a file")
         if stat.S_ISREG(status.st_mode) and status.st_size > maximum:
@@ -60,7 +62,7 @@ def readable_file(workspace: Workspace, path: str, maximum: int) -> bytes:
         raise SkillFailure(f"{path!r} cannot be read: {reason_of(error)}") from None
 
 
-def _suggested(root: Path, relative: str) -> str:
+def _suggest_name(root: Path, relative: str) -> str:
     """Suggest the nearest name in the same folder."""
     folder, _, name = relative.rpartition("/")
     try:

@@ -93,7 +93,7 @@ class LibraryActivities:
     @activity.defn
     async def ask_model(self, turn: Turn) -> Reply:
         run = activity.info().workflow_run_id or ""
-        question = ModelMessage("user", _asked(turn))
+        question = ModelMessage("user", _request_parts(turn))
         async with heartbeating():
             earlier = await self._earlier(run, turn.number)
             completion = await self._provider.complete(
@@ -155,7 +155,7 @@ class LibraryActivities:
         return self._folder / run / f"{turn:04}.json"
 
 
-def _asked(turn: Turn) -> tuple[TextPart | ToolResultPart, ...]:
+def _request_parts(turn: Turn) -> tuple[TextPart | ToolResultPart, ...]:
     if turn.question is not None:
         return (TextPart(turn.question),)
     return tuple(ToolResultPart(one.call, one.text, one.failed) for one in turn.results)

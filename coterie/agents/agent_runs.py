@@ -121,9 +121,9 @@ class AgentRun:
                 pause_reason=None,
                 cost=failure.result.cost,
             )
-        return self._ended(now, task.result())
+        return self._end_state(now, task.result())
 
-    def _ended(self, now: AgentState, result: TeamResult) -> AgentState:
+    def _end_state(self, now: AgentState, result: TeamResult) -> AgentState:
         output = result.output
         data = output.get(self._agent) if isinstance(output, dict) else None
         turns = now.iteration or min(result.model_calls, 1)
@@ -158,7 +158,7 @@ class AgentRun:
             ValueError: It asks nothing, or not this person.
         """
         return self._decide(
-            DecideInput(id=self._asked(), decision="approve", by=by, comment=comment)
+            DecideInput(id=self._open_question(), decision="approve", by=by, comment=comment)
         )
 
     def reject(self, by: str, comment: str = "") -> "AgentRun":
@@ -168,7 +168,7 @@ class AgentRun:
             ValueError: It asks nothing, or not this person.
         """
         return self._decide(
-            DecideInput(id=self._asked(), decision="reject", by=by, comment=comment)
+            DecideInput(id=self._open_question(), decision="reject", by=by, comment=comment)
         )
 
     async def cancel(self) -> None:
@@ -177,7 +177,7 @@ class AgentRun:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    def _asked(self) -> str:
+    def _open_question(self) -> str:
         request = next(iter(self._run_state.pending), None)
         if request is None:
             raise ValueError("the run asks nothing: its status is not 'paused'")

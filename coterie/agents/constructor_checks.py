@@ -50,7 +50,7 @@ def _only_passes_on(constructor: object) -> bool:
     names = {"system_message"}
     if written.args.kwarg is not None:
         names.add(written.args.kwarg.arg)
-    passed = _passed(calls[0])
+    passed = _message_arguments(calls[0])
     if not all(isinstance(one, ast.Name) and one.id in names for one in passed):
         return False
     return not any(
@@ -82,7 +82,7 @@ def _is_call_of_base(node: ast.AST) -> bool:
             return False
 
 
-def _passed(call: ast.Call) -> list[ast.AST]:
+def _message_arguments(call: ast.Call) -> list[ast.AST]:
     """Return the parts of the arguments of a call that may be, or hold, a system message."""
     passed: list[ast.AST] = list(call.args)
     for argument in call.keywords:

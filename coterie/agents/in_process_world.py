@@ -128,13 +128,13 @@ class InProcessScope(LocalScope):
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
         """Run one model turn, with its retries."""
-        return await self._tried(call, lambda: LocalScope.run_agent(self, request, call))
+        return await self._try_call(call, lambda: LocalScope.run_agent(self, request, call))
 
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
         """Run one skill, with its retries."""
-        return await self._tried(call, lambda: LocalScope.call_skill(self, request, call))
+        return await self._try_call(call, lambda: LocalScope.call_skill(self, request, call))
 
-    async def _tried(self, call: Call, attempt: Callable[[], Awaitable[Response]]) -> Response:
+    async def _try_call(self, call: Call, attempt: Callable[[], Awaitable[Response]]) -> Response:
         left = 0 if call.options.effect == "once" else call.options.retries
         delay = _FIRST_DELAY
         self.busy += 1

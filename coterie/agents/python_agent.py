@@ -195,7 +195,7 @@ class BaseAgent(agent_base.BaseAgent):
         """
         around = context or AgentContext()
         settings = load(cwd=around.folder)
-        compiled = self._compiled(settings, around, max_iterations)
+        compiled = self._compile_agent(settings, around, max_iterations)
         return AgentRun(compiled, settings, around.script).start({QUERY: query})
 
     async def run(
@@ -262,7 +262,7 @@ class BaseAgent(agent_base.BaseAgent):
             ValueError: The agent cannot run; says every reason.
         """
         around = context or AgentContext()
-        return self._compiled(load(cwd=around.folder), around, None)
+        return self._compile_agent(load(cwd=around.folder), around, None)
 
     def durable(self, context: AgentContext | None = None) -> CompiledAgent:
         """Return the agent's document and the plan of its runs on Temporal.
@@ -274,11 +274,11 @@ class BaseAgent(agent_base.BaseAgent):
         return self._durable(load(cwd=around.folder), around)
 
     def _durable(self, settings: Settings, around: AgentContext) -> CompiledAgent:
-        compiled = self._compiled(settings, around, None)
+        compiled = self._compile_agent(settings, around, None)
         check_durable(self.definition(), compiled.document)
         return compiled
 
-    def _compiled(
+    def _compile_agent(
         self, settings: Settings, around: AgentContext, max_turns: int | None
     ) -> CompiledAgent:
         return compile_agent(

@@ -60,7 +60,7 @@ class AgentFactory(document_factory.AgentFactory):
         """
         refuse_unknown("AgentFactory()", unknown, ("global_defaults",), "global_defaults")
         if defaults is not None:
-            _deprecated("AgentFactory(defaults=...)", "AgentFactory(global_defaults=...)")
+            _warn_of_old_name("AgentFactory(defaults=...)", "AgentFactory(global_defaults=...)")
             global_defaults = {**defaults, **(global_defaults or {})}
         super().__init__({})
         self._global_defaults = dict(global_defaults or {})
@@ -103,7 +103,7 @@ class AgentFactory(document_factory.AgentFactory):
         """
         refuse_unknown("register()", unknown, _OF_REGISTER, "defaults")
         if subagent_stateless is not None:
-            _deprecated("register(subagent_stateless=...)", "register(stateless=...)")
+            _warn_of_old_name("register(subagent_stateless=...)", "register(stateless=...)")
             stateless = subagent_stateless
         checked_id(name)
         check_class(name, cls)
@@ -162,7 +162,7 @@ class AgentFactory(document_factory.AgentFactory):
             kind = self._ensure_orchestrator_class(kind)
         if called:
             warn_of_readers(self._memory_graph, self._registry)
-        return self._made(name, kind, config, called, (name,), {})
+        return self._make_agent(name, kind, config, called, (name,), {})
 
     def create_agent(self, task_config: Json) -> agent_base.BaseAgent:
         """Create the one-turn agent of a task, as a worker does for a document.
@@ -198,7 +198,7 @@ class AgentFactory(document_factory.AgentFactory):
         """Return the specification of a registered agent, or None."""
         return self._registry.get(name)
 
-    def _made(
+    def _make_agent(
         self,
         name: str,
         kind: type[BaseAgent],
@@ -243,7 +243,7 @@ class AgentFactory(document_factory.AgentFactory):
         if spec.subagents:
             kind = self._ensure_orchestrator_class(kind)
         config = {**self._global_defaults, **spec.defaults}
-        shared[name] = self._made(name, kind, config, spec.subagents, (*above, name), shared)
+        shared[name] = self._make_agent(name, kind, config, spec.subagents, (*above, name), shared)
         return shared[name]
 
     def _ensure_orchestrator_class(self, cls: type[BaseAgent]) -> type[BaseAgent]:
@@ -292,5 +292,5 @@ def _check_description(name: str, spec: AgentSpec) -> None:
         )
 
 
-def _deprecated(old: str, new: str) -> None:
+def _warn_of_old_name(old: str, new: str) -> None:
     warnings.warn(f"{old} is now {new}", DeprecationWarning, stacklevel=3)

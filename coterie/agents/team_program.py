@@ -174,12 +174,12 @@ class RunnableTeam:
                     summary=plan.name,
                 )
             try:
-                return _finished(record.id, await run.end())
+                return _finished_run(record.id, await run.end())
             except CommandError as error:
                 raise TeamRunError(str(error), record.id) from None
 
 
-def _finished(id: str, end: RunEnd) -> FinishedRun:
+def _finished_run(id: str, end: RunEnd) -> FinishedRun:
     result = end.result
     finished = FinishedRun(
         id,

@@ -178,7 +178,7 @@ def ready_tool(schema: ToolSchema) -> ToolFunction:
     arguments = schema.arguments
     if arguments is not None:
         _check_schema(schema.name, arguments)
-        return ToolFunction(schema, _found(schema, path, terms, arguments), None)
+        return ToolFunction(schema, _described_tool(schema, path, terms, arguments), None)
     try:
         function = typed(schema.executor)
     except UnfitFunction as error:
@@ -192,7 +192,7 @@ def path_of(executor: Executor) -> str:
     return f"{executor.__module__}:{name}"
 
 
-def _found(schema: ToolSchema, path: str, terms: ToolTerms, arguments: Json) -> FoundTool:
+def _described_tool(schema: ToolSchema, path: str, terms: ToolTerms, arguments: Json) -> FoundTool:
     return FoundTool.model_validate(
         {
             "name": path,

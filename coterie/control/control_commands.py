@@ -23,7 +23,7 @@ async def control(
     settings: Settings, id: str, what: Literal["pause", "resume"], by: str, why: str
 ) -> ExitCode:
     """Signal the run; `coterie status` shows the effect."""
-    run = await _known(settings, id)
+    run = await _existing_run(settings, id)
     await send_control(run, what, by, why)
     say(f"{id}: {what} requested by {by}")
     return ExitCode.DONE
@@ -31,7 +31,7 @@ async def control(
 
 async def amend(settings: Settings, id: str, updates: Json, by: str, why: str) -> ExitCode:
     """Change the run's context at its next step."""
-    run = await _known(settings, id)
+    run = await _existing_run(settings, id)
     await run.amend(AmendInput(updates=updates, by=by, why=why))
     say(f"{id}: {', '.join(updates)} will be set at the next step")
     return ExitCode.DONE
@@ -39,7 +39,7 @@ async def amend(settings: Settings, id: str, updates: Json, by: str, why: str) -
 
 async def redirect(settings: Settings, id: str, team: str, by: str, why: str) -> ExitCode:
     """Send the run to another team when its current one ends."""
-    run = await _known(settings, id)
+    run = await _existing_run(settings, id)
     await run.redirect(RedirectInput(team=team, by=by, why=why))
     say(f"{id}: {team} comes next")
     return ExitCode.DONE
@@ -47,7 +47,7 @@ async def redirect(settings: Settings, id: str, team: str, by: str, why: str) ->
 
 async def skip(settings: Settings, id: str, asked: SkipInput) -> ExitCode:
     """Skip a task."""
-    run = await _known(settings, id)
+    run = await _existing_run(settings, id)
     say(decision_text(await run.skip(asked)))
     return ExitCode.DONE
 
@@ -64,7 +64,7 @@ async def cancel(settings: Settings, id: str, by: str, why: str) -> ExitCode:
     return ExitCode.DONE
 
 
-async def _known(settings: Settings, id: str) -> Run:
+async def _existing_run(settings: Settings, id: str) -> Run:
     """Return a run that exists on the server."""
     run = Run((await open_connection(settings)).client, id)
     await run.describe()

@@ -50,16 +50,16 @@ async def retry(
             f"`coterie fork {id} --at TEAM#VISIT`"
         )
     given = ForkInput(run=id, updates=updates, by=asked.by, why=asked.why)
-    return await _begun(settings, connection, given, new)
+    return await _begin_fork(settings, connection, given, new)
 
 
 async def fork(settings: Settings, asked: ForkInput, new: str | None) -> ExitCode:
     """Start another run at a visit of one, open or finished."""
     quietly(settings)
-    return await _begun(settings, await open_connection(settings), asked, new)
+    return await _begin_fork(settings, await open_connection(settings), asked, new)
 
 
-async def _begun(
+async def _begin_fork(
     settings: Settings, connection: Connection, asked: ForkInput, new: str | None
 ) -> ExitCode:
     """Start it where the other run was served, and wait until a worker has found the point."""

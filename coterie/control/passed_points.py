@@ -76,14 +76,14 @@ class PassedPoints:
         if entry.kind == "team":
             self._visit(state, entry)
         elif entry.kind == "step" and entry.status == "failure" and self.wanted is None:
-            self.failures.append(PassedFailure(entry, _carried(state)))
+            self.failures.append(PassedFailure(entry, _state_to_carry(state)))
 
     def wait_in(self, state: RunState, step: str) -> None:
         """Inspect a wait for a message; the state has not taken it yet."""
         number = next_number(state.session)
         self.awaited.append(number)
         if number == self.wanted_message:
-            self.found, self.message_step = _carried(state), step
+            self.found, self.message_step = _state_to_carry(state), step
 
     def _visit(self, state: RunState, entry: TrailRecord) -> None:
         name = f"{entry.team}#{entry.visit}"
@@ -93,7 +93,7 @@ class PassedPoints:
         if not own:
             self.elsewhere[name] = self.latest[0] if self.latest else "an earlier visit"
         elif self.wanted in (None, name):
-            self.latest = name, _carried(state)
+            self.latest = name, _state_to_carry(state)
             self.found = self.latest[1] if self.wanted == name else None
         elif self.found is None:
             self.latest = name, {}
@@ -145,7 +145,7 @@ def _failure(one: PassedFailure) -> Failure | None:
     return cause.failure if isinstance(cause, Failed) else None
 
 
-def _carried(state: RunState) -> Json:
+def _state_to_carry(state: RunState) -> Json:
     """Return the state without the messages that nobody has taken: they stay with their run."""
     kept = {one.name: getattr(state, one.name) for one in fields(RunState)}
     received = next_number(state.session) - 1

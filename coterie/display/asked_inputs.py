@@ -22,13 +22,13 @@ def ask_inputs(declared: Declarations, context: Json) -> Json:
     """
     for path in missing_inputs(context, declared):
         try:
-            context = put(context, parse(path), _asked(path, declared[path]))
+            context = put(context, parse(path), _ask_input(path, declared[path]))
         except ValueError:
             return context  # the check of the start names what is in the way
     return context
 
 
-def _asked(path: str, one: DeclaredPath) -> JsonValue:
+def _ask_input(path: str, one: DeclaredPath) -> JsonValue:
     about = one.schema_.get("description")
     if isinstance(about, str):
         note(about)

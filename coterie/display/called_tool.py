@@ -84,13 +84,13 @@ async def _result(
     try:
         skills = {**SKILLS, **function_skills(trusted, settings, user_code)}
         activities = SkillActivities(workspace, skills, servers=servers)
-        return await _ended(activities, request)
+        return await _call_to_end(activities, request)
     finally:
         await servers.close()
         await user_code.close()
 
 
-async def _ended(activities: SkillActivities, request: SkillRequest) -> JsonValue:
+async def _call_to_end(activities: SkillActivities, request: SkillRequest) -> JsonValue:
     """Call; follow the task that a server begins instead of a result."""
     while True:
         try:

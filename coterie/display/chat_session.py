@@ -68,7 +68,7 @@ async def chat(
             if begin is None:
                 await talk.exchange(send_message(talk.run, asked, str(uuid4())))
             else:
-                await talk.exchange(_opened(settings, connection, record, begin, asked))
+                await talk.exchange(_open_session(settings, connection, record, begin, asked))
                 begin = None
             if script is None and await talk.has_ended():
                 break
@@ -153,7 +153,7 @@ async def _found_its_point(run: Run) -> None:
         await asyncio.sleep(_BETWEEN)
 
 
-async def _opened(
+async def _open_session(
     settings: Settings,
     connection: Connection,
     record: RunRecord,

@@ -76,7 +76,7 @@ class LiveView:
         self._answers: Sequence[LiveAnswer] = ()
         self.rows = Progress()
         self._spinner = Spinner("dots")
-        self._live = self._started()
+        self._live = self._start_live()
 
     def progress(self, news: RunNews) -> None:
         """Take the new state; the display redraws itself."""
@@ -106,7 +106,7 @@ class LiveView:
         try:
             yield
         finally:
-            self._live = self._started()
+            self._live = self._start_live()
 
     def close(self) -> None:
         """Clear the display."""
@@ -127,7 +127,7 @@ class LiveView:
     def _width(self) -> int:
         return min(self._console.width, _MAX_WIDTH)
 
-    def _started(self) -> Live:
+    def _start_live(self) -> Live:
         live = Live(
             console=self._console,
             get_renderable=self.drawn,

@@ -71,11 +71,11 @@ async def _serve_at(
     options: WatchOptions,
 ) -> ExitCode:
     async with run_worker(connection.client, settings, record):
-        run = await _begun(settings, connection, record, begin)
+        run = await _begin_run(settings, connection, record, begin)
         _announce(run, connection)
         view, watching = _view_and_watch(run, settings, record, options)
         try:
-            end = await _watched(watching, view, connection.embedded)
+            end = await _watch_run(watching, view, connection.embedded)
         except (asyncio.CancelledError, ScreenLeft):
             view.close()
             note(
@@ -107,7 +107,7 @@ def _view_and_watch(
     return screen, _on_screen(run, record, screen, options.written)
 
 
-async def _begun(
+async def _begin_run(
     settings: Settings, connection: Connection, record: RunRecord, begin: tuple[Plan, Json] | None
 ) -> Run:
     if begin is None:
@@ -151,12 +151,12 @@ def _on_screen(
     return screen.until_left(Watch(run, screen, handling, found).until_end())
 
 
-async def _watched(
+async def _watch_run(
     end: Coroutine[object, object, RunEnd], view: ProgressView, embedded: Embedded | None
 ) -> RunEnd:
     """Watch the run, and restart an embedded server that dies."""
     watching = asyncio.create_task(end)
-    supervising = asyncio.create_task(_supervised(view, embedded))
+    supervising = asyncio.create_task(_supervise_server(view, embedded))
     try:
         await asyncio.wait({watching, supervising}, return_when=asyncio.FIRST_COMPLETED)
         if supervising.done():
@@ -168,7 +168,7 @@ async def _watched(
         await asyncio.wait({watching, supervising})
 
 
-async def _supervised(view: ProgressView, embedded: Embedded | None) -> None:
+async def _supervise_server(view: ProgressView, embedded: Embedded | None) -> None:
     if embedded is None:
         await asyncio.Event().wait()
     else:

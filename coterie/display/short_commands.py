@@ -129,14 +129,14 @@ async def decide(
     if description.status != WorkflowExecutionStatus.RUNNING:
         raise has_ended(id)
     named = asked.model_copy(update={"id": request or only_request(run, await run.pending())})
-    seen = await _shown(run, named)
+    seen = await _show_and_digest(run, named)
     if seen is None:
         return ExitCode.RUN_FAILED
     say(decision_text(await run.decide(seen)))
     return ExitCode.DONE
 
 
-async def _shown(run: Run, asked: DecideInput) -> DecideInput | None:
+async def _show_and_digest(run: Run, asked: DecideInput) -> DecideInput | None:
     """Show what is decided, and add its digest; return None if the person declines.
 
     A given digest proves that the person has seen it. The run itself refuses a request that no

@@ -96,7 +96,7 @@ async def _past_screen(
     else:
         screen = opened(run, None)
         screen.take_past(past)
-        await screen.until_left(_known(end))
+        await screen.until_left(_resolve_end(end))
     return await _print_summary(settings, run, end, None)
 
 
@@ -114,7 +114,7 @@ async def _past(run: Run, description: WorkflowExecutionDescription) -> PastRun 
     )
 
 
-async def _known(end: RunEnd) -> RunEnd:
+async def _resolve_end(end: RunEnd) -> RunEnd:
     return end
 
 

@@ -30,7 +30,7 @@ def create_project(folder: Path) -> list[Path]:
         CommandError: A file already exists, or cannot be written.
     """
     template = shipped_root() / "project"
-    return _written(folder, {name: (template / name).read_bytes() for name in _names(template)})
+    return _write_files(folder, {name: (template / name).read_bytes() for name in _names(template)})
 
 
 def create_tool_project(folder: Path, tool: str) -> list[Path]:
@@ -52,7 +52,7 @@ def create_tool_project(folder: Path, tool: str) -> list[Path]:
     if keyword.iskeyword(tool) or hasattr(builtins, tool) or tool == "tool":
         raise CommandError(f"{tool!r} already means something in Python; use another name")
     template = shipped_root() / "tool_project"
-    return _written(
+    return _write_files(
         folder,
         {
             Path(str(name).replace(_PLACEHOLDER, tool).removesuffix(_TEMPLATE)): (template / name)
@@ -68,7 +68,7 @@ def _names(template: Path) -> list[Path]:
     return sorted(file.relative_to(template) for file in files)
 
 
-def _written(folder: Path, files: Mapping[Path, bytes]) -> list[Path]:
+def _write_files(folder: Path, files: Mapping[Path, bytes]) -> list[Path]:
     existing = [str(name) for name in files if (folder / name).exists()]
     if existing:
         raise CommandError(

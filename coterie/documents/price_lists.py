@@ -53,7 +53,7 @@ def prices(
     """
     found: dict[str, Price] = {}
     sources: dict[str, str] = {}
-    for provider, model in _called(plan):
+    for provider, model in _models_called(plan):
         name = f"{provider}/{model}"
         section = providers.get(provider) or BUILT_IN_PROVIDERS.get(provider)
         if name in found:
@@ -61,7 +61,7 @@ def prices(
         if name in own:
             found[name], sources[name] = own[name], own_file
             continue
-        price = _configured(provider, section, model)
+        price = _configured_price(provider, section, model)
         if isinstance(price, Price):
             written = section is not None and model in section.prices
             found[name] = price
@@ -82,13 +82,13 @@ def known_price(
 ) -> Price | None:
     """Return the price of a model, for budgets of money; None if it has none."""
     section = providers.get(provider) or BUILT_IN_PROVIDERS.get(provider)
-    price = _configured(provider, section, model)
+    price = _configured_price(provider, section, model)
     if price == "public":
         return _public(provider, section, model, 1)
     return price
 
 
-def _configured(
+def _configured_price(
     provider: str, section: ProviderSection | None, model: str
 ) -> Price | Literal["public"] | None:
     prices = {} if section is None else section.prices
@@ -126,7 +126,7 @@ def read_prices(settings: Settings, name: str) -> dict[str, Price]:
     return found
 
 
-def _called(plan: Plan) -> Iterator[tuple[str, str]]:
+def _models_called(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield provider and model of every call that the agents of a plan can make."""
     for persona in plan.personas.values():
         if persona.execution_plan is None:

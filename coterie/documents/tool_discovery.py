@@ -40,7 +40,7 @@ def found_tools(settings: Settings, packages: Sequence[str]) -> tuple[FoundTool,
     if not names:
         return ()
     environment = tuple(sorted(tool_code(settings).environment.items()))
-    return _asked(settings.project, environment, names)
+    return _tools_in_packages(settings.project, environment, names)
 
 
 def tool_contracts(settings: Settings, packages: Sequence[str]) -> dict[str, SkillContract]:
@@ -54,11 +54,11 @@ def tool_contracts(settings: Settings, packages: Sequence[str]) -> dict[str, Ski
 
 def forget_tools() -> None:
     """Ask the packages again next time: their modules may have changed meanwhile."""
-    _asked.cache_clear()
+    _tools_in_packages.cache_clear()
 
 
 @cache
-def _asked(
+def _tools_in_packages(
     project: Path, environment: tuple[tuple[str, str], ...], names: tuple[str, ...]
 ) -> tuple[FoundTool, ...]:
     async def ask() -> tuple[FoundTool, ...]:

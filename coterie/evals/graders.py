@@ -73,15 +73,15 @@ def _expression(value: JsonValue, text: str) -> Verified:
         return Verified(True)
     if value is False:
         return Verified(False, f"{text} is false")
-    return Verified(False, f"{text} must give true or false, and gives {_shown(value)}")
+    return Verified(False, f"{text} must give true or false, and gives {_shown_value(value)}")
 
 
 def _exact(value: JsonValue, wanted: JsonValue) -> Verified:
     if json_equal(value, wanted):
         return Verified(True)
-    return Verified(False, f"expected {_shown(wanted)}, found {_shown(value)}")
+    return Verified(False, f"expected {_shown_value(wanted)}, found {_shown_value(value)}")
 
 
-def _shown(value: JsonValue) -> str:
+def _shown_value(value: JsonValue) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."

@@ -47,7 +47,7 @@ def unjudged_texts(report: SuiteReport) -> list[str]:
 def _variant_text(variant: VariantReport, report: SuiteReport) -> str:
     rows = [_HEAD, *(_cells(row) for row in variant.cases), _cells(variant.total, "all")]
     widths = [max(len(row[number]) for row in rows) for number in range(len(_HEAD))]
-    table = "\n".join("  ".join(_aligned(row, widths)).rstrip() for row in rows)
+    table = "\n".join("  ".join(_aligned_cells(row, widths)).rstrip() for row in rows)
     lines = [f"{report.suite}, variant {variant.total.name}", table]
     if variant.target is not None:
         lines.append(target_text(variant, report.at_least or 0.0))
@@ -56,7 +56,7 @@ def _variant_text(variant: VariantReport, report: SuiteReport) -> str:
     return "\n".join(lines)
 
 
-def _aligned(row: tuple[str, ...], widths: list[int]) -> list[str]:
+def _aligned_cells(row: tuple[str, ...], widths: list[int]) -> list[str]:
     first, *others = zip(row, widths, strict=True)
     return [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
 

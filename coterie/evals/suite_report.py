@@ -127,7 +127,7 @@ def report_of(run: SuiteRun, baseline: Baseline | None = None) -> SuiteReport:
         at_least=document.at_least,
         left_out=run.left_out,
         variants=tuple(_variants(run, baseline)),
-        failures=tuple(_failed(result) for result in run.results if not result.passed),
+        failures=tuple(_failed_trial(result) for result in run.results if not result.passed),
         unjudged=run.unjudged,
         judge_calls=sum(grade.model_calls for grade in grades),
         judge_cost=sum(costs) if costs else None,
@@ -220,7 +220,7 @@ def _pairs(known: BaselineCase, results: Sequence[TrialResult]) -> Iterator[tupl
             yield before[result.repeat], result.passed
 
 
-def _failed(result: TrialResult) -> FailedTrial:
+def _failed_trial(result: TrialResult) -> FailedTrial:
     return FailedTrial(
         run=result.run,
         variant=result.variant,

@@ -95,7 +95,7 @@ class _SuiteRunner:
         document = self.suite.judge
         judge = None if document is None else Judge(self.settings, connection, document)
         grading = TrialGrading(self.settings, judge)
-        supervising = asyncio.create_task(_supervised(connection))
+        supervising = asyncio.create_task(_supervise_server(connection))
         tasks = [
             asyncio.create_task(self._in_turn(turns, connection, grading, trial))
             for trial in trials
@@ -144,7 +144,7 @@ class _SuiteRunner:
         return maximum is not None and spent >= maximum
 
 
-async def _supervised(connection: Connection) -> None:
+async def _supervise_server(connection: Connection) -> None:
     embedded = connection.embedded
     if embedded is None:
         await asyncio.Event().wait()

@@ -57,14 +57,14 @@ class TrialGrading:
         self, trial: Trial, folder: Path, grader: GraderDocument, name: str, facts: Json
     ) -> Grade:
         if grader.has("rubric"):
-            return await self._judged(trial, folder, grader, name, facts)
+            return await self._run_judge(trial, folder, grader, name, facts)
         if grader.has("command"):
-            verified = await self._commanded(trial, folder, grader)
+            verified = await self._run_command_grader(trial, folder, grader)
         else:
             verified = verify(grader, facts)
         return Grade(grader=name, passed=verified.passed, because=verified.because)
 
-    async def _judged(
+    async def _run_judge(
         self, trial: Trial, folder: Path, grader: GraderDocument, name: str, facts: Json
     ) -> Grade:
         """Have the judge look; the rubric sees only what the suite's author wrote."""
@@ -76,7 +76,9 @@ class TrialGrading:
             return Grade(grader=name, passed=False, because=str(error))
         return await self._judge.grade(name, grader, trial, folder, material)
 
-    async def _commanded(self, trial: Trial, folder: Path, grader: GraderDocument) -> Verified:
+    async def _run_command_grader(
+        self, trial: Trial, folder: Path, grader: GraderDocument
+    ) -> Verified:
         """Run a command of the worker in the trial's workspace, in the sandbox of commands."""
         workspace = {"workspace": str(folder / "workspace")}
         trusted = trial.variant.document.trusted.model_copy(update=workspace)

@@ -58,7 +58,7 @@ async def run_trial(
     Raises:
         CommandError: The workspace cannot be made, or the server does not answer.
     """
-    await asyncio.to_thread(_furnished, trial, folder, settings)
+    await asyncio.to_thread(_create_workspace, trial, folder, settings)
     document = trial.variant.document
     record = record_of(trial.run_id, document, folder / "workspace")
     given = TeamInput(
@@ -70,7 +70,7 @@ async def run_trial(
         return await _Attendance(connection, run, trial).end()
 
 
-def _furnished(trial: Trial, folder: Path, settings: Settings) -> None:
+def _create_workspace(trial: Trial, folder: Path, settings: Settings) -> None:
     """Create the workspace completely, or not at all, so that a crash leaves no half of one."""
     workspace = folder / "workspace"
     if workspace.exists():

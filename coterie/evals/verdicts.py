@@ -130,19 +130,19 @@ def change_interval(pairs: Pairs, confidence: float) -> Interval:
     if pairs.total == 0:
         return Interval(-1.0, 1.0)
     z = quantile((1 + confidence) / 2)
-    lost, gained = _smoothed(pairs)
+    lost, gained = _smooth_rates(pairs)
     change = gained - lost
     half = z * sqrt(_variance(pairs) / (pairs.total + 2))
     return Interval(max(-1.0, change - half), min(1.0, change + half))
 
 
-def _smoothed(pairs: Pairs) -> tuple[float, float]:
+def _smooth_rates(pairs: Pairs) -> tuple[float, float]:
     return (pairs.lost + 1) / (pairs.total + 2), (pairs.gained + 1) / (pairs.total + 2)
 
 
 def _variance(pairs: Pairs) -> float:
     """Return the variance that one pair contributes to the change."""
-    lost, gained = _smoothed(pairs)
+    lost, gained = _smooth_rates(pairs)
     return lost + gained - (gained - lost) ** 2
 
 
@@ -156,7 +156,7 @@ def more_pairs(pairs: Pairs, margin: float) -> int:
     change = abs(pairs.difference)
     level = WORSE_LEVEL if pairs.difference <= 0 else BETTER_LEVEL
     needed = [
-        _wanted(pairs, distance, quantile(1 - at), both_sides=sides)
+        _pairs_needed(pairs, distance, quantile(1 - at), both_sides=sides)
         for distance, at, sides in (
             (change, level, False),
             (margin - change, EQUAL_LEVEL, True),
@@ -166,7 +166,7 @@ def more_pairs(pairs: Pairs, margin: float) -> int:
     return max(1, min(needed) - pairs.total)
 
 
-def _wanted(pairs: Pairs, distance: float, z: float, *, both_sides: bool) -> int:
+def _pairs_needed(pairs: Pairs, distance: float, z: float, *, both_sides: bool) -> int:
     """Return the pairs that a test needs to see this distance with the planned power."""
     # Equality needs both tests to pass; at a change of 0, each may miss half as often.
     power = (1 + PLANNED_POWER) / 2 if both_sides else PLANNED_POWER

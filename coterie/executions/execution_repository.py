@@ -94,9 +94,9 @@ class AgentExecutionRepository:
                 raise ValueError(
                     "no run is completed from outside; ask for 'paused', 'running' or 'failed'"
                 )
-        return await self._settled(id, status)
+        return await self._await_status(id, status)
 
-    async def _settled(self, id: str, status: ExecutionStatus) -> AgentExecution:
+    async def _await_status(self, id: str, status: ExecutionStatus) -> AgentExecution:
         """Save the state once the run has the status, or when its time is over."""
         until = asyncio.get_running_loop().time() + _SETTLING
         row = await read_execution(self._client, id)

@@ -60,7 +60,7 @@ class ExecutionTable:
         Raises:
             CommandError: The URL is invalid, or its driver is not installed.
         """
-        self._url = _checked(url)
+        self._url = _database_url(url)
         self._engine = _engine(self._url)
 
     @property
@@ -70,12 +70,12 @@ class ExecutionTable:
 
     def upgrade(self) -> None:
         """Create the table, or bring it to the latest form."""
-        with self._connected() as connection:
+        with self._connection() as connection:
             command.upgrade(_config(connection), "head")
 
     def remove(self) -> None:
         """Remove the table with all its rows."""
-        with self._connected() as connection:
+        with self._connection() as connection:
             command.downgrade(_config(connection), "base")
 
     def put(self, row: AgentExecution) -> None:
@@ -89,18 +89,18 @@ class ExecutionTable:
             set_=newer,
             where=EXECUTIONS.c.updated_at <= insert.excluded.updated_at,
         )
-        with self._connected() as connection:
+        with self._connection() as connection:
             connection.execute(replace)
 
     def get(self, id: str) -> AgentExecution | None:
         """Return the row of a run; None if there is none."""
-        with self._connected() as connection:
+        with self._connection() as connection:
             found = connection.execute(select(EXECUTIONS).where(EXECUTIONS.c.id == id)).mappings()
             row = found.one_or_none()
         return None if row is None else _row(row)
 
     @contextmanager
-    def _connected(self) -> Generator[Connection]:
+    def _connection(self) -> Generator[Connection]:
         """Open a transaction; every error of the database is one sentence without its password."""
         try:
             with self._engine.begin() as connection:
@@ -111,7 +111,7 @@ class ExecutionTable:
             self._engine.dispose()
 
 
-def _checked(url: str) -> URL:
+def _database_url(url: str) -> URL:
     try:
         made = make_url(url)
     except ArgumentError:

@@ -48,7 +48,7 @@ class AgentSources:
         merged = self.merged
         values = persona.model_dump(mode="json", by_alias=True, exclude={"execution_plan"})
         for key, value in values.items():
-            chosen = self._chosen(key, persona) if asks_a_model else None
+            chosen = self._origin_of_choice(key, persona) if asks_a_model else None
             node = merged.child(key)
             if chosen is not None:
                 yield (key,), value, chosen
@@ -57,7 +57,7 @@ class AgentSources:
             elif asks_a_model and value not in _MEANS_NOTHING and key not in unused:
                 yield (key,), value, DEFAULT
 
-    def _chosen(self, key: str, persona: Persona) -> Origin | None:
+    def _origin_of_choice(self, key: str, persona: Persona) -> Origin | None:
         """Return the origin of provider or model, unless it is the persona; else None."""
         if key != "provider" and key != "model":  # narrows the type
             return None

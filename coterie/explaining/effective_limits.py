@@ -135,7 +135,7 @@ class Limit:
 
 def limits(values: Iterable[Effective]) -> list[Limit]:
     """Select the limits from the values: the run's, then each team's before those of its steps."""
-    found = list(_found(values))
+    found = list(_limits_of_values(values))
     owners = list(dict.fromkeys(_owner(limit) for limit in found))
     return sorted(found, key=lambda limit: (owners.index(_owner(limit)), "/" in limit.scope))
 
@@ -144,7 +144,7 @@ def _owner(limit: Limit) -> str:
     return limit.scope.partition("/")[0]
 
 
-def _found(values: Iterable[Effective]) -> Iterator[Limit]:
+def _limits_of_values(values: Iterable[Effective]) -> Iterator[Limit]:
     for value in values:
         bounds = _BOUNDS.get(value.field)
         budget = "budgets" in value.path[-3:]

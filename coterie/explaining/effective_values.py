@@ -117,9 +117,8 @@ class _Explainer:
             node = here.node.child(key)
             if key == "terms":
                 continue
-            below = here.child(
-                key, node or Node({}, here.node.mark), shown=_shown(key), field=_field(model, name)
-            )
+            shown, field = _shown_key(key), _field(model, name)
+            below = here.child(key, node or Node({}, here.node.mark), shown=shown, field=field)
             if node is not None or isinstance(value, BaseModel):
                 yield from self._value(value, below)
             elif value not in _EMPTY or _absence_counts(model, name):
@@ -137,11 +136,11 @@ class _Explainer:
             case tuple() if _holds_models((cast("object", value),)):
                 yield from self._items(cast("Sequence[BaseModel]", value), here)
             case str() if isinstance(here.compiled, TemplateBound | TemplateDuration):
-                yield from self._bound(value, here.compiled, here)
+                yield from self._bound_values(value, here.compiled, here)
             case _:
                 yield from _leaves(_plain(value), here)
 
-    def _bound(self, text: str, bound: BoundTemplate, here: _Here) -> Iterator[Effective]:
+    def _bound_values(self, text: str, bound: BoundTemplate, here: _Here) -> Iterator[Effective]:
         """Yield the template of a context path, and the maximum that its declaration gives."""
         yield here.value(text, from_node(here.node))
         named = ".".join((plain_path(text) or ())[1:])
@@ -238,7 +237,7 @@ def _field(model: BaseModel, name: str) -> str:
     return f"{'StepBase' if common else type(model).__name__}.{name}"
 
 
-def _shown(key: str) -> str:
+def _shown_key(key: str) -> str:
     return "type" if key == "kind" else key
 
 

@@ -158,7 +158,7 @@ def _agents(values: Sequence[Effective]) -> Iterator[Row]:
             for name, agent in _personas(value, at):
                 provider, model = at.get((*agent, "provider")), at.get((*agent, "model"))
                 if provider is None or model is None:
-                    yield value.step, name, "by its plan" if _planned(value, at) else "-"
+                    yield value.step, name, "by its plan" if _is_planned(value, at) else "-"
                 else:
                     asked = f"{provider.value}/{model.value}"
                     yield value.step, name, asked, model.origin.text()
@@ -175,7 +175,7 @@ def _personas(value: Effective, at: Mapping[NodePath, Effective]) -> Iterator[tu
         yield str(name), (*step, "agent", str(name))
 
 
-def _planned(value: Effective, at: Mapping[NodePath, Effective]) -> bool:
+def _is_planned(value: Effective, at: Mapping[NodePath, Effective]) -> bool:
     kind = at.get((*value.path[:-1], "agent_type"))
     return kind is not None and kind.value == ORCHESTRATING
 

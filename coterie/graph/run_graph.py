@@ -53,7 +53,7 @@ async def seen_run(client: Client, id: str) -> SeenRun:
             f"version can report its path: {error}"
         ) from None
     trees = tuple(map(reported_tree, status.graphs))
-    return _seen(plan, history, joined(earlier, trail), status, trees)
+    return _seen_run(plan, history, joined(earlier, trail), status, trees)
 
 
 async def seen_history(
@@ -75,7 +75,7 @@ async def seen_history(
         task_tree(step, graph, over=step not in run.open_graphs)
         for step, graph in {**(graphs or {}), **run.graphs}.items()
     )
-    return _seen(run.plan, history, joined(earlier, run.trail), run.status, trees)
+    return _seen_run(run.plan, history, joined(earlier, run.trail), run.status, trees)
 
 
 async def earlier_parts(client: Client, history: WorkflowHistory) -> AsyncIterator[Rebuilt]:
@@ -94,7 +94,7 @@ def joined(*parts: Iterable[TrailEntry]) -> list[TrailEntry]:
     return [by_number[number] for number in sorted(by_number)]
 
 
-def _seen(
+def _seen_run(
     plan: Plan,
     history: WorkflowHistory,
     trail: list[TrailEntry],

@@ -155,7 +155,7 @@ class _Walker:
                 if isinstance(entry.cause, VisitsReached):
                     self._take((entry.cause.team, entry.team), entry.team, entry.because)
             case "step" | "approval":
-                self._ended(entry)
+                self._mark_end(entry)
             case "route" if entry.status in ("success", "failure"):
                 self._take(_route(entry), entry.next_team, entry.because)
                 self.standing.pop(entry.team, None)
@@ -191,13 +191,13 @@ class _Walker:
                 self._latest = key, None
         self._turned = self._turned[0] if self._turned else left, why
 
-    def _ended(self, entry: "TrailEntry") -> None:
+    def _mark_end(self, entry: "TrailEntry") -> None:
         if entry.step is None:
             return
         branch = _BRANCH_ENDS.get(entry.status or "") if entry.visit == 0 else None
         if branch is not None and entry.step in self.standing:
             self.standing[entry.step] = branch
-        path = _drawn(entry.step)
+        path = _path_in_picture(entry.step)
         note_calls(self.agents, entry, path)
         mark = _MARKS.get(entry.status or "")
         if mark is not None:
@@ -217,7 +217,7 @@ class _Walker:
         for key, mark in marks.items():
             step = StepKey(key)
             team = step.team
-            self.marks[team, _drawn(step.path)] = mark
+            self.marks[team, _path_in_picture(step.path)] = mark
             here[team] = "waiting" if mark == "waiting" else here.get(team, "now")
         gone = [team for team, how in self.standing.items() if how == "now" and team not in here]
         for team in gone if here else ():
@@ -225,7 +225,7 @@ class _Walker:
         self.standing |= here
 
 
-def _drawn(path: str) -> str:
+def _path_in_picture(path: str) -> str:
     """Return the path of a step as the picture names it, without numbers of rounds and calls."""
     return without_calls(_ROUND.sub("", path))
 

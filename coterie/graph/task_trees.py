@@ -93,7 +93,7 @@ def task_tree(step: str, progress: TaskGraphProgress, *, over: bool) -> TaskTree
     ids = {tasks[index].id for index in shown}
     return TaskTree(
         step=step,
-        counts=_counted(task.status for task in tasks),
+        counts=_count_statuses(task.status for task in tasks),
         nodes=tuple(_node(tasks[index], known, ids, over=over) for index in shown),
         left_out=len(tasks) - len(shown),
     )
@@ -123,7 +123,7 @@ def _most_telling(statuses: Sequence[GraphTaskStatus]) -> list[int]:
     return sorted(order[:_MAX_TASKS])
 
 
-def _counted(statuses: Iterable[str]) -> dict[str, int]:
+def _count_statuses(statuses: Iterable[str]) -> dict[str, int]:
     counts = Counter(statuses)
     return {status: counts[status] for status in GRAPH_TASK_STATUSES if counts[status]}
 

@@ -64,14 +64,14 @@ def _lines(steps: Sequence[Step], plan: Plan, above: str, depth: int) -> Iterato
         when = (f"if {_WORDS.condition(step.when)}",) if step.when is not None else ()
         detail = (*details(step, plan, _WORDS), *when, *bounds(step, _WORDS))
         yield TaskLine(path, depth, step.kind, step.name, detail, approval(step, _WORDS))
-        yield from _planned(step, plan, path, depth + 1)
+        yield from _plan_lines(step, plan, path, depth + 1)
         for title, inner, below in _inside(step, path):
             if title:
                 yield TaskLine("", depth + 1, None, title, ())
             yield from _lines(inner, plan, below, depth + 1)
 
 
-def _planned(step: Step, plan: Plan, above: str, depth: int) -> Iterator[TaskLine]:
+def _plan_lines(step: Step, plan: Plan, above: str, depth: int) -> Iterator[TaskLine]:
     """Yield the steps of an agent's own plan that call a model or ask a person."""
     for agent, steps in execution_plans(step, plan.personas):
         if isinstance(step, AgentStep) and step.personas:
@@ -80,7 +80,7 @@ def _planned(step: Step, plan: Plan, above: str, depth: int) -> Iterator[TaskLin
             if isinstance(inner, AgentStep | ApprovalStep) or approval(inner, _WORDS):
                 detail = details(inner, plan, _WORDS)
                 yield TaskLine(path, depth, inner.kind, inner.name, detail, approval(inner, _WORDS))
-            yield from _planned(inner, plan, path, depth + 1)
+            yield from _plan_lines(inner, plan, path, depth + 1)
 
 
 def _plan_steps(steps: Sequence[Step], above: str) -> Iterator[tuple[Step, str]]:

@@ -64,7 +64,7 @@ async def read_stats(client: Client, wanted: RunFilter, limit: int) -> StatsRepo
                 name = await _plan_name(client, execution)
                 if wanted.team not in (None, name):
                     continue
-                counter.add(await _counted(client, execution, name, now))
+                counter.add(await _count_run(client, execution, name, now))
             except CommandError:
                 unreadable.append(execution.id)
     except RPCError as error:
@@ -78,7 +78,7 @@ async def _plan_name(client: Client, execution: WorkflowExecution) -> str:
     return summary_of(described) or execution.id.rpartition("-")[0] or execution.id
 
 
-async def _counted(
+async def _count_run(
     client: Client, execution: WorkflowExecution, name: str, now: datetime
 ) -> CountedRun:
     """Read and replay the histories of a run."""

@@ -81,7 +81,7 @@ class StatsCounter:
         self.unfollowed += not run.followed
         team = self._teams.get(run.plan) or TeamStats(team=run.plan)
         if run.over:
-            self._teams[run.plan] = _ended(team, run.completed, run.seconds)
+            self._teams[run.plan] = _count_end(team, run.completed, run.seconds)
         else:
             self._teams[run.plan] = team.model_copy(update={"open": team.open + 1})
         for call in run.calls:
@@ -99,10 +99,10 @@ class StatsCounter:
             more=more,
             unfollowed=self.unfollowed,
             unreadable=tuple(unreadable)[:20],
-            teams=_sorted(self._teams.values()),
+            teams=_sort_rows(self._teams.values()),
             strategies=tuple(self._strategies[key] for key in sorted(self._strategies)),
-            decisions=_sorted(self._decisions.values()),
-            tools=_sorted(self._tools.values()),
+            decisions=_sort_rows(self._decisions.values()),
+            tools=_sort_rows(self._tools.values()),
         )
 
     def _call(self, call: RecordedCall) -> None:
@@ -113,7 +113,7 @@ class StatsCounter:
             name = call.request.skill
             known = self._tools.get(name) or ToolStats(tool=name)
             worked = isinstance(answer, SkillResult)
-            row = _ended(known, worked, _worked(call))
+            row = _count_end(known, worked, _seconds_worked(call))
             again = max(call.attempts - 1, 0)
             self._tools[name] = row.model_copy(update={"retries": known.retries + again})
             return
@@ -122,7 +122,7 @@ class StatsCounter:
         usage = answer.usage if isinstance(answer, AgentResponse) else None
         tokens = 0 if usage is None else usage.total
         good = isinstance(answer, AgentResponse) and answer.success
-        ended = _ended(row, good, _worked(call))
+        ended = _count_end(row, good, _seconds_worked(call))
         self._decisions[key] = ended.model_copy(update={"tokens": row.tokens + tokens})
 
     def _decision(self, key: str) -> DecisionStats:
@@ -139,7 +139,7 @@ class StatsCounter:
             name = without_calls(entry.step.rpartition("/")[2])
             known = self._tools.get(name) or ToolStats(tool=name)
             good = entry.status == "success"
-            self._tools[name] = _ended(known, good, entry.seconds or 0.0)
+            self._tools[name] = _count_end(known, good, entry.seconds or 0.0)
         else:
             self._branch(entry, run.strategies)
 
@@ -166,7 +166,7 @@ class StatsCounter:
         )
         match entry.status:
             case "success" | "failure":
-                known = _ended(known, entry.status == "success", entry.seconds or 0.0)
+                known = _count_end(known, entry.status == "success", entry.seconds or 0.0)
             case "cancelled":
                 known = known.model_copy(update={"cancelled": known.cancelled + 1})
             case _:
@@ -175,7 +175,7 @@ class StatsCounter:
         self._strategies[key] = known.model_copy(update={"won": known.won + won})
 
 
-def _ended(row: Row, good: bool, seconds: float) -> Row:
+def _count_end(row: Row, good: bool, seconds: float) -> Row:
     return row.model_copy(
         update={
             "count": row.count + 1,
@@ -185,7 +185,7 @@ def _ended(row: Row, good: bool, seconds: float) -> Row:
     )
 
 
-def _worked(call: RecordedCall) -> float:
+def _seconds_worked(call: RecordedCall) -> float:
     """Return the seconds that a call worked, in its last attempt if it failed."""
     if call.answer is not None:
         return call.answer.seconds
@@ -199,5 +199,5 @@ def _key(path: str) -> str:
     return without_numbers(without_calls(path))
 
 
-def _sorted(rows: Iterable[Row]) -> tuple[Row, ...]:
+def _sort_rows(rows: Iterable[Row]) -> tuple[Row, ...]:
     return tuple(sorted(rows, key=lambda row: -row.count))

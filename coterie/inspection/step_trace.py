@@ -40,7 +40,7 @@ def step_traces(visits: Sequence[Visit], asked: str) -> tuple[StepTrace, ...]:
     for visit in visits:
         if number not in (None, visit.visit):
             continue
-        for key in dict.fromkeys(_named(visit, name)):
+        for key in dict.fromkeys(_steps_by_name(visit, name)):
             events = tuple(one for one in visit.happened if _is_about(one.entry, key))
             found.append(StepTrace(str(key), visit.visit, events))
     return tuple(found)
@@ -61,7 +61,7 @@ def named_step(path: str, name: str) -> StepKey | None:
     return None
 
 
-def _named(visit: Visit, name: str) -> Iterator[StepKey]:
+def _steps_by_name(visit: Visit, name: str) -> Iterator[StepKey]:
     for event in visit.happened:
         entry = event.entry
         if entry.step is not None:

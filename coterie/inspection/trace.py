@@ -136,12 +136,12 @@ def _trace(histories: Sequence[WorkflowHistory], parts: Sequence[Rebuilt]) -> Tr
     visits: dict[tuple[str, int], Visit] = {}
     for part in parts:
         for key, visit in part.visits.items():
-            visits[key] = _continued(visits[key], visit) if key in visits else visit
+            visits[key] = _join_parts(visits[key], visit) if key in visits else visit
     trail = joined(*(part.trail for part in parts))
     became = CLOSING_EVENTS.get(last.event_type)
     if became is not None:
         at = _clock(last.event_time.ToDatetime(UTC))
-        visits = {key: _left(visit, at, became) for key, visit in visits.items()}
+        visits = {key: _close_visit(visit, at, became) for key, visit in visits.items()}
     calls = [call for one in histories for call in recorded_calls(one)]
     in_visits(calls, trail)
     return Trace(
@@ -157,14 +157,14 @@ def _clock(at: datetime) -> str:
     return at.isoformat(timespec="milliseconds")
 
 
-def _left(visit: Visit, at: str, became: ClosedState) -> Visit:
+def _close_visit(visit: Visit, at: str, became: ClosedState) -> Visit:
     """Close a visit of an ended run that had not finished."""
     if visit.ended is not None or not visit.visit:
         return visit
     return replace(visit, ended=at, status="left", run=became)
 
 
-def _continued(before: Visit, after: Visit) -> Visit:
+def _join_parts(before: Visit, after: Visit) -> Visit:
     """Join the two parts of a visit that a continue-as-new split."""
     return replace(
         after,

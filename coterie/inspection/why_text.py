@@ -63,8 +63,8 @@ def run_text(trace: Trace, source: str) -> str:
             lines.append(f"      {visit.name} continues")
         elif visit.status == "left":
             lines.append(f"      {_head(visit)}")
-    lines += map(_retried, trace.retried)
-    lines += map(_refused, trace.refused)
+    lines += map(_retried_line, trace.retried)
+    lines += map(_refused_line, trace.refused)
     if trace.visits:
         example = next((visit.name for visit in trace.visits if visit.visit), "TEAM#VISIT")
         lines.append(f"for every rule and what it found: coterie why {source} {example}")
@@ -75,7 +75,7 @@ def _decides(entry: TrailEntry) -> bool:
     return entry.kind != "team" and (entry.kind != "step" or entry.status in _TOLD)
 
 
-def _retried(call: RecordedCall) -> str:
+def _retried_line(call: RecordedCall) -> str:
     """Say how many attempts a call took, and why the attempt before the last one failed."""
     step = StepKey(call.path)
     why = f", because attempt {call.attempts - 1} failed: {call.earlier_error}"
@@ -85,7 +85,7 @@ def _retried(call: RecordedCall) -> str:
     )
 
 
-def _refused(one: RefusedAnswer) -> str:
+def _refused_line(one: RefusedAnswer) -> str:
     """Say why an answer was refused, and what happened then."""
     step, then = StepKey(one.step), "the model was not asked again"
     if one.reask is not None:
@@ -114,10 +114,10 @@ def steps_text(steps: Iterable[StepTrace], trace: Trace) -> str:
 def _step(step: StepTrace, trace: Trace) -> Iterator[str]:
     yield step.name
     for one in step.happened:
-        yield from _happened(one)
+        yield from _event_lines(one)
     failures = trace.failures_in_step(step)
-    yield from map(_retried, failures.retried)
-    yield from map(_refused, failures.refused)
+    yield from map(_retried_line, failures.retried)
+    yield from map(_refused_line, failures.refused)
 
 
 def _visit(visit: Visit, trace: Trace) -> Iterator[str]:
@@ -127,18 +127,18 @@ def _visit(visit: Visit, trace: Trace) -> Iterator[str]:
     if visit.happened:
         yield "  happened"
         for one in visit.happened:
-            yield from _happened(one)
+            yield from _event_lines(one)
     failures = trace.failures_in_visit(visit)
     if failures.retried:
         yield "  retried"
-        yield from map(_retried, failures.retried)
+        yield from map(_retried_line, failures.retried)
     if failures.refused:
         yield "  refused"
-        yield from map(_refused, failures.refused)
+        yield from map(_refused_line, failures.refused)
     if visit.rules:
         yield "  rules"
         for rule in visit.rules:
-            yield from _asked(rule, "rule", "the end")
+            yield from _alternative_lines(rule, "rule", "the end")
     if visit.rules is not None and not any(rule.taken for rule in visit.rules):
         yield f"  default -> {visit.default}" if visit.default else "  no default names a team"
     if visit.ended is not None and visit.visit:
@@ -151,16 +151,16 @@ def _head(visit: Visit) -> str:
     return visit_end_line(visit.end)
 
 
-def _happened(one: TraceEvent) -> Iterator[str]:
+def _event_lines(one: TraceEvent) -> Iterator[str]:
     yield f"  {trail_line(one.entry)}"
     for way in one.ways:
-        yield from _asked(way, "branch", "nothing", "            ")
+        yield from _alternative_lines(way, "branch", "nothing", "            ")
     if one.when is not None:
         yield from _condition(one.when, "            ")
     yield from (f"              {_difference(change)}" for change in one.changes)
 
 
-def _asked(
+def _alternative_lines(
     asked: TriedAlternatives, what: str, nowhere: str, margin: str = "    "
 ) -> Iterator[str]:
     to = asked.leads_to or nowhere

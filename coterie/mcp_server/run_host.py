@@ -55,7 +55,7 @@ class RunHost:
             self._ready.set_result(connection)
             try:
                 await self._continue(connection)
-                await _supervised(connection)
+                await _supervise_server(connection)
             except ServerMoved as moved:
                 note(f"{moved}; the runs continue there")
             finally:
@@ -176,15 +176,17 @@ class _QueueWorker:
                 self._started.set_result(None)
                 await self._stop.wait()
         except CommandError as error:
-            self._failed(record, error)
+            self._report_failure(record, error)
         except Exception as error:
             _log.exception("the worker of %s failed", record.mcp_tool)
-            self._failed(record, CommandError(f"the worker failed ({type(error).__name__})"))
+            self._report_failure(
+                record, CommandError(f"the worker failed ({type(error).__name__})")
+            )
         finally:
             if not self._started.done():
                 self._started.cancel()
 
-    def _failed(self, record: RunRecord, error: CommandError) -> None:
+    def _report_failure(self, record: RunRecord, error: CommandError) -> None:
         """Tell the calls that wait for this worker, or the operator."""
         if self._started.done():
             note(f"the worker of {record.mcp_tool} has ended: {error}")
@@ -192,7 +194,7 @@ class _QueueWorker:
             self._started.set_exception(error)
 
 
-async def _supervised(connection: Connection) -> None:
+async def _supervise_server(connection: Connection) -> None:
     embedded = connection.embedded
     if embedded is None:
         await asyncio.Event().wait()

@@ -84,7 +84,7 @@ def served_teams(
     origins: dict[str, str] = {}
     for target in targets or _own(settings):
         try:
-            team = _served(settings, target, model, workspace)
+            team = _served_team(settings, target, model, workspace)
         except InvalidDocument as error:
             if targets:
                 raise
@@ -116,7 +116,7 @@ def _own(settings: Settings) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _served(
+def _served_team(
     settings: Settings, target: str, model: str | None, workspace: str | None
 ) -> ServedTeam:
     located, compiled, trusted = compile_target(settings, target, model=model, workspace=workspace)

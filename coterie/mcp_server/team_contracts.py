@@ -29,13 +29,16 @@ def arguments_schema(plan: Plan) -> Json:
 
 def result_schema(plan: Plan) -> Json:
     """Return the schema of the result, as far as it is known: the keys of the declared output."""
-    return _known(plan.output)
+    return _known_schema(plan.output)
 
 
-def _known(output: JsonValue) -> Json:
+def _known_schema(output: JsonValue) -> Json:
     if not isinstance(output, Mapping):
         return {}
-    return {"type": "object", "properties": {key: _known(value) for key, value in output.items()}}
+    return {
+        "type": "object",
+        "properties": {key: _known_schema(value) for key, value in output.items()},
+    }
 
 
 def _leaf(path: str, one: DeclaredPath) -> Json:

@@ -116,17 +116,17 @@ class TeamTools:
                 return CallReport(report=await self._status(asked))
             case "answer":
                 given = read_arguments(AnswerArguments, arguments)
-                return CallReport(report=await self._answered(given, client))
+                return CallReport(report=await self._answer_question(given, client))
             case "result":
                 wanted = read_arguments(ResultArguments, arguments)
                 record, run = await self.host.find(wanted.run)
                 shows = client
                 if replies is not None:
-                    shows = await self._replied(record, run, replies, client)
+                    shows = await self._decide_by_replies(record, run, replies, client)
                 return await self._result(record, run, shows, _path(wanted.path), wanted.start)
             case _ if replies is not None:
                 record, run = await self.host.find(replies.run)
-                shows = await self._replied(record, run, replies, client)
+                shows = await self._decide_by_replies(record, run, replies, client)
                 return await self._result(record, run, shows)
             case _:
                 team = self._team(name)
@@ -153,7 +153,7 @@ class TeamTools:
                 found.append(whole)
         return tuple(found)
 
-    async def _replied(
+    async def _decide_by_replies(
         self, record: RunRecord, run: Run, replies: QuestionReplies, client: McpClient
     ) -> McpClient:
         """Decide by replies; return the client, without forms if its person closed one."""
@@ -190,11 +190,13 @@ class TeamTools:
                     return CallReport(report=await self.report(record, run, path, start))
                 report = await self.report(record, run)
                 if report.state in ("waiting", "awaiting_message", "paused"):
-                    return CallReport(report=report, questions=await self._shown(run, client))
+                    return CallReport(
+                        report=report, questions=await self._questions_to_show(run, client)
+                    )
         finally:
             ending.cancel()
 
-    async def _shown(self, run: Run, client: McpClient) -> tuple[ClientQuestion, ...]:
+    async def _questions_to_show(self, run: Run, client: McpClient) -> tuple[ClientQuestion, ...]:
         return questions_for(await self.pending(run), client) if client.answers else ()
 
     async def report(
@@ -227,7 +229,7 @@ class TeamTools:
             return report
         return report.model_copy(update={"result": None, "whole": False, "next": "call `result`"})
 
-    async def _answered(self, asked: AnswerArguments, client: McpClient) -> RunReport:
+    async def _answer_question(self, asked: AnswerArguments, client: McpClient) -> RunReport:
         """Answer a question; or send a message to a session, and wait for its reply."""
         record, run = await self.host.find(asked.run)
         report = await self.report(record, run)

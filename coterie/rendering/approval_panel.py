@@ -36,7 +36,7 @@ def panel_lines(
     """
     changes, rest = split_changes(request.show)
     lines = [ProgressLine(line, "bold") for line in wrapped(request.prompt, width, "")]
-    shown = list(_shown(rest, width))
+    shown = list(_value_lines(rest, width))
     if shown:
         lines += [ProgressLine(""), *(ProgressLine(line) for line in shown)]
     if changes:
@@ -77,7 +77,7 @@ def how_to_decide(run: str, request: Pending) -> str:
     return words_for(run, request)
 
 
-def _shown(value: JsonValue, width: int) -> Iterator[str]:
+def _value_lines(value: JsonValue, width: int) -> Iterator[str]:
     if value is None:
         return
     if isinstance(value, dict):

@@ -60,7 +60,7 @@ def _call(call: RecordedCall) -> Iterator[str]:
     elif isinstance(request, SkillRequest):
         yield from _part("input", request.input)
     else:
-        yield from _asked(request)
+        yield from _request_lines(request)
     yield from _came(call)
 
 
@@ -79,7 +79,7 @@ def _attempts(call: RecordedCall) -> str:
     return f"{call.attempts}{waited}{', as a local activity' if call.is_local else ''}"
 
 
-def _asked(request: AgentRequest) -> Iterator[str]:
+def _request_lines(request: AgentRequest) -> Iterator[str]:
     persona = request.persona
     if persona is not None:
         yield f"  model      {persona.provider}/{persona.model}"

@@ -31,7 +31,7 @@ def cost_text(run: str, report: CostReport, *, over: bool) -> str:
             if left_out:
                 table.append((f"  and {left_out} more", *[""] * 6))
     table.append(_cells(total))
-    lines += _aligned(table)
+    lines += _aligned_rows(table)
     if total.unpriced:
         without = counted(total.unpriced, "call")
         lines.append(f"  {without} without a price, not in the sum (see `prices`)")
@@ -93,7 +93,7 @@ def _cells(row: CostRow) -> tuple[str, ...]:
     )
 
 
-def _aligned(table: list[tuple[str, ...]]) -> Iterator[str]:
+def _aligned_rows(table: list[tuple[str, ...]]) -> Iterator[str]:
     widths = [max(len(row[column]) for row in table) for column in range(len(_HEAD))]
     for row in table:
         first, *rest = row

@@ -149,10 +149,10 @@ def _columns(name: str, time: str, tokens: str, money: str, width: int) -> str:
         cells.pop()
     room = min(width - sum(wide for _, wide in cells) - 1, _MAX_NAME_WIDTH)
     right = "".join(text.rjust(wide) for text, wide in cells)
-    return f"{_fitted(name, max(room, 4))}{right}".rstrip()
+    return f"{_fit_to_cells(name, max(room, 4))}{right}".rstrip()
 
 
-def _fitted(text: str, cells: int) -> str:
+def _fit_to_cells(text: str, cells: int) -> str:
     if cell_len(text) <= cells:
         return set_cell_size(text, cells)
     return f"{set_cell_size(text, cells - 1)}…"

@@ -71,7 +71,7 @@ def request_text(run: str, view: RequestView, *, served: bool = True) -> str:
     """Format one request in full: its subject, terms, history, and how to decide it."""
     request = view.pending
     if request is None:
-        return text_of(_decided(run, view.decision)) if view.decision is not None else run
+        return text_of(_decision_lines(run, view.decision)) if view.decision is not None else run
     who = ", ".join(request.approvers) or "anyone"
     facts = [
         ("since", f"{day_and_clock(request.since)}{_deadline(request)}"),
@@ -118,7 +118,7 @@ def _meanwhile(request: Pending) -> str:
     return ", ".join(parts)
 
 
-def _decided(run: str, decision: Decision) -> Iterator[str]:
+def _decision_lines(run: str, decision: Decision) -> Iterator[str]:
     yield f"{run}  {decision_line(decision)}"
     if decision.changes:
         yield f"  changed      {'; '.join(decision.changes)}"
@@ -158,10 +158,10 @@ def show_lines(show: JsonValue, *, cut: bool = True) -> Iterator[str]:
 
 def _field(key: str, value: JsonValue) -> str:
     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-    return f"{key}:\n{_indented(text)}" if "\n" in text else f"{key}: {text}"
+    return f"{key}:\n{_indent_text(text)}" if "\n" in text else f"{key}: {text}"
 
 
-def _indented(text: str) -> str:
+def _indent_text(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.removesuffix("\n").split("\n"))
 
 

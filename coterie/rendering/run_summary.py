@@ -44,14 +44,14 @@ def summary_text(run: str, end: RunEnd, rows: Progress, width: int) -> str:
     lines += wrapped(run_end_line(run, end), width, "", "  ")
     result = end.result
     if result is not None:
-        lines += _told(result, width)
-        lines += _made(result, width)
+        lines += _facts_lines(result, width)
+        lines += _output_lines(result, width)
     more = f"coterie why {run}, coterie cost {run}, coterie result {run}"
     lines += wrapped(f"  more       {more}", width, "", _MARGIN)
     return text_of(line for part in lines for line in part.split("\n"))
 
 
-def _told(result: TeamResult, width: int) -> Iterator[str]:
+def _facts_lines(result: TeamResult, width: int) -> Iterator[str]:
     if result.error is not None:
         error = f"  error      {result.error.type}: {result.error.message}"
         yield from wrapped(error, width, "", _MARGIN)
@@ -60,7 +60,7 @@ def _told(result: TeamResult, width: int) -> Iterator[str]:
     yield from wrapped(f"  spent      {work_text(result)}", width, "", _MARGIN)
 
 
-def _made(result: TeamResult, width: int) -> Iterator[str]:
+def _output_lines(result: TeamResult, width: int) -> Iterator[str]:
     """Yield the last team's output: short texts in full, a sketch of the rest."""
     for name, data in outputs(result):
         if isinstance(data, str):

@@ -24,8 +24,8 @@ def step_lines(steps: Sequence[Step], plan: Plan, depth: int) -> Iterator[str]:
     """Yield the steps and their nested steps, two blanks deeper per level."""
     for step in steps:
         asked = "" if step.when is None else f"  when {_WORDS.condition(step.when)}"
-        yield f"{'  ' * depth}- {step.name}: {_described(step, plan)}{asked}"
-        yield from _followed(step, plan, depth)
+        yield f"{'  ' * depth}- {step.name}: {_describe_step(step, plan)}{asked}"
+        yield from _execution_plan_lines(step, plan, depth)
         for one in step_lists(step):
             title = heading(one.role, _WORDS)
             if title and not is_left_out(one):
@@ -33,7 +33,7 @@ def step_lines(steps: Sequence[Step], plan: Plan, depth: int) -> Iterator[str]:
             yield from step_lines(one.steps, plan, depth + (2 if title else 1))
 
 
-def _followed(step: Step, plan: Plan, depth: int) -> Iterator[str]:
+def _execution_plan_lines(step: Step, plan: Plan, depth: int) -> Iterator[str]:
     """Yield the execution plan of an agent; each one below its persona if there are several."""
     for agent, steps in execution_plans(step, plan.personas):
         is_chosen = isinstance(step, AgentStep) and bool(step.personas)
@@ -42,7 +42,7 @@ def _followed(step: Step, plan: Plan, depth: int) -> Iterator[str]:
         yield from step_lines(steps, plan, depth + (2 if is_chosen else 1))
 
 
-def _described(step: Step, plan: Plan) -> str:
+def _describe_step(step: Step, plan: Plan) -> str:
     parts = [
         *details(step, plan, _WORDS),
         *filter(None, [approval(step, _WORDS)]),

@@ -75,14 +75,14 @@ class DecisionObserver:
         plan = self.plan()
         if plan is not None:
             for name in [name for name in self._before if name not in state.tracks]:
-                self._left(self._before.pop(name), entry, state, plan)
+                self._record_stopped_branch(self._before.pop(name), entry, state, plan)
             if entry.kind == "route":
-                self._decided(entry, state, plan)
+                self._record_route(entry, state, plan)
             else:
-                self._happened(entry, state, plan)
+                self._record_event(entry, state, plan)
         self.see(state)
 
-    def _happened(self, entry: TrailEntry, state: RunState, plan: Plan) -> None:
+    def _record_event(self, entry: TrailEntry, state: RunState, plan: Plan) -> None:
         if entry.visit == 0:
             self._between.append(self._looked_at(entry, state, plan))
             return
@@ -115,7 +115,7 @@ class DecisionObserver:
             return TraceEvent(entry, when=examine(step.when, facts))
         return TraceEvent(entry)
 
-    def _decided(self, entry: TrailEntry, state: RunState, plan: Plan) -> None:
+    def _record_route(self, entry: TrailEntry, state: RunState, plan: Plan) -> None:
         """Record the route taken, or the error that ended the run.
 
         If all branches of a fan-out are left, its visit already has its route.
@@ -146,7 +146,9 @@ class DecisionObserver:
             visit = replace(visit, changes=differences(before.context, track.context))
         self.visits[entry.team, entry.visit] = visit
 
-    def _left(self, before: _Before, entry: TrailEntry, state: RunState, plan: Plan) -> None:
+    def _record_stopped_branch(
+        self, before: _Before, entry: TrailEntry, state: RunState, plan: Plan
+    ) -> None:
         """Record a branch that ended inside a visit: it was stopped, or no route led on.
 
         The trail has no entry for this.

@@ -90,12 +90,12 @@ class ReplayObserver(Interceptor):
             async def handle_signal(self, input: HandleSignalInput) -> None:
                 before = await _waiting()
                 await super().handle_signal(input)
-                observer.received(_received(input.signal, input.args, before))
+                observer.received(_received_message(input.signal, input.args, before))
 
             async def handle_update_handler(self, input: HandleUpdateInput) -> object:
                 before = await _waiting()
                 answer: object = await super().handle_update_handler(input)
-                observer.received(_received(input.update, input.args, before))
+                observer.received(_received_message(input.update, input.args, before))
                 return answer
 
         return Inbound
@@ -108,13 +108,15 @@ async def _waiting() -> Mapping[str, Pending]:
     return dict(run.state.pending)
 
 
-def _received(name: str, args: Sequence[Any], before: Mapping[str, Pending]) -> ReceivedMessage:
+def _received_message(
+    name: str, args: Sequence[Any], before: Mapping[str, Pending]
+) -> ReceivedMessage:
     now = cast("TeamWorkflow", workflow.instance()).state.pending
     changed = tuple(was for id, was in before.items() if now.get(id) is not was)
-    return ReceivedMessage(name, _said(args), workflow.now(), changed)
+    return ReceivedMessage(name, _message_content(args), workflow.now(), changed)
 
 
-def _said(args: Sequence[RawValue]) -> JsonValue:
+def _message_content(args: Sequence[RawValue]) -> JsonValue:
     """Return the content of the message; nothing for one that is refused for its content."""
     try:
         return plain(args)

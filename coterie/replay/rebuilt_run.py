@@ -97,11 +97,11 @@ def recorded_plan(history: WorkflowHistory) -> Plan | None:
 def _plan_payloads(history: WorkflowHistory) -> Iterator[Payload]:
     for event in history.events:
         yield from event.workflow_execution_started_event_attributes.input.payloads
-        yield from _marked(event)
+        yield from _marker_payloads(event)
         yield from event.activity_task_completed_event_attributes.result.payloads
 
 
-def _marked(event: HistoryEvent) -> Iterator[Payload]:
+def _marker_payloads(event: HistoryEvent) -> Iterator[Payload]:
     for payloads in event.marker_recorded_event_attributes.details.values():
         yield from payloads.payloads
 

@@ -37,7 +37,7 @@ class Difference:
     @property
     def description(self) -> str:
         """A description on one line."""
-        recorded, now = _shown(self.recorded, self.now)
+        recorded, now = _shown_values(self.recorded, self.now)
         where = f"{self.step}: " if self.step else ""
         return f"{where}{self.field}: recorded {recorded}, now {now}"
 
@@ -118,7 +118,7 @@ def _at(value: Json, key: str) -> Value:
     return value.get(key, NoValue.NOTHING)
 
 
-def _shown(before: Value, after: Value) -> tuple[str, str]:
+def _shown_values(before: Value, after: Value) -> tuple[str, str]:
     """Shorten two values to a line each, with their first difference in view."""
     texts = _as_text(before), _as_text(after)
     same = 0

@@ -8,7 +8,7 @@ from coterie.text.lines import one_entry, text_of
 
 def same_text(done: RunReplayed) -> str:
     """Describe a run that this code decides as recorded."""
-    return f"{_size(done)} of {done.run}: {_compared(done)}{_more(done)}"
+    return f"{_size(done)} of {done.run}: {_comparison_text(done)}{_more(done)}"
 
 
 def differences_text(done: RunReplayed) -> str:
@@ -22,7 +22,7 @@ def row(done: RunReplayed) -> str:
         return one_entry(f"cannot   {done.run}  {done.problem}")
     if done.differences:
         return one_entry(f"differs  {done.run}  {done.differences[0]}")
-    return f"same     {done.run}  {_size(done)}: {_compared(done)}{_more(done)}"
+    return f"same     {done.run}  {_size(done)}: {_comparison_text(done)}{_more(done)}"
 
 
 def total(seen: Sequence[RunReplayed]) -> str:
@@ -42,7 +42,7 @@ def _size(done: RunReplayed) -> str:
     return events if done.links == 1 else f"{events} in {done.links} links"
 
 
-def _compared(done: RunReplayed) -> str:
+def _comparison_text(done: RunReplayed) -> str:
     if done.end is None:
         calls = f"the same {_count(done.calls, 'call')} with the same input; it is still open"
         if done.compared is None:

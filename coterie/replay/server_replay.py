@@ -52,10 +52,10 @@ class RunReplayed:
 
 async def replayed_file(history: WorkflowHistory) -> RunReplayed:
     """Replay a single history from a file, without a worker."""
-    return _summed([await replay(history)])
+    return _sum_up([await replay(history)])
 
 
-def _summed(seen: Sequence[Replayed]) -> RunReplayed:
+def _sum_up(seen: Sequence[Replayed]) -> RunReplayed:
     return RunReplayed(
         run=seen[-1].run,
         links=len(seen),
@@ -81,7 +81,7 @@ class Comparison:
         Raises:
             CommandError: The run does not exist, or the server does not answer.
         """
-        return await self._compared(await Run(self._client, id).describe())
+        return await self._compare_with_worker(await Run(self._client, id).describe())
 
     async def open_runs(
         self, executions: AsyncIterable[WorkflowExecution]
@@ -90,7 +90,7 @@ class Comparison:
         waiting: set[asyncio.Task[RunReplayed]] = set()
         try:
             async for execution in executions:
-                waiting.add(asyncio.create_task(self._attempted(execution)))
+                waiting.add(asyncio.create_task(self._try_replay(execution)))
                 if len(waiting) >= AT_ONCE:
                     done, waiting = await asyncio.wait(waiting, return_when=FIRST_COMPLETED)
                     for task in done:
@@ -103,13 +103,13 @@ class Comparison:
             for task in waiting:
                 task.cancel()
 
-    async def _attempted(self, execution: WorkflowExecution) -> RunReplayed:
+    async def _try_replay(self, execution: WorkflowExecution) -> RunReplayed:
         try:
-            return await self._compared(execution)
+            return await self._compare_with_worker(execution)
         except (CommandError, RPCError, RuntimeError) as error:
             return RunReplayed(execution.id, problem=str(error).partition("\n")[0])
 
-    async def _compared(self, execution: WorkflowExecution) -> RunReplayed:
+    async def _compare_with_worker(self, execution: WorkflowExecution) -> RunReplayed:
         """Ask the worker before fetching the history, which then contains all its events."""
         status = await self._status(execution)
         seen: list[Replayed] = []
@@ -117,7 +117,7 @@ class Comparison:
             seen.append(await replay(history))
             if seen[-1].differences:
                 break  # the state was carried over from there
-        whole = _summed(seen)
+        whole = _sum_up(seen)
         if status is None or whole.end is not None:
             return whole
         return await self._with_decisions(whole, seen[-1], status)
@@ -148,7 +148,7 @@ class Comparison:
         return replace(whole, compared=status.events, digest=mine)
 
 
-def _decided(entry: TrailEntry) -> Json:
+def _decision_facts(entry: TrailEntry) -> Json:
     """Return the facts of an entry, without its wording."""
     return entry.model_dump(mode="json", exclude={"because"})
 
@@ -160,7 +160,7 @@ def _first_decision(theirs: Iterable[TrailEntry], ours: Iterable[TrailEntry]) ->
         mine = now.get(entry.number)
         if mine is None:
             continue
-        before, after = _decided(entry), _decided(mine)
+        before, after = _decision_facts(entry), _decision_facts(mine)
         if before != after:
             step = f"{entry.team}/{entry.step}" if entry.step else entry.team
             field = next(name for name in before if before[name] != after[name])

@@ -73,13 +73,13 @@ def _call_of(event: HistoryEvent) -> LocalCall | None:
     marker = event.marker_recorded_event_attributes
     if marker.marker_name != _MARKER:
         return None
-    data = _decoded(marker.details["data"].payloads, _Data)
+    data = _decode_payload(marker.details["data"].payloads, _Data)
     if data is None or data.activity_type != CALL_SKILL:
         return None
     failure = marker.failure if marker.HasField("failure") else None
     if failure is not None and failure.application_failure_info.type == FailureType.NOT_LOCAL:
         return None
-    result = _decoded(marker.details["result"].payloads, SkillResult)
+    result = _decode_payload(marker.details["result"].payloads, SkillResult)
     summary = text_of(event.user_metadata.summary)
     asked = None if result is None else result.request
     return LocalCall(
@@ -97,7 +97,7 @@ def _at(moment: _Moment) -> datetime:
     return datetime.fromtimestamp(moment.seconds + moment.nanos / 1e9, UTC)
 
 
-def _decoded(payloads: Sequence[Payload], model: type[Model]) -> Model | None:
+def _decode_payload(payloads: Sequence[Payload], model: type[Model]) -> Model | None:
     try:
         value = data_converter.payload_converter.from_payload(payloads[0], model)
     except (ValidationError, ValueError, RuntimeError, IndexError):

@@ -115,7 +115,7 @@ class LocalScope:
             async with asyncio.timeout(call.options.timeout):
                 return await self._world.run_agent(request)
         except (ApplicationError, TimeoutError) as error:
-            raise _expected(error, call) from error
+            raise _expected_failure(error, call) from error
         finally:  # once the turn is over: another may wait for its conversation
             asyncio.get_running_loop().call_soon(self._stirred.set)
 
@@ -125,7 +125,7 @@ class LocalScope:
             async with asyncio.timeout(call.options.timeout):
                 return await self._world.call_skill(request)
         except (ApplicationError, TimeoutError) as error:
-            raise _expected(error, call) from error
+            raise _expected_failure(error, call) from error
         finally:
             self._stirred.set()
 
@@ -209,7 +209,7 @@ class LocalScope:
         self._stirred.set()
 
 
-def _expected(error: ApplicationError | TimeoutError, call: Call) -> CallFailed:
+def _expected_failure(error: ApplicationError | TimeoutError, call: Call) -> CallFailed:
     if isinstance(error, ApplicationError):
         details = error.details[0] if error.details else None
         spent = Spent.model_validate(details) if isinstance(details, dict) else None

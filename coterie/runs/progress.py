@@ -88,9 +88,9 @@ class Progress:
                     self._visit(entry.team, entry.visit)
                 case "step" if entry.step and "/" not in entry.step and entry.visit:
                     if entry.status in END_STATES:
-                        self._ended(entry, END_STATES[entry.status])
+                        self._note_end(entry, END_STATES[entry.status])
                 case "route" if entry.visit:
-                    self._left(entry)
+                    self._close_visit(entry)
                 case _:
                     pass
         for one in doing:
@@ -126,14 +126,14 @@ class Progress:
     def _visit(self, team: str, visit: int) -> VisitRow:
         return self.visits.setdefault((team, visit), VisitRow(team, visit))
 
-    def _ended(self, entry: TrailEntry, state: RowState) -> None:
+    def _note_end(self, entry: TrailEntry, state: RowState) -> None:
         tasks = self._visit(entry.team, entry.visit).tasks
         row = tasks.setdefault(entry.step or "", TaskRow(entry.step or ""))
         row.seconds, row.tokens = entry.seconds, entry.tokens or 0
         row.state = state
         row.because = entry.because if row.state == "failure" else ""
 
-    def _left(self, entry: TrailEntry) -> None:
+    def _close_visit(self, entry: TrailEntry) -> None:
         row = self._visit(entry.team, entry.visit)
         failed = entry.status not in (None, "success")
         row.state = "failure" if failed else "success"

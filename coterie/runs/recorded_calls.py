@@ -117,13 +117,13 @@ def _call(event: HistoryEvent) -> RecordedCall | None:
     at, summary = event.event_time.ToDatetime(UTC), text_of(event.user_metadata.summary)
     match scheduled.activity_type.name:
         case name if name == CALL_SKILL:
-            skill = _decoded(given, SkillRequest)
+            skill = _decode_payload(given, SkillRequest)
             if skill is None:
                 return None
             path, visit = skill_step(summary, skill.skill), SkillCallKey(skill.key).execution
             return RecordedCall(id, path, visit, at, skill)
         case name if name == RUN_AGENT:
-            agent = _decoded(given, AgentRequest)
+            agent = _decode_payload(given, AgentRequest)
             if agent is None:
                 return None
             path, suffix = named_turn(summary, agent.task)
@@ -165,7 +165,7 @@ def _take(call: RecordedCall, event: HistoryEvent, kind: str) -> None:
         result = event.activity_task_completed_event_attributes.result
         model = AgentResponse if isinstance(call.request, AgentRequest) else SkillResult
         call.answer = next(
-            (found for one in result.payloads if (found := _decoded(one, model))), None
+            (found for one in result.payloads if (found := _decode_payload(one, model))), None
         )
     elif kind == "failed":
         call.error = _failure(event.activity_task_failed_event_attributes.failure)
@@ -183,7 +183,7 @@ def _failure(failure: Failure) -> str:
     return message[:_MAX_ERROR_LENGTH]
 
 
-def _decoded(payload: Payload, model: type[Model]) -> Model | None:
+def _decode_payload(payload: Payload, model: type[Model]) -> Model | None:
     try:
         value = data_converter.payload_converter.from_payload(payload, model)
     except (ValidationError, ValueError, RuntimeError):

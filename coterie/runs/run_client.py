@@ -188,13 +188,13 @@ class Run:
             result = await self.handle.result()
         except WorkflowFailureError as error:
             if isinstance(error.cause, CancelledError):
-                return await self._cancelled()
-            return _failed(error)
+                return await self._cancelled_end()
+            return _failed_end(error)
         except RPCError as error:
             raise call_error(self.id, error) from None
         return RunEnd("completed", result)
 
-    async def _cancelled(self) -> RunEnd:
+    async def _cancelled_end(self) -> RunEnd:
         """Ask the workflow of a cancelled run for its result, which is stored nowhere else."""
         try:
             answer = await self._query("result", object)
@@ -251,7 +251,7 @@ async def updated(run: Run, name: str, asked: BaseModel, answer: type[T]) -> T:
         await asyncio.sleep(_AGAIN_SECONDS)
 
 
-def _failed(error: WorkflowFailureError) -> RunEnd:
+def _failed_end(error: WorkflowFailureError) -> RunEnd:
     cause = error.cause
     match cause:
         case ApplicationError():

@@ -78,7 +78,7 @@ async def open_session(
         raise CommandError(f"run {id!r} already exists; talk to it with `--session {id}`") from None
     except WorkflowUpdateFailedError as error:
         if not _is_early(error):
-            _refused(error)
+            _raise_refusal(error)
     except (WorkflowUpdateRPCTimeoutOrCancelledError, RPCError) as error:
         raise update_error(id, "send_message", error) from None
     return await send_message(Run(client, id), first, message_id)
@@ -129,7 +129,7 @@ async def send_message(
             return await handle.result()
         except WorkflowUpdateFailedError as error:
             if not _is_early(error):
-                _refused(error)
+                _raise_refusal(error)
         except (WorkflowUpdateRPCTimeoutOrCancelledError, RPCError) as error:
             lost = isinstance(error, RPCError) and task_was_lost(error)
             if not lost or monotonic() > until:
@@ -163,7 +163,7 @@ def _is_early(error: WorkflowUpdateFailedError) -> bool:
     return isinstance(cause, ApplicationError) and cause.type == NOT_YET
 
 
-def _refused(error: WorkflowUpdateFailedError) -> NoReturn:
+def _raise_refusal(error: WorkflowUpdateFailedError) -> NoReturn:
     cause = error.cause
     code = (cause.type or "") if isinstance(cause, ApplicationError) else ""
     text = cause.message if isinstance(cause, ApplicationError) else str(cause)

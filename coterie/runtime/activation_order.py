@@ -86,7 +86,7 @@ def _activate(activate: Activate, act: WorkflowActivation) -> WorkflowActivation
         _refuse(refused, completion)
     if not second:
         return completion
-    return _joined(completion, activate(_with_jobs(act, second)))
+    return _join_completions(completion, activate(_with_jobs(act, second)))
 
 
 def _parts(
@@ -179,7 +179,7 @@ def _refuse(
         )
 
 
-def _joined(
+def _join_completions(
     first: WorkflowActivationCompletion, second: WorkflowActivationCompletion
 ) -> WorkflowActivationCompletion:
     """Combine both completions into one; if the second failed, return it alone."""

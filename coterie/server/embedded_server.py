@@ -167,7 +167,7 @@ class EmbeddedServer:
             if record is None or not _ports_are_free(record):
                 port, ui_port = free_ports(2)
                 record = ServerRecord(port=port, ui_port=ui_port)
-            started = self._spawned(folder, binary, record)
+            started = self._spawn_server(folder, binary, record)
             if started is not None:
                 return started
             if self._was_killed():
@@ -184,7 +184,7 @@ class EmbeddedServer:
         """Return whether a signal ended the started process."""
         return self._process is not None and (self._process.returncode or 0) < 0
 
-    def _spawned(self, folder: Path, binary: str, record: ServerRecord) -> ServerRecord | None:
+    def _spawn_server(self, folder: Path, binary: str, record: ServerRecord) -> ServerRecord | None:
         """Return the record once the server answers; None if it exited at startup."""
         self._write(record.model_copy(update={"pid": None, "stopped": False}))
         try:

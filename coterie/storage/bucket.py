@@ -72,22 +72,22 @@ class BucketClient(S3StorageDriverClient):
 
     async def object_exists(self, *, bucket: str, key: str) -> bool:
         """Return whether the object exists."""
-        return await (await self._opened()).object_exists(bucket=bucket, key=key)
+        return await (await self._open_client()).object_exists(bucket=bucket, key=key)
 
     async def put_object(self, *, bucket: str, key: str, data: bytes) -> None:
         """Write the object."""
-        await (await self._opened()).put_object(bucket=bucket, key=key, data=data)
+        await (await self._open_client()).put_object(bucket=bucket, key=key, data=data)
 
     async def get_object(self, *, bucket: str, key: str) -> bytes:
         """Read the object."""
-        return await (await self._opened()).get_object(bucket=bucket, key=key)
+        return await (await self._open_client()).get_object(bucket=bucket, key=key)
 
     async def close(self) -> None:
         """Close the connections; later use reopens them."""
         self._adapter = None
         await self._held.aclose()
 
-    async def _opened(self) -> S3StorageDriverClient:
+    async def _open_client(self) -> S3StorageDriverClient:
         async with self._opening:
             if self._adapter is None:
                 import aioboto3

@@ -87,11 +87,11 @@ async def whole(history: WorkflowHistory, converter: DataConverter) -> WorkflowH
         if _REFERENCE not in event.SerializeToString():
             continue
         for payload in _references(event):
-            payload.CopyFrom(await _stored(history, event.event_id, payload, converter))
+            payload.CopyFrom(await _load_payload(history, event.event_id, payload, converter))
     return history
 
 
-async def _stored(
+async def _load_payload(
     history: WorkflowHistory, event: int, payload: Payload, converter: DataConverter
 ) -> Payload:
     run = history.workflow_id

@@ -65,7 +65,7 @@ def _error(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExpectat
     for field in ("type", "message"):
         if field in expect.error.model_fields_set:
             value: Found = MISSING if error is None else getattr(error, field)
-            yield from _checked(f"error.{field}", getattr(expect.error, field), value)
+            yield from _check_value(f"error.{field}", getattr(expect.error, field), value)
 
 
 def _paths(
@@ -80,7 +80,7 @@ def _paths(
             continue
         value = found if path == WHOLE else get(found, parse(path))
         hint = _what_there_is(found, path) if value is MISSING else ""
-        yield from _checked(f"{where}.{path}", check, value, hint)
+        yield from _check_value(f"{where}.{path}", check, value, hint)
 
 
 def _what_there_is(found: JsonValue, path: str) -> str:
@@ -98,12 +98,12 @@ def _what_there_is(found: JsonValue, path: str) -> str:
 def _files(checks: Mapping[str, JsonValue], found: CaseOutcome) -> Iterator[UnmetExpectation]:
     for name, check in checks.items():
         text = found.text_of(name)
-        yield from _checked(f"files.{name}", check, MISSING if text is None else text)
+        yield from _check_value(f"files.{name}", check, MISSING if text is None else text)
 
 
 def _counts(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExpectation]:
     for team, check in expect.visits.items():
-        yield from _checked(f"visits.{team}", check, found.visits.get(team, 0))
+        yield from _check_value(f"visits.{team}", check, found.visits.get(team, 0))
     counts: dict[str, float] = {
         "model_calls": found.model_calls,
         "skill_calls": found.skill_calls,
@@ -112,7 +112,7 @@ def _counts(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExpecta
     }
     for name, count in counts.items():
         if name in expect.model_fields_set:
-            yield from _checked(name, getattr(expect, name), count)
+            yield from _check_value(name, getattr(expect, name), count)
     if "cost" in expect.model_fields_set:
         yield from _cost(expect.cost, found)
     if "duration" in expect.model_fields_set and not holds(
@@ -130,10 +130,10 @@ def _cost(check: JsonValue, found: CaseOutcome) -> Iterator[UnmetExpectation]:
             "cost", f"expected {check_text(check)}, and {told_models} has no price"
         )
         return
-    yield from _checked("cost", check, found.cost or 0.0)
+    yield from _check_value("cost", check, found.cost or 0.0)
 
 
-def _checked(
+def _check_value(
     subject: str, check: JsonValue, found: Found, hint: str = ""
 ) -> Iterator[UnmetExpectation]:
     if holds(check, found):

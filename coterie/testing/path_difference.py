@@ -22,7 +22,7 @@ def path_lines(expected: Expected, taken: Sequence[TrailEntry]) -> tuple[str, ..
     wanted = _in_found_order(expected, found)
     if wanted == found:
         return ()
-    return tuple(_shortened(list(_beside(wanted, taken))))
+    return tuple(_shorten_lines(list(_beside(wanted, taken))))
 
 
 def _in_found_order(expected: Expected, found: Sequence[str]) -> list[str]:
@@ -54,7 +54,7 @@ def _beside(wanted: Sequence[str], taken: Sequence[TrailEntry]) -> Iterator[tupl
         )
 
 
-def _shortened(lines: list[tuple[str, str]]) -> Iterator[str]:
+def _shorten_lines(lines: list[tuple[str, str]]) -> Iterator[str]:
     """Yield the lines without long equal stretches."""
     changed_lines = {number for number, (kind, _) in enumerate(lines) if kind != " "}
     near = {n for number in changed_lines for n in range(number - _AROUND, number + _AROUND + 1)}

@@ -87,7 +87,7 @@ async def run_case(client: Client, file: TestFile, case: Case, limit: float) -> 
     message = ""
     for _ in range(_TRIES):
         try:
-            result = await _played(client, file, case, limit)
+            result = await _play_case(client, file, case, limit)
         except Overshot as error:
             message = str(error)
         else:
@@ -96,7 +96,7 @@ async def run_case(client: Client, file: TestFile, case: Case, limit: float) -> 
     return CaseResult(file.shown, case.name, (UnmetExpectation("run", message),), seconds)
 
 
-async def _played(client: Client, file: TestFile, case: Case, limit: float) -> CaseResult:
+async def _play_case(client: Client, file: TestFile, case: Case, limit: float) -> CaseResult:
     """Run one attempt.
 
     Raises:

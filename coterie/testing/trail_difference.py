@@ -30,7 +30,7 @@ def trail_differences(
         if there is not None:
             after = there + 1
             continue
-        yield number, _missed(check, trail, after)
+        yield number, _missed_entry(check, trail, after)
 
 
 def _fits(check: TrailCheck, entry: TrailEntry) -> bool:
@@ -39,7 +39,7 @@ def _fits(check: TrailCheck, entry: TrailEntry) -> bool:
 
 def _differing(check: TrailCheck, entry: TrailEntry) -> Iterator[tuple[str, JsonValue, JsonValue]]:
     """Yield `(field, wanted, found)` for each field that differs."""
-    for field in _asked(check):
+    for field in _wanted_parts(check):
         wanted: JsonValue = getattr(check, field)
         found: JsonValue = entry.kind if field == "event" else getattr(entry, field)
         if field == "seconds":
@@ -51,12 +51,14 @@ def _differing(check: TrailCheck, entry: TrailEntry) -> Iterator[tuple[str, Json
         yield field, wanted, found
 
 
-def _asked(check: TrailCheck) -> list[str]:
+def _wanted_parts(check: TrailCheck) -> list[str]:
     return [field for field in TrailCheck.model_fields if field in check.model_fields_set]
 
 
-def _missed(check: TrailCheck, trail: Sequence[TrailEntry], after: int) -> MissedEntry:
-    wanted = ", ".join(f"{field} {check_text(getattr(check, field))}" for field in _asked(check))
+def _missed_entry(check: TrailCheck, trail: Sequence[TrailEntry], after: int) -> MissedEntry:
+    wanted = ", ".join(
+        f"{field} {check_text(getattr(check, field))}" for field in _wanted_parts(check)
+    )
     earlier = next((entry for entry in trail[:after] if _fits(check, entry)), None)
     if earlier is not None:
         return MissedEntry(
@@ -78,7 +80,7 @@ def _missed(check: TrailCheck, trail: Sequence[TrailEntry], after: int) -> Misse
 
 def _nearest(check: TrailCheck, trail: Sequence[TrailEntry]) -> TrailEntry | None:
     """Return the entry with the fewest differences, if anything matches; the step counts most."""
-    maximum = len(_asked(check))
+    maximum = len(_wanted_parts(check))
 
     def distance(entry: TrailEntry) -> tuple[bool, int]:
         fields = [field for field, _, _ in _differing(check, entry)]

@@ -26,7 +26,7 @@ def wrap_cells(text: str, first: int, further: int) -> list[str]:
                 lines.append(line.rstrip())
                 line = piece
             else:
-                *full, line = _broken(line, piece, room, further)
+                *full, line = _break_word(line, piece, room, further)
                 lines += full
         elif line.strip():
             lines.append(line)
@@ -34,7 +34,7 @@ def wrap_cells(text: str, first: int, further: int) -> list[str]:
     return [*lines, line.rstrip()] if line.strip() else lines
 
 
-def _broken(line: str, word: str, room: int, further: int) -> list[str]:
+def _break_word(line: str, word: str, room: int, further: int) -> list[str]:
     """Fill the rest of a line with the beginning of a long word, and further lines with the rest.
 
     Such words are links, or text of a script without spaces.

@@ -82,7 +82,7 @@ def heading(role: ListRole, words: StepWording) -> str:
             return "otherwise"
         case Concurrent(name, priority, score):
             ranked = f", priority {priority}" if priority else ""
-            return f"branch {name}{ranked}{_scored(score, words)}"
+            return f"branch {name}{ranked}{_score_words(score, words)}"
         case OnError(errors):
             return f"after {'any failure' if '*' in errors else ', '.join(errors)}"
         case AtTheEnd():
@@ -254,7 +254,7 @@ def _parallel(step: ParallelStep, words: StepWording) -> Iterator[str]:
         yield f"until {step.join} succeeded"
 
 
-def _scored(score: object, words: StepWording) -> str:
+def _score_words(score: object, words: StepWording) -> str:
     return "" if score is None else f", scored {words.value(score)}"
 
 

@@ -51,7 +51,7 @@ class LinePane(ScrollView, can_focus=True):
     def show(self, lines: Sequence[ProgressLine]) -> None:
         """Replace the lines."""
         given = list(lines)
-        drawn = list(_folded(given, self.room)) if self._folds else given
+        drawn = list(_fold_lines(given, self.room)) if self._folds else given
         if drawn == self._lines:
             return
         height = len(self._lines)
@@ -107,7 +107,7 @@ class TreePane(LinePane):
         return Style(reverse=True) if at == self.cursor and self.has_focus else Style.null()
 
 
-def _folded(lines: Sequence[ProgressLine], width: int) -> Iterator[ProgressLine]:
+def _fold_lines(lines: Sequence[ProgressLine], width: int) -> Iterator[ProgressLine]:
     for line in lines:
         text = _safe(line.text)
         if cell_len(text) <= width:

@@ -145,7 +145,7 @@ class RunApp(App[None]):
 
     def _show_tree(self, now: datetime) -> None:
         tree = self.screen_stack[0].query_one("#tree", TreePane)
-        chosen = self._chosen()
+        chosen = self._step_at_cursor()
         self._rows = tree_rows(self.seen, tree.room, now)
         tree.show([row.line for row in self._rows])
         steps = [row.step for row in self._rows]
@@ -156,7 +156,7 @@ class RunApp(App[None]):
         found = [steps.index(one.step) for one in doing if one.step in steps]
         tree.put_cursor(max(found, default=len(steps) - 1))
 
-    def _chosen(self) -> str | None:
+    def _step_at_cursor(self) -> str | None:
         """Return the step at the cursor; None if the line is of no step."""
         at = self.screen_stack[0].query_one("#tree", TreePane).cursor
         return (self._rows[at].step or None) if at < len(self._rows) else None
@@ -219,7 +219,7 @@ class RunApp(App[None]):
         request = self.seen.request
         if request is None:
             return
-        answer = await self._asked(self._subjects.request(request, "Retry the failed task"))
+        answer = await self._ask_in_dialog(self._subjects.request(request, "Retry the failed task"))
         if answer is not None:
             self.tell(await self.steering.retry(request, answer.answered))
 
@@ -230,12 +230,12 @@ class RunApp(App[None]):
         if request is not None and "skip" in request.choices:
             step, subject = request.id, self._subjects.request(request, "Skip the failed task")
         else:
-            step = self._chosen()
+            step = self._step_at_cursor()
             if step is None:
                 self.tell("choose a step that can be skipped with the arrow keys")
                 return
             subject = self._subjects.step(step)
-        answer = await self._asked(subject)
+        answer = await self._ask_in_dialog(subject)
         if answer is not None:
             self.tell(await self.steering.skip(step, answer.answered))
 
@@ -250,7 +250,7 @@ class RunApp(App[None]):
     @work
     async def action_stop(self) -> None:
         """Cancel the run."""
-        answer = await self._asked(self._subjects.control("stop"))
+        answer = await self._ask_in_dialog(self._subjects.control("stop"))
         if answer is not None:
             self.tell(await self.steering.stop(answer.answered))
 
@@ -260,14 +260,14 @@ class RunApp(App[None]):
         if self.steering.auto:
             self.steering.auto = False
             self.tell("auto is off")
-        elif await self._asked(self._subjects.auto()) is not None:
+        elif await self._ask_in_dialog(self._subjects.auto()) is not None:
             self.steering.auto = True
             self.tell("auto is on: every request is approved until A turns it off")
             await self.steering.consider(self.seen.pending)
 
     @work
     async def _control(self, what: Literal["pause", "resume"]) -> None:
-        answer = await self._asked(self._subjects.control(what))
+        answer = await self._ask_in_dialog(self._subjects.control(what))
         if answer is not None:
             self.tell(await self.steering.pause(what, answer.answered))
 
@@ -277,7 +277,7 @@ class RunApp(App[None]):
         if request is None:
             return
         title = "Let the task fail" if request.choices else decision.capitalize()
-        answer = await self._asked(self._subjects.request(request, title, edits=edits))
+        answer = await self._ask_in_dialog(self._subjects.request(request, title, edits=edits))
         if answer is not None:
             said = await self.steering.decide(request, decision, answer.answered, answer.payload)
             self.tell(said)
@@ -293,5 +293,5 @@ class RunApp(App[None]):
             self.tell(str(error))
             return None
 
-    async def _asked(self, subject: DialogSubject) -> DialogAnswer | None:
+    async def _ask_in_dialog(self, subject: DialogSubject) -> DialogAnswer | None:
         return await self.push_screen_wait(DecisionDialog(subject))

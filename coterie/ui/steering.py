@@ -78,17 +78,17 @@ class Steering:
         asked = _decision(request, decision, answered)
         if payload is not None:
             asked = asked.model_copy(update={"payload": payload.value})
-        return await _decided(request.id, self._run.decide(asked))
+        return await _decision_text(request.id, self._run.decide(asked))
 
     async def retry(self, request: Pending, answered: PersonsAnswer) -> str:
         """Try a failed task again."""
         asked = RetryInput(task=request.id, by=answered.by, why=answered.comment)
-        return await _decided(request.id, self._run.retry(asked))
+        return await _decision_text(request.id, self._run.retry(asked))
 
     async def skip(self, step: str, answered: PersonsAnswer) -> str:
         """Skip a step, now or when it starts."""
         asked = SkipInput(task=step, by=answered.by, why=answered.comment)
-        return await _decided(step, self._run.skip(asked))
+        return await _decision_text(step, self._run.skip(asked))
 
     async def pause(self, what: Literal["pause", "resume"], answered: PersonsAnswer) -> str:
         """Pause or resume the run."""
@@ -142,7 +142,7 @@ def _decision(
     )
 
 
-async def _decided(what: str, asked: Awaitable[Decision]) -> str:
+async def _decision_text(what: str, asked: Awaitable[Decision]) -> str:
     try:
         return decision_text(await asked)
     except CommandError as error:

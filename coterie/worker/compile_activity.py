@@ -78,13 +78,13 @@ class CompileActivities:
 
     def _plan(self, request: CompileRequest) -> Plan:
         if request.team is None:
-            return self._compiled("inline", self._inline(request.document or "")).plan
-        located = self._named(request.team)
-        compiled = self._compiled(located.name, self._catalog.sources(located))
+            return self._compile_sources("inline", self._inline(request.document or "")).plan
+        located = self._locate_team(request.team)
+        compiled = self._compile_sources(located.name, self._catalog.sources(located))
         own = absolute_providers(compiled.providers, compiled.tree, self._settings)
         return scope_providers(compiled.plan, located.name, own, self._trusted)
 
-    def _compiled(self, name: str, sources: Sequence[SourceText]) -> Compiled:
+    def _compile_sources(self, name: str, sources: Sequence[SourceText]) -> Compiled:
         listed = {"mcp_listings": read_listings(self._settings)}  # the file may have changed
         known = with_servers(
             self._capabilities.model_copy(update=listed), self._trusted.mcp_servers
@@ -92,7 +92,7 @@ class CompileActivities:
         compiled = compile_sources(sources, known, name=name)
         return with_needs(compiled)
 
-    def _named(self, team: str) -> Located:
+    def _locate_team(self, team: str) -> Located:
         located = self._catalog.named(team)
         if located is None:
             known = self._catalog.names()

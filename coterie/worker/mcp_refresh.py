@@ -42,15 +42,15 @@ def refresh_listings(
             )
     if not known:
         raise CommandError("no MCP server is configured; add one to `worker.mcp_servers`")
-    recorded = _recorded(settings, ignore_unreadable=not names)
+    recorded = _recorded_listings(settings, ignore_unreadable=not names)
     kept = recorded if names else {}
-    found = run_async(_listed(trusted, settings, names or tuple(known)))
+    found = run_async(_list_servers(trusted, settings, names or tuple(known)))
     made = tuple(one._replace(before=recorded.get(one.server)) for one in found)
     write_listings(settings, {**kept, **{one.server: one.now for one in made}})
     return made
 
 
-def _recorded(settings: Settings, *, ignore_unreadable: bool) -> dict[str, ServerListing]:
+def _recorded_listings(settings: Settings, *, ignore_unreadable: bool) -> dict[str, ServerListing]:
     try:
         return read_listings(settings)
     except CommandError:
@@ -59,7 +59,7 @@ def _recorded(settings: Settings, *, ignore_unreadable: bool) -> dict[str, Serve
         raise
 
 
-async def _listed(
+async def _list_servers(
     trusted: TrustedConfig, settings: Settings, names: Sequence[str]
 ) -> list[RefreshedListing]:
     servers = mcp_servers_of(trusted, settings)

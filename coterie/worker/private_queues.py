@@ -60,7 +60,7 @@ class PrivateQueues:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _look(self) -> None:
-        records = await asyncio.to_thread(self._known)
+        records = await asyncio.to_thread(self._latest_records)
         if not records and not self._serving:
             return
         waiting: dict[str, str] = {}
@@ -79,13 +79,16 @@ class PrivateQueues:
             problem = self._problem(record)
             if problem is None:
                 ended = asyncio.Event()
-                self._serving[queue] = (ended, asyncio.create_task(self._served(record, ended)))
+                self._serving[queue] = (
+                    ended,
+                    asyncio.create_task(self._serve_queue(record, ended)),
+                )
                 who = "MCP server" if record.mcp_tool else "`coterie run`"
                 self._report(f"the {who} of {run!r} has ended; this worker serves it now")
             else:
                 self._report(f"run {run!r} has no worker: {problem}")
 
-    def _known(self) -> dict[str, RunRecord]:
+    def _latest_records(self) -> dict[str, RunRecord]:
         """Return `{queue: the latest record of a run on it}`, reading each file once."""
         for file in sorted((self._settings.state / "runs").glob("*.json")):
             if file not in self._records:
@@ -102,7 +105,7 @@ class PrivateQueues:
         missing = missing_keys(record.keys, self._settings)
         return "; ".join(missing) if missing else None
 
-    async def _served(self, record: RunRecord, ended: asyncio.Event) -> None:
+    async def _serve_queue(self, record: RunRecord, ended: asyncio.Event) -> None:
         try:
             async with run_worker(
                 self._client, self._settings, record, grace=self._grace, sticky=STICKY

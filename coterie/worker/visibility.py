@@ -28,11 +28,11 @@ async def visibility_settings(client: Client, trusted: TrustedConfig) -> Visibil
     """Return the settings for runs; log a warning for each that the server lacks."""
     if not trusted.sets_visibility:
         return None
-    registered = trusted.search_attributes and await _registered(client)
+    registered = trusted.search_attributes and await _register_attributes(client)
     return VisibilitySettings(search_attributes=registered, event_groups=trusted.event_groups)
 
 
-async def _registered(client: Client) -> bool:
+async def _register_attributes(client: Client) -> bool:
     request = ListSearchAttributesRequest(namespace=client.namespace)
     try:
         known = await client.operator_service.list_search_attributes(request, timeout=_SOME_SECONDS)

@@ -110,12 +110,12 @@ async def _serving(workers: Sequence[Worker], grace: timedelta) -> AsyncGenerato
         why = sys.exc_info()
         try:
             async with asyncio.timeout((grace + _SHUTDOWN_TIMEOUT).total_seconds()):
-                await _left(begun, *why)
+                await _report_worker_exit(begun, *why)
         except TimeoutError:
             note("a run could not be evicted from memory; it continues elsewhere")
 
 
-async def _left(
+async def _report_worker_exit(
     workers: Sequence[Worker],
     kind: type[BaseException] | None,
     error: BaseException | None,

@@ -34,10 +34,10 @@ class Body:
 
     def steps_with_paths(self) -> Sequence[tuple[Step, NodePath]]:
         """Return each step with its location, including nested steps."""
-        return self._walked
+        return self._all_steps
 
     @cached_property
-    def _walked(self) -> tuple[tuple[Step, NodePath], ...]:
+    def _all_steps(self) -> tuple[tuple[Step, NodePath], ...]:
         return tuple(walk(self.steps, self.path))
 
 
@@ -71,10 +71,10 @@ class Bodies:
     def within(self, body: Body) -> Sequence[Body]:
         """Return a body and all that its steps call except teams, at any depth, each once."""
         if body not in self._within:
-            self._within[body] = tuple(self._reached(body))
+            self._within[body] = tuple(self._reachable_bodies(body))
         return self._within[body]
 
-    def _reached(self, body: Body) -> Iterator[Body]:
+    def _reachable_bodies(self, body: Body) -> Iterator[Body]:
         seen = {body}  # by identity: a team and a persona may have one name
         ahead = [body]
         while ahead:
@@ -106,10 +106,10 @@ def _of_team(team: Team) -> Body:
     path = (*TEAMS, team.id, "tasks")
     if team.collects is None:
         return Body(team.id, team.steps, path, team)
-    return Body(team.id, _written(team), path, team, CONCENTRATOR_NAMES)
+    return Body(team.id, _own_tasks(team), path, team, CONCENTRATOR_NAMES)
 
 
-def _written(team: Team) -> tuple[Step, ...]:
+def _own_tasks(team: Team) -> tuple[Step, ...]:
     """Return a concentrator's own tasks, without the skill that aggregates before them."""
     by_skill = team.collects and team.collects.aggregate not in ("list", "merge_dict")
     return team.steps[1:] if by_skill else team.steps

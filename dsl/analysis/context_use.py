@@ -76,7 +76,7 @@ def _add_hooks(plan: Plan, users: Mapping[str, ContextUsers]) -> None:
         path
         for hook in plan.hooks
         if hook.on == "before_run" and isinstance(hook.value, dict)
-        for path in _updated(hook.value)
+        for path in _updated_paths(hook.value)
     ]
     for path, used in users.items():
         here = parse(path)
@@ -102,15 +102,15 @@ def _reads(team: Team, parts: Bodies, reader: Reader) -> Iterator[Path]:
 
 def _writes(team: Team, parts: Bodies) -> Iterator[tuple[Path, str]]:
     for updates in route_updates(team):
-        yield from _updated(updates)
+        yield from _updated_paths(updates)
     for body in parts.within(parts.teams[team.id]):
         for step, _ in body.steps_with_paths():
-            yield from _updated(step.context_updates)
+            yield from _updated_paths(step.context_updates)
             if isinstance(step, TeamStep):
                 yield from (((key,), _REPLACE) for key in step.input or {})
 
 
-def _updated(updates: Json) -> Iterator[tuple[Path, str]]:
+def _updated_paths(updates: Json) -> Iterator[tuple[Path, str]]:
     for key, value in updates.items():
         yield fixed_part(key), written_value(value).operation or _REPLACE
 

@@ -52,7 +52,7 @@ class Flow:
         self._masks: dict[Path, int] = {}
         self._near: dict[Path, list[str]] = {}
         self._before = dict.fromkeys(graph.plan.teams, 0)
-        self._within = {team: self._written(bodies, team) for team in graph.plan.teams}
+        self._within = {team: self._written_bits(bodies, team) for team in graph.plan.teams}
         """What the steps of a team, and of the plans that its agents follow, write."""
         leads = {node: tuple(self._leads(graph, bodies, node)) for node in graph.nodes}
         nodes = {team: [TeamNode(team), TeamNode(team, branch=True)] for team in graph.plan.teams}
@@ -82,7 +82,7 @@ class Flow:
                     given = [self._bit(("context", key)) for key in step.input or {}]
                     yield step.team, sum(given) | self._within[node.team]
 
-    def _written(self, bodies: Bodies, team: str) -> int:
+    def _written_bits(self, bodies: Bodies, team: str) -> int:
         found = 0
         for body in bodies.within(bodies.teams[team]):
             for step, _ in body.steps_with_paths():

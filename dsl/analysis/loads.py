@@ -228,7 +228,7 @@ class Loads:
         calls = turns * (MAX_CALLS_OF_TURN if persona.parallel_tool_calls else 1)
         bounds = {policy.tool: policy.max_calls for policy in persona.tool_policy}
         loads = [
-            (self._hooked(name, tool, hooks), min(calls, bounds.get(name) or calls))
+            (self._call_load(name, tool, hooks), min(calls, bounds.get(name) or calls))
             for name, tool in tools_of(step, self.plan)
         ]
         total: dict[Key, float] = {}
@@ -240,7 +240,7 @@ class Loads:
                 left -= made
         return total
 
-    def _hooked(self, name: str, tool: Tool, hooks: Sequence[Hook]) -> Load:
+    def _call_load(self, name: str, tool: Tool, hooks: Sequence[Hook]) -> Load:
         """Return the load of one call of a tool with its hooks, which may make it again."""
         once = self._one_call(name, tool)
         if not hooks:
@@ -273,7 +273,7 @@ class Loads:
 
     def _tool(self, step: ToolStep) -> Load:
         hooks = self.plan.hooks
-        return largest(self._hooked(name, tool, hooks) for name, tool in tools_of(step, self.plan))
+        return largest(self._call_load(*named, hooks) for named in tools_of(step, self.plan))
 
     def _rounds(self, step: LoopStep, path: NodePath, body: Load) -> float:
         rounds = math.inf if step.max_iterations is None else maximum_of(step.max_iterations)

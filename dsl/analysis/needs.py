@@ -81,7 +81,7 @@ class Needs:
                 if needed and len(read.path) > 1 and not self._flow.may_be_set(read.path, team.id):
                     path = ".".join(read.path[1:])
                     needs.setdefault(path, self._name(team, inner_path))
-        return {path: step for path, step in needs.items() if not _covered(path, needs)}
+        return {path: step for path, step in needs.items() if not _is_covered(path, needs)}
 
     def _name(self, team: Team, path: NodePath) -> str:
         found = author_path(self._reader.tree, path)
@@ -205,7 +205,7 @@ def _ends(step: Step) -> bool:
     return any(isinstance(one, ReturnStep | FailStep) for one, _ in walk([step], ()))
 
 
-def _covered(path: str, needs: dict[str, str]) -> bool:
+def _is_covered(path: str, needs: dict[str, str]) -> bool:
     """Return whether a path above this one is needed as well."""
     while "." in path:
         path = path.rpartition(".")[0]

@@ -52,7 +52,7 @@ def value_reads(
     """Return the reads of the templates in a value."""
     if isinstance(value, str):
         if is_template(value):
-            needed = _needed(value, statements)
+            needed = _needed_paths(value, statements)
             for path in parse(value, statements=statements).paths:
                 yield Read(path, document_path, path in needed)
     elif isinstance(value, dict):
@@ -115,7 +115,7 @@ def _needs(condition: ContextField | TaskField, holds: bool) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _needed(text: str, statements: bool) -> frozenset[Path]:
+def _needed_paths(text: str, statements: bool) -> frozenset[Path]:
     """Return the paths without which the template certainly fails."""
     if not _TAKES_CARE.search(text):
         return frozenset(parse(text, statements=statements).paths)

@@ -135,8 +135,8 @@ def team_graph(plan: Plan, calls: Mapping[str, Iterable[str]], effort: Effort) -
     exits = {
         team.id: (
             *_exits(team, worlds[team.id], effort),
-            *_undecided(team, plan),
-            *_spent(team, plan),
+            *_exits_of_timeouts(team, plan),
+            *_exits_of_budgets(team, plan),
             *(Exit((name,), None, after_success=True) for name in handoffs(team, plan)),
         )
         for team in teams
@@ -161,13 +161,13 @@ def exits_after(
             yield number
 
 
-def _undecided(team: Team, plan: Plan) -> Iterator[Exit]:
+def _exits_of_timeouts(team: Team, plan: Plan) -> Iterator[Exit]:
     """Return where the run goes from the team when nobody decides in time."""
     for route in timeout_routes(team, plan):
         yield Exit((route.target,), None, at_any_time=True, task=route.task)
 
 
-def _spent(team: Team, plan: Plan) -> Iterator[Exit]:
+def _exits_of_budgets(team: Team, plan: Plan) -> Iterator[Exit]:
     """Return where the run goes from the team when a budget is used up."""
     for budget in plan.budgets:
         elsewhere = budget.scope == "team" and budget.name != team.id
@@ -184,11 +184,11 @@ def _exits(team: Team, worlds: Sequence[Statuses], effort: Effort) -> Iterator[E
     good = [after_success(team.steps)]
     earlier: list[Formula] = []
     for number, rule in enumerate(routing.rules):
-        asked = (*earlier, _asked(rule))
+        asked = (*earlier, _rule_formula(rule))
         usable = can_hold(asked, worlds, effort)
         well = usable and can_hold(asked, good, effort)
         yield _by_rule(routing, rule, number, usable)._replace(after_success=well)
-        earlier.append(_asked(rule, False))
+        earlier.append(_rule_formula(rule, False))
     if routing.default is not None:
         usable = can_hold(earlier, worlds, effort)
         well = usable and can_hold(earlier, good, effort)
@@ -200,7 +200,7 @@ def _exits(team: Team, worlds: Sequence[Statuses], effort: Effort) -> Iterator[E
         yield Exit((), None, updates, usable=usable, after_success=usable)
 
 
-def _asked(rule: Rule, holds: bool = True) -> Formula:
+def _rule_formula(rule: Rule, holds: bool = True) -> Formula:
     return holds if rule.condition is None else formula(rule.condition, holds)
 
 

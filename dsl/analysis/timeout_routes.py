@@ -36,13 +36,13 @@ def _of(steps: Sequence[Step], plan: Plan, task: str, seen: set[str]) -> Iterato
         for terms in _terms(step, plan):
             if terms.deadline is not None and terms.timeout_team is not None:
                 yield TimeoutRoute(step.name, maximum_of(terms.deadline), terms.timeout_team, task)
-        for key, inner in _called(step, plan):
+        for key, inner in _lists_below_call(step, plan):
             if key not in seen:
                 seen.add(key)
                 yield from _of(inner, plan, task, seen)
 
 
-def _called(step: Step, plan: Plan) -> Iterator[tuple[str, Sequence[Step]]]:
+def _lists_below_call(step: Step, plan: Plan) -> Iterator[tuple[str, Sequence[Step]]]:
     """Yield the plans and the agents that run within a step, each with a name of its own.
 
     A team that a tool runs has routes of its own.

@@ -61,12 +61,16 @@ class BudgetCompiler:
         """
         found: list[Budget] = []
         used = {PlanKey(key).persona for key in agents.personas}
-        for scope, name, budgets, path in _owned(self.document, self.orchestration):
+        for scope, name, budgets, path in _budgets_with_owners(self.document, self.orchestration):
             if scope == "persona" and name not in used:
                 continue
-            found += self._seen(compiled(budgets, scope, name), path, agents, price_of)
+            found += self._warn_of_blind_spots(
+                compiled(budgets, scope, name), path, agents, price_of
+            )
         for key, (budgets, path) in tasks.items():
-            found += self._seen(compiled(budgets, "task", key), path, agents, price_of)
+            found += self._warn_of_blind_spots(
+                compiled(budgets, "task", key), path, agents, price_of
+            )
         return tuple(found)
 
     def _terms(self, terms: BudgetTerms, path: NodePath) -> None:
@@ -105,7 +109,7 @@ class BudgetCompiler:
                 budget_route_unused(),
             )
 
-    def _seen(
+    def _warn_of_blind_spots(
         self,
         budgets: tuple[Budget, ...],
         path: NodePath,
@@ -125,7 +129,7 @@ class BudgetCompiler:
                     key_path,
                     budget_blind_to_legacy(budget.description, legacy),
                 )
-            for provider, model in _unpriced(budget, agents, price_of):
+            for provider, model in _models_without_price(budget, agents, price_of):
                 self.problems.note(
                     "W511",
                     self.tree.find(key_path).at,
@@ -139,7 +143,7 @@ def sections(
     document: SystemDocument, orchestration: Orchestration
 ) -> Iterator[tuple[Budgets, NodePath]]:
     """Yield every section of budgets in the document, with its place."""
-    for _, _, budgets, path in _owned(document, orchestration):
+    for _, _, budgets, path in _budgets_with_owners(document, orchestration):
         if budgets is not None:
             yield budgets, path
     for step, path in every_step(document):
@@ -147,7 +151,7 @@ def sections(
             yield step.config.budgets, (*path, "config", "budgets")
 
 
-def _owned(
+def _budgets_with_owners(
     document: SystemDocument, orchestration: Orchestration
 ) -> Iterator[tuple[Scope, str, Budgets | None, NodePath]]:
     yield "run", "", orchestration.budgets, ("orchestration", "budgets")
@@ -169,7 +173,7 @@ def _legacy(budget: Budget, teams: Mapping[str, Team]) -> str | None:
     return None
 
 
-def _unpriced(
+def _models_without_price(
     budget: Budget, agents: PaidPersonas, price_of: PriceOf | None
 ) -> list[tuple[str, str]]:
     """Return the models without a price whose calls a money budget may have to pay for."""

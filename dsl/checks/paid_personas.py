@@ -22,9 +22,9 @@ class PaidPersonas:
         """Return the keys of the personas whose calls the budget may have to pay for."""
         if budget.scope in ("run", "team"):
             return tuple(self.personas)
-        return self._called([key for key in self.personas if budget.covers("", (key,))])
+        return self._callable_personas([key for key in self.personas if budget.covers("", (key,))])
 
-    def _called(self, first: Sequence[str]) -> tuple[str, ...]:
+    def _callable_personas(self, first: Sequence[str]) -> tuple[str, ...]:
         """Return these personas, and all that they may call at any depth."""
         found, visited = dict.fromkeys(first), set[str]()
         ahead = list(found)

@@ -38,18 +38,18 @@ def keys(model: type[BaseModel]) -> Iterator[str]:
 
 def path_at(location: Sequence[int | str], root: type[BaseModel]) -> NodePath:
     """Return the keys and indexes of an error's location, without the tags of union members."""
-    return _followed(location, root)[0]
+    return _follow_location(location, root)[0]
 
 
 def model_at(location: Sequence[int | str], root: type[BaseModel]) -> type[BaseModel] | None:
     """Return the document model whose fields are at an error's location."""
-    here = _unwrapped(_followed(location, root)[1])
+    here = _unwrap_annotation(_follow_location(location, root)[1])
     return here if isinstance(here, type) and issubclass(here, BaseModel) else None
 
 
 def words_at(location: Sequence[int | str], root: type[BaseModel]) -> tuple[str, ...]:
     """Return the closed set of words that the value at an error's location may have."""
-    return tuple(_words(_followed(location, root)[1]))
+    return tuple(_words(_follow_location(location, root)[1]))
 
 
 def _plain(annotation: object) -> object:
@@ -73,7 +73,9 @@ def _words(annotation: object) -> Iterator[str]:
             yield from _words(member)
 
 
-def _followed(location: Sequence[int | str], root: type[BaseModel]) -> tuple[NodePath, object]:
+def _follow_location(
+    location: Sequence[int | str], root: type[BaseModel]
+) -> tuple[NodePath, object]:
     """Return the path, and the type of the value there.
 
     Only the types tell pydantic's names of union members from keys: a team may be called `str`.
@@ -86,11 +88,11 @@ def _followed(location: Sequence[int | str], root: type[BaseModel]) -> tuple[Nod
         if isinstance(here, str | ForwardRef) and part in TAGGED:  # the root itself
             here = TAGGED[str(part)]
         elif isinstance(part, str) and len(members) > 1 and not entered:
-            named = TAGGED.get(part) or _named(members, part)
+            named = TAGGED.get(part) or _union_member(members, part)
             entered = named is None
             here = here if named is None else named
         else:
-            here = _next(_unwrapped(here), part)
+            here = _next(_unwrap_annotation(here), part)
             path.append(part)
             entered = False
     return tuple(path), here
@@ -105,7 +107,7 @@ def _members(annotation: object) -> list[object]:
     return members if len(members) > 1 else _members(members[0])
 
 
-def _named(members: Sequence[object], tag: str) -> object | None:
+def _union_member(members: Sequence[object], tag: str) -> object | None:
     """Return the member of a union that has the tag."""
     for member in members:
         metadata = get_args(member)[1:] if get_origin(member) is Annotated else ()
@@ -124,7 +126,7 @@ def _next(here: object, part: int | str) -> object:
     return arguments[1 if get_origin(here) is dict else 0] if arguments else None
 
 
-def _unwrapped(here: object) -> object:
+def _unwrap_annotation(here: object) -> object:
     here = _plain(here)
     while get_origin(here) in (Union, types.UnionType):
         members = [arg for arg in get_args(here) if arg is not type(None)]

@@ -109,7 +109,7 @@ class PersonaChecks:
         check_tool_use(step, persona, path, written_at, tree, problems)
         self._check_models(step, merged, path)
         if persona.hooks:
-            persona = self._hooked(persona, merged, reads)
+            persona = self._check_hooks(persona, merged, reads)
         if persona.stream or persona.batch:
             check_streaming(step, persona, path, written_at("stream"), tree, problems)
             sections = self.document.llm_config.providers
@@ -142,7 +142,7 @@ class PersonaChecks:
         tools = self.document.tools
         return any(tools[name].agent is not None for name in persona.tools if name in tools)
 
-    def _hooked(self, persona: Persona, merged: MergedPersona, reads: OutsideReads) -> Persona:
+    def _check_hooks(self, persona: Persona, merged: MergedPersona, reads: OutsideReads) -> Persona:
         """Return the persona with its hooks checked."""
         path = merged.written_at("hooks")
         scope = self.plan_scope((), path)
@@ -188,9 +188,9 @@ class PersonaChecks:
         """Check the personas that no task uses, so that no mistake stays hidden."""
         for key, persona in self.document.llm_config.personas.items():
             if key not in used:
-                self._unused(persona, (*PERSONAS, key))
+                self._check_unused_persona(persona, (*PERSONAS, key))
 
-    def _unused(self, persona: PersonaDocument, path: NodePath) -> None:
+    def _check_unused_persona(self, persona: PersonaDocument, path: NodePath) -> None:
         """Report the problems of a persona that every task using it would have."""
         tree, problems = self.tree, self.problems
         if self.model is None:  # else every persona uses that model

@@ -70,9 +70,9 @@ class PersonaModels:
         code: Code = "E205" if key == "provider" else "E105"
         where = self._where(origins, key)
         mark = self.tree.find(where).mark
-        unknown(self.problems, mark, where, code, self._named(key), name, known)
+        unknown(self.problems, mark, where, code, self._name_of_unknown(key), name, known)
 
-    def _named(self, what: str) -> str:
+    def _name_of_unknown(self, what: str) -> str:
         """Return how to call the unknown name; it may come from outside the document."""
         return what if self.model is None else chosen_for_all(what)
 

@@ -112,7 +112,7 @@ class RouteCompiler:
                     "E107", self.tree.find((*path, key)).at, (*path, key), key_of_fan_out(key)
                 )
         if fans_out:
-            self._merged(rule, path)
+            self._check_merge_policies(rule, path)
         return Rule(
             condition=rule.condition,
             next_team=rule.next_team,
@@ -121,7 +121,7 @@ class RouteCompiler:
             concentrator=concentrator,
         )
 
-    def _merged(self, rule: RuleDocument, path: NodePath) -> None:
+    def _check_merge_policies(self, rule: RuleDocument, path: NodePath) -> None:
         """Note a policy for a context path that no branch sets."""
         written = {update for name in self._on_branches(rule) for update in self._updates_of(name)}
         for policy in rule.merge:
@@ -189,7 +189,7 @@ class RouteCompiler:
             )
         found = tuple(dict.fromkeys(self._reachable(branches, set())))
         if rule.concentrator is not None:
-            self._said(rule.concentrator, found, path)
+            self._check_concentrator(rule.concentrator, found, path)
             return rule.concentrator
         if len(found) > 1:
             self.problems.note(
@@ -197,7 +197,7 @@ class RouteCompiler:
             )
         return found[0] if found else None
 
-    def _said(self, concentrator: str, found: Sequence[str], path: NodePath) -> None:
+    def _check_concentrator(self, concentrator: str, found: Sequence[str], path: NodePath) -> None:
         """Note a rule's `concentrator` that is none, or branches that reach another one first."""
         where = (*path, "concentrator")
         self.check_team(concentrator, where)

@@ -126,7 +126,7 @@ class ShapeProblem:
             case _ if self.kind in _BOUNDS:
                 bound, name = _BOUNDS[self.kind]
                 limit = cast("float", self.context[name])
-                return "E106", OutOfBounds(self._subject, self._found(node), bound, limit)
+                return "E106", OutOfBounds(self._subject, self._describe_value(node), bound, limit)
             case _:
                 return "E103", self._wrong_form(node)
 
@@ -138,8 +138,8 @@ class ShapeProblem:
     def _subject(self) -> WrongValue:
         return WrongValue(self.path[-1] if self.path else None)
 
-    def _found(self, node: Node) -> Found:
-        return Found("scalar", HIDDEN) if names_secret(self._key) else _found(node)
+    def _describe_value(self, node: Node) -> Found:
+        return Found("scalar", HIDDEN) if names_secret(self._key) else _describe_found(node)
 
     def _unknown_key(self, tree: Node) -> tuple[Code, Details]:
         name = self._key
@@ -177,7 +177,7 @@ class ShapeProblem:
 
     def _wrong_form(self, node: Node) -> WrongForm:
         wanted = wanted_form(self.kind, self._key, str(self.details["msg"]))
-        found = self._found(node)
+        found = self._describe_value(node)
         return WrongForm(self._subject, found, self.kind, wanted, self._mending(node))
 
     def _mending(self, node: Node) -> Suggestion | None:
@@ -208,7 +208,7 @@ _OWN_FORMS = get_args(Form)
 _MAPPINGS = ("dict_type", "model_type", "model_attributes_type")
 
 
-def _found(node: Node) -> Found:
+def _describe_found(node: Node) -> Found:
     match node.value:
         case dict():
             return Found("mapping")

@@ -51,7 +51,7 @@ def parse_as(tree: Node, model: type[Document], problems: Problems) -> tuple[Doc
             }
             problems.took_out([path for path, put in repairs.items() if put is None])
             for path in sorted(repairs, key=_written_order, reverse=True):
-                tree = _mended(tree, path, repairs[path])
+                tree = _repaired_tree(tree, path, repairs[path])
             reported = True
             problems.step_of = naming_steps(tree)
             if tree == before:
@@ -79,7 +79,7 @@ def _worth_telling(mismatches: list["ShapeProblem"], tree: Node) -> Iterator["Sh
         yield mismatch
 
 
-def _mended(tree: Node, path: NodePath, stand_in: Node | None) -> Node:
+def _repaired_tree(tree: Node, path: NodePath, stand_in: Node | None) -> Node:
     """Return the tree with the node at the path replaced or removed."""
     if not path:
         return tree
@@ -87,14 +87,14 @@ def _mended(tree: Node, path: NodePath, stand_in: Node | None) -> Node:
     below = tree.child(first)
     match tree.value, first:
         case dict() as entries, str() if rest and below is not None:
-            return tree.with_value({**entries, first: _mended(below, rest, stand_in)})
+            return tree.with_value({**entries, first: _repaired_tree(below, rest, stand_in)})
         case dict() as entries, str() if stand_in is not None:
             return tree.with_value({**entries, first: stand_in})
         case dict() as entries, str():
             return tree.with_value({k: node for k, node in entries.items() if k != first})
         case list() as items, int() if below is not None:
             if rest:
-                put = [_mended(below, rest, stand_in)]
+                put = [_repaired_tree(below, rest, stand_in)]
             else:
                 put = [stand_in] if stand_in is not None else []
             return tree.with_value([*items[:first], *put, *items[first + 1 :]])

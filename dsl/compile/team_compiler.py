@@ -62,7 +62,7 @@ class TeamCompiler:
         resets: tuple[str, ...] = ()
         if team.resets:
             resets = check_resets(team, self.outputs.context, self.tree, self.problems, path)
-        context, earlier = self._watched(scope.reads, agents_read)
+        context, earlier = self._progress_terms(scope.reads, agents_read)
         return Team(
             id=team_id,
             name="" if team.name == team_id else team.name or "",
@@ -143,7 +143,7 @@ class TeamCompiler:
             settings=self.orchestration.settings,
         )
 
-    def _watched(self, *read: OutsideReads) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _progress_terms(self, *read: OutsideReads) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the context paths and the earlier teams whose change counts as progress."""
         if self.orchestration.no_progress == "ignore":
             return (), ()

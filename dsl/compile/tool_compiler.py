@@ -87,16 +87,16 @@ class ToolCompiler:
             return None
         fixed: NodePath = (*path, "fixed")
         check_command(self.capabilities, self.problems, self.tree, skill, section.fixed, fixed)
-        return self._contracted(name, section, contract, path)
+        return self._tool_of_contract(name, section, contract, path)
 
     def _mcp(self, name: str, section: ToolSection, mcp: str, path: NodePath) -> Tool | None:
         contract = self.capabilities.mcp_tools.get(mcp)
         if contract is None:
             return None  # a group, whose members are tools; or an unknown tool, already noted
-        tool = self._contracted(name, section, contract, path)
+        tool = self._tool_of_contract(name, section, contract, path)
         return tool.model_copy(update={"listing": contract.listing})
 
-    def _contracted(
+    def _tool_of_contract(
         self, name: str, section: ToolSection, contract: SkillContract, path: NodePath
     ) -> Tool:
         """Return a tool whose call is one activity."""
@@ -116,7 +116,7 @@ class ToolCompiler:
             problems,
             fixed=section.fixed,
         )
-        return _pinned(
+        return _pin_tool(
             Tool(
                 skill=section.skill,
                 mcp=section.mcp,
@@ -149,7 +149,7 @@ class ToolCompiler:
         persona = self.agents.tool_agent(name, agent, given, path)
         own = section.output_schema or (None if persona is None else persona.output_schema)
         described = section.description or personas[agent].description or ""
-        return self._called(name, section, schema, own, described, path)
+        return self._tool_of_callable(name, section, schema, own, described, path)
 
     def _team(self, name: str, section: ToolSection, team: str, path: NodePath) -> Tool | None:
         orchestration = self.document.orchestration
@@ -161,9 +161,9 @@ class ToolCompiler:
         if schema is None:
             return None
         described = section.description or teams[team].description or ""
-        return self._called(name, section, schema, section.output_schema, described, path)
+        return self._tool_of_callable(name, section, schema, section.output_schema, described, path)
 
-    def _called(
+    def _tool_of_callable(
         self,
         name: str,
         section: ToolSection,
@@ -181,7 +181,7 @@ class ToolCompiler:
             where = (*path, "description")
             problems.note("E102", tree.find(path).at, where, description_missing(name))
         approval = self._checked_approval(section, schema, result, path)
-        return _pinned(
+        return _pin_tool(
             Tool(
                 agent=section.agent,
                 team=section.team,
@@ -265,7 +265,7 @@ def _terms(section: ToolSection, contract: SkillContract) -> SkillTerms:
     return terms.model_copy(update={"labels": (), "local_activity": is_local_call})
 
 
-def _pinned(tool: Tool, name: str, result: Json | None) -> Tool:
+def _pin_tool(tool: Tool, name: str, result: Json | None) -> Tool:
     """Return the tool with the digest of all that its callers rely on."""
     relied = {
         "name": name,

@@ -65,7 +65,7 @@ def model_schema(
     defs = change(
         schema_rules.with_key_rules(schema_forms.written(cast("Json", _tidy(defs, names=True))))
     )
-    used = {name: defs[name] for name in sorted(_reached(root.__name__, defs))}
+    used = {name: defs[name] for name in sorted(_reachable_definitions(root.__name__, defs))}
     return {"$schema": DIALECT, "title": title, "$ref": _REF + root.__name__, "$defs": used}
 
 
@@ -145,7 +145,7 @@ def _without_null(schema: Json) -> Json:
             return schema
 
 
-def _reached(name: str, defs: Json) -> set[str]:
+def _reachable_definitions(name: str, defs: Json) -> set[str]:
     """Return the definitions that a definition refers to, and itself."""
     reached: set[str] = set()
     ahead = [name]
@@ -153,17 +153,17 @@ def _reached(name: str, defs: Json) -> set[str]:
         here = ahead.pop()
         if here not in reached:
             reached.add(here)
-            ahead += _named(defs[here])
+            ahead += _referenced_names(defs[here])
     return reached
 
 
-def _named(schema: JsonValue) -> Iterator[str]:
+def _referenced_names(schema: JsonValue) -> Iterator[str]:
     if isinstance(schema, dict):
         reference = schema.get("$ref")
         if isinstance(reference, str):
             yield reference.removeprefix(_REF)
         for below in schema.values():
-            yield from _named(below)
+            yield from _referenced_names(below)
     elif isinstance(schema, list):
         for below in schema:
-            yield from _named(below)
+            yield from _referenced_names(below)

@@ -15,7 +15,7 @@ def _has(*keys: str) -> Json:
     return {"required": list(keys)}
 
 
-def _said(key: str) -> Json:
+def _has_key(key: str) -> Json:
     return {**_has(key), "properties": {key: {"not": {"type": "null"}}}}
 
 
@@ -131,9 +131,9 @@ RULES: dict[str, list[Json]] = {
     "ReplyStep": _NO_ATTEMPTS,
     "SetStep": [_NO_TIME],
     "WaitStep": [
-        {"oneOf": [_said(key) for key in ("duration", "time", "signal", "message")]},
-        {"if": _said("deadline"), "then": {"anyOf": [_said("signal"), _said("message")]}},
-        {"if": _said("schema"), "then": _said("message")},
+        {"oneOf": [_has_key(key) for key in ("duration", "time", "signal", "message")]},
+        {"if": _has_key("deadline"), "then": {"anyOf": [_has_key("signal"), _has_key("message")]}},
+        {"if": _has_key("schema"), "then": _has_key("message")},
         _SIGNAL,
     ],
     "Collect": [_SIGNAL],
@@ -162,13 +162,13 @@ RULES: dict[str, list[Json]] = {
         },
     ],
     "ChatSection": [
-        {"anyOf": [_said("persona_key"), _has("reply")]},
+        {"anyOf": [_has_key("persona_key"), _has("reply")]},
         {
-            "if": {"not": _said("persona_key")},
+            "if": {"not": _has_key("persona_key")},
             "then": _none_of("conversation_turns", "conversation_characters"),
         },
     ],
-    "ToolSection": [{"oneOf": [_said(key) for key in ("skill", "agent", "team", "mcp")]}],
+    "ToolSection": [{"oneOf": [_has_key(key) for key in ("skill", "agent", "team", "mcp")]}],
     "RuleDocument": [
         {
             "if": {"properties": {"next_team": {"type": ["string", "null"]}}},
@@ -245,12 +245,14 @@ def with_key_rules(defs: Json) -> Json:
     for name, properties in _MORE.items():
         schema = cast("Json", defs[name])
         before = cast("Json", schema["properties"])
-        described = {key: _described(before.get(key), new) for key, new in properties.items()}
+        described = {
+            key: _with_description(before.get(key), new) for key, new in properties.items()
+        }
         defs[name] = {**schema, "properties": {**before, **described}}
     return defs
 
 
-def _described(before: JsonValue, new: JsonValue) -> JsonValue:
+def _with_description(before: JsonValue, new: JsonValue) -> JsonValue:
     """Return the new form, with the description of the old one unless it has its own."""
     if not isinstance(before, dict) or not isinstance(new, dict) or "description" not in before:
         return new

@@ -108,7 +108,9 @@ def _calls(one: Json) -> Json:
 def _conditions(defs: Json) -> Json:
     operators: Json = {"enum": list(_OPERATORS), "description": "How the two are compared."}
     fields = ("TaskField", "ContextField")
-    named: Json = {name: _changed(defs, name, {"operator": operators}) for name in fields}
+    named: Json = {
+        name: _changed_definition(defs, name, {"operator": operators}) for name in fields
+    }
     forms = (*fields, "TaskStatus", "AllOf", "AnyOf", "Not", "TeamOutcome", "Expression")
     return {
         **named,
@@ -132,7 +134,7 @@ def _conditions(defs: Json) -> Json:
     }
 
 
-def _changed(defs: Json, name: str, properties: Json) -> Json:
+def _changed_definition(defs: Json, name: str, properties: Json) -> Json:
     schema = cast("Json", defs[name])
     return {**schema, "properties": {**properties_of(schema), **properties}}
 

@@ -44,7 +44,7 @@ def counted_grants(
         return CountedGrants(tuple(grants))
     withheld: list[WithheldGrant] = []
     for label in grants:
-        by = tuple(name for name in enclosing if label not in _granted(name, plan))
+        by = tuple(name for name in enclosing if label not in _labels_granted(name, plan))
         if by:
             withheld.append(WithheldGrant(label, by))
     lost = {one.label for one in withheld}
@@ -57,6 +57,6 @@ def allowed_grants(enclosing: Sequence[str], plan: Plan) -> frozenset[KeptLabel]
     return frozenset(counted_grants(KEPT, enclosing, plan).counted)
 
 
-def _granted(name: str, plan: Plan) -> Sequence[KeptLabel]:
+def _labels_granted(name: str, plan: Plan) -> Sequence[KeptLabel]:
     tool = plan.tools.get(name)
     return () if tool is None else tool.grants

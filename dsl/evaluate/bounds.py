@@ -35,7 +35,7 @@ def rendered_bound(
     too_low = number is None or number < lowest or (key.unit == "timeout" and number == 0)
     if number is None or too_low or number > bound.maximum:
         what = f"{key.name} of {owner} gives {brief(found)}"
-        raise InvalidBound(f"{what}: it must be {_wanted(key, bound.maximum)}")
+        raise InvalidBound(f"{what}: it must be {_wanted_text(key, bound.maximum)}")
     return number
 
 
@@ -88,7 +88,7 @@ def _number(key: BoundKey, found: JsonValue) -> float | None:
     return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
-def _wanted(key: BoundKey, maximum: float) -> str:
+def _wanted_text(key: BoundKey, maximum: float) -> str:
     match key.unit:
         case "count" | "retries":
             return f"a whole number from {_LOWEST[key.unit]} to {maximum:g}"

@@ -85,7 +85,7 @@ def write_conflicts(
     branches: BranchWrites, policies: Mapping[str, MergePolicy]
 ) -> Iterator[tuple[str, set[str]]]:
     """Yield each path that several branches write so that their order would decide."""
-    touched = _touched(branches)
+    touched = _touched_paths(branches)
     for path, here in touched.items():
         if not here.kinds:
             continue
@@ -106,14 +106,14 @@ def _commute(here: _Touched) -> bool:
     return len(here.kinds) == 1 and _REPLACES not in here.kinds
 
 
-def _touched(branches: BranchWrites) -> dict[Path, _Touched]:
+def _touched_paths(branches: BranchWrites) -> dict[Path, _Touched]:
     found: dict[Path, _Touched] = {}
     for branch, writes in branches.items():
         for write in writes:
             kind = (
                 _REPLACES if write.operation is None else COMMUTING.get(write.operation, _REPLACES)
             )
-            for path in _reached(write):
+            for path in _paths_of_write(write):
                 for length in range(len(path)):
                     found.setdefault(path[:length], _Touched()).below.add(branch)
                 here = found.setdefault(path, _Touched())
@@ -123,7 +123,7 @@ def _touched(branches: BranchWrites) -> dict[Path, _Touched]:
     return found
 
 
-def _reached(write: ContextWrite) -> Iterator[Path]:
+def _paths_of_write(write: ContextWrite) -> Iterator[Path]:
     """Yield the paths that a write sets: of a merge, those of its values."""
     path = parse(write.path)
     if write.operation == "merge" and isinstance(write.value, dict):

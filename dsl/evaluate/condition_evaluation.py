@@ -61,9 +61,9 @@ def _holds(
 ) -> bool:
     match condition:
         case TaskField():
-            return _tested(condition, _task_field(condition, facts), meter)
+            return _test_condition(condition, _task_field(condition, facts), meter)
         case ContextField():
-            return _tested(condition, _context_field(condition, facts), meter)
+            return _test_condition(condition, _context_field(condition, facts), meter)
         case TaskStatus(task=task, status=status):
             outcome = facts.tasks.get(task)
             return outcome is not None and outcome.status == status
@@ -94,7 +94,9 @@ def _expression_holds(
         raise
 
 
-def _tested(condition: TaskField | ContextField, found: Found, meter: EvaluationMeter) -> bool:
+def _test_condition(
+    condition: TaskField | ContextField, found: Found, meter: EvaluationMeter
+) -> bool:
     operator, value = condition.operator, condition.value
     try:
         charge(operator, meter, found, value)
@@ -122,7 +124,7 @@ def _field_name(condition: TaskField | ContextField) -> str:
 
 
 def _team_outcome(condition: TeamOutcome, facts: Facts) -> bool:
-    tasks = _counted(facts)
+    tasks = _counted_outcomes(facts)
     ran = [outcome for outcome in tasks.values() if outcome.status != "skipped"]
     match condition.outcome:
         case "all_success":
@@ -137,7 +139,7 @@ def _team_outcome(condition: TeamOutcome, facts: Facts) -> bool:
             assert_never(condition.outcome)
 
 
-def _counted(facts: Facts) -> Outcomes:
+def _counted_outcomes(facts: Facts) -> Outcomes:
     return facts.tasks if facts.counted is None else facts.counted
 
 
@@ -158,7 +160,7 @@ def inspect(condition: Condition, facts: Facts) -> ConditionFound:
         case Not(negated=part):
             return NegatedFound("not", inspect(part, facts))
         case TeamOutcome(outcome=outcome):
-            counted = _counted(facts).items()
+            counted = _counted_outcomes(facts).items()
             return TeamFound("team", outcome, tuple((name, one.status) for name, one in counted))
         case Expression(expression=text):
             return ExpressionFound("expression", text)

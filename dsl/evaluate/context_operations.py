@@ -33,7 +33,7 @@ def changed(write: ContextWrite, present: Present) -> Present:
                 raise _failure(write, f"`extend` takes a list, and its value is {_kind(value)}")
             return [*_list(write, present), *value]
         case "merge":
-            return _merged(write, present, value)
+            return _merge_value(write, present, value)
         case "increment":
             return _sum(write, present, value)
         case "remove":
@@ -50,7 +50,7 @@ def _list(write: ContextWrite, present: Present) -> list[JsonValue]:
     return present
 
 
-def _merged(write: ContextWrite, present: Present, value: JsonValue) -> JsonValue:
+def _merge_value(write: ContextWrite, present: Present, value: JsonValue) -> JsonValue:
     if not isinstance(value, dict):
         raise _failure(write, f"`merge` takes a mapping, and its value is {_kind(value)}")
     if present is MISSING:

@@ -66,7 +66,7 @@ def write(context: Json, path: Path, value: JsonValue, declared: Declarations) -
         return put(context, path, value)
     problems = list(path_problems(path, declared))
     if not problems:
-        context = _settled(put(context, path, value), path, declared)
+        context = _fit_to_declaration(put(context, path, value), path, declared)
         problems = list(_problems(context, touched(path, declared), declared))
     if problems:
         raise InvalidContext("; ".join(problems))
@@ -98,7 +98,7 @@ def started(given: Json, declared: Declarations) -> Json:
     strangers = list(_strangers(given, (), declared))
     if strangers:
         raise InvalidContext(refused_values("the context of the start", strangers))
-    context = _settled(given, (), declared)
+    context = _fit_to_declaration(given, (), declared)
     problems = list(_problems(context, declared, declared))
     if problems:
         raise InvalidContext(refused_values("the context of the start", problems))
@@ -130,7 +130,7 @@ def merged(context: Json, given: Json, merging: Json, declared: Declarations) ->
         return merging
     problems = list(_strangers(given, (), declared))
     if not problems:
-        merging = _settled(merging, (), declared)
+        merging = _fit_to_declaration(merging, (), declared)
         changed = [path for path in declared if _differs(context, merging, path)]
         problems = list(_problems(merging, changed, declared))
     if problems:
@@ -147,7 +147,9 @@ def reset(context: Json, paths: Iterable[str], declared: Declarations) -> Json:
     try:
         for text in paths:
             path = parse(text)
-            context = _settled(put(context, path, declared[text].default), path, declared)
+            context = _fit_to_declaration(
+                put(context, path, declared[text].default), path, declared
+            )
     except ValueError as error:
         raise InvalidContext(f"resets: {error}") from None
     return context
@@ -157,7 +159,7 @@ def _differs(before: Json, after: Json, path: str) -> bool:
     return get(before, parse(path)) is not get(after, parse(path))
 
 
-def _settled(context: Json, path: Path, declared: Declarations) -> Json:
+def _fit_to_declaration(context: Json, path: Path, declared: Declarations) -> Json:
     """Add the defaults that a write leaves missing, and drop what lists hold beyond their bound."""
     for text in sorted(touched(path, declared), key=lambda text: len(parse(text))):
         one, where = declared[text], parse(text)

@@ -86,11 +86,11 @@ def _expression(condition: Expression, text: str, facts: Facts) -> Examined:
         held = holds(condition, facts)
     except TemplateFailed as error:
         return Examined("test", False, str(error))
-    found = ", ".join(_found(text, facts))
+    found = ", ".join(_values_named(text, facts))
     return Examined("test", held, f"{text} ({found})" if found else text)
 
 
-def _found(text: str, facts: Facts) -> Iterator[str]:
+def _values_named(text: str, facts: Facts) -> Iterator[str]:
     """Yield `context.attempts is 3` for each path that the expression names."""
     try:
         paths = parse(text).paths

@@ -61,7 +61,7 @@ def choose(team: Team, facts: Facts) -> Route:
             raise TeamFailed(_failure_text(team, failure), root=failure[1].root_error)
         return Route(None, NoRouting("no_routing"), "no_routing")
     try:
-        return _routed(team, routing, failure, facts, meter)
+        return _route_by_rules(team, routing, failure, facts, meter)
     except TemplateFailed as error:
         if failure is None:
             raise
@@ -71,7 +71,7 @@ def choose(team: Team, facts: Facts) -> Route:
         ) from None
 
 
-def _routed(
+def _route_by_rules(
     team: Team,
     routing: Routing,
     failure: tuple[str, Outcome] | None,
@@ -96,7 +96,7 @@ def _route(
 ) -> Route:
     condition = None if rule.condition is None else inspect(rule.condition, facts)
     updates = {**routing.context_updates, **rule.context_updates}
-    filled, left_out = _filled(updates, facts, meter)
+    filled, left_out = _fill_updates(updates, facts, meter)
     cause = RuleMatched("rule", number, condition, left_out)
     return Route(rule.next_team, cause, "rule", filled, rule)
 
@@ -116,10 +116,10 @@ def _by_default(
                 f"no route matched: none of the {len(routing.rules)} rules of team {team.id!r} "
                 f"holds and it has no default. {_rules_text(routing, facts)}"
             )
-        writes, left_out = _filled(routing.context_updates, facts, meter)
+        writes, left_out = _fill_updates(routing.context_updates, facts, meter)
         return Route(None, NoRouting("no_rules", left_out), "no_routing", writes)
     reason: Reason = "no_rule_matched" if failure is None else "team_failed"
-    writes, left_out = _filled(routing.context_updates, facts, meter)
+    writes, left_out = _fill_updates(routing.context_updates, facts, meter)
     return Route(routing.default, _default(team, failure, left_out), reason, writes)
 
 
@@ -144,7 +144,7 @@ def _rules_text(routing: Routing, facts: Facts) -> str:
     return "; ".join(asked)
 
 
-def _filled(
+def _fill_updates(
     updates: Json, facts: Facts, meter: EvaluationMeter
 ) -> tuple[tuple[ContextWrite, ...], tuple[UpdateLeftOut, ...]]:
     """Render the updates; return also those left out because a task's data is missing."""

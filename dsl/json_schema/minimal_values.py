@@ -171,17 +171,17 @@ def _combinations(schema: Json) -> Iterator[Json]:
     if not every and not options:
         return
     for part in every:
-        rest = _joined(rest, part)
+        rest = _join_objects(rest, part)
     if not options:
         yield rest
     for option in options:
         if isinstance(option, dict):
-            yield _joined(rest, option)
+            yield _join_objects(rest, option)
         elif option is True:
             yield rest
 
 
-def _joined(first: Json, then: Json) -> Json:
+def _join_objects(first: Json, then: Json) -> Json:
     joined: Json = {**first, **then}
     joined["properties"] = {
         **_mapping(first.get("properties")),

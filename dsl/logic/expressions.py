@@ -78,9 +78,9 @@ def _formula(node: nodes.Node, holds: bool) -> Formula:
         case nodes.Or(left=left, right=right):
             return joined((_formula(left, holds), _formula(right, holds)), every=not holds)
         case nodes.Compare(expr=left, ops=[nodes.Operand(op=op, expr=right)]):
-            found = _compared(left, cast("Comparison", op), right, holds)
+            found = _comparison_formula(left, cast("Comparison", op), right, holds)
         case nodes.Test(node=inner, name=name, args=[]):
-            found = _questioned(inner, name, holds)
+            found = _test_formula(inner, name, holds)
         case _:
             found = _truth(node, holds)
     return Opaque(repr(node), holds) if found is None else found
@@ -109,7 +109,7 @@ def _truth(node: nodes.Node, holds: bool) -> Formula | None:
     return All((tested(path, "exists", None, True), falsy)) if holds else falsy
 
 
-def _questioned(node: nodes.Node, name: str, holds: bool) -> Formula | None:
+def _test_formula(node: nodes.Node, name: str, holds: bool) -> Formula | None:
     path = _fact(node)
     if path is None:
         return None
@@ -124,7 +124,9 @@ def _questioned(node: nodes.Node, name: str, holds: bool) -> Formula | None:
             return None
 
 
-def _compared(left: nodes.Node, op: Comparison, right: nodes.Node, holds: bool) -> Formula | None:
+def _comparison_formula(
+    left: nodes.Node, op: Comparison, right: nodes.Node, holds: bool
+) -> Formula | None:
     if isinstance(left, nodes.Const) and op in _TURNED:
         left, op, right = right, _TURNED[op], left
     if op in ("in", "notin"):
@@ -134,7 +136,7 @@ def _compared(left: nodes.Node, op: Comparison, right: nodes.Node, holds: bool) 
     value = cast("JsonValue", right.value)
     match path_of(left):
         case ("tasks", task, "status") if op in ("eq", "ne"):
-            return _ended(task, value, holds is (op == "eq"))
+            return _end_formula(task, value, holds is (op == "eq"))
         case _:
             pass
     path = _fact(left)
@@ -142,10 +144,10 @@ def _compared(left: nodes.Node, op: Comparison, right: nodes.Node, holds: bool) 
         return None
     if op in ("eq", "ne"):
         return _equal(path, value, holds is (op == "eq"))
-    return _ordered(path, op, value, holds)
+    return _order_formula(path, op, value, holds)
 
 
-def _ended(task: str, value: JsonValue, holds: bool) -> Formula:
+def _end_formula(task: str, value: JsonValue, holds: bool) -> Formula:
     if value in ("success", "failure", "skipped"):
         return TaskEnded(task, value, holds)
     return not holds
@@ -157,7 +159,7 @@ def _equal(path: Path, value: JsonValue, holds: bool) -> Formula:
     return joined((tested(path, "equals", one, holds) for one in values), every=not holds)
 
 
-def _ordered(path: Path, op: Comparison, value: JsonValue, holds: bool) -> Formula | None:
+def _order_formula(path: Path, op: Comparison, value: JsonValue, holds: bool) -> Formula | None:
     """Test order as Python does; it fails unless both are texts, or both numbers or booleans."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None

@@ -48,7 +48,7 @@ def after_all(steps: Sequence[Step], stop_on_failure: bool) -> tuple[Statuses, .
         return (_counting(steps, ends | skipped),)
     return (
         _counting(steps, _without_failure(steps, ends)),
-        *(_counting(steps, _failed(steps, ends, True, step)) for step in failing),
+        *(_counting(steps, _statuses_after_failure(steps, ends, True, step)) for step in failing),
     )
 
 
@@ -63,7 +63,10 @@ def after_failures(steps: Sequence[Step], stop_on_failure: bool) -> Iterator[tup
     ends = _ends(steps)
     for step in steps:
         if _may_stop(step, ends):
-            yield step, _counting(steps, _failed(steps, ends, stop_on_failure, step))
+            yield (
+                step,
+                _counting(steps, _statuses_after_failure(steps, ends, stop_on_failure, step)),
+            )
 
 
 def after_success(steps: Sequence[Step]) -> Statuses:
@@ -81,7 +84,7 @@ def _without_failure(steps: Sequence[Step], ends: Mapping[str, int]) -> dict[str
     return {name: mask & ~FAILURE if name in own else mask for name, mask in ends.items()}
 
 
-def _failed(
+def _statuses_after_failure(
     steps: Sequence[Step], ends: Mapping[str, int], stop_on_failure: bool, failed: Step
 ) -> dict[str, int]:
     """Return the statuses when this step is the first that failed the team."""
@@ -143,15 +146,15 @@ def can_fail(step: Step) -> bool:
         case ParallelStep(join=join) if join != "all" and _may_not_run(step):
             return True
         case SetStep() | ReturnStep() | BranchStep() | ParallelStep() | BlockStep():
-            return _filled(step) or any(_fails(inner.steps) for inner in step_lists(step))
+            return _always_fills(step) or any(_fails(inner.steps) for inner in step_lists(step))
         case LoopStep(iterate_on=items, body=body):
-            return not isinstance(items, list | None) or _filled(step) or _fails(body)
+            return not isinstance(items, list | None) or _always_fills(step) or _fails(body)
         case WaitStep(message=True):
             return True
         case WaitStep(duration=duration, signal=signal, deadline=deadline):
             if signal is not None:
                 return deadline is not None
-            return duration is None or _filled(step)
+            return duration is None or _always_fills(step)
         case TryStep(steps=steps, catch=clauses, finally_=last):
             caught = any(clause.takes_all for clause in clauses)
             in_clause = any(_fails(clause.steps) for clause in clauses)
@@ -191,7 +194,7 @@ def _asks_expressions(step: Step) -> bool:
     )
 
 
-def _filled(step: Step) -> bool:
+def _always_fills(step: Step) -> bool:
     return any(_has_template(value.value) for value in templated(step, ()))
 
 

@@ -69,7 +69,7 @@ def number_range(tests: Iterable[Wanted]) -> Range:
             left = left if high is None else left.below(high, included=True)
         else:
             number = _number(value)
-            left = left if number is None else _narrowed(left, operator, number, holds)
+            left = left if number is None else _narrow_range(left, operator, number, holds)
     for low, high in outside:
         above = low is None or (left.low is not None and not _above(low, left.low))
         below = high is None or (left.high is not None and not _above(left.high, high))
@@ -83,11 +83,11 @@ def text_range(tests: Iterable[Wanted]) -> Range:
     left = Range()
     for operator, value, holds in tests:
         if isinstance(value, str):
-            left = _narrowed(left, operator, value, holds)
+            left = _narrow_range(left, operator, value, holds)
     return left
 
 
-def _narrowed(left: Range, operator: Operator, bound: Bound, holds: bool) -> Range:
+def _narrow_range(left: Range, operator: Operator, bound: Bound, holds: bool) -> Range:
     match operator, holds:
         case ("greater_than", True) | ("less_or_equal", False):
             return left.above(bound, included=False)

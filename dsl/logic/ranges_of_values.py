@@ -36,7 +36,7 @@ class Claim(NamedTuple):
 
 def possible(claims: Sequence[Claim]) -> bool:
     """Return False only when no value, not even a missing one, meets every claim."""
-    if _opposed(claims):
+    if _contradict_each_other(claims):
         return False
     for claim in claims:
         few = _few(claim)
@@ -52,7 +52,7 @@ def _any_fits(values: Iterable[Found], claims: Sequence[Claim]) -> bool:
     return any(all(claim.fits(value) for claim in claims) for value in values)
 
 
-def _opposed(claims: Sequence[Claim]) -> bool:
+def _contradict_each_other(claims: Sequence[Claim]) -> bool:
     """Return whether the same claim must both hold and not hold."""
     if len(claims) < 2 or len({claim.holds for claim in claims}) < 2:
         return False
@@ -111,7 +111,7 @@ def _types(claim: Claim) -> frozenset[str]:
             return _WHERE.get(claim.operator, lambda _: _ALL)(claim.value)
 
 
-def _compared(value: JsonValue) -> frozenset[str]:
+def _comparison_kinds(value: JsonValue) -> frozenset[str]:
     return frozenset({"string" if isinstance(value, str) else "number"})
 
 
@@ -126,15 +126,15 @@ def _text(_: JsonValue) -> frozenset[str]:
     return frozenset({"string"})
 
 
-def _sized(_: JsonValue) -> frozenset[str]:
+def _kinds_with_length(_: JsonValue) -> frozenset[str]:
     return _SIZED
 
 
 _WHERE: dict[Operator, Callable[[JsonValue], frozenset[str]]] = {
-    "greater_than": _compared,
-    "less_than": _compared,
-    "greater_or_equal": _compared,
-    "less_or_equal": _compared,
+    "greater_than": _comparison_kinds,
+    "less_than": _comparison_kinds,
+    "greater_or_equal": _comparison_kinds,
+    "less_or_equal": _comparison_kinds,
     "contains": lambda value: _SIZED if isinstance(value, str) else frozenset({"list"}),
     "contains_any": _holding,
     "contains_all": _holding,
@@ -143,9 +143,9 @@ _WHERE: dict[Operator, Callable[[JsonValue], frozenset[str]]] = {
     "matches": _text,
     "in": _text,
     "in_range": lambda _: frozenset({"number"}),
-    "has_length": _sized,
-    "min_length": _sized,
-    "max_length": _sized,
+    "has_length": _kinds_with_length,
+    "min_length": _kinds_with_length,
+    "max_length": _kinds_with_length,
 }
 """Where a claim can hold at all; an `in` that comes here asks for a part of a text."""
 
@@ -159,9 +159,9 @@ def _possible_as(type_: str, claims: Sequence[Claim]) -> bool:
         case "boolean":
             return _any_fits([True, False], claims)
         case "number":
-            return _in_range(number_range(_wanted(claims)), claims)
+            return _in_range(number_range(_wanted_values(claims)), claims)
         case "string":
-            texts = text_range(_wanted(claims))
+            texts = text_range(_wanted_values(claims))
             return (
                 _in_range(texts, claims) and _lengths(claims) and _parts(claims) and _ends(claims)
             )
@@ -169,7 +169,7 @@ def _possible_as(type_: str, claims: Sequence[Claim]) -> bool:
             return _lengths(claims) and _parts(claims)
 
 
-def _wanted(claims: Sequence[Claim]) -> list[Wanted]:
+def _wanted_values(claims: Sequence[Claim]) -> list[Wanted]:
     return [(claim.operator, claim.value, claim.holds) for claim in claims]
 
 

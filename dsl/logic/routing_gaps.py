@@ -34,8 +34,8 @@ def holes(
         rules: The condition of each rule; None always holds.
         effort: The effort left for the question.
     """
-    some = [_asked(rule, True) for rule in rules]
-    none = [_asked(rule, False) for rule in rules]
+    some = [_condition_formula(rule, True) for rule in rules]
+    none = [_condition_formula(rule, False) for rule in rules]
     failing = [
         step.name
         for step, world in after_failures(steps, stop_on_failure)
@@ -44,5 +44,5 @@ def holes(
     return RoutingGaps(can_hold(none, [after_success(steps)], effort), tuple(failing))
 
 
-def _asked(condition: Condition | None, holds: bool) -> Formula:
+def _condition_formula(condition: Condition | None, holds: bool) -> Formula:
     return holds if condition is None else formula(condition, holds)

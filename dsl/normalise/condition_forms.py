@@ -29,12 +29,12 @@ def condition_form(node: Node, here: Here) -> Node:
             key = "outcome" if text.strip() in OUTCOMES else "expression"
             return node.with_value({key: node.with_value(text.strip())})
         case dict():
-            return _joined(_present_form(node, here), here)
+            return _join_conditions(_present_form(node, here), here)
         case _:
             return node
 
 
-def _joined(node: Node, here: Here) -> Node:
+def _join_conditions(node: Node, here: Here) -> Node:
     """Normalise the operator of a condition, and the conditions that it joins."""
     entries = node.entries()
     operator = entries.get("operator")

@@ -48,9 +48,9 @@ def step(node: Node, here: Here) -> Node:
     old = str(kind.value) if kind is not None else ""
     if kind is not None and old in STEP_TYPES:
         entries["type"] = kind.with_value(STEP_TYPES[old])
-    _renamed(entries, "output_field", "output_variable")
+    _rename_key(entries, "output_field", "output_variable")
     if any(key in entries for key in _TAKING_INPUT) or old in _CALLS:
-        _renamed(entries, "params", "input")
+        _rename_key(entries, "params", "input")
     if old in _OLD_STEPS:
         _OLD_STEPS[old](entries, node, here)
     _agent_type(entries, node)
@@ -71,7 +71,7 @@ _CALLS = ("skill_call", "agent_call", "llm_call", "team_call", "skill", "agent",
 _TAKING_INPUT = ("skill", "agent_type", "agent_class", "persona_key", "team")
 
 
-def _renamed(entries: Entries, old: str, new: str) -> None:
+def _rename_key(entries: Entries, old: str, new: str) -> None:
     if old in entries and new not in entries:
         entries[new] = entries.pop(old)
 
@@ -79,8 +79,8 @@ def _renamed(entries: Entries, old: str, new: str) -> None:
 def _agent_call(entries: Entries, node: Node, here: Here) -> None:
     """Convert an agent given by its persona, or by its name in `llm_config.agents`."""
     for key in ("node", "agent", "persona", "target"):
-        _renamed(entries, key, "persona_key")
-    _renamed(entries, "input_params", "input")
+        _rename_key(entries, key, "persona_key")
+    _rename_key(entries, "input_params", "input")
     named = entries.get("persona_key")
     if named is not None and isinstance(named.value, str):
         known = here.value_at("llm_config", "agents", named.value, "persona_key")
@@ -108,7 +108,7 @@ def _model_call(entries: Entries, node: Node, here: Here) -> None:
     `prompt` is the question itself, unless the persona has a prompt of that name.
     """
     for key in ("agent", "persona"):
-        _renamed(entries, key, "persona_key")
+        _rename_key(entries, key, "persona_key")
     entries.setdefault("agent_type", text_node(node, SINGLE_SHOT))
     if "persona_key" not in entries and here.persona is not None:
         entries["persona_key"] = text_node(node, here.persona)
@@ -126,10 +126,10 @@ def _model_call(entries: Entries, node: Node, here: Here) -> None:
     if prompts:
         config["prompts"] = Node(dict(prompts), node.mark)
     config |= {name: entries.pop(name) for name in _OF_THE_MODEL if name in entries}
-    _configured(entries, config, node)
+    _merge_config(entries, config, node)
 
 
-def _configured(entries: Entries, config: Mapping[str, Node], node: Node) -> None:
+def _merge_config(entries: Entries, config: Mapping[str, Node], node: Node) -> None:
     """Build the step's `config`, in which written keys override the meaning of the older form."""
     written = entries.get("config")
     if written is None:
@@ -140,7 +140,7 @@ def _configured(entries: Entries, config: Mapping[str, Node], node: Node) -> Non
 
 def _team_call(entries: Entries, node: Node, here: Here) -> None:
     for key in ("team_id", "target_team", "target"):
-        _renamed(entries, key, "team")
+        _rename_key(entries, key, "team")
 
 
 def _set_value(entries: Entries, node: Node, here: Here) -> None:
@@ -160,7 +160,7 @@ def _conditional(entries: Entries, node: Node, here: Here) -> None:
                 way["steps"] = entries.pop(key)
         entries["branches"] = Node([Node(way, node.mark)], node.mark)
     for key in ("else", "if_false", "default"):
-        _renamed(entries, key, "otherwise")
+        _rename_key(entries, key, "otherwise")
 
 
 _OLD_STEPS: dict[str, Callable[[Entries, Node, Here], None]] = {
@@ -179,9 +179,9 @@ def _agent_type(entries: Entries, node: Node) -> None:
         return
     entries["agent_type"] = written.with_value(AGENT_TYPES[name])
     if name in _FALLBACKS:  # the careful second attempt: temperature 0 by default
-        _configured(entries, {"temperature": Node(0, written.mark)}, written)
+        _merge_config(entries, {"temperature": Node(0, written.mark)}, written)
     if name in _SKILL_AGENTS and "skill" in entries:
         skill = entries.pop("skill")
-        _renamed(entries, "skill_params", "input")
+        _rename_key(entries, "skill_params", "input")
         steps = Node([skill_call(skill, None)], skill.mark)
-        _configured(entries, {"execution_plan": steps}, skill)
+        _merge_config(entries, {"execution_plan": steps}, skill)

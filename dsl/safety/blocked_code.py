@@ -68,8 +68,8 @@ def blocked_code(text: str) -> Blocked | None:
     tree = _tree(text)
     if tree is None:
         return _by_lines(text)
-    bound = _bound(tree)
-    return next((found for node in ast.walk(tree) for found in _judged(node, bound)), None)
+    bound = _bound_names(tree)
+    return next((found for node in ast.walk(tree) for found in _blocked_in_node(node, bound)), None)
 
 
 def _tree(text: str) -> ast.Module | None:
@@ -83,7 +83,7 @@ def _tree(text: str) -> ast.Module | None:
         return None
 
 
-def _judged(node: ast.AST, bound: frozenset[str]) -> Iterator[Blocked]:
+def _blocked_in_node(node: ast.AST, bound: frozenset[str]) -> Iterator[Blocked]:
     match node:
         case ast.Import(names=names):
             yield Blocked("import", cut(f"import {', '.join(one.name for one in names)}"))
@@ -99,7 +99,7 @@ def _judged(node: ast.AST, bound: frozenset[str]) -> Iterator[Blocked]:
             return
 
 
-def _bound(tree: ast.Module) -> frozenset[str]:
+def _bound_names(tree: ast.Module) -> frozenset[str]:
     """Return the names that the code gives a meaning of its own by plain assignment or parameter.
 
     A name that is also read while it is assigned, as in `e = open`, keeps its first meaning.

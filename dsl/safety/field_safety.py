@@ -32,7 +32,7 @@ class BlockedField(NamedTuple):
 
 def blocked_fields(schema: Json, value: JsonValue) -> tuple[BlockedField, ...]:
     """Return every field of a value whose text is blocked for its kind, in order, each once."""
-    return tuple(dict.fromkeys(_found(schema, schema, value, (), 0)))
+    return tuple(dict.fromkeys(_blocked_fields(schema, schema, value, (), 0)))
 
 
 def describe_blocked(field: BlockedField) -> str:
@@ -54,29 +54,31 @@ def judge(kind: FieldKind, text: str) -> Blocked | None:
             return blocked_url(text)
 
 
-def _found(
+def _blocked_fields(
     root: Json, schema: JsonValue, value: JsonValue, path: tuple[str | int, ...], depth: int
 ) -> Iterator[BlockedField]:
     if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         return
     kind = schema.get(KIND)
     if kind in FIELD_KINDS:
-        yield from _judged(kind, value, path)
+        yield from _blocked_in_value(kind, value, path)
     for other in _alternatives(root, schema):
-        yield from _found(root, other, value, path, depth + 1)
+        yield from _blocked_fields(root, other, value, path, depth + 1)
     match value:
         case dict():
             for key, one in value.items():
                 for inner in _of_property(schema, key):
-                    yield from _found(root, inner, one, (*path, key), depth + 1)
+                    yield from _blocked_fields(root, inner, one, (*path, key), depth + 1)
         case list():
             for index, one in enumerate(value):
-                yield from _found(root, _of_item(schema, index), one, (*path, index), depth + 1)
+                yield from _blocked_fields(
+                    root, _of_item(schema, index), one, (*path, index), depth + 1
+                )
         case _:
             return
 
 
-def _judged(
+def _blocked_in_value(
     kind: FieldKind, value: JsonValue, path: tuple[str | int, ...]
 ) -> Iterator[BlockedField]:
     """Judge a text, or each text of a list."""
@@ -87,7 +89,7 @@ def _judged(
                 yield BlockedField(path, kind, blocked)
         case list():
             for index, one in enumerate(value):
-                yield from _judged(kind, one, (*path, index))
+                yield from _blocked_in_value(kind, one, (*path, index))
         case _:
             return
 

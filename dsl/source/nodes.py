@@ -148,12 +148,12 @@ class Problems:
 
     def took_out(self, paths: Collection[NodePath]) -> None:
         """Note which items are removed from the tree at once; later paths do not count them."""
-        written = [self._written(path) for path in paths]
+        written = [self._path_before_removals(path) for path in paths]
         for path in written:
             if path and isinstance(path[-1], int):
                 self._gone.setdefault(path[:-1], []).append(path[-1])
 
-    def _written(self, path: Sequence[Segment]) -> NodePath:
+    def _path_before_removals(self, path: Sequence[Segment]) -> NodePath:
         """Return a path in the remaining document as a path in the original one."""
         found: NodePath = ()
         for segment in path:
@@ -165,7 +165,7 @@ class Problems:
 
     def original_path(self, path: Sequence[Segment]) -> NodePath:
         """Return a path as a path in the original document."""
-        return self._written(path) if self._gone else tuple(path)
+        return self._path_before_removals(path) if self._gone else tuple(path)
 
     def _misspelt(self, problem: Problem) -> bool:
         """Return whether a key is missing only because it is misspelled, already noted."""

@@ -109,7 +109,7 @@ class _Reader:
         self.next += 1
         is_mapping = isinstance(event, MappingStartEvent)
         items: list[Node] = []
-        while not is_mapping and not self._ended():
+        while not is_mapping and not self._take_end():
             items.append(self.node((*path, len(items)), None))
         value = self._entries(path) if is_mapping else items
         self.next += 1
@@ -125,13 +125,13 @@ class _Reader:
             self.problems.note("E005", mark, path, document_explodes())
         self.exploded = True
 
-    def _ended(self) -> bool:
+    def _take_end(self) -> bool:
         return isinstance(self.events.found[self.next], CollectionEndEvent)
 
     def _entries(self, path: NodePath) -> dict[str, Node]:
         entries: dict[str, Node] = {}
         seen: dict[str, Mark] = {}
-        while not self._ended():
+        while not self._take_end():
             mark, key = self._key(path, seen)
             if key is None:
                 self._skip()

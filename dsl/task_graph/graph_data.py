@@ -86,14 +86,14 @@ def _large_parts(schedule: TaskSchedule, fields: frozenset[str], task: int | Non
     if "available" in fields:
         view["available"] = [schedule.tasks[one].value for one in schedule.available()]
     if "tasks" in fields:
-        view["tasks"] = [_shown(schedule, index) for index in range(len(schedule.tasks))]
+        view["tasks"] = [_task_data(schedule, index) for index in range(len(schedule.tasks))]
     if "dependencies" in fields:
         names = () if task is None else schedule.tasks[task].dependencies
         view["dependencies"] = {name: schedule.tasks[schedule.index[name]].data for name in names}
     return view
 
 
-def _shown(schedule: TaskSchedule, index: int) -> Json:
+def _task_data(schedule: TaskSchedule, index: int) -> Json:
     """Return a task with its status, made once until either changes."""
     shown = schedule.shown.get(index)
     if shown is None:

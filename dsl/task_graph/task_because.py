@@ -17,7 +17,7 @@ _MAX_SHOWN = 60
 
 def task_because(cause: GraphTaskCause) -> str:
     """Why a task has its status, in words."""
-    task = _named(cause.task)
+    task = _task_name(cause.task)
     match cause:
         case GraphTaskStarted(code="task_next", available=available):
             first = "the only task that is available" if available == 1 else "the first"
@@ -27,13 +27,15 @@ def task_because(cause: GraphTaskCause) -> str:
         case GraphTaskStarted(code="task_chosen", available=available):
             return f"{task} was chosen from {available} available tasks"
         case GraphTaskStarted(choice=choice):
-            return f"{task} is the first available task; {_named(choice)}, the choice, is not one"
+            return (
+                f"{task} is the first available task; {_task_name(choice)}, the choice, is not one"
+            )
         case GraphTaskEnded():
-            return _ended(cause, task)
+            return _end_because(cause, task)
         case GraphTaskBlocked(dependency=dependency, failed=failed):
             if dependency == failed:
-                return f"{task} depends on {_named(failed)}, which failed"
-            before = f"{_named(dependency)}, which is blocked since {_named(failed)} failed"
+                return f"{task} depends on {_task_name(failed)}, which failed"
+            before = f"{_task_name(dependency)}, which is blocked since {_task_name(failed)} failed"
             return f"{task} depends on {before}"
         case GraphTaskWaits():
             return _waiting(cause, task)
@@ -41,7 +43,7 @@ def task_because(cause: GraphTaskCause) -> str:
             assert_never(cause)
 
 
-def _ended(cause: GraphTaskEnded, task: str) -> str:
+def _end_because(cause: GraphTaskEnded, task: str) -> str:
     failure = _failure(cause.failure)
     attempts = "" if cause.attempts == 1 else f" after {cause.attempts} attempts"
     match cause.code:
@@ -69,7 +71,7 @@ def _waiting(cause: GraphTaskWaits, task: str) -> str:
     match cause.code:
         case "task_waits":
             more = f" and {cause.more} more" if cause.more else ""
-            return f"{task} waits for {', '.join(map(_named, cause.dependencies))}{more}"
+            return f"{task} waits for {', '.join(map(_task_name, cause.dependencies))}{more}"
         case "task_ready":
             return f"{task} is available"
         case "iterations_used_up":
@@ -80,7 +82,7 @@ def _waiting(cause: GraphTaskWaits, task: str) -> str:
 
 def note_words(note: TaskNote) -> str:  # noqa: C901  # one case a code
     """Return what the validation changed, in words."""
-    task, other = _named(note.task), _named(note.other)
+    task, other = _task_name(note.task), _task_name(note.other)
     match note.code:
         case "not_a_task":
             return f"{note.task} is not a mapping ({other}), and was left out"
@@ -108,5 +110,5 @@ def note_words(note: TaskNote) -> str:  # noqa: C901  # one case a code
             assert_never(note.code)
 
 
-def _named(id: str) -> str:
+def _task_name(id: str) -> str:
     return repr(id if len(id) <= _MAX_SHOWN else f"{id[:_MAX_SHOWN]}...")

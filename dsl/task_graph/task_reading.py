@@ -39,7 +39,7 @@ def read_tasks(
     values = [(number, item) for number, item in enumerate(items, 1) if isinstance(item, dict)]
     for number, item in enumerate(items, 1):
         if not isinstance(item, dict):
-            notes.add(TaskNote("not_a_task", f"item {number}", _shown(item)))
+            notes.add(TaskNote("not_a_task", f"item {number}", _shown_text(item)))
     wanted = [_wanted_id(item, len(known) + number, notes) for number, item in values]
     ids = _unique(wanted, known, notes)
     own: dict[str, int] = {}
@@ -82,7 +82,7 @@ def _wanted_id(item: Json, number: int, notes: TaskNotes) -> str:
         return default
     text = _as_text(written)
     if not text:
-        notes.add(TaskNote("id_unusable", default, _shown(written)))
+        notes.add(TaskNote("id_unusable", default, _shown_text(written)))
         return default
     if len(text) > MAX_ID_LENGTH:
         text = text[:MAX_ID_LENGTH]
@@ -102,7 +102,7 @@ def _as_text(value: JsonValue) -> str:
             return ""
 
 
-def _shown(value: JsonValue) -> str:
+def _shown_text(value: JsonValue) -> str:
     return str(value)[:_MAX_SHOWN]
 
 
@@ -134,7 +134,7 @@ def _dependencies(
     if not isinstance(written, list):
         text = _as_text(written)
         if not text:
-            notes.add(TaskNote("dependencies_unusable", id, _shown(written)))
+            notes.add(TaskNote("dependencies_unusable", id, _shown_text(written)))
             return [], []
         written = [text]
     inner: dict[int, None] = {}
@@ -146,7 +146,7 @@ def _dependencies(
         elif name in known:
             outer[name] = None
         else:
-            notes.add(TaskNote("unknown_dependency", id, name or _shown(one)))
+            notes.add(TaskNote("unknown_dependency", id, name or _shown_text(one)))
     return list(inner), list(outer)
 
 

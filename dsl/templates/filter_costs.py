@@ -172,12 +172,12 @@ def _dictsort(
     return value
 
 
-def _listed(context: MeteredContext, value: object) -> object:
+def _list_filter(context: MeteredContext, value: object) -> object:
     values.charge_items(context.meter, value)
     return value
 
 
-def _reversed(context: MeteredContext, value: object) -> object:
+def _reverse_filter(context: MeteredContext, value: object) -> object:
     if isinstance(value, str):
         texts.charge_scan(context.meter, value, 1)
     else:
@@ -190,7 +190,7 @@ def _number(context: MeteredContext, value: object, *args: object, **kwargs: obj
     return value
 
 
-def _rounded(
+def _round_filter(
     context: MeteredContext, value: object, precision: int = 0, method: str = "common"
 ) -> object:
     values.bounded_precision(precision)
@@ -239,15 +239,15 @@ PREPARED: Final[dict[str, Prepare]] = {
     "wordwrap": _on_text(_wordwrap),
     "dictsort": _dictsort,
     "groupby": _groupby,
-    "items": _listed,
-    "list": _listed,
+    "items": _list_filter,
+    "list": _list_filter,
     "map": _each,
     "max": _unique,
     "min": _unique,
     "reject": _each,
     "rejectattr": _each,
-    "reverse": _reversed,
-    "round": _rounded,
+    "reverse": _reverse_filter,
+    "round": _round_filter,
     "select": _each,
     "selectattr": _each,
     "sort": _sort,

@@ -116,7 +116,7 @@ def _key(context: MeteredContext, value: object) -> object:
 
 
 @pass_context
-def _shown(context: MeteredContext, value: object) -> object:
+def _output_value(context: MeteredContext, value: object) -> object:
     """Return what an output writes, and charge for it."""
     meter = context.meter
     text = shown(value, meter)
@@ -125,7 +125,7 @@ def _shown(context: MeteredContext, value: object) -> object:
     return text
 
 
-def _called(
+def _call_method(
     context: MeteredContext, method: _Method, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> object:
     owner, name = method.owner, method.name
@@ -147,7 +147,7 @@ class _Environment(SandboxedEnvironment):
 
     def __init__(self) -> None:
         super().__init__(
-            undefined=Absent, finalize=_shown, keep_trailing_newline=True, optimized=False
+            undefined=Absent, finalize=_output_value, keep_trailing_newline=True, optimized=False
         )
         self.globals = {"range": self.globals["range"]}
         self.filters = filters() | {
@@ -234,7 +234,7 @@ class _Environment(SandboxedEnvironment):
         match obj:
             case _Method():
                 try:
-                    return _called(metered, obj, args, kwargs)
+                    return _call_method(metered, obj, args, kwargs)
                 except (TypeError, AttributeError) as error:
                     given = (*args, *kwargs.values())
                     raise refused_call(error, obj.name, obj.owner, *given) from None

@@ -85,10 +85,10 @@ def to_json(value: object, meter: EvaluationMeter | None = None) -> JsonValue:
         UndefinedError: a part of it is missing.
         EvaluationLimitExceeded: the copy exceeds the rest of the budget.
     """
-    return _copied(value, meter, 0)
+    return _copy_value(value, meter, 0)
 
 
-def _copied(value: object, meter: EvaluationMeter | None, depth: int) -> JsonValue:
+def _copy_value(value: object, meter: EvaluationMeter | None, depth: int) -> JsonValue:
     kind = type(value)
     if kind in ATOMS:
         return cast("JsonValue", value)
@@ -101,7 +101,7 @@ def _copied(value: object, meter: EvaluationMeter | None, depth: int) -> JsonVal
         return _copied_mapping(cast("dict[object, object]", value), meter, depth)
     if kind is list or kind is tuple:
         return _copied_list(cast("list[object]", value), meter, depth)
-    return _converted(value, meter, depth)
+    return _convert_value(value, meter, depth)
 
 
 def _copied_text(value: Any, meter: EvaluationMeter | None) -> JsonValue:
@@ -139,7 +139,7 @@ def _copied_mapping(
         for key in mapping:
             if type(key) is not str or len(key) > SHORT_TEXT:
                 meter.charge(1, text_bytes(key) if type(key) is str else meter.walk(key))
-    return {str(key): _copied(item, meter, depth + 1) for key, item in mapping.items()}
+    return {str(key): _copy_value(item, meter, depth + 1) for key, item in mapping.items()}
 
 
 def _copied_list(
@@ -148,12 +148,12 @@ def _copied_list(
     if meter is not None:
         meter.charge(1 + len(items), 8 * len(items) + 100)
     return [
-        cast("JsonValue", item) if type(item) in ATOMS else _copied(item, meter, depth + 1)
+        cast("JsonValue", item) if type(item) in ATOMS else _copy_value(item, meter, depth + 1)
         for item in items
     ]
 
 
-def _converted(value: object, meter: EvaluationMeter | None, depth: int) -> JsonValue:
+def _convert_value(value: object, meter: EvaluationMeter | None, depth: int) -> JsonValue:
     match value:
         case str():
             return str(value)
@@ -167,12 +167,14 @@ def _converted(value: object, meter: EvaluationMeter | None, depth: int) -> Json
         case Mapping():
             return _copied_mapping(cast("Mapping[object, object]", value), meter, depth)
         case Iterable() if not isinstance(value, bytes):
-            return _copied_list(_collected(cast("Iterable[object]", value), meter), meter, depth)
+            return _copied_list(
+                _collect_items(cast("Iterable[object]", value), meter), meter, depth
+            )
         case _:
             raise TypeError(f"it gives a {type(value).__name__}, which is not data")
 
 
-def _collected(items: Iterable[object], meter: EvaluationMeter | None) -> Collection[object]:
+def _collect_items(items: Iterable[object], meter: EvaluationMeter | None) -> Collection[object]:
     if isinstance(items, Collection):
         return items
     found: list[object] = []

@@ -34,7 +34,7 @@ def _filter(value: nodes.Node, name: str, *args: nodes.Expr) -> nodes.Filter:
     return nodes.Filter(expression, name, list(args), [], None, None, lineno=value.lineno)
 
 
-def _charged(steps: int, line: int) -> nodes.Filter:
+def _charge_filter(steps: int, line: int) -> nodes.Filter:
     return _filter(nodes.Const(steps, lineno=line), CHARGE)
 
 
@@ -100,7 +100,7 @@ class MeteredCode(NodeTransformer):
         self.generic_visit(node)
         node.iter = _filter(node.iter, EACH)
         if node.test is not None:
-            charged = _charged(1 + tested, node.lineno)
+            charged = _charge_filter(1 + tested, node.lineno)
             node.test = nodes.And(charged, node.test, lineno=node.lineno)
         node.body = self._body(node.body, own, node.lineno)
         return node
@@ -120,7 +120,7 @@ class MeteredCode(NodeTransformer):
         return node
 
     def _body(self, body: list[nodes.Node], steps: int, line: int) -> list[nodes.Node]:
-        charged = nodes.ExprStmt(_charged(2 + steps, line), lineno=line)
+        charged = nodes.ExprStmt(_charge_filter(2 + steps, line), lineno=line)
         return [charged, *body]
 
 

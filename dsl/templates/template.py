@@ -63,9 +63,11 @@ def parse(text: str, *, statements: bool = False) -> Template:
         BadTemplate: with the line within the text.
     """
     try:
-        return _parsed(text, statements)
+        return _parse_text(text, statements)
     except TemplateSyntaxError as error:
-        raise BadTemplate(_told(error.message or "does not parse"), line=error.lineno) from None
+        raise BadTemplate(
+            _first_sentence(error.message or "does not parse"), line=error.lineno
+        ) from None
     except TemplateError as error:
         raise BadTemplate(error.message or str(error)) from None
     except (RecursionError, MemoryError, SyntaxError):
@@ -75,7 +77,7 @@ def parse(text: str, *, statements: bool = False) -> Template:
 _UNCLOSED = re.compile(r"needs to be closed is '(\w+)'")
 
 
-def _told(message: str) -> str:
+def _first_sentence(message: str) -> str:
     """Return Jinja2's message without its second sentence."""
     unclosed = _UNCLOSED.search(message)
     if unclosed is not None:
@@ -83,7 +85,7 @@ def _told(message: str) -> str:
     return message.split(". ")[0].rstrip(".")
 
 
-def _parsed(text: str, statements: bool) -> Template:
+def _parse_text(text: str, statements: bool) -> Template:
     refuse_large(text)
     tree = ENVIRONMENT.parse(text)
     refuse_nodes(tree, statements)
@@ -94,7 +96,7 @@ def _parsed(text: str, statements: bool) -> Template:
         return Template(text, named, lambda names, _: _follow(names, path), _is_json(path), True)
     pieces = plain_pieces(tree)
     if pieces is not None:
-        return Template(text, named, lambda names, meter: _joined(names, pieces, meter))
+        return Template(text, named, lambda names, meter: _join_pieces(names, pieces, meter))
     if nesting(tree) > MAX_NESTING:
         raise BadTemplate(f"it is nested too deeply, in more than {MAX_NESTING} levels")
     steps = weight([tree])
@@ -139,7 +141,7 @@ def _is_json(path: Path) -> bool:
             return True
 
 
-def _joined(
+def _join_pieces(
     names: Mapping[str, object], pieces: tuple[str | Path, ...], meter: EvaluationMeter
 ) -> str:
     meter.charge(len(pieces))

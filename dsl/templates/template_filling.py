@@ -24,17 +24,17 @@ def fill(value: JsonValue, names: Mapping[str, object]) -> JsonValue:
         TemplateFailed: a name has no value, or the expression cannot be evaluated.
         EvaluationLimitExceeded: all templates together need more than one evaluation may take.
     """
-    return _filled(value, names, meter_of(names))
+    return _fill_value(value, names, meter_of(names))
 
 
-def _filled(value: JsonValue, names: Mapping[str, object], meter: EvaluationMeter) -> JsonValue:
+def _fill_value(value: JsonValue, names: Mapping[str, object], meter: EvaluationMeter) -> JsonValue:
     match value:
         case str():
             return _evaluate(value, names, meter) if is_template(value) else value
         case dict():
-            return {key: _filled(item, names, meter) for key, item in value.items()}
+            return {key: _fill_value(item, names, meter) for key, item in value.items()}
         case list():
-            return [_filled(item, names, meter) for item in value]
+            return [_fill_value(item, names, meter) for item in value]
         case _:
             return value
 
@@ -57,7 +57,7 @@ def _evaluate(
     try:
         template = parse(text, statements=statements)
     except BadTemplate as error:
-        raise TemplateFailed(f"{_shortened(text)} does not work: {error}") from None
+        raise TemplateFailed(f"{_shorten_text(text)} does not work: {error}") from None
     try:
         result = template.evaluate(names, meter)
         if template.shares and not isinstance(result, Absent):
@@ -66,7 +66,7 @@ def _evaluate(
     except UndefinedError:
         raise TemplateFailed(_absent_message(template, names)) from None
     except EvaluationLimitExceeded as error:
-        message = f"{_shortened(text)} is given up{_line(error, text)}: {error}"
+        message = f"{_shorten_text(text)} is given up{_line(error, text)}: {error}"
         raise EvaluationLimitExceeded(message, bound=error.bound) from None
     except (
         TemplateError,
@@ -81,7 +81,9 @@ def _evaluate(
     ) as error:
         reason = str(error) or type(error).__name__
         where = _line(error, text)
-        raise TemplateFailed(f"{_shortened(text)} cannot be evaluated{where}: {reason}") from None
+        raise TemplateFailed(
+            f"{_shorten_text(text)} cannot be evaluated{where}: {reason}"
+        ) from None
 
 
 def _line(error: BaseException, text: str) -> str:
@@ -98,7 +100,7 @@ def _line(error: BaseException, text: str) -> str:
     return f" in line {found}" if found else ""
 
 
-def _shortened(text: str) -> str:
+def _shorten_text(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 80 else f"{line[:77]}..."
 
@@ -111,7 +113,7 @@ def _absent_message(template: Template, names: Mapping[str, object]) -> str:
                 known = above if isinstance(above, dict) else dict[str, JsonValue]()
                 where = ".".join(path[: length - 1]) or "here"
                 return (
-                    f"{_shortened(template.text)}: {'.'.join(path)} has no value "
+                    f"{_shorten_text(template.text)}: {'.'.join(path)} has no value "
                     f"({where} has: {listed(known)})"
                 )
-    return f"{_shortened(template.text)}: a name in it has no value"
+    return f"{_shorten_text(template.text)}: a name in it has no value"

@@ -12,7 +12,7 @@ from dsl.templates.jinja_engine import MAPPING_METHODS, TEXT_METHODS
 def paths(tree: nodes.Template) -> dict[Path, int]:
     """Return every path of the facts that a template names, in order, with its first line."""
     found: dict[Path, int] = {}
-    for named, line in _paths(tree, frozenset(_stored(tree))):
+    for named, line in _paths(tree, frozenset(_names_set(tree))):
         found.setdefault(named, line)
     return found
 
@@ -59,7 +59,7 @@ def is_plain_path(node: nodes.Node) -> bool:
     return node.name != "range"
 
 
-def _stored(tree: nodes.Template) -> Iterator[str]:
+def _names_set(tree: nodes.Template) -> Iterator[str]:
     yield "range"
     if tree.find(nodes.For) is not None:
         yield "loop"

@@ -91,9 +91,11 @@ def next_action(terms: LoopTerms, progress: ToolLoopProgress) -> Action:
         if missing:
             return EndLoop(PolicyUnmet("policy_unmet", missing))
         last = (LastTurn("last_turn"),) if terms.choice != "none" else ()
-        return AskModel(number, "none", None, (*_repeated(progress), *last), progress.unusable)
+        return AskModel(
+            number, "none", None, (*_repeated_calls(progress), *last), progress.unusable
+        )
     choice, tool = _choice(terms, progress)
-    reminders = (*_repeated(progress), *_missing(terms, progress))
+    reminders = (*_repeated_calls(progress), *_missing(terms, progress))
     return AskModel(number, choice, tool, reminders, progress.unusable)
 
 
@@ -228,7 +230,7 @@ def _choice(terms: LoopTerms, progress: ToolLoopProgress) -> tuple[ToolChoiceWor
     return terms.choice, None
 
 
-def _repeated(progress: ToolLoopProgress) -> tuple[CallsRepeated, ...]:
+def _repeated_calls(progress: ToolLoopProgress) -> tuple[CallsRepeated, ...]:
     """Return the reminders of calls that the latest turn has repeated."""
     found: dict[str, CallsRepeated] = {}
     for call in progress.calls:

@@ -81,41 +81,41 @@ async def _runs(asked: Asked, folder: Path) -> list[str]:
     )
     tell(f"{terms.runs} runs, at most {terms.kills} kills")
     report = await play(folder, asked.seed, terms, tell)
-    return _told(report.lines(), report.wrong)
+    return _report_lines(report.lines(), report.wrong)
 
 
 async def _tools(asked: Asked, folder: Path) -> list[str]:
     plan = Plan.of(asked.seed, asked.kills_or(_TOOL_KILLS))
     terms = ToolTerms(open_at_once=asked.open or 5, limit=asked.limit * 60)
     report = await play_tools(folder, plan, terms, tell)
-    return _told(report.lines(), report.wrong)
+    return _report_lines(report.lines(), report.wrong)
 
 
 async def _graph(asked: Asked, folder: Path) -> list[str]:
     kills, limit = asked.kills_or(_GRAPH_KILLS), asked.limit * 60
     terms = GraphTerms(asked.tasks, kills, limit, asked.continue_after)
-    return _told([], await play_graph(folder, asked.seed, terms, tell))
+    return _report_lines([], await play_graph(folder, asked.seed, terms, tell))
 
 
 async def _session(asked: Asked, _: Path) -> list[str]:
     kills = asked.kills_or(_SESSION_KILLS)
     every = asked.messages // (kills + 1) if kills else 0
     report = await play_session(asked.messages, every, asked.continue_after)
-    return _told(report.lines, report.wrong)
+    return _report_lines(report.lines, report.wrong)
 
 
 async def _router(asked: Asked, folder: Path) -> list[str]:
     plan = RouterPlan.of(asked.seed, asked.kills_or(_ROUTER_KILLS))
     report = await play_router(folder, plan, tell)
-    return _told(report.lines(), report.wrong)
+    return _report_lines(report.lines(), report.wrong)
 
 
 async def _debug(asked: Asked, folder: Path) -> list[str]:
     report = await play_debug(folder, asked.seed, asked.kills_or(_DEBUG_KILLS), tell)
-    return _told(report.lines(), report.wrong)
+    return _report_lines(report.lines(), report.wrong)
 
 
-def _told(lines: list[str], wrong: list[str]) -> list[str]:
+def _report_lines(lines: list[str], wrong: list[str]) -> list[str]:
     for line in [*lines, *(f"WRONG {one}" for one in wrong)]:
         tell(line)
     return wrong
@@ -131,7 +131,7 @@ _PARTS: dict[str, Callable[[Asked, Path], Coroutine[Any, Any, list[str]]]] = {
 }
 
 
-def _asked() -> Asked:
+def _arguments() -> Asked:
     parser = argparse.ArgumentParser(
         prog="python -m tests.chaos",
         description=__doc__,
@@ -166,7 +166,7 @@ def _asked() -> Asked:
 
 def main() -> int:
     """Read the arguments, play it, tell what came of it."""
-    asked = _asked()
+    asked = _arguments()
     # That a server is away is the point here, and no news.
     quiet = LoggingConfig(TelemetryFilter(core_level="ERROR", other_level="ERROR"))
     Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=quiet)))

@@ -182,7 +182,7 @@ async def play_graph(
             given = TeamInput(team="graph", context=context)
             await start_run(client, RUN, given, task_queue="coterie", summary=RUN)
             killing = asyncio.create_task(workers.kill(terms.kills))
-            end = await asyncio.wait_for(_ended(Run(client, RUN), workers), terms.limit)
+            end = await asyncio.wait_for(_await_end(Run(client, RUN), workers), terms.limit)
             killing.cancel()
             seconds = time.monotonic() - began
             histories = [history async for history in links(client, RUN)]
@@ -210,7 +210,7 @@ async def play_graph(
     return wrong
 
 
-async def _ended(run: Run, workers: Workers) -> Json:
+async def _await_end(run: Run, workers: Workers) -> Json:
     """Wait for the end of the run, and watch its workers; return its context."""
     ending = asyncio.create_task(run.end())
     while not ending.done():

@@ -69,7 +69,7 @@ async def reckon(siege: Siege) -> Report:
         report.commands += sum(call.once for call in calls)
         lost = unknowns(id, calls)
         report.unknown += lost
-        report.wrong += await _told(run, lost)
+        report.wrong += await _untold_outcomes(run, lost)
         if siege.replies.get(id) != f"{id} heard {id}":
             report.wrong.append(f"{id}: its message got the reply {siege.replies.get(id)!r}")
     for (id, request), times in siege.people.taken.items():
@@ -78,7 +78,7 @@ async def reckon(siege: Siege) -> Report:
     return report
 
 
-async def _told(run: Run, lost: list[Unknown]) -> list[str]:
+async def _untold_outcomes(run: Run, lost: list[Unknown]) -> list[str]:
     """Whether the run's trail tells each unknown outcome, and that it led somewhere."""
     wrong = [
         f"{one.run}: a release of unknown outcome led to nothing"

@@ -12,14 +12,14 @@ FOREIGN = "the engine's errors have a status and no type for this; only its word
 CODE = "`reason` is here one of a closed set of codes, which templates read too"
 
 ALLOWED = {
-    "dsl: _told": "Jinja2's errors have no type and no code",
+    "dsl: _first_sentence": "Jinja2's errors have no type and no code",
     "coterie: _reason": FOREIGN,
     "coterie: start_run": FOREIGN,
     "coterie: call_error": FOREIGN,
     "coterie: waits_its_turn": FOREIGN,
     "coterie: _first_line": "the engine's core hands its failure on as one text",
     "activities: _clean": "asks whether a secret was taken out of the text, not what it says",
-    "coterie: DecisionObserver._decided": CODE,
+    "coterie: DecisionObserver._record_route": CODE,
     "coterie: DecisionObserver._led_away": CODE,
 }
 """`{room: function}` that reads a text for people all the same, and why."""

@@ -156,7 +156,7 @@ async def test_another_call_is_named_beside_the_one_that_was_recorded(
     def nowhere(asked: RedirectInput) -> None:
         return None
 
-    monkeypatch.setattr(workflows.interpreter, "_redirected", nowhere)
+    monkeypatch.setattr(workflows.interpreter, "_redirect_route", nowhere)
     monkeypatch.setattr(workflows.interpreter, "choose", elsewhere)
     done = await replay(history("steered.0.1.0"))
     text = "\n".join(done.differences)

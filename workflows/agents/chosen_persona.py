@@ -28,13 +28,13 @@ def with_persona(step: AgentStep, location: Location, scope: Scope) -> AgentStep
     if name is None:
         filled = fill(step.persona_key, location.facts(scope).names())
         if not isinstance(filled, str):
-            return _refused(step, f"persona_key gives {describe_kind(filled)}")
+            return _refusal_outcome(step, f"persona_key gives {describe_kind(filled)}")
         name = filled.strip()
     one = next((one for one in step.choices if one.persona_name == name), None)
     if one is None:
         shown = name[:_MAX_NAME_LENGTH]
         hint = nearest(shown, step.persona_names)
-        return _refused(step, f"it does not list the persona {shown!r}", hint)
+        return _refusal_outcome(step, f"it does not list the persona {shown!r}", hint)
     if is_new:
         chosen[location.key] = name
         template = " ".join(str(step.persona_key).split())[:_MAX_TEMPLATE_LENGTH]
@@ -43,7 +43,7 @@ def with_persona(step: AgentStep, location: Location, scope: Scope) -> AgentStep
     return _with_schema(one, scope.plan)
 
 
-def _refused(step: AgentStep, why: str, hint: str = "") -> Outcome:
+def _refusal_outcome(step: AgentStep, why: str, hint: str = "") -> Outcome:
     message = f"{step.name!r} cannot start: {why}; personas: {listed(step.persona_names)}"
     return Outcome.failed("UnknownPersona", f"{message}; {hint}" if hint else message)
 

@@ -76,7 +76,7 @@ class Compactor:
         """
         parked = call.parked
         if parked is None:
-            request = _continued(request, self._head)
+            request = _continuing_request(request, self._head)
             due, tried = self._due(request), False
         else:
             due, tried = parked.compacts, parked.compacted
@@ -88,7 +88,7 @@ class Compactor:
                     head = await self._compact(request, call, due)
                 if isinstance(head, HookRuling):
                     return head
-                request, call = _continued(request, head), call._replace(parked=None)
+                request, call = _continuing_request(request, head), call._replace(parked=None)
             try:
                 with self._parking(call.suffix, tried):
                     return await self._call_models(self._chain, request, call)
@@ -182,9 +182,9 @@ class Compactor:
         outcome = turn_outcome(response)
         if outcome.error is not None:
             raise CallFailed(outcome.error.type, outcome.error.message)
-        return self._taken(response, chain.current, due)
+        return self._take_over(response, chain.current, due)
 
-    def _taken(self, response: AgentResponse, model: str, due: CompactionDue) -> str | None:
+    def _take_over(self, response: AgentResponse, model: str, due: CompactionDue) -> str | None:
         """Take the new conversation over, and note it in the trail."""
         head, context = response.conversation, response.context
         if head is None or context is None:
@@ -204,7 +204,7 @@ def _has_earlier(request: AgentRequest) -> bool:
     return request.conversation is not None and request.conversation.head is not None
 
 
-def _continued(request: AgentRequest, head: str | None) -> AgentRequest:
+def _continuing_request(request: AgentRequest, head: str | None) -> AgentRequest:
     """Return the request for the conversation as it is now."""
     asked = request.conversation
     if head is None or asked is None:

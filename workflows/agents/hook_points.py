@@ -139,7 +139,7 @@ async def _ruling(hook: Hook, own: Json, location: Location, scope: Scope) -> Ho
         if found is not True:
             return found or None
     if hook.skill is not None:
-        outcome = await _checked(hook, facts, location, scope)
+        outcome = await _call_hook_skill(hook, facts, location, scope)
         if not outcome.success:
             message = "" if outcome.error is None else outcome.error.message
             return undecided(hook, f"{hook.skill}: {message}")
@@ -163,7 +163,7 @@ def _facts(own: Json, location: Location, scope: Scope) -> Facts:
     )
 
 
-async def _checked(hook: Hook, facts: Facts, location: Location, scope: Scope) -> Outcome:
+async def _call_hook_skill(hook: Hook, facts: Facts, location: Location, scope: Scope) -> Outcome:
     """Call the skill of a hook."""
     at = location.at(hook.label)
     try:

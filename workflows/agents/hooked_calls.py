@@ -56,7 +56,7 @@ class CallHooks:
             return kept[key]
         verdict = await self._ask("before_tool_call", {"arguments": given})
         if verdict.stop is not None:
-            return _stopped(verdict.stop)
+            return _hook_failure(verdict.stop)
         changed = verdict.facts["arguments"]
         assert isinstance(changed, dict), "`modified` merges arguments"
         tool = self._call.tool
@@ -77,7 +77,7 @@ class CallHooks:
             return None
         facts: Json = {"arguments": given}
         verdict = await self._ask("before_tool_call", facts, guards_only=True)
-        return None if verdict.stop is None else _stopped(verdict.stop)
+        return None if verdict.stop is None else _hook_failure(verdict.stop)
 
     async def call(self, given: JsonValue) -> HookedResult:
         """Make the call, and again where a hook wants a retry; return what hooks let through."""
@@ -99,12 +99,12 @@ class CallHooks:
             if tool.is_one_call and tool.effect == "once":
                 message = "a retry would repeat the effect of the tool"
                 ruling = HookRuling(_name(verdict), "fail", message)
-                return _stopped(ruling)
+                return _hook_failure(ruling)
             forget_result(self._call.name, tool, given, self._call.location, self._scope)
 
     def _let_through(self, called: CalledSkill, verdict: HookVerdict) -> HookedResult:
         if verdict.stop is not None:
-            return _stopped(verdict.stop)
+            return _hook_failure(verdict.stop)
         if verdict.changed_by:
             return HookedResult(CalledSkill(Outcome.succeeded(verdict.facts["result"])))
         return HookedResult(called)
@@ -130,7 +130,7 @@ class CallHooks:
         )
 
 
-def _stopped(ruling: HookRuling) -> HookedResult:
+def _hook_failure(ruling: HookRuling) -> HookedResult:
     """Return the failure: a rejection refuses one call, a failure stops the agent."""
     stop = ruling if ruling.decision == "fail" else None
     return HookedResult(CalledSkill(stopped_outcome(ruling)), stop)

@@ -78,7 +78,7 @@ def take_turn(
         Redirected: the run then leaves the team for another.
         RunLeft: the run then leaves everything in progress.
     """
-    take = _within_budgets if scope.plan.budgets else _counted
+    take = _within_budgets if scope.plan.budgets else _count_turn
     return take(scope, location, turner, request, call, parked)
 
 
@@ -99,7 +99,7 @@ async def _within_budgets(
 
     # a run that continues as new gives the reservation back: a turn that waits for it can end
     async with reserving(scope, location, personas, estimate, begun=begun):
-        return await _counted(scope, location, turner, request, call, parked)
+        return await _count_turn(scope, location, turner, request, call, parked)
 
 
 def _estimate(
@@ -112,7 +112,7 @@ def _estimate(
     return estimate_call(persona, turner.model, request, earlier)
 
 
-async def _counted(
+async def _count_turn(
     scope: Scope,
     location: Location,
     turner: Turner,
@@ -127,9 +127,9 @@ async def _counted(
     try:
         with counting_if_cut_off(scope, location, personas, request, tally):
             if scope.plan.budgets:
-                response = await _paid(scope, location, turner, request, call, parked)
+                response = await _pay_for_turn(scope, location, turner, request, call, parked)
             else:
-                response = await _answered(scope, location, request, call, parked)
+                response = await _answer_of_turn(scope, location, request, call, parked)
     except CallFailed as error:
         note_answer(location, state, error.type)
         if error.spent is not None:
@@ -152,7 +152,7 @@ def _meet(calls: tuple[InnerCall, ...], location: Location, scope: Scope) -> Non
         scope.state.forget_reads()
 
 
-async def _paid(
+async def _pay_for_turn(
     scope: Scope,
     location: Location,
     turner: Turner,
@@ -162,7 +162,7 @@ async def _paid(
 ) -> AgentResponse:
     personas = (*location.personas, turner.persona)
     try:
-        response = await in_flight(scope, _answered(scope, location, request, call, parked))
+        response = await in_flight(scope, _answer_of_turn(scope, location, request, call, parked))
     except CallFailed as error:
         if error.spent is not None:
             paid(scope, location, personas, error.spent, turner.model)
@@ -171,7 +171,7 @@ async def _paid(
     return response
 
 
-async def _answered(
+async def _answer_of_turn(
     scope: Scope, location: Location, request: AgentRequest, call: Call, parked: ParkedTurn | None
 ) -> AgentResponse:
     """Run the turn; if its provider takes it as a batch, wait until that has an answer.
@@ -187,7 +187,7 @@ async def _answered(
         note_step(scope, location, "batch", BatchSubmitted("batch_submitted", batch.id))
     try:
         async with on_abort(lambda: _give_up(scope, request, call, parked.batch), failures=False):
-            return await _collected(scope, request, call, parked)
+            return await _collect_batch(scope, request, call, parked)
     except Skipped:
         await _give_up(scope, request, call, parked.batch)
         raise
@@ -196,7 +196,7 @@ async def _answered(
         raise
 
 
-async def _collected(
+async def _collect_batch(
     scope: Scope, request: AgentRequest, call: Call, parked: ParkedTurn
 ) -> AgentResponse:
     """Look for the answer of a batch until it is there."""

@@ -80,13 +80,13 @@ async def run_turns(
 ) -> Outcome:
     """Run a model turn, on its own or in a conversation."""
     if step.conversation is None:
-        return (await _asked(step, location, scope, interpreter, given))[0]
+        return (await _ask_with_reasks(step, location, scope, interpreter, given))[0]
     return await converse(
-        step, location, scope, partial(_asked, step, location, scope, interpreter, given)
+        step, location, scope, partial(_ask_with_reasks, step, location, scope, interpreter, given)
     )
 
 
-async def _asked(
+async def _ask_with_reasks(
     step: AgentStep,
     location: Location,
     scope: Scope,
@@ -187,12 +187,12 @@ def _move(conversation: str, scope: Scope, to: ConversationHead) -> None:
 def _reask(number: int, response: AgentResponse, verdict: HookVerdict) -> Reask:
     """Return what the model learns about its answer: unusable, or refused by a hook."""
     if verdict.retries:
-        return Reask(number=number, answer=_said(response.data), problem=verdict.reason)
+        return Reask(number=number, answer=_answer_text(response.data), problem=verdict.reason)
     problem = response.error.message if response.error else ""
     return Reask(number=number, answer=response.answer or "", problem=problem)
 
 
-def _said(data: JsonValue) -> str:
+def _answer_text(data: JsonValue) -> str:
     """Return an answer as the model gave it."""
     text = data.get("text") if isinstance(data, dict) and len(data) == 1 else data
     return text if isinstance(text, str) else json.dumps(data, ensure_ascii=False)

@@ -126,7 +126,7 @@ async def make_call(
             await admit_call(scope, location, location.personas, "tool_calls", boundary=boundary)
         execution = execution or count()
         request = _request(call, SkillCallKey.of(scope.run_id, location.step, execution), answers)
-        made = _polled if polls else _made
+        made = _poll_task if polls else _make_activity
         called = await made(request, call.terms or _UNKNOWN, location, scope, call.seconds)
         if called.asked is None:
             forget_question(asking, scope)
@@ -147,7 +147,7 @@ def _request(call: SkillCall, key: SkillCallKey, answers: GivenInput | None) -> 
     )
 
 
-async def _made(
+async def _make_activity(
     request: SkillRequest,
     terms: SkillTerms,
     location: Location,
@@ -187,7 +187,7 @@ async def _made(
     return CalledSkill(outcome, kept, asked)
 
 
-async def _polled(
+async def _poll_task(
     request: SkillRequest,
     terms: SkillTerms,
     location: Location,
@@ -197,7 +197,7 @@ async def _polled(
     """Ask for the task of a call: that may be repeated, whatever the call may not."""
     update = {"effect": "read", "retries": _POLL_RETRIES, "timeout": _POLL_SECONDS}
     own = terms.model_copy(update={**update, "local_activity": False})
-    called = await _made(request, own, location, scope, None, terms)
+    called = await _make_activity(request, own, location, scope, None, terms)
     if called.asked is None and terms.effect != "read":
         scope.state.forget_reads()  # its effect has happened in the meantime
     error = called.outcome.error

@@ -89,7 +89,7 @@ async def follow_team(
     declared: JsonValue = None
     try:
         await interpreter.follow(name)
-        declared = _declared(team, track, scope)
+        declared = _declared_output(team, track, scope)
     except (Interrupted, LimitExceeded):
         raise  # the run comes back to the middle of the called team, or ends here
     except TeamError as error:
@@ -106,7 +106,7 @@ async def follow_team(
     return Outcome.succeeded(output), track
 
 
-def _declared(team: str, track: Track, scope: Scope) -> JsonValue:
+def _declared_output(team: str, track: Track, scope: Scope) -> JsonValue:
     """Return the output that the team declares; None without one."""
     output = scope.plan.teams[team].output
     return rendered_output(f"team {team!r}", output, scope, track, track.latest.get(team, {}))

@@ -58,11 +58,11 @@ async def call_tool(
     match kind:
         case "skill" | "mcp":
             cache = CachedCall(call.name, call.tool, given, call.location, scope, keep=call.keep)
-            called = await _known(call, cache, scope)
+            called = await _cached_result(call, cache, scope)
             if called is None:
                 if refused := await refused_egress(labelled, given, call.location, scope):
                     return CalledSkill(refused)
-                called = await _known(call, cache, scope, again=True)
+                called = await _cached_result(call, cache, scope, again=True)
             if called is None:
                 with cache:
                     called = await _skill(call, made_of, given, scope)
@@ -80,7 +80,7 @@ async def call_tool(
     return called
 
 
-async def _known(
+async def _cached_result(
     call: ToolCall, cache: CachedCall, scope: Scope, *, again: bool = False
 ) -> CalledSkill | None:
     """Return the cached result of an equal call, if any; `again` looks once more after approval."""
@@ -147,7 +147,7 @@ async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpr
 
 async def _in_time(call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter) -> Outcome:
     async def work() -> Outcome:
-        return _checked(call, await _made(call, given, scope, interpreter))
+        return _check_result(call, await _call_callable(call, given, scope, interpreter))
 
     seconds = call.seconds or call.tool.timeout
     if seconds is None:
@@ -185,7 +185,7 @@ def _too_deep(allowed: int) -> Outcome:
     return Outcome.failed("NestedTooDeep", message)
 
 
-def _made(
+def _call_callable(
     call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter
 ) -> Coroutine[None, None, Outcome]:
     tool = call.tool
@@ -219,7 +219,7 @@ def agent_step(name: str, tool: Tool, scope: Scope) -> AgentStep:
     )
 
 
-def _checked(call: ToolCall, outcome: Outcome) -> Outcome:
+def _check_result(call: ToolCall, outcome: Outcome) -> Outcome:
     """Check the result of an agent or a team against the tool's output schema."""
     schema = call.tool.output_schema
     if schema is None or not outcome.success:

@@ -81,7 +81,7 @@ class TurnHooks:
             **self.of_agent(turn),
             "model": model,
             "answer": None if calls else response.data,
-            "calls": [_called(call) for call in calls],
+            "calls": [_view_of_call(call) for call in calls],
         }
         verdict = await self._ask("after_model_call", facts)
         answer = verdict.facts["answer"]
@@ -117,7 +117,7 @@ class TurnHooks:
         return await ask_hooks(self.hooks, point, facts, location, scope, retries=self._retries)
 
 
-def _called(call: ToolCallRequest) -> JsonValue:
+def _view_of_call(call: ToolCallRequest) -> JsonValue:
     return {"tool": call.tool, "arguments": call.arguments}
 
 

@@ -20,7 +20,7 @@ _MAX_NAME_LENGTH = 120
 
 def decision_refusal_text(refusal: DecisionRefusal) -> str:
     """Return the refusal as a sentence."""
-    request = _shown(refusal.request)
+    request = _shown_text(refusal.request)
     match refusal:
         case RequestClosed(decision=earlier):
             return f"{request} is closed: {earlier.by} {earlier.verdict} it at {earlier.at}"
@@ -35,8 +35,8 @@ def decision_refusal_text(refusal: DecisionRefusal) -> str:
             )
         case RequestChanged(named=named, digest=digest):
             return (
-                f"{request} has changed: its digest is {digest!r}, not {_shown(named)}; look at it "
-                "again"
+                f"{request} has changed: its digest is {digest!r}, not {_shown_text(named)}; "
+                "look at it again"
             )
         case AlreadyApproved(by=by, approved_by=approved_by, quorum=quorum):
             count = f"{len(approved_by)} of {quorum}"
@@ -68,5 +68,5 @@ def rejected_with_payload() -> str:
     return "a rejection does not change the value shown; omit `payload`"
 
 
-def _shown(text: str) -> str:
+def _shown_text(text: str) -> str:
     return repr(text if len(text) <= _MAX_NAME_LENGTH else f"{text[:_MAX_NAME_LENGTH]}...")

@@ -78,7 +78,7 @@ def _not_with(request: Pending, asked: DecideInput) -> DecisionRefusal | None:
     return None if problem is None else PayloadRefused(request.id, problem)
 
 
-def _given(request: Pending, asked: DecideInput) -> bool:
+def _replaces_shown_value(request: Pending, asked: DecideInput) -> bool:
     """Return whether the decision replaces the value shown.
 
     Null counts only if an approval may edit the value: many programs write null for "not given".
@@ -89,11 +89,13 @@ def _given(request: Pending, asked: DecideInput) -> bool:
 
 def _edits(request: Pending, asked: DecideInput) -> bool:
     """Return whether the decision changes the value shown."""
-    return _given(request, asked) and (digest_of("", asked.payload) != digest_of("", request.show))
+    return _replaces_shown_value(request, asked) and (
+        digest_of("", asked.payload) != digest_of("", request.show)
+    )
 
 
 def _payload_problem(request: Pending, asked: DecideInput) -> str | None:
-    if not _given(request, asked):
+    if not _replaces_shown_value(request, asked):
         if asked.decision == "reject" or request.payload_schema is None:
             return None
         unfit = payload_problem(request, request.show, "the shown value")
@@ -123,7 +125,7 @@ def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decis
     request = state.pending[asked.id]
     by = listed_name(asked.by, request.approvers) or asked.by
     if _edits(request, asked):
-        request = _edited(request, asked.payload, by)
+        request = _with_new_value(request, asked.payload, by)
     approve = asked.decision == "approve"
     names = (*request.approved_by, by) if approve else (by,)
     enough = not approve or how == "deadline" or len(names) >= request.quorum
@@ -148,7 +150,7 @@ def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decis
     return decision
 
 
-def _edited(request: Pending, show: JsonValue, by: str) -> Pending:
+def _with_new_value(request: Pending, show: JsonValue, by: str) -> Pending:
     """Return a request with another value to show; who approved before had not seen this one."""
     made = tuple(f"{one} ({by})" for one in changes(request.show, show))
     edited = request.model_copy(

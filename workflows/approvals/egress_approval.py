@@ -101,7 +101,7 @@ async def refused_egress(
 
 def _to_ask(call: LabelledCall, location: Location, scope: Scope) -> MustAsk | None:
     """Return why a person is asked about a call that has not asked yet; None if nobody is."""
-    met = scope.state.labels.since(_cleared(location, scope.state))
+    met = scope.state.labels.since(_latest_covered_label(location, scope.state))
     grants = counted_grants(call.grants, location.enclosing_tools, scope.plan)
     decision = egress_decision(call.labels, grants.counted, met)
     match decision:
@@ -158,7 +158,7 @@ def clear_labels(location: Location, scope: Scope) -> None:
     other branches do with it.
     """
     state = scope.state
-    met = state.labels.since(_cleared(location, state))
+    met = state.labels.since(_latest_covered_label(location, state))
     if not met:
         return
     within = _concurrent_work(location.key, state)
@@ -180,7 +180,7 @@ def forget_clearances(key: StateKey, state: RunState) -> None:
         del cleared[one]
 
 
-def _cleared(location: Location, state: RunState) -> int:
+def _latest_covered_label(location: Location, state: RunState) -> int:
     """Return the number of the latest label that an approval covers here."""
     cleared = state.progress.cleared_labels
     if not cleared:

@@ -42,7 +42,7 @@ class InteractiveCall(NamedTuple):
 
 def earlier_execution(call: InteractiveCall, scope: Scope) -> int | None:
     """Return the execution of a call that has asked before the run continued as new."""
-    known = _known(call, scope)
+    known = _input_asked_before(call, scope)
     return None if known is None else known.execution
 
 
@@ -59,7 +59,7 @@ async def given_input(
     Returns:
         The failure of the call instead, if a person rejects the question, or nobody answers.
     """
-    known = _known(call, scope)
+    known = _input_asked_before(call, scope)
     if known is None:
         return None
     asked = known.asked
@@ -89,7 +89,7 @@ def note_question(
     call: InteractiveCall, asked: AskedInput, execution: int, scope: Scope
 ) -> Outcome | None:
     """Keep what a call asks; return its failure if it has asked too often."""
-    inputs, known = scope.state.progress.call_inputs, _known(call, scope)
+    inputs, known = scope.state.progress.call_inputs, _input_asked_before(call, scope)
     if known is None:
         inputs[call.location.key] = CallInput(call.digest, execution, asked)
         return None
@@ -113,7 +113,7 @@ def forget_question(call: InteractiveCall, scope: Scope) -> None:
         inputs.pop(call.location.key, None)
 
 
-def _known(call: InteractiveCall, scope: Scope) -> CallInput | None:
+def _input_asked_before(call: InteractiveCall, scope: Scope) -> CallInput | None:
     """Return what this call has asked; a call with another input is another call."""
     inputs = scope.state.progress.call_inputs
     if not inputs:

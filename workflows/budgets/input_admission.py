@@ -62,8 +62,8 @@ async def admit_input(
     unwarned = request.model_copy(update={"notices": ()}) if request.notices else request
     earlier, news = _earlier(scope.state, request), estimated_news(unwarned)
     for budget in covering(scope, location, personas):
-        needed = _needed(scope, budget, model, earlier, news)
-        while needed and needed > _left(scope, budget):
+        needed = _needed_amount(scope, budget, model, earlier, news)
+        while needed and needed > _remaining_balance(scope, budget):
             balance = balance_of(scope.state, budget)
             if is_exempt(budget, balance, location) or not scope.patched(Patch.INPUT_ADMISSION):
                 break
@@ -78,7 +78,7 @@ def _earlier(state: RunState, request: AgentRequest) -> int:
     return state.turn_tokens.get(asked.head or "", 0)
 
 
-def _needed(scope: Scope, budget: Budget, model: str, earlier: int, news: int) -> float:
+def _needed_amount(scope: Scope, budget: Budget, model: str, earlier: int, news: int) -> float:
     match budget.kind:
         case "tokens":
             return earlier + news
@@ -91,6 +91,6 @@ def _needed(scope: Scope, budget: Budget, model: str, earlier: int, news: int) -
             return 0.0
 
 
-def _left(scope: Scope, budget: Budget) -> float:
+def _remaining_balance(scope: Scope, budget: Budget) -> float:
     balance = balance_of(scope.state, budget)
     return round(limit_of(budget, balance) - balance.used, DIGITS)

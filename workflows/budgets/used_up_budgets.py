@@ -146,10 +146,10 @@ async def _ask(
     async with on_abort(stop_asking):
         decision = await ask(scope, at, request, boundary=boundary)
     stop_asking()
-    await _decided(scope, location, budget, balance, decision, cause)
+    await _apply_decision(scope, location, budget, balance, decision, cause)
 
 
-async def _decided(
+async def _apply_decision(
     scope: Scope,
     location: Location,
     budget: Budget,

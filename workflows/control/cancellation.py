@@ -33,16 +33,16 @@ def begin_to_stop(scope: Scope) -> float:
     if state.stop_by is None:
         state.stop_by = scope.time() + scope.plan.limits.cancel_timeout
         state.paused = None
-        note_control(state, scope.now(), _cancelled(scope), status="cancelled")
+        note_control(state, scope.now(), _cancellation_cause(scope), status="cancelled")
         give_up(state, scope.now())
     return state.stop_by
 
 
-def _cancelled(scope: Scope) -> RunCancelled:
+def _cancellation_cause(scope: Scope) -> RunCancelled:
     return RunCancelled("cancelled", scope.cancelled() or None)
 
 
-def _left(left: TeamError | Redirected) -> Failed:
+def _failure_of_team(left: TeamError | Redirected) -> Failed:
     if isinstance(left, TeamError):
         return failed_with(left)
     return Failed("failed", Failure("Redirected", route_because(left.cause)))
@@ -63,7 +63,7 @@ async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]
         except Returned:
             pass  # ends the work without a failure
         except (TeamError, Redirected) as left:
-            note_step(scope, location, "failed", _left(left))
+            note_step(scope, location, "failed", _failure_of_team(left))
 
     if seconds > 0:
         finished = await scope.together({name: job}, enough=bool, seconds=seconds)
@@ -80,7 +80,7 @@ async def stop(scope: Scope, interpreter: Interpreter) -> TeamResult:
         The result as of the cancellation, with the usage and the digest after the cleanup.
     """
     begin_to_stop(scope)
-    partial = result(scope, "cancelled", route_because(_cancelled(scope)))
+    partial = result(scope, "cancelled", route_because(_cancellation_cause(scope)))
     for team, track in _cleaners(scope.plan, scope.state).items():
         await at_last(
             scope, team, lambda team=team, track=track: _clean_up(team, track, scope, interpreter)
@@ -112,7 +112,7 @@ async def _clean_up(team: str, of: str, scope: Scope, interpreter: Interpreter) 
     state.tracks[name] = Track(
         context=left.context,
         team=team,
-        routed=Routed("cancelled", _cancelled(scope), left.team),
+        routed=Routed("cancelled", _cancellation_cause(scope), left.team),
         latest=latest,
     )
     try:

@@ -55,7 +55,7 @@ def resume(state: RunState, asked: Control, now: datetime) -> None:
         return
     for key, request in state.pending.items():
         away = now - datetime.fromisoformat(max(state.paused.since, request.since))
-        moved = None if request.deadline is None else _moved(request.deadline, away)
+        moved = None if request.deadline is None else _moved_deadline_text(request.deadline, away)
         stood_still = request.stood_still + away.total_seconds()
         state.pending[key] = request.model_copy(
             update={"deadline": moved, "stood_still": stood_still}
@@ -64,7 +64,7 @@ def resume(state: RunState, asked: Control, now: datetime) -> None:
     note_control(state, now, PauseChanged("resumed", asked.by, asked.why))
 
 
-def _moved(deadline: str, by: timedelta) -> str:
+def _moved_deadline_text(deadline: str, by: timedelta) -> str:
     return (datetime.fromisoformat(deadline) + by).isoformat(timespec="milliseconds")
 
 
@@ -92,7 +92,7 @@ def amend_refusal(
         if len(path) > MAX_PATH_LENGTH or len(parse(path)) > MAX_PARTS:
             return PathTooLong(path[:_SHOWN], len(path), MAX_PATH_LENGTH, MAX_PARTS)
     try:
-        contexts = _amended(state, asked, declared)
+        contexts = _amended_contexts(state, asked, declared)
     except ContextConflict as error:
         return AmendConflicts(str(error))
     except InvalidContext as error:
@@ -102,7 +102,9 @@ def amend_refusal(
     return None if large is None else MessageUnusable("TooLarge", large)
 
 
-def _amended(state: RunState, asked: AmendInput, declared: Declarations) -> dict[str, Json]:
+def _amended_contexts(
+    state: RunState, asked: AmendInput, declared: Declarations
+) -> dict[str, Json]:
     """Return `{track: its context with the amendment}`; fan-out branches have their own contexts.
 
     Raises:
@@ -133,7 +135,7 @@ def amend(state: RunState, now: datetime, declared: Declarations = UNDECLARED) -
     for asked in state.amendments:
         amended = _amendment(asked)
         try:
-            contexts = _amended(state, asked, declared)
+            contexts = _amended_contexts(state, asked, declared)
         except (ContextConflict, InvalidContext) as error:
             note_refusal(state, now, AmendRefused("amend_refused", amended, str(error)))
             continue

@@ -38,16 +38,16 @@ CHOICES = ("retry", "skip", "fail")
 
 def retry_refusal(state: RunState, asked: RetryInput) -> SteeringRefusal | None:
     """Return why the run refuses to retry that task, or None."""
-    found = _failed(state, asked.task)
+    found = _failed_request(state, asked.task)
     return _not_allowed(found, asked.by) if isinstance(found, Pending) else found
 
 
 def retry(state: RunState, asked: RetryInput, at: datetime, how: How) -> Decision:
     """Retry the failed task."""
-    request = _failed(state, asked.task)
+    request = _failed_request(state, asked.task)
     assert isinstance(request, Pending)
     decision = Decision(
-        id=request.id, verdict="retried", by=asked.by, comment=asked.why, at=_told(at), how=how
+        id=request.id, verdict="retried", by=asked.by, comment=asked.why, at=_step_name(at), how=how
     )
     del state.pending[request.id]
     state.decide(decision)
@@ -65,7 +65,7 @@ def skip_refusal(plan: Plan | None, state: RunState, asked: SkipInput) -> Steeri
     request = _waiting(state, found)
     if request is None:
         return _not_skippable(plan, state, found, asked)
-    protected = _protected(plan, found, asked.by) if request.choices else None
+    protected = _refusal_of_skip(plan, found, asked.by) if request.choices else None
     return _not_allowed(request, asked.by) or _no_value(request, asked) or protected
 
 
@@ -88,7 +88,7 @@ def skip(
         verdict="skipped",
         by=asked.by,
         comment=asked.why,
-        at=_told(at),
+        at=_step_name(at),
         how=how,
         payload=asked.value,
     )
@@ -102,11 +102,11 @@ def skip(
     return decision
 
 
-def _told(at: datetime) -> str:
+def _step_name(at: datetime) -> str:
     return at.isoformat(timespec="milliseconds")
 
 
-def _failed(state: RunState, task: str | None) -> Pending | SteeringRefusal:
+def _failed_request(state: RunState, task: str | None) -> Pending | SteeringRefusal:
     """Return the request of the failed task of that name, or why there is none."""
     waiting = [request for request in state.pending.values() if request.choices]
     if task is not None:
@@ -187,10 +187,10 @@ def _not_skippable(
         return TaskNotSkippable("TaskHasEnded", key, status=ended.status)
     if key not in state.doing and plan is not None and within_rounds(plan, key):
         return TaskNotSkippable("TaskInRounds", key)
-    return _protected(plan, key, asked.by)
+    return _refusal_of_skip(plan, key, asked.by)
 
 
-def _protected(plan: Plan | None, key: str, by: str) -> SteeringRefusal | None:
+def _refusal_of_skip(plan: Plan | None, key: str, by: str) -> SteeringRefusal | None:
     """Return why a person may not skip the approvals at or below a task, or None."""
     if plan is None:
         return None

@@ -55,7 +55,7 @@ def decoded(raw: RawValue, model: type[Model]) -> Model:
         value = _value(raw)
     except (ValueError, RuntimeError, KeyError) as error:
         raise RunRefused(f"not a {model.__name__}: {error}") from None
-    return _validated(value, model)
+    return _validate_value(value, model)
 
 
 def message(given: Sequence[RawValue], model: type[Model]) -> Model:
@@ -68,7 +68,7 @@ def message(given: Sequence[RawValue], model: type[Model]) -> Model:
         value = plain(given)
     except RunRefused as error:
         raise RunRefused(f"not a {model.__name__}: {error}") from None
-    return _validated({} if value is None else value, model)
+    return _validate_value({} if value is None else value, model)
 
 
 def size_of(given: Sequence[object]) -> int:
@@ -129,7 +129,7 @@ def _deeper(value: object, levels: int) -> bool:
     return levels == 0 or any(_deeper(one, levels - 1) for one in inner)
 
 
-def _validated(value: object, model: type[Model]) -> Model:
+def _validate_value(value: object, model: type[Model]) -> Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:

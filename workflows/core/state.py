@@ -198,23 +198,23 @@ class RunState:
     def forget(self, key: StateKey) -> None:
         """Drop everything at and below a key: it has ended, or the run has left it."""
         self.frames.pop(key, None)
-        for kept in self._kept():
+        for kept in self._kept_mappings():
             for one in [one for one in kept if one.startswith(key) and key.holds(one)]:
                 del kept[one]
 
     def forget_steps(self, location: StateKey, names: Set[str]) -> None:
         """Drop everything within the named steps, branches or rounds at a location, in one pass."""
-        for kept in self._kept():
+        for kept in self._kept_mappings():
             for one in [one for one in kept if location.within_steps(names, one)]:
                 del kept[one]
 
     def forget_branches(self, track: StateKey, names: Set[str]) -> None:
         """Drop everything within the named fan-out branches of a track, in one pass."""
-        for kept in self._kept():
+        for kept in self._kept_mappings():
             for one in [one for one in kept if track.within_fan_out(names, one)]:
                 del kept[one]
 
-    def _kept(self) -> Iterator[dict[str, Any]]:
+    def _kept_mappings(self) -> Iterator[dict[str, Any]]:
         """Yield the mappings whose keys are StateKeys."""
         return filter(None, (self.frames, self.tracks, *self.progress.kinds()))
 

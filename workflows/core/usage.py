@@ -24,7 +24,7 @@ def began(
     state: RunState, location: Location, persona: str, model: str = "", tool: str = ""
 ) -> Tally:
     """Count a call that begins; its usage is added to the returned tally."""
-    task, key = _tallied(location, model, tool)
+    task, key = _tally_key(location, model, tool)
     tally = state.tallies.get(key)
     if tally is None:
         owner = PlanKey(persona).persona
@@ -35,10 +35,10 @@ def began(
 
 def tally_of(state: RunState, location: Location, model: str = "", tool: str = "") -> Tally | None:
     """Return what the calls of a task have used so far; None before the first."""
-    return state.tallies.get(_tallied(location, model, tool)[1])
+    return state.tallies.get(_tally_key(location, model, tool)[1])
 
 
-def _tallied(location: Location, model: str, tool: str) -> tuple[StepKey, str]:
+def _tally_key(location: Location, model: str, tool: str) -> tuple[StepKey, str]:
     """Return the task that a call belongs to, and the key of its tally."""
     task = location.step.without_model_calls()
     if (
@@ -54,7 +54,7 @@ def used(state: RunState, location: Location, tally: Tally, what: AgentResponse 
     tally.seconds += what.seconds
     tally.cut_off += what.cut_off
     if usage is None:
-        tally.untold += isinstance(what, AgentResponse) and _asked(what)
+        tally.untold += isinstance(what, AgentResponse) and _may_have_been_called(what)
     else:
         tally.input_tokens += usage.input_tokens
         tally.output_tokens += usage.output_tokens
@@ -73,7 +73,7 @@ def used(state: RunState, location: Location, tally: Tally, what: AgentResponse 
 _UNFILLED = (TemplateFailed.__name__, EvaluationLimitExceeded.__name__)
 
 
-def _asked(answer: AgentResponse) -> bool:
+def _may_have_been_called(answer: AgentResponse) -> bool:
     """Return whether a model may have been called: not if the prompt could not be rendered."""
     return answer.error is None or answer.error.type not in _UNFILLED
 

@@ -55,16 +55,16 @@ def refusal_error(refusal: AnyRefusal) -> ApplicationError:
     return ApplicationError(text, facts, type=refusal.code, non_retryable=True)
 
 
-def _malformed(error: RunRefused) -> MessageUnusable:
+def _malformed_message(error: RunRefused) -> MessageUnusable:
     return MessageUnusable(MALFORMED, str(error))
 
 
-def _shaped(kind: MessageKind[Asked, Done], given: Sequence[RawValue]) -> Asked:
+def _decode_message(kind: MessageKind[Asked, Done], given: Sequence[RawValue]) -> Asked:
     """Decode and check the message of an update."""
     try:
         return message(given, kind.model)
     except RunRefused as error:
-        raise refusal_error(_malformed(error)) from None
+        raise refusal_error(_malformed_message(error)) from None
 
 
 class MessageJudge(SteeredRun):
@@ -95,7 +95,7 @@ class MessageJudge(SteeredRun):
 
     def checked_update(self, kind: MessageKind[Asked, Done], given: Sequence[RawValue]) -> Asked:
         """Decode an update; refuse it if the run does not do what it asks."""
-        asked = _shaped(kind, given)
+        asked = _decode_message(kind, given)
         refusal = kind.refusal(self, asked)
         if refusal is not None:
             raise refusal_error(refusal)
@@ -127,7 +127,7 @@ def _update(name: str, description: str, kind: MessageKind[Asked, Done]) -> obje
     @handle.validator
     @takes_any_arguments
     def validate(self: MessageJudge, *given: RawValue) -> None:  # pyright: ignore[reportUnusedFunction]
-        _shaped(kind, given)
+        _decode_message(kind, given)
         self.refuse_too_early()
         self.checked_update(kind, given)
 
@@ -145,7 +145,7 @@ def _signal(name: str, description: str, kind: MessageKind[Asked, Done]) -> obje
         try:
             asked = message(given, kind.model)
         except RunRefused as error:
-            self.note_refused(_malformed(error))
+            self.note_refused(_malformed_message(error))
             return
         refusal = kind.refusal(self, asked)
         if refusal is None:

@@ -60,7 +60,7 @@ def _decision(answer: Answer, decision: Literal["approve", "reject"]) -> DecideI
     return DecideInput(**answer.model_dump(exclude_unset=True), decision=decision)
 
 
-def _declared(run: SteeredRun) -> Declarations:
+def _declarations_of(run: SteeredRun) -> Declarations:
     return UNDECLARED if run.plan is None else run.plan.context
 
 
@@ -98,7 +98,7 @@ AMEND = MessageKind[AmendInput, int](
     AmendInput,
     lambda run, asked: (
         control.end_refusal(run.state, done=run.done)
-        or control.amend_refusal(run.state, asked, _declared(run))
+        or control.amend_refusal(run.state, asked, _declarations_of(run))
     ),
     _amend,
 )

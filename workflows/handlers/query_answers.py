@@ -34,7 +34,7 @@ def events(state: RunState, since: int) -> TrailPage:
     later = state.trail[max(since - first + 1, 0) :]
     size = 0
     for record in later:
-        entry = _shortened(record.to_entry())
+        entry = _shorten_entry(record.to_entry())
         size += _ENTRY + sum(len(text.encode("utf-8", "replace")) for text in _texts(entry))
         size += len(cause_facts(entry.cause))
         if size > MAX_ANSWER_SIZE and entries:
@@ -54,7 +54,7 @@ def _texts(entry: TrailEntry) -> Sequence[str]:
     )
 
 
-def _shortened(entry: TrailEntry) -> TrailEntry:
+def _shorten_entry(entry: TrailEntry) -> TrailEntry:
     cut = len(entry.because) - _MAX_BECAUSE_LENGTH
     if cut <= 0:
         return entry

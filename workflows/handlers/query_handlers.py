@@ -25,7 +25,7 @@ from workflows.handlers.board import status
 T = TypeVar("T")
 
 
-def _answered(
+def _answer_query(
     given: Sequence[RawValue],
     model: type[Model],
     key: str,
@@ -77,7 +77,7 @@ class QueryHandlers:
     @takes_any_arguments
     def request(self, *given: RawValue) -> RequestView:
         """Return one request in full."""
-        return _answered(
+        return _answer_query(
             given,
             RequestAsked,
             "id",
@@ -89,7 +89,7 @@ class QueryHandlers:
     @takes_any_arguments
     def events(self, *given: RawValue) -> TrailPage:
         """Return a page of the trail: of its latest thousand entries; the history has all."""
-        return _answered(
+        return _answer_query(
             given,
             EventsAsked,
             "since",
@@ -103,7 +103,7 @@ class QueryHandlers:
     @takes_any_arguments
     def state_at(self, *given: RawValue) -> StateView:
         """Return the part of the state at a path; a large value appears as size and path."""
-        return _answered(
+        return _answer_query(
             given,
             StateAsked,
             "path",

@@ -77,7 +77,7 @@ class SessionMessages(MessageJudge):
         """
         if not self.listens:
             if not self.input.first_message or self.input.plan is None:
-                _shaped(given)
+                _decode_message(given)
                 self.refuse_too_early()
             if self.early_messages >= MAX_OPEN_MESSAGES:
                 raise refusal_error(TooManyMessages("QueueFull", MAX_OPEN_MESSAGES))
@@ -108,7 +108,7 @@ class SessionMessages(MessageJudge):
 
     def _checked_message(self, given: Sequence[RawValue]) -> SessionInput:
         """Return the message, where the run takes it."""
-        asked = _shaped(given)
+        asked = _decode_message(given)
         if self.plan is None:
             raise refusal_error(RunUnable("RunHasEnded"))
         refusal = message_refusal(self.plan, self.state, asked, done=self.done)
@@ -135,7 +135,7 @@ class SessionMessages(MessageJudge):
         raise error
 
 
-def _shaped(given: Sequence[RawValue]) -> SessionInput:
+def _decode_message(given: Sequence[RawValue]) -> SessionInput:
     """Decode a message; refuse any other shape."""
     try:
         return message(given, SessionInput)

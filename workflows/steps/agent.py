@@ -56,7 +56,7 @@ async def _with_approval(
         given=given,
         allow=f"May {step.name!r} start?",
         accept=f"Is the answer of {step.name!r} accepted?",
-        shown=None if given is not None else _sent(step, location, scope, interpreter),
+        shown=None if given is not None else _values_sent(step, location, scope, interpreter),
     )
 
     async def work(allowed: JsonValue) -> Outcome:
@@ -65,7 +65,9 @@ async def _with_approval(
     return await with_approval(terms, subject, location, scope, work)
 
 
-def _sent(step: AgentStep, location: Location, scope: Scope, interpreter: Interpreter) -> JsonValue:
+def _values_sent(
+    step: AgentStep, location: Location, scope: Scope, interpreter: Interpreter
+) -> JsonValue:
     """Return what the prompts name, which the approver of an agent without `input` sees."""
     if step.agent_class is not None or step.agent_type == ORCHESTRATING:
         return None

@@ -50,14 +50,14 @@ async def execute(
         progress.round += 1
         if outcome.status == "failure":
             failure = outcome
-        elif _broken(step, location, scope):
+        elif _break_holds(step, location, scope):
             completed = False
             break
-        elif _reached(step, location, scope):
+        elif _until_holds(step, location, scope):
             completed = True
             break
     if completed is None:
-        completed = failure is None and _completed(step, progress, location, scope)
+        completed = failure is None and _ended_by_itself(step, progress, location, scope)
     _close(location, scope)
     if step.loop_variable is not None:
         location.frame(scope).variables.pop(step.loop_variable, None)
@@ -68,7 +68,7 @@ async def execute(
     }
     if progress.dropped:
         data["dropped"] = progress.dropped
-    return _ended(data, failure)
+    return _end_outcome(data, failure)
 
 
 def _open(step: LoopStep, location: Location, scope: Scope) -> LoopProgress | Outcome:
@@ -89,7 +89,7 @@ def _maximum_rounds(step: LoopStep) -> int | None:
     return None if step.max_iterations is None else number_of(step.max_iterations)
 
 
-def _ended(data: Json, failure: Outcome | None) -> Outcome:
+def _end_outcome(data: Json, failure: Outcome | None) -> Outcome:
     if failure is not None and failure.error is not None:
         return Outcome("failure", data, failure.error)
     return Outcome.succeeded(data)
@@ -194,7 +194,7 @@ def _joined_rounds(
         "results": results,
         "completed": failure is None and len(outcomes) == len(progress.items),
     }
-    return _ended(data, failure)
+    return _end_outcome(data, failure)
 
 
 def _each_its_own(path: str) -> str:
@@ -254,15 +254,17 @@ def _item(progress: LoopProgress) -> JsonValue:
     return progress.round if progress.items is None else progress.items[progress.round]
 
 
-def _broken(step: LoopStep, location: Location, scope: Scope) -> bool:
+def _break_holds(step: LoopStep, location: Location, scope: Scope) -> bool:
     return step.break_when is not None and holds(step.break_when, location.facts(scope))
 
 
-def _reached(step: LoopStep, location: Location, scope: Scope) -> bool:
+def _until_holds(step: LoopStep, location: Location, scope: Scope) -> bool:
     return step.until is not None and holds(step.until, location.facts(scope))
 
 
-def _completed(step: LoopStep, progress: LoopProgress, location: Location, scope: Scope) -> bool:
+def _ended_by_itself(
+    step: LoopStep, progress: LoopProgress, location: Location, scope: Scope
+) -> bool:
     """Return whether a loop without `break_when` or `until` that held came to its own end.
 
     Its list is over, or its `while` no longer holds, also when its bound would end it just then.

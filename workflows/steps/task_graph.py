@@ -35,7 +35,7 @@ async def execute(
     """Run the tasks as their dependencies allow; the data has each task with its status."""
     graphs, key = scope.state.progress.task_graphs, location.key
     if key not in graphs:
-        progress = _opened(step, location, scope)
+        progress = _graph_of(step, location, scope)
         if isinstance(progress, Outcome):
             return progress
         graphs[key] = progress
@@ -56,7 +56,7 @@ async def execute(
     return outcome
 
 
-def _opened(step: TaskGraphStep, location: Location, scope: Scope) -> TaskGraphProgress | Outcome:
+def _graph_of(step: TaskGraphStep, location: Location, scope: Scope) -> TaskGraphProgress | Outcome:
     """Return the graph before its first task; a failure if there is no usable list of tasks."""
     items = fill(step.tasks, location.facts(scope).names())
     if not isinstance(items, list):
@@ -149,7 +149,7 @@ class _Graph(Mapping[str, Job]):
             return GraphTaskStarted("task_next", first, schedule.ready)
         self._choosing = True
         try:
-            choice = await self._chosen(begun)
+            choice = await self._run_select(begun)
         finally:
             self._choosing = False
         if choice is None:
@@ -158,7 +158,7 @@ class _Graph(Mapping[str, Job]):
             return GraphTaskStarted("task_chosen", choice, schedule.ready)
         return GraphTaskStarted("choice_unavailable", first, schedule.ready, choice)
 
-    async def _chosen(self, begun: bool) -> str | None:
+    async def _run_select(self, begun: bool) -> str | None:
         """Run the steps of `select`; return what `chosen` then gives, None when they failed."""
         step, location = self._step, self._location
         if not begun:
@@ -188,19 +188,19 @@ class _Graph(Mapping[str, Job]):
         inside = self._location.at(name)
         task = self._schedule.tasks[index]
         running = self._progress.running.setdefault(name, TaskAttempts())
-        work = partial(self._worked, index, inside, running)
+        work = partial(self._work_on_task, index, inside, running)
         if self._step.on_failed_task == "ask":
             what = f"task {task.id!r} of {self._step.name!r}"
             outcome = await accepted(what, inside, self._scope, work)
         else:
             outcome = await work()
-        outcome = self._joined(inside, outcome)
+        outcome = self._join_writes(inside, outcome)
         self._ledger.end(index, outcome, recovered=running.recovering, error=running.error)
         self._scope.state.forget(inside.key)
         del self._progress.running[name]
         self._ledger.add(self._additions.pop(index, []))
 
-    def _joined(self, inside: Location, outcome: Outcome) -> Outcome:
+    def _join_writes(self, inside: Location, outcome: Outcome) -> Outcome:
         """Write what a task wrote to the context, if it succeeded; later tasks see it."""
         written = take_draft(inside.key.frame_of(inside.name), self._scope)
         if not outcome.success:
@@ -211,7 +211,7 @@ class _Graph(Mapping[str, Job]):
             return Outcome.failed(type(error).__name__, str(error), outcome.data)
         return outcome
 
-    async def _worked(self, index: int, inside: Location, running: TaskAttempts) -> Outcome:
+    async def _work_on_task(self, index: int, inside: Location, running: TaskAttempts) -> Outcome:
         steps = self._step.on_failed_task
         if not running.recovering:
             outcome = await self._attempts(index, inside, running)
@@ -238,7 +238,7 @@ class _Graph(Mapping[str, Job]):
             inner = inside.branched(inside.name, scope)
             attempt = open_attempt(inside, scope)
             outcome = await self._interpreter.run_steps(self._step.body, inner, part="body")
-            outcome = self._checked(index, outcome, inner)
+            outcome = self._check_result(index, outcome, inner)
             close_attempt(inside, scope)
             if outcome.error is None:
                 return outcome
@@ -269,7 +269,7 @@ class _Graph(Mapping[str, Job]):
             outcome, data_can_differ=differs, thought_so=True, scope=self._scope
         )
 
-    def _checked(self, index: int, outcome: Outcome, inner: Location) -> Outcome:
+    def _check_result(self, index: int, outcome: Outcome, inner: Location) -> Outcome:
         """Return the outcome of an attempt with the result of its task; keep what `add` gives."""
         if outcome.error is not None:
             return outcome

@@ -69,7 +69,7 @@ async def _hooked_call(
     """Call the tool between its hooks, which may change its arguments or answer for it."""
 
     async def make(call: ToolCall, given: JsonValue) -> CalledSkill:
-        return await _called(call, given, scope, interpreter)
+        return await _call_tool(call, given, scope, interpreter)
 
     own: Json = {"agent": "", "task": task, "turn": 0}
     hooks = CallHooks(scope.plan.hooks, own, call, make, scope)
@@ -79,12 +79,12 @@ async def _hooked_call(
     if call.tool.is_one_call:
         outcome = await _approved_call(call, hooked.given, hooks, scope)
     else:
-        outcome = await _published(call, hooked.given, hooks, scope)
+        outcome = await _publish_work(call, hooked.given, hooks, scope)
     hooks.ended()
     return outcome
 
 
-async def _published(call: ToolCall, given: Json, hooks: CallHooks, scope: Scope) -> Outcome:
+async def _publish_work(call: ToolCall, given: Json, hooks: CallHooks, scope: Scope) -> Outcome:
     """Call an agent or a team, and let other tools read its accepted work."""
     skips, key = scope.state.skips, call.location.step
     try:
@@ -133,7 +133,7 @@ async def _approved_call(call: ToolCall, given: Json, hooks: CallHooks, scope: S
     return await with_approval(terms, subject, call.location, scope, work)
 
 
-async def _called(
+async def _call_tool(
     call: ToolCall, given: JsonValue, scope: Scope, interpreter: Interpreter
 ) -> CalledSkill:
     """Call the tool; a skill or an MCP tool also counts as a call of the loop around the step."""

@@ -39,7 +39,7 @@ async def _time(written: str, location: Location, scope: Scope) -> Outcome:
         skips, step = scope.state.skips, location.step
         await scope.wait_until(lambda: step in skips, left, step, stands_still=False)
     waits.pop(key, None)
-    return _ended(until)
+    return _end_wait(until)
 
 
 async def _duration(step: WaitStep, location: Location, scope: Scope) -> Outcome:
@@ -59,10 +59,10 @@ async def _duration(step: WaitStep, location: Location, scope: Scope) -> Outcome
             waits[key] = left if interrupted.left is None else interrupted.left
             raise
     waits.pop(key, None)
-    return _ended(scope.time())
+    return _end_wait(scope.time())
 
 
-def _ended(at: float) -> Outcome:
+def _end_wait(at: float) -> Outcome:
     return Outcome.succeeded({"until": datetime.fromtimestamp(at, UTC).isoformat()})
 
 

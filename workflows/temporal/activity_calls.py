@@ -124,7 +124,7 @@ class Calls:
         except CallFailed as failed:
             if failed.asked is None:
                 raise
-            unwanted = self._unwanted(call)
+            unwanted = self._reason_to_drop(call)
             if unwanted is None or not workflow.patched(Patch.ASKED_TOO_LATE.value):
                 raise
             self._state.skips.pop(call.step, None)
@@ -140,7 +140,7 @@ class Calls:
             named = call._replace(id=id_of_unwanted(call.id), options=_GIVE_UP)
             await self._call(CALL_SKILL, ending, SkillResult, named)
 
-    def _unwanted(self, call: Call) -> BaseException | None:
+    def _reason_to_drop(self, call: Call) -> BaseException | None:
         """Return why nobody waits for a call any more; None if somebody does."""
         if _is_cancelled():
             return asyncio.CancelledError()
@@ -171,7 +171,7 @@ class Calls:
         except FailureError as error:
             if is_not_local(error) or given_back(error) is not None:
                 return None
-            raise self._stopped(error, call) from error
+            raise self._reason_of_stop(error, call) from error
         finally:
             self._waiting.pop(call.step, None)
 
@@ -206,7 +206,7 @@ class Calls:
                 priority=Priority.default if queue is None else self._turn(queue),
             )
             self._waiting[call.step] = handle
-            return await self._ended(handle)
+            return await self._await_answer(handle)
         except ActivityError as error:
             interrupted = given_back(error)
             if interrupted is not None and call.options.effect != "once":
@@ -214,21 +214,21 @@ class Calls:
                 cut = spent_of(interrupted.details)
                 calling = self._call(name, request, result, again, cancellation, queue)
                 return await (calling if cut is None else _with(cut, calling))
-            raise self._stopped(error, call) from error
+            raise self._reason_of_stop(error, call) from error
         finally:
             self._waiting.pop(call.step, None)
 
-    def _stopped(self, error: FailureError, call: Call) -> BaseException:
+    def _reason_of_stop(self, error: FailureError, call: Call) -> BaseException:
         """Return why a call has no answer: it was cancelled or skipped, or it failed."""
         if isinstance(cause_of(error), CancelledError):
-            unwanted = self._unwanted(call)
+            unwanted = self._reason_to_drop(call)
             if isinstance(unwanted, Skipped):
                 del self._state.skips[call.step]
             if unwanted is not None:
                 return unwanted
         return expected_failure(error, call)
 
-    async def _ended(self, handle: workflow.ActivityHandle[T]) -> T:
+    async def _await_answer(self, handle: workflow.ActivityHandle[T]) -> T:
         """Return what the call answers, counted as pending until then."""
         try:
             return await handle

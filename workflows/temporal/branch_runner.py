@@ -73,11 +73,11 @@ class BranchRunner:
         except GeneratorExit:
             raise  # Temporal evicts the run from its cache: nothing can wait any more
         except BaseException as error:
-            await self._stopped(group, timer, error)
+            await self._stop_branches(group, timer, error)
             raise
         if is_interrupted:
             raise Interrupted(left)
-        await self._stopped(group, timer)
+        await self._stop_branches(group, timer)
         return group.finished
 
     def _exceed(self, begun: Set[str]) -> bool:
@@ -122,7 +122,7 @@ class BranchRunner:
         if not has_unhandled_end() and not pacer.pace.may_step() and not pacer.renewed():
             await pacer.next_task()
 
-    async def _stopped(
+    async def _stop_branches(
         self,
         group: BranchGroup,
         timer: asyncio.Task[bool] | None,

@@ -53,7 +53,7 @@ def expected_failure(error: FailureError, call: Call) -> BaseException:
         case ApplicationError() if cause.type == FailureType.OWN_QUEUE:
             return Elsewhere(OwnQueue.model_validate(cause.details[0]))
         case ApplicationError():
-            spent, asked = spent_of(cause.details), _asked(cause)
+            spent, asked = spent_of(cause.details), _input_that_tool_asks(cause)
             return CallFailed(cause.type or "Error", cause.message, spent, asked)
         case CallTimedOut() if cause.type is TimeoutType.SCHEDULE_TO_START:
             return NotTaken()
@@ -90,7 +90,7 @@ def spent_of(details: Sequence[object]) -> Spent | None:
         return None  # another failure, with details of its own
 
 
-def _asked(failure: ApplicationError) -> AskedInput | None:
+def _input_that_tool_asks(failure: ApplicationError) -> AskedInput | None:
     """Return what a tool asks a person, from the failure of its call."""
     if failure.type != FailureType.INPUT_REQUIRED or len(failure.details) < 2:
         return None

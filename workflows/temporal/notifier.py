@@ -54,12 +54,12 @@ class Notifier:
         if state.paused is not None:
             await workflow.wait_condition(lambda: state.paused is None or self._closing)
         if state.paused is None:
-            problem = await self._sent(notification)
+            problem = await self._send_notification(notification)
             if problem is not None:
                 note_undelivered(state, workflow.time(), notification, problem)
         state.notifications.pop(notification.message.id, None)
 
-    async def _sent(self, notification: PendingNotification) -> str | None:
+    async def _send_notification(self, notification: PendingNotification) -> str | None:
         """Send a notification; return why it failed, or None."""
         message = notification.message
         await self._pacer.call(len(message.model_dump_json()))

@@ -68,12 +68,12 @@ class OpenAIBatches:
             ProviderFailure: It was not taken.
         """
         try:
-            known = await self._known(custom_id, since)
+            known = await self._submitted_batch(custom_id, since)
             return known or await self._create(url, body, custom_id)
         except OPENAI_ERRORS as error:
             raise self._access.failure(request, error) from None
 
-    async def _known(self, custom_id: str, since: datetime) -> str | None:
+    async def _submitted_batch(self, custom_id: str, since: datetime) -> str | None:
         """Return the batch of the call, if an earlier attempt has submitted it."""
         seen = 0
         async for listed in self._access.client.batches.list(limit=100):
@@ -114,7 +114,7 @@ class OpenAIBatches:
         except OPENAI_ERRORS as error:
             raise self._access.failure(request, error) from None
         if line is None or line.response is None:
-            raise self._unanswered(batch, line, started)
+            raise self._no_answer_failure(batch, line, started)
         if line.response.status_code != 200:
             failed = from_status(
                 self._access.endpoint, request, line.response.status_code, {}, line.response.body
@@ -135,7 +135,7 @@ class OpenAIBatches:
                     return line
         return None
 
-    def _unanswered(
+    def _no_answer_failure(
         self, batch: _Batch, line: _Line | None, started: StartedBatch
     ) -> ProviderFailure:
         endpoint = self._access.endpoint

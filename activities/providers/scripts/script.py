@@ -72,16 +72,20 @@ def read_script(path: Path) -> tuple[ScriptedAnswer, ...]:
         tree = read(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise _refused(f"could not read the script {path}: {reason}") from None
+        raise _refusal_failure(f"could not read the script {path}: {reason}") from None
     except InvalidDocument as error:
         first = error.problems[0]
-        raise _refused(f"{path}:{first.line}: {first.message}") from None
+        raise _refusal_failure(f"{path}:{first.line}: {first.message}") from None
     for key, node in tree.entries().items():
         if key != "answers":
-            raise _refused(f"{path}:{node.at.line}: unknown key {key!r}; a script has `answers`")
+            raise _refusal_failure(
+                f"{path}:{node.at.line}: unknown key {key!r}; a script has `answers`"
+            )
     answers = tree.child("answers")
     if answers is None or not isinstance(answers.value, list):
-        raise _refused(f"{path}:{tree.mark.line}: a script needs `answers`, a list of entries")
+        raise _refusal_failure(
+            f"{path}:{tree.mark.line}: a script needs `answers`, a list of entries"
+        )
     return tuple(_entry(path, node) for node in answers.items())
 
 
@@ -94,10 +98,10 @@ def _entry(path: Path, node: Node) -> ScriptedAnswer:
         message = first["msg"]
         what = f"{known[0]}: {message}" if known else message
         fields = ", ".join(ScriptedAnswer.model_fields)
-        raise _refused(
+        raise _refusal_failure(
             f"{path}:{node.find(known).at.line}: invalid entry, {what}; allowed fields: {fields}"
         ) from None
 
 
-def _refused(message: str) -> ProviderFailure:
+def _refusal_failure(message: str) -> ProviderFailure:
     return ProviderFailure(FailureType.PROVIDER_REFUSED, message, retryable=False)

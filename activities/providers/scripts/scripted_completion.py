@@ -40,7 +40,7 @@ def played(entry: ScriptedAnswer, request: ModelRequest) -> Completion:
         content=(*((TextPart(text),) if text or not calls else ()), *calls),
         stop_reason=stop_reason,
         model=request.model,
-        usage=entry.usage or _estimated(request, text, calls),
+        usage=entry.usage or _estimate_usage(request, text, calls),
     )
 
 
@@ -57,7 +57,9 @@ def _arguments(call: ScriptedCall) -> str:
     return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
 
 
-def _estimated(request: ModelRequest, text: str, calls: Sequence[ToolCallPart] = ()) -> TokenUsage:
+def _estimate_usage(
+    request: ModelRequest, text: str, calls: Sequence[ToolCallPart] = ()
+) -> TokenUsage:
     """Estimate four characters per token: close enough, and the same each time."""
     asked = len(request.system or "") + sum(map(len, texts_of(request)))
     wrote = len(text) + sum(len(call.name) + len(call.arguments) for call in calls)

@@ -45,7 +45,7 @@ def anthropic_body(request: ModelRequest, provider: str) -> Json:
         request: The model call.
         provider: The worker's name of the provider, whose own thinking returns to it.
     """
-    system, schema = _structured(request)
+    system, schema = _structured_output(request)
     mark = _cache_mark(request)
     body: Json = {"messages": _messages(request, provider, mark)}
     tools: list[JsonValue] = [
@@ -101,7 +101,9 @@ def _lacks_thinking(messages: Sequence[ModelMessage], provider: str) -> bool:
     return False
 
 
-def _structured(request: ModelRequest) -> tuple[str | None, tuple[tuple[str, JsonValue], ...]]:
+def _structured_output(
+    request: ModelRequest,
+) -> tuple[str | None, tuple[tuple[str, JsonValue], ...]]:
     """Return the system prompt and the output format; one of the two carries the schema."""
     system = None if request.system is None else plain(request.system)
     if request.output_schema is None:
@@ -197,7 +199,7 @@ def _block(part: Part, provider: str) -> Json | None:
         case ThinkingPart(provider=sender, opaque=opaque):
             return _mapping(opaque) if sender == provider else None
         case ImagePart():
-            return _shown(part)
+            return _image_block(part)
         case StoredPart():
             return None  # checked before: its content has replaced it
         case OpaquePart(provider=sender, item=item):
@@ -209,13 +211,13 @@ def _block(part: Part, provider: str) -> Json | None:
 def _result_content(result: ToolResultPart) -> JsonValue:
     """Return the text as one string; a list only with images."""
     text = plain(result.text) if result.text.strip() else ""
-    media = [_shown(image) for image in media_of(result)]
+    media = [_image_block(image) for image in media_of(result)]
     if not media:
         return text
     return [*([{"type": "text", "text": text}] if text else []), *media]
 
 
-def _shown(image: ImagePart) -> Json:
+def _image_block(image: ImagePart) -> Json:
     kind = "document" if image.media_type == PDF else "image"
     source: Json = {"type": "base64", "media_type": image.media_type, "data": base64_of(image)}
     return {"type": kind, "source": source}

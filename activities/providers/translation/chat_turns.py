@@ -82,7 +82,7 @@ def _turns(message: ModelMessage, provider: str, with_tools: bool) -> Iterator[J
             rest = [*_result_media(message.content)]  # results are texts only
             rest += [part for part in message.content if isinstance(part, TextPart | ImagePart)]
             if rest:
-                yield {"role": "user", "content": _said(rest)}
+                yield {"role": "user", "content": _wire_content(rest)}
         case "assistant":
             yield _answer(message, provider, with_tools)
 
@@ -101,17 +101,19 @@ def _result_media(content: Sequence[Part]) -> Iterator[TextPart | ImagePart]:
             yield from media_of(part)
 
 
-def _said(content: Sequence[TextPart | ImagePart]) -> JsonValue:
+def _wire_content(content: Sequence[TextPart | ImagePart]) -> JsonValue:
     """Return text as one string, which every server takes; a list only with images."""
     if not any(isinstance(part, ImagePart) for part in content):
         return plain("".join(part.text for part in content if isinstance(part, TextPart)))
     return [
-        {"type": "text", "text": plain(part.text)} if isinstance(part, TextPart) else _shown(part)
+        {"type": "text", "text": plain(part.text)}
+        if isinstance(part, TextPart)
+        else _image_part(part)
         for part in content
     ]
 
 
-def _shown(image: ImagePart) -> Json:
+def _image_part(image: ImagePart) -> Json:
     if image.media_type == PDF:
         return {"type": "file", "file": {"filename": FILE_NAME, "file_data": data_url(image)}}
     return {"type": "image_url", "image_url": {"url": data_url(image)}}

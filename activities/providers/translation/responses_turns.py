@@ -108,7 +108,7 @@ def _items(message: ModelMessage, provider: str) -> Iterator[Json]:
                     }
             said = [part for part in message.content if isinstance(part, TextPart | ImagePart)]
             if said:
-                yield {"role": "user", "content": _said(said)}
+                yield {"role": "user", "content": _wire_content(said)}
         case "assistant":
             for part in message.content:
                 item = _item(part, provider)
@@ -116,24 +116,24 @@ def _items(message: ModelMessage, provider: str) -> Iterator[Json]:
                     yield item
 
 
-def _said(content: list[TextPart | ImagePart]) -> JsonValue:
+def _wire_content(content: list[TextPart | ImagePart]) -> JsonValue:
     if not any(isinstance(part, ImagePart) for part in content):
         return plain("".join(part.text for part in content if isinstance(part, TextPart)))
     return [
         {"type": "input_text", "text": plain(part.text)}
         if isinstance(part, TextPart)
-        else _shown(part)
+        else _image_part(part)
         for part in content
     ]
 
 
 def _output(result: ToolResultPart) -> JsonValue:
     """Return the text as one string; a list only with images."""
-    text, media = result_text(result), [_shown(image) for image in media_of(result)]
+    text, media = result_text(result), [_image_part(image) for image in media_of(result)]
     return [{"type": "input_text", "text": text}, *media] if media else text
 
 
-def _shown(image: ImagePart) -> Json:
+def _image_part(image: ImagePart) -> Json:
     if image.media_type == PDF:
         return {"type": "input_file", "filename": FILE_NAME, "file_data": data_url(image)}
     return {"type": "input_image", "image_url": data_url(image)}

@@ -25,15 +25,15 @@ def new_call_id(request: ModelRequest, index: int) -> str:
 
 def strict_id(call_id: str) -> str:
     """Return the id for an API that limits ids to 40 letters, digits, hyphens, underscores."""
-    return call_id if _ID.fullmatch(call_id) else _hashed(call_id)
+    return call_id if _ID.fullmatch(call_id) else _hash_call_id(call_id)
 
 
 def short_id(call_id: str) -> str:
     """Return the id for an API that only limits the length: compatible servers parse their own."""
-    return call_id if 0 < len(call_id) <= _MAX_ID else _hashed(call_id)
+    return call_id if 0 < len(call_id) <= _MAX_ID else _hash_call_id(call_id)
 
 
-def _hashed(call_id: str) -> str:
+def _hash_call_id(call_id: str) -> str:
     return f"call_{sha256(call_id.encode(errors='replace')).hexdigest()[:32]}"
 
 

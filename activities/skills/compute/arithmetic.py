@@ -31,9 +31,9 @@ def evaluate(expression: str) -> Number:
         NotArithmetic: It has other parts than numbers, operators and known functions.
         ArithmeticProblem: It divides by zero, leaves a function's range, or grows too large.
     """
-    tree = _parsed(expression)
+    tree = _parse_expression(expression)
     try:
-        return _checked(_value(tree))
+        return _plain_number(_value(tree))
     except RecursionError:
         raise NotArithmetic("the expression is nested too deeply") from None
 
@@ -43,7 +43,7 @@ _SIGNS = str.maketrans({"\u00d7": "*", "\u00b7": "*", "\u00f7": "/", "\u2212": "
 _IMPLIED = re.compile(r"(?<![\w.])(?>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?=[A-Za-z_(])")
 
 
-def _parsed(expression: str) -> ast.expr:
+def _parse_expression(expression: str) -> ast.expr:
     text = expression.translate(_SIGNS).replace("^", "**").strip()
     implied = _IMPLIED.search(text)
     if implied is not None:
@@ -62,7 +62,7 @@ def _value(node: ast.expr) -> Number:
         case ast.Constant(value=bool()):
             raise NotArithmetic("True and False are no numbers; use 1 and 0")
         case ast.Constant(value=int(number)):
-            return _checked(number)
+            return _plain_number(number)
         case ast.Constant(value=float(number)):
             return _decimal(number)
         case ast.Name(id=name):
@@ -72,9 +72,9 @@ def _value(node: ast.expr) -> Number:
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
             return _value(operand)
         case ast.BinOp(left=left, op=operator, right=right):
-            return _computed(operator, _value(left), _value(right))
+            return _compute(operator, _value(left), _value(right))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
-            return _called(name, [_value(one) for one in arguments])
+            return _call_function(name, [_value(one) for one in arguments])
         case _:
             raise NotArithmetic(
                 "only numbers, + - * / // % ^ ( ), the constants "
@@ -97,9 +97,9 @@ def _constant(name: str) -> float:
     return CONSTANTS[name]
 
 
-def _computed(operator: ast.operator, left: Number, right: Number) -> Number:
+def _compute(operator: ast.operator, left: Number, right: Number) -> Number:
     try:
-        return _checked(_binary(operator, left, right))
+        return _plain_number(_binary(operator, left, right))
     except ZeroDivisionError:
         raise ArithmeticProblem("division by zero") from None
     except OverflowError:
@@ -144,7 +144,7 @@ def _bits(number: int | Fraction) -> int:
     return max(abs(number.numerator), number.denominator).bit_length()
 
 
-def _checked(number: Number) -> Number:
+def _plain_number(number: Number) -> Number:
     """Return the number in its plainest form, if it is finite and not too large."""
     if isinstance(number, float):
         if not math.isfinite(number):
@@ -169,12 +169,12 @@ def _too_large() -> ArithmeticProblem:
     )
 
 
-def _called(name: str, arguments: list[Number]) -> Number:
+def _call_function(name: str, arguments: list[Number]) -> Number:
     function = FUNCTIONS.get(name)
     if function is None:
         raise NotArithmetic(f"unknown function {name!r}; functions: {', '.join(FUNCTIONS)}")
     try:
-        return _checked(function(*arguments))
+        return _plain_number(function(*arguments))
     except TypeError:
         raise NotArithmetic(
             f"{name} does not take {len(arguments)} of these arguments; some functions need whole "

@@ -45,7 +45,7 @@ def _square_root(number: Number) -> Number:
     return math.sqrt(number)
 
 
-def _rounded(number: Number, digits: Number = 0) -> Number:
+def _round_number(number: Number, digits: Number = 0) -> Number:
     """Round to decimal digits; a half goes to the even neighbour."""
     if not isinstance(digits, int):
         raise TypeError("a whole number")
@@ -96,7 +96,7 @@ CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau}
 
 FUNCTIONS: dict[str, Callable[..., Number]] = {
     "abs": _magnitude,
-    "round": _rounded,
+    "round": _round_number,
     "floor": _floor,
     "ceil": _ceiling,
     "min": _minimum,

@@ -147,13 +147,13 @@ def _matches(path: str, text: str, compiled: Pattern, around: int) -> Iterator[F
             yield FileMatch(
                 path=path,
                 line=index + 1,
-                text=_shown(line),
-                before=[_shown(one) for one in lines[max(0, index - around) : index]],
-                after=[_shown(one) for one in lines[index + 1 : index + 1 + around]],
+                text=_shown_line(line),
+                before=[_shown_line(one) for one in lines[max(0, index - around) : index]],
+                after=[_shown_line(one) for one in lines[index + 1 : index + 1 + around]],
             )
 
 
-def _shown(line: str) -> str:
+def _shown_line(line: str) -> str:
     return line.removesuffix("\r")[:MAX_LINE]
 
 

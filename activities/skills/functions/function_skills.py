@@ -91,9 +91,9 @@ class FunctionSkill:
                 beat=context.beat,
             )
         except UserCodeTimeout as late:
-            raise self._stopped(f"{self.name} {late}", began=late.began) from None
+            raise self._no_reply_failure(f"{self.name} {late}", began=late.began) from None
         except UserCodeFailed as failure:
-            raise self._stopped(f"{self.name}: {failure}", began=failure.began) from None
+            raise self._no_reply_failure(f"{self.name}: {failure}", began=failure.began) from None
         return self._data(outcome)
 
     def seconds(self, context: SkillContext) -> float:
@@ -102,7 +102,7 @@ class FunctionSkill:
             return self.found.timeout
         return context.timeout - START_SECONDS
 
-    def _stopped(self, why: str, *, began: bool) -> Exception:
+    def _no_reply_failure(self, why: str, *, began: bool) -> Exception:
         """Return the failure of a process that did not reply."""
         if began and self.effect == "once":
             return OutcomeLost(why)

@@ -66,7 +66,7 @@ class McpSkill:
         """
         if not isinstance(value, dict):
             raise SkillRefusal(f"{self.name} takes a mapping, not {describe_kind(value)}")
-        call = self._pinned(value, context)
+        call = self._pinned_call(value, context)
         if call.task is not None and call.task.unwanted:
             await self.servers.cancel_task(self.server, call.task)
             return None
@@ -85,7 +85,7 @@ class McpSkill:
             raise SkillFailure(f"{self.name} failed: {answer.data}")
         return answer.data
 
-    def _pinned(self, arguments: Json, context: SkillContext) -> PinnedCall:
+    def _pinned_call(self, arguments: Json, context: SkillContext) -> PinnedCall:
         section = self.servers.servers[self.server].section
         terms, given = section.terms_of(self.tool), context.given_input
         seconds = min(context.timeout or terms.timeout or section.timeout, MAX_CALL_SECONDS)

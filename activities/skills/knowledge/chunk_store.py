@@ -84,7 +84,7 @@ class ChunkStore:
         self, source: str, path: str, digest: str, added: float, chunks: Sequence[Chunk]
     ) -> None:
         """Store a document in place of its former version, all or nothing."""
-        vectors = [self._embed(_embedded(one)) for one in chunks]
+        vectors = [self._embed(_text_to_embed(one)) for one in chunks]
         with self._file.transaction():
             self.remove(source, path)
             document = self._file.insert(
@@ -165,7 +165,7 @@ class ChunkStore:
         return Hit(str(source), str(path), cast("float", added), found, similarity)
 
 
-def _embedded(chunk: Chunk) -> str:
+def _text_to_embed(chunk: Chunk) -> str:
     return f"{chunk.title}\n{chunk.text}" if chunk.title else chunk.text
 
 

@@ -94,10 +94,10 @@ async def store_memory(value: MemoryEntry, context: SkillContext) -> StoredMemor
         SkillFailure: Packages are missing.
     """
     file = context.workspace.state_dir / MEMORY_FILE
-    return await asyncio.to_thread(_stored, file, value)
+    return await asyncio.to_thread(_store_memory, file, value)
 
 
-def _stored(file: Path, value: MemoryEntry) -> StoredMemory:
+def _store_memory(file: Path, value: MemoryEntry) -> StoredMemory:
     digest = hashlib.sha256(value.text.encode()).hexdigest()
     entry = value.name or digest[:16]
     with opened(file, "Memory.store") as store:
@@ -118,10 +118,10 @@ async def search_memory(value: MemoryQuery, context: SkillContext) -> RecalledMe
         SkillFailure: Packages are missing.
     """
     file = context.workspace.state_dir / MEMORY_FILE
-    return RecalledMemories(memories=await asyncio.to_thread(_recalled, file, value))
+    return RecalledMemories(memories=await asyncio.to_thread(_recall_memories, file, value))
 
 
-def _recalled(file: Path, value: MemoryQuery) -> list[RecalledMemory]:
+def _recall_memories(file: Path, value: MemoryQuery) -> list[RecalledMemory]:
     if not file.exists():
         return []
     with opened(file, "Memory.search") as store:

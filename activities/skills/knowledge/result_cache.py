@@ -101,7 +101,7 @@ async def put_cached(value: NewCacheEntry, context: SkillContext) -> StoredCache
     file = _file(context, value)
     _check_size("value", value.value)
     try:
-        return await asyncio.to_thread(_stored, file, value)
+        return await asyncio.to_thread(_store_entry, file, value)
     except OSError as error:
         raise SkillFailure(f"the cache cannot be written: {reason_of(error)}") from None
 
@@ -127,21 +127,21 @@ def _read(file: Path) -> _Entry | None:
         return None  # such as a file that a crash or a person cut short
 
 
-def _stored(file: Path, value: NewCacheEntry) -> StoredCacheEntry:
+def _store_entry(file: Path, value: NewCacheEntry) -> StoredCacheEntry:
     replaced = file.exists()
     private_folder(file.parent.parent)
     private_folder(file.parent)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     entry = _Entry(key=value.key, value=value.value, stored=now)
     write_private(file, entry.model_dump_json())
-    files = sorted(file.parent.glob("*.json"), key=_written)
+    files = sorted(file.parent.glob("*.json"), key=_count_entries)
     old = [one for one in files[:-MAX_ENTRIES] if one != file]
     for one in old:
         one.unlink(missing_ok=True)
     return StoredCacheEntry(replaced=replaced, forgotten=len(old))
 
 
-def _written(file: Path) -> int:
+def _count_entries(file: Path) -> int:
     try:
         return file.stat().st_mtime_ns
     except OSError:  # another worker has just removed it

@@ -68,10 +68,10 @@ async def search_passages(value: RetrieverInput, context: SkillContext) -> Passa
         SkillFailure: Nothing is indexed, or a package is not installed.
     """
     file = context.workspace.state_dir / INDEX_FILE
-    return Passages(passages=await asyncio.to_thread(_found, file, value))
+    return Passages(passages=await asyncio.to_thread(_find_passages, file, value))
 
 
-def _found(file: Path, value: RetrieverInput) -> list[Passage]:
+def _find_passages(file: Path, value: RetrieverInput) -> list[Passage]:
     if not file.exists() and not value.packages:
         raise SkillFailure("nothing is indexed here; run `coterie index PATH` first")
     with opened(file, "Retriever.search") as store:

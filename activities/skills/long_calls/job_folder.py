@@ -49,7 +49,7 @@ class JobFolder:
     def state(self) -> JobState:
         """Return how the call stands."""
         is_free = self._is_free(self._path)  # before the look at the end, which comes first
-        if not self._begun.exists():
+        if not self._start_marker.exists():
             return "lost" if is_free and self._earlier() else "absent"
         if self._end.exists():
             return "ended"
@@ -62,12 +62,12 @@ class JobFolder:
     @property
     def beginnings(self) -> int:
         """How often the call was begun."""
-        return len(self._earlier()) + self._begun.exists()
+        return len(self._earlier()) + self._start_marker.exists()
 
     @property
     def terms(self) -> JobTerms:
         """The terms with which the call began; a worker may have died before it began again."""
-        written = self._begun if self._begun.exists() else self._earlier()[-1]
+        written = self._start_marker if self._start_marker.exists() else self._earlier()[-1]
         return JobTerms.model_validate_json(written.read_bytes())
 
     def forget(self) -> None:
@@ -75,7 +75,7 @@ class JobFolder:
         before = self._path / f"before-{len(self._earlier()) + 1}"
         self._end.unlink(missing_ok=True)
         with suppress(FileNotFoundError):  # another worker was faster
-            self._begun.rename(before)
+            self._start_marker.rename(before)
 
     def cancel(self) -> None:
         """Tell the process of the call to end; it looks here, and kills what it has started.
@@ -83,12 +83,12 @@ class JobFolder:
         A signal would not do: the process may be in another container with the same folder.
         """
         with suppress(OSError):
-            os.close(_private(str(self._unwanted), os.O_CREAT | os.O_WRONLY))
+            os.close(_private(str(self._stop_marker), os.O_CREAT | os.O_WRONLY))
 
     @property
     def is_unwanted(self) -> bool:
         """Whether nobody waits for the call any more."""
-        return self._unwanted.exists()
+        return self._stop_marker.exists()
 
     def take(self, terms: JobTerms) -> int | None:
         """Begin the call as its process: return the lock, or None if the call has begun already."""
@@ -98,12 +98,12 @@ class JobFolder:
         except BlockingIOError:
             os.close(descriptor)
             return None
-        if self._begun.exists():
+        if self._start_marker.exists():
             os.close(descriptor)
             return None
         os.ftruncate(descriptor, 0)
         os.write(descriptor, str(os.getpid()).encode())
-        self._write(self._begun, terms.model_dump_json())
+        self._write(self._start_marker, terms.model_dump_json())
         return descriptor
 
     def write(self, end: JobEnd) -> None:
@@ -132,7 +132,7 @@ class JobFolder:
         return self._path / "lock"
 
     @property
-    def _begun(self) -> Path:
+    def _start_marker(self) -> Path:
         return self._path / "begun"
 
     @property
@@ -140,7 +140,7 @@ class JobFolder:
         return self._path / "end.json"
 
     @property
-    def _unwanted(self) -> Path:
+    def _stop_marker(self) -> Path:
         return self._path / "unwanted"
 
     def _earlier(self) -> list[Path]:

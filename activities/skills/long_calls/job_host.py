@@ -43,7 +43,7 @@ def main() -> None:
         _let_go()
         os.close(writer)
         try:
-            end = _without_secrets(asyncio.run(_ended(order, folder)), order)
+            end = _without_secrets(asyncio.run(_run_to_end(order, folder)), order)
         except BaseException as error:  # a bug, which the run has to learn of
             end = JobEnd(failure="lost", message=f"its process failed with {type(error).__name__}")
         folder.write(end)
@@ -70,13 +70,13 @@ def _let_go() -> None:
     os.close(nothing)
 
 
-async def _ended(order: JobOrder, folder: JobFolder) -> JobEnd:
+async def _run_to_end(order: JobOrder, folder: JobFolder) -> JobEnd:
     """Run the skill; each way in which it can end becomes an end.
 
     A signal to end comes with the end of the machine or its container, or from the supervisor of
     the worker: like a kill, it does not mean that nobody wants the call.
     """
-    task = asyncio.create_task(_called(order, folder))
+    task = asyncio.create_task(_call_skill(order, folder))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     watching = asyncio.create_task(_end_when_unwanted(task, folder))
     try:
@@ -106,7 +106,7 @@ async def _end_when_unwanted(task: asyncio.Task[JsonValue], folder: JobFolder) -
     task.cancel()
 
 
-async def _called(order: JobOrder, folder: JobFolder) -> JsonValue:
+async def _call_skill(order: JobOrder, folder: JobFolder) -> JsonValue:
     context = SkillContext(
         workspace=order.workspace,
         key=order.key,

@@ -98,7 +98,7 @@ class LongCalls:
             if task.unwanted:
                 folder.cancel()
                 return None
-            return await _followed(folder, task, skill, request, context)
+            return await _follow_call(folder, task, skill, request, context)
         except asyncio.CancelledError:
             if is_unwanted():
                 folder.cancel()
@@ -110,7 +110,7 @@ def task_of(request: SkillRequest) -> ServerTask | None:
     return None if request.given_input is None else request.given_input.asked.task
 
 
-async def _followed(
+async def _follow_call(
     folder: JobFolder,
     task: ServerTask,
     skill: AnySkill,
@@ -130,11 +130,11 @@ async def _followed(
                 await _start_again(folder, skill, request, context)
             case "lost":
                 if not _may_repeat(folder, skill, certain=True):
-                    raise _lost(skill, "its process was killed")
+                    raise _lost_call_failure(skill, "its process was killed")
                 await _start_again(folder, skill, request, context)
             case "absent" if is_late or monotonic() - began > _ABSENT_SECONDS:
                 if task.silent >= _MAX_SILENT:
-                    raise _lost(skill, "no worker knows its process")
+                    raise _lost_call_failure(skill, "no worker knows its process")
                 raise _continues(skill, task.model_copy(update={"silent": task.silent + 1}))
             case "running" if is_late:
                 raise _continues(skill, ServerTask(id=task.id))
@@ -226,7 +226,7 @@ def _is_text(value: str) -> bool:
 
 async def _start(folder: JobFolder, order: JobOrder) -> None:
     """Start the process of a call, even if this activity is cancelled meanwhile."""
-    starting = asyncio.create_task(_started(folder, order))
+    starting = asyncio.create_task(_start_job(folder, order))
     try:
         await asyncio.shield(starting)
     except asyncio.CancelledError:
@@ -234,7 +234,7 @@ async def _start(folder: JobFolder, order: JobOrder) -> None:
         raise
 
 
-async def _started(folder: JobFolder, order: JobOrder) -> None:
+async def _start_job(folder: JobFolder, order: JobOrder) -> None:
     """Return when the process of a call has begun; it ends by itself if there is one already.
 
     Raises:
@@ -278,11 +278,11 @@ def _data(end: JobEnd, skill: AnySkill) -> JsonValue:
         case "failed":
             raise SkillFailure(end.message)
         case "lost":
-            raise _lost(skill, end.message)
+            raise _lost_call_failure(skill, end.message)
         case _:
             assert_never(end.failure)
 
 
-def _lost(skill: AnySkill, why: str) -> Exception:
+def _lost_call_failure(skill: AnySkill, why: str) -> Exception:
     """Return the failure of a call of which no answer comes."""
     return OutcomeLost(why) if skill.effect == "once" else SkillFailure(f"{skill.name}: {why}")

@@ -65,19 +65,21 @@ async def make_commit(value: GitCommitInput, context: SkillContext) -> MadeCommi
     parent = await git.head()
     with tempfile.TemporaryDirectory(prefix="coterie-git-") as folder:
         index = Path(folder) / "index"
-        await _staged(git, index, parent, paths)
+        await _stage_files(git, index, parent, paths)
         tree = (await git.read("write-tree", index=index)).output.decode().strip()
-        files = await _changed(git, index, parent)
+        files = await _changed_files(git, index, parent)
     if not files:
-        return await _repeated(git, value, parent)
+        return await _repeated_commit(git, value, parent)
     _refuse_private(files, context.workspace)
     await _refuse_filters(git, files)
-    commit = await _committed(git, value, tree, parent)
+    commit = await _create_commit(git, value, tree, parent)
     await _unstage(git, paths)
     return MadeCommit(id=commit, branch=await _branch(git), files=files[:1000], status="committed")
 
 
-async def _staged(git: GitRepository, index: Path, parent: str | None, paths: list[str]) -> None:
+async def _stage_files(
+    git: GitRepository, index: Path, parent: str | None, paths: list[str]
+) -> None:
     """Stage the files on top of the parent."""
     await git.read("read-tree", *(["--empty"] if parent is None else [parent]), index=index)
     known = [path for path in paths if await _is_known(git, index, path)]
@@ -96,7 +98,7 @@ def _exists(place: Path) -> bool:
     return os.path.lexists(place)
 
 
-async def _changed(git: GitRepository, index: Path, parent: str | None) -> list[str]:
+async def _changed_files(git: GitRepository, index: Path, parent: str | None) -> list[str]:
     """Return the files that differ from the parent."""
     against = parent if parent is not None else await _empty_tree(git)
     result = await git.read(
@@ -135,11 +137,11 @@ async def _refuse_filters(git: GitRepository, files: list[str]) -> None:
             )
 
 
-async def _committed(
+async def _create_commit(
     git: GitRepository, value: GitCommitInput, tree: str, parent: str | None
 ) -> str:
     ancestry = ["-p", parent] if parent is not None else []
-    made = await git.run("commit-tree", *ancestry, tree, given=_written(value))
+    made = await git.run("commit-tree", *ancestry, tree, given=_commit_message(value))
     if made.exit_code != 0 and "tell me who you are" in made.errors:
         raise SkillFailure(
             "git has no identity for the author; set user.name and user.email with `git config`"
@@ -157,11 +159,13 @@ async def _committed(
     return commit
 
 
-async def _repeated(git: GitRepository, value: GitCommitInput, parent: str | None) -> MadeCommit:
+async def _repeated_commit(
+    git: GitRepository, value: GitCommitInput, parent: str | None
+) -> MadeCommit:
     """Return the last commit if it is the one that the caller wants."""
     if parent is not None:
         said = await git.read("log", "-1", "--no-show-signature", "--format=%B", parent)
-        if said.output.strip() == _written(value).strip():
+        if said.output.strip() == _commit_message(value).strip():
             await _unstage(git, list(value.paths))
             shown = await git.read(
                 *("diff-tree", "--root", "--no-commit-id", "--name-only", "--no-renames"),
@@ -182,7 +186,7 @@ async def _unstage(git: GitRepository, paths: list[str]) -> None:
     await git.read("reset", "--quiet", "--", *paths)
 
 
-def _written(value: GitCommitInput) -> bytes:
+def _commit_message(value: GitCommitInput) -> bytes:
     return f"{value.message.strip()}\n".encode()
 
 

@@ -64,10 +64,10 @@ async def search_papers(value: ArxivInput, context: SkillContext) -> Papers:
         raise SkillRefusal(
             "the worker does not ask arXiv; set `worker.web.arxiv: true` in coterie.yml"
         )
-    return Papers(papers=await asyncio.to_thread(_asked, value))
+    return Papers(papers=await asyncio.to_thread(_search_papers, value))
 
 
-def _asked(value: ArxivInput) -> list[Paper]:
+def _search_papers(value: ArxivInput) -> list[Paper]:
     with needing("web", "Arxiv.search"):
         import arxiv  # pyright: ignore[reportMissingTypeStubs]  # types are inline
         from requests import RequestException

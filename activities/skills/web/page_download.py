@@ -62,7 +62,7 @@ async def download(url: str, access: WebAccess, seconds: float) -> Page:
                 transport=transport, trust_env=False, timeout=seconds, headers=_HEADERS
             ) as client,
         ):
-            return await _followed(client, url, access)
+            return await _follow_redirects(client, url, access)
     except TimeoutError:
         raise SkillFailure(f"the page did not arrive within {seconds:g} s", may_pass=True) from None
     except httpx2.TimeoutException:
@@ -86,7 +86,7 @@ def guard_connections(transport: httpx2.AsyncHTTPTransport, access: WebAccess) -
     pool._network_backend = PublicNetwork(access)  # pyright: ignore
 
 
-async def _followed(client: httpx2.AsyncClient, url: str, access: WebAccess) -> Page:
+async def _follow_redirects(client: httpx2.AsyncClient, url: str, access: WebAccess) -> Page:
     """Follow redirects; check each address as if it were the first."""
     for _ in range(MAX_REDIRECTS + 1):
         _refuse_address(url, access)

@@ -33,7 +33,7 @@ def text_of(page: Page) -> PageText:
     Text, JSON and XML stay as they are.
     """
     if page.type not in ("text/html", "application/xhtml+xml"):
-        return PageText(None, _decoded(page))
+        return PageText(None, _decode_page(page))
     html = page.content[:MAX_HTML]
     tree = load_html(html)
     title = None if tree is None else extract_metadata(tree, default_url=page.url)
@@ -48,7 +48,7 @@ def text_of(page: Page) -> PageText:
     return PageText(title.title if title else None, text or "")
 
 
-def _decoded(page: Page) -> str:
+def _decode_page(page: Page) -> str:
     try:
         return page.content.decode(page.charset or "utf-8", errors="replace")
     except LookupError:

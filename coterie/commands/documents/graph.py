@@ -49,7 +49,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     """Draw the graph."""
     output: str | None = args.output
     chosen = _format(args.format, output)
-    plan, walk = _drawn(args.target, args.model, settings)
+    plan, walk = _plan_and_walk(args.target, args.model, settings)
     text = visible(_text(plan, walk, chosen))
     if output is None:
         say(text.rstrip("\n"))
@@ -72,21 +72,23 @@ def _format(given: Format | None, output: str | None) -> Format:
     return given or named or "mermaid"
 
 
-def _drawn(target: str, model: str | None, settings: Settings) -> "tuple[Plan, Walk | None]":
+def _plan_and_walk(
+    target: str, model: str | None, settings: Settings
+) -> "tuple[Plan, Walk | None]":
     """Find the target: a file or a team, else a run."""
     if target.endswith(".json"):
-        seen = _recorded(target, settings)
+        seen = _run_of_file(target, settings)
         return seen.plan, seen.walk
     catalog = Catalog(settings)
     try:
         located = catalog.locate(target)
     except InvalidDocument as error:
-        seen = _seen(target, settings, error)
+        seen = _seen_run(target, settings, error)
         return seen.plan, seen.walk
     return with_needs(compile_located(catalog, located, model)).plan, None
 
 
-def _recorded(target: str, settings: Settings) -> "SeenRun":
+def _run_of_file(target: str, settings: Settings) -> "SeenRun":
     async def rebuilt() -> "SeenRun | NotFollowed":
         return await seen_history(await history_in(settings.cwd / target, settings))
 
@@ -98,7 +100,7 @@ def _recorded(target: str, settings: Settings) -> "SeenRun":
     return seen
 
 
-def _seen(target: str, settings: Settings, unknown: InvalidDocument) -> "SeenRun":
+def _seen_run(target: str, settings: Settings, unknown: InvalidDocument) -> "SeenRun":
     """Read the run of this id; `unknown` explains why it is neither a team nor a file."""
 
     async def seen() -> "SeenRun":

@@ -49,12 +49,12 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         raise CommandError(f"{args.output} already exists; name another file")
     if not file.parent.is_dir():
         raise CommandError(f"the folder of {args.output} does not exist")
-    seen = run_async(_seen(args.run, settings))
+    seen = run_async(_recorded_run(args.run, settings))
     _write(args, settings, file, seen)
     return ExitCode.DONE
 
 
-async def _seen(id: str, settings: Settings) -> "RecordedRun":
+async def _recorded_run(id: str, settings: Settings) -> "RecordedRun":
     quietly(settings)
     return await recorded_run((await open_connection(settings)).client, id)
 

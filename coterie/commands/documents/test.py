@@ -54,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Read all files before the first case runs, then run all cases."""
-    chosen = _chosen(_read(settings, find_tests(settings, args.targets)), args.only)
+    chosen = _chosen_cases(_read(settings, find_tests(settings, args.targets)), args.only)
     if not chosen:
         raise CommandError(f"no case has {args.only!r} in its name or its file's name")
     results = run_async(_results(settings, chosen, args.limit, as_json=args.json, trail=args.trail))
@@ -100,7 +100,7 @@ def _read(settings: Settings, files: "list[Path]") -> "list[TestFile]":
     return found
 
 
-def _chosen(files: "list[TestFile]", only: str | None) -> "list[tuple[TestFile, Case]]":
+def _chosen_cases(files: "list[TestFile]", only: str | None) -> "list[tuple[TestFile, Case]]":
     return [
         (file, case)
         for file in files

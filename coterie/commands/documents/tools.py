@@ -59,7 +59,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     compiled = None
     if args.target is not None:
         compiled = compile_located(catalog, catalog.locate(args.target))
-    trusted = _trusted(args, compiled, catalog, settings)
+    trusted = _trusted_config(args, compiled, catalog, settings)
     skills = known_skills(settings, trusted.tool_packages)
     listed = capabilities(skills=skills, mcp_listings=read_listings(settings))
     offered = with_servers(listed, trusted.mcp_servers)
@@ -68,7 +68,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     if args.action == "list":
         say(_json([one.as_dict() for one in tools]) if args.json else tools_table(tools))
         return ExitCode.DONE
-    tool = _named(args.name, args.action, tools)
+    tool = _tool_by_name(args.name, args.action, tools)
     if args.action == "show":
         say(_json(tool.as_dict()) if args.json else tool_text(tool))
         return ExitCode.DONE
@@ -92,7 +92,7 @@ def _refresh(args: Namespace, catalog: Catalog, settings: Settings) -> ExitCode:
     return ExitCode.DONE
 
 
-def _trusted(
+def _trusted_config(
     args: Namespace, compiled: Compiled | None, catalog: Catalog, settings: Settings
 ) -> TrustedConfig:
     if compiled is None:
@@ -100,7 +100,7 @@ def _trusted(
     return resolved(compiled.worker, compiled.providers, compiled.tree, settings, args.workspace)
 
 
-def _named(name: str | None, action: str, tools: list[ListedTool]) -> ListedTool:
+def _tool_by_name(name: str | None, action: str, tools: list[ListedTool]) -> ListedTool:
     """Return the tool of that name; a document's own comes before a skill."""
     if name is None:
         raise CommandError(f"name the tool: coterie tools {action} NAME")

@@ -93,11 +93,11 @@ class _Reading:
         """Read the document, or all documents of the folder, that a person named."""
         self._targets.append(target)
         try:
-            self._documents(self._meant(target))
+            self._documents(self._targets_meant(target))
         except InvalidDocument as error:
             self._add(error.problems)
 
-    def _meant(self, target: str) -> Sequence[Located]:
+    def _targets_meant(self, target: str) -> Sequence[Located]:
         if not self._catalog.is_folder(target):
             return (self._catalog.locate(target),)
         self._others = self._others or 0

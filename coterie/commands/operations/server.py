@@ -66,7 +66,7 @@ def _show(record: ServerRecord | None, *, running: bool, as_json: bool) -> None:
 def _stay(server: EmbeddedServer, record: ServerRecord) -> ExitCode:
     note("press Ctrl-C to stop it")
     try:
-        run_async(_supervised(server, record))
+        run_async(_supervise_server(server, record))
     except KeyboardInterrupt:
         server.stop()
         note("the embedded server is stopped")
@@ -74,7 +74,7 @@ def _stay(server: EmbeddedServer, record: ServerRecord) -> ExitCode:
     return ExitCode.DONE
 
 
-async def _supervised(server: EmbeddedServer, record: ServerRecord) -> None:
+async def _supervise_server(server: EmbeddedServer, record: ServerRecord) -> None:
     while True:
         try:
             await supervise(server, record, lambda: note("the server died and was restarted"))

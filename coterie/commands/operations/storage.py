@@ -38,7 +38,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     if args.clean is not None:
         if args.clean < 1:
             raise CommandError("--clean takes a number of days of at least 1")
-        count, size = _deleted(storage.blobs.folder, time.time() - args.clean * _DAY)
+        count, size = _delete_values(storage.blobs.folder, time.time() - args.clean * _DAY)
         say(f"deleted {count} values, {_megabytes(size)}")
     files = _files(storage.blobs.folder)
     say(f"storage {storage.location}: {len(files)} values, {_megabytes(sum(files.values()))}")
@@ -49,7 +49,7 @@ def _files(folder: Path) -> dict[Path, int]:
     return {file: file.stat().st_size for file in folder.glob("??/*") if file.is_file()}
 
 
-def _deleted(folder: Path, before: float) -> tuple[int, int]:
+def _delete_values(folder: Path, before: float) -> tuple[int, int]:
     old = {file: size for file, size in _files(folder).items() if file.stat().st_mtime < before}
     for file in old:
         file.unlink(missing_ok=True)

@@ -59,7 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Run what has no result yet, then report all."""
-    suite = _chosen(read_suite(settings, args.suite), args)
+    suite = _with_options(read_suite(settings, args.suite), args)
     named = args.baseline
     baseline = None
     if named is not None:
@@ -95,7 +95,7 @@ def _note_result(result: TrialResult) -> None:
     note(result_line(result))
 
 
-def _chosen(suite: EvalSuite, args: Namespace) -> EvalSuite:
+def _with_options(suite: EvalSuite, args: Namespace) -> EvalSuite:
     """Apply the options to the suite."""
     variants = suite.variants
     if args.variant:

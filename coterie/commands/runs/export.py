@@ -44,10 +44,10 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         return ExitCode.DONE
     if not args.runs:
         raise CommandError("name the runs: coterie export RUN --sql URL; `coterie runs` lists them")
-    return run_async(_exported(settings, args.runs, args.sql))
+    return run_async(_export_runs(settings, args.runs, args.sql))
 
 
-async def _exported(settings: Settings, runs: list[str], sql: str | None) -> ExitCode:
+async def _export_runs(settings: Settings, runs: list[str], sql: str | None) -> ExitCode:
     quietly(settings)
     if sql is None:
         client = (await open_connection(settings)).client

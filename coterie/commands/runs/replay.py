@@ -51,7 +51,7 @@ async def _replay(sources: list[str], settings: Settings) -> ExitCode:
     quietly(settings)
     code = ExitCode.DONE
     for source in sources:
-        done = await _replayed(source, settings)
+        done = await _replay_source(source, settings)
         if done.same:
             say(same_text(done))
         else:
@@ -61,7 +61,7 @@ async def _replay(sources: list[str], settings: Settings) -> ExitCode:
     return code
 
 
-async def _replayed(source: str, settings: Settings) -> "RunReplayed":
+async def _replay_source(source: str, settings: Settings) -> "RunReplayed":
     if (settings.cwd / source).is_file() or source.endswith(".json"):
         return await replayed_file(await history_in(settings.cwd / source, settings))
     connection = await open_connection(settings)

@@ -49,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Start or resume a run, and stay with it to its end."""
     opened = chosen_screen(args, settings)
-    written = _written(args, settings)
+    written = _decisions_of_file(args, settings)
     if args.resume is not None:
         _refuse_beside_resume(args)
         record = find(settings, args.resume or None)
@@ -70,7 +70,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     return _serve(settings, record, (plan, context), written, verbose=args.verbose, opened=opened)
 
 
-def _written(args: Namespace, settings: Settings) -> tuple[WrittenDecision, ...]:
+def _decisions_of_file(args: Namespace, settings: Settings) -> tuple[WrittenDecision, ...]:
     if args.decisions is None:
         return ()
     return read_decisions(settings.cwd / args.decisions, args.decisions)

@@ -131,11 +131,11 @@ def _row(task: TaskLine) -> _Row:
     size = 13 if task.kind else 11.5
     names = wrapped(task.name, _MAX_WIDTH - left - kind, size, lines=2, bold=bool(task.kind))
     details = [*task.detail, task.approval] if task.approval else [*task.detail]
-    lines = list(_joined(details, _MAX_WIDTH - left))
+    lines = list(_join_details(details, _MAX_WIDTH - left))
     return _Row(task, names, lines)
 
 
-def _joined(details: list[str], maximum: float) -> Iterator[str]:
+def _join_details(details: list[str], maximum: float) -> Iterator[str]:
     """Join the details with dots, as many per line as fit."""
     line = ""
     for detail in details:

@@ -61,9 +61,9 @@ def _entries(picture: Picture, walk: Walk | None) -> Iterator[tuple[Sign, str]]:
     if "success" in endings:
         yield _end, "the run ends"
     if "failure" in endings:
-        yield _failed, "the run fails"
+        yield _draw_failed_end, "the run fails"
     if walk is not None:
-        yield _taken, "taken, in this order"
+        yield _draw_taken_route, "taken, in this order"
 
 
 def _line(css: str) -> Sign:
@@ -89,11 +89,11 @@ def _end(pen: Pen, at: Point) -> None:
     pen.circle(Point(at.x + 17, at.y), 4, "end-core")
 
 
-def _failed(pen: Pen, at: Point) -> None:
+def _draw_failed_end(pen: Pen, at: Point) -> None:
     pen.circle(Point(at.x + 17, at.y), 8, "failed-end")
     pen.path(MARKS["failure"], "failed-end", Point(at.x + 17, at.y))
 
 
-def _taken(pen: Pen, at: Point) -> None:
+def _draw_taken_route(pen: Pen, at: Point) -> None:
     pen.path(f"M{at.x:.1f},{at.y:.1f}h26", "taken")
     pen.pill(Point(at.x + 13, at.y), "1", "done")

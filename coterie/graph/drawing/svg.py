@@ -149,7 +149,7 @@ class _Drawing:
         if arrow.chip is not None:
             arrow.chip.draw(group, self._chip(arrow), "visited" if orders else "")
         if orders:
-            label = _ordered(orders)
+            label = _order_text(orders)
             group.pill(self._badge(arrow, label), label, "done")
 
     def _chip(self, arrow: Arrow) -> Point:
@@ -204,7 +204,7 @@ class _Drawing:
             group.pill(Point(left, at.y + figure.height / 2 + 3), label, standing)
 
 
-def _ordered(orders: tuple[int, ...]) -> str:
+def _order_text(orders: tuple[int, ...]) -> str:
     if len(orders) <= 4:
         return ", ".join(str(order) for order in orders)
     return f"{orders[0]}, {orders[1]} … {orders[-1]}"

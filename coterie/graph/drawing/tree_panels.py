@@ -47,7 +47,7 @@ class TreePanel:
     def __init__(self, tree: TaskTree, wide: float) -> None:
         self._tree = tree
         self._wide = wide
-        self._rows = [_measured(row, wide) for row in tree.rows()]
+        self._rows = [_measure_row(row, wide) for row in tree.rows()]
         self.height = _HEAD + sum(row.height for row in self._rows) + _PAD
 
     def draw(self, pen: Pen, at: Point) -> None:
@@ -82,7 +82,7 @@ class TreePanel:
             group.text(x + _MARK, y + 12.5 + _LINE * number, line, 11.5, "soft")
 
 
-def _measured(row: TreeRow, wide: float) -> _Row:
+def _measure_row(row: TreeRow, wide: float) -> _Row:
     also = f"; also after {', '.join(row.also_after)}" if row.also_after else ""
     room = wide - 2 * _PAD - min(row.depth, _MAX_DEPTH) * _INDENT - _MARK
     lines = wrapped(f"{row.node.because}{also}", room, 11.5, lines=2)

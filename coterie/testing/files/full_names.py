@@ -81,20 +81,20 @@ class _FullNames:
             update={
                 "skills": self.skills(case.skills),
                 "decisions": tuple(self._decision(entry) for entry in case.decisions),
-                "signals": tuple(self._timed(entry) for entry in case.signals),
-                "messages": tuple(self._timed(entry) for entry in case.messages),
-                "pauses": tuple(self._timed(entry) for entry in case.pauses),
-                "amendments": tuple(self._timed(entry) for entry in case.amendments),
-                "redirects": tuple(self._timed(entry) for entry in case.redirects),
-                "skips": tuple(self._skip(self._timed(entry)) for entry in case.skips),
-                "cancel": None if case.cancel is None else self._timed(case.cancel),
+                "signals": tuple(self._with_full_time(entry) for entry in case.signals),
+                "messages": tuple(self._with_full_time(entry) for entry in case.messages),
+                "pauses": tuple(self._with_full_time(entry) for entry in case.pauses),
+                "amendments": tuple(self._with_full_time(entry) for entry in case.amendments),
+                "redirects": tuple(self._with_full_time(entry) for entry in case.redirects),
+                "skips": tuple(self._skip(self._with_full_time(entry)) for entry in case.skips),
+                "cancel": None if case.cancel is None else self._with_full_time(case.cancel),
                 "crash_after": self._several(case.crash_after),
                 "crash_during": self._several(case.crash_during),
                 "expect": expect,
             }
         )
 
-    def _timed(self, event: TimedT) -> TimedT:
+    def _with_full_time(self, event: TimedT) -> TimedT:
         if event.during is None:
             return event
         return event.model_copy(update={"during": self._steps.full(event.during)})

@@ -153,7 +153,7 @@ class _Known:
                 node.mark,
                 path,
                 f"{name!r} is the end of the names of {len(found)} steps",
-                allowed=_shown(found[:MAX_SHOWN], len(found)),
+                allowed=_shown_names(found[:MAX_SHOWN], len(found)),
                 fix=f"write more of it, such as {found[0]!r}",
             )
             return
@@ -163,7 +163,7 @@ class _Known:
             node.mark,
             path,
             f"unknown step {name!r}",
-            allowed=_shown(near, len(known.known)),
+            allowed=_shown_names(near, len(known.known)),
             fix=f"did you mean {near[0]!r}?" if near else "",
         )
 
@@ -183,7 +183,7 @@ class _Known:
             unknown(self.problems, node.mark, path, code, what, name, near)
 
 
-def _shown(names: Sequence[str], of: int) -> str:
+def _shown_names(names: Sequence[str], of: int) -> str:
     """List names, and say how many are left out."""
     others = of - len(names)
     more = f", and {others} {'other' if others == 1 else 'others'}" if others > 0 else ""

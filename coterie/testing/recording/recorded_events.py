@@ -76,7 +76,7 @@ def beginning(first: WorkflowHistory) -> TeamInput:
     """
     started = first.events[0].workflow_execution_started_event_attributes
     try:
-        return _decoded(started.input, TeamInput)
+        return _decode_payload(started.input, TeamInput)
     except (ValidationError, ValueError, RuntimeError, IndexError):
         raise CommandError(f"{first.workflow_id!r} is not a run of a team") from None
 
@@ -137,11 +137,15 @@ def _call(event: HistoryEvent, end: HistoryEvent) -> RecordedCallEvent | None:
     succeeded = end.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED
     match scheduled.activity_type.name:
         case name if name == RUN_AGENT:
-            answer = _decoded(completed, AgentResponse) if succeeded else _failure(end)
-            return RecordedCallEvent(_decoded(scheduled.input, AgentRequest), answer, seconds)
+            answer = _decode_payload(completed, AgentResponse) if succeeded else _failure(end)
+            return RecordedCallEvent(
+                _decode_payload(scheduled.input, AgentRequest), answer, seconds
+            )
         case name if name == CALL_SKILL:
-            result = _decoded(completed, SkillResult) if succeeded else _failure(end)
-            return RecordedCallEvent(_decoded(scheduled.input, SkillRequest), result, seconds)
+            result = _decode_payload(completed, SkillResult) if succeeded else _failure(end)
+            return RecordedCallEvent(
+                _decode_payload(scheduled.input, SkillRequest), result, seconds
+            )
         case _:
             return None
 
@@ -184,7 +188,7 @@ def _json(payloads: Sequence[Payload]) -> JsonValue:
     return value
 
 
-def _decoded(payloads: Payloads, model: type[T]) -> T:
+def _decode_payload(payloads: Payloads, model: type[T]) -> T:
     return data_converter.payload_converter.from_payload(payloads.payloads[0], model)
 
 

@@ -97,7 +97,9 @@ def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocum
     ended = list(calls(run.parts))
     given: Json = {"name": f"as in the run {run.parts[0].workflow_id}"}
     case = CaseDocument.model_validate(
-        given | _happened(run) | {"expect": expected(run.parts, run.plan, run.trail, run.status)}
+        given
+        | _messages_from_outside(run)
+        | {"expect": expected(run.parts, run.plan, run.trail, run.status)}
     )
     document: dict[str, object] = {"team": team}
     context = beginning(run.parts[0]).context
@@ -158,7 +160,7 @@ def _answer(
         entry["reask"] = request.reask.number
     if request.compaction is not None:
         entry["compaction"] = True
-    entry |= _said(request, result)
+    entry |= _script_entry(request, result)
     if seconds >= _SHORT:
         entry["seconds"] = round(seconds, 1)
     if isinstance(result, AgentResponse) and result.usage is not None:
@@ -166,7 +168,7 @@ def _answer(
     return ScriptedAnswer.model_validate(entry)
 
 
-def _said(request: AgentRequest, result: AgentResponse | Failure) -> dict[str, object]:
+def _script_entry(request: AgentRequest, result: AgentResponse | Failure) -> dict[str, object]:
     """Return the model's answer as an entry of a script."""
     if isinstance(result, Failure):
         return {"error": ScriptedError(type=result.type, message=result.message)}
@@ -220,7 +222,7 @@ def _skills(ended: Sequence[RecordedCallEvent]) -> Iterator[SkillResultDocument]
                 continue
 
 
-def _happened(run: RecordedRun) -> dict[str, object]:
+def _messages_from_outside(run: RecordedRun) -> dict[str, object]:
     """Return the messages from outside, each kind under its key of a case."""
     start = began(run.parts[0])
     came = list(messages(run.parts))

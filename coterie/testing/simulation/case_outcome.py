@@ -75,7 +75,7 @@ async def outcome_of(run: Run, stage: Stage) -> CaseOutcome:
         skill_calls=status.skill_calls,
         tokens=status.usage.total,
         cost=status.cost,
-        unpriced=await _unpriced(run) if status.unpriced else (),
+        unpriced=await _models_without_price(run) if status.unpriced else (),
         trail=trail,
         notifications=stage.notifications.sent,
         duration=_length(described.start_time, described.close_time),
@@ -83,7 +83,7 @@ async def outcome_of(run: Run, stage: Stage) -> CaseOutcome:
     )
 
 
-async def _unpriced(run: Run) -> tuple[str, ...]:
+async def _models_without_price(run: Run) -> tuple[str, ...]:
     return tuple(row.name for row in (await run.cost()).models if row.unpriced)
 
 

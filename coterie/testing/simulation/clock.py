@@ -102,7 +102,7 @@ class Clock:
             Broken: The interpreter fails on it repeatedly.
             Overshot: The clock went further than requested.
         """
-        described = await self._described()
+        described = await self._describe_run()
         info = described.workflow_execution_info
         now, events = _now(described), info.history_length
         if info.status != WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING:
@@ -154,7 +154,7 @@ class Clock:
         )
         try:
             await self._skip(once)
-            described = (await self._described()).workflow_extended_info.time_skipping_info
+            described = (await self._describe_run()).workflow_extended_info.time_skipping_info
             if described.effective_config.enabled:
                 await self._skip(TimeSkippingConfig(enabled=False))
         except RPCError as error:
@@ -162,7 +162,7 @@ class Clock:
                 raise
 
     async def _skip(self, skipping: TimeSkippingConfig) -> None:
-        await self._timed(
+        await self._time_answer(
             self._client.workflow_service.update_workflow_execution_options(
                 UpdateWorkflowExecutionOptionsRequest(
                     namespace=self._client.namespace,
@@ -175,8 +175,8 @@ class Clock:
             )
         )
 
-    async def _described(self) -> DescribeWorkflowExecutionResponse:
-        return await self._timed(
+    async def _describe_run(self) -> DescribeWorkflowExecutionResponse:
+        return await self._time_answer(
             self._client.workflow_service.describe_workflow_execution(
                 DescribeWorkflowExecutionRequest(
                     namespace=self._client.namespace,
@@ -185,7 +185,7 @@ class Clock:
             )
         )
 
-    async def _timed(self, answer: Awaitable[T]) -> T:
+    async def _time_answer(self, answer: Awaitable[T]) -> T:
         """Await an answer of the server, and measure how busy the machine is."""
         asked = monotonic()
         try:

@@ -28,7 +28,7 @@ class Crash:
             trail: The run's trail so far.
             doing: Steps in progress.
         """
-        ended = self._ended(trail)
+        ended = self._count_ends(trail)
         if self.after:
             return ended >= self.execution
         return ended == self.execution - 1 and self.step in (*doing, *map(without_rounds, doing))
@@ -40,7 +40,7 @@ class Crash:
             trail: The run's whole trail.
         """
         time = "" if self.execution == 1 else f" for the {self.execution}. time"
-        came = self._ended(trail) >= self.execution
+        came = self._count_ends(trail) >= self.execution
         if came and self.after:
             return (
                 f"the run ended before the worker could be killed after {self.step}{time}; "
@@ -51,7 +51,7 @@ class Crash:
         what = f"{self.step} did not end" if self.after else f"{self.step} was not in progress"
         return f"the worker was never killed: {what}{time}"
 
-    def _ended(self, trail: Sequence[TrailEntry]) -> int:
+    def _count_ends(self, trail: Sequence[TrailEntry]) -> int:
         return sum(_is_end(entry, self.step) for entry in trail)
 
 

@@ -64,7 +64,7 @@ class Driver:
                 await event.happen(self.run, scene)
                 continue
             if not due and sight.wake is None:
-                self.troubles.append(self._stuck(scene))
+                self.troubles.append(self._describe_standstill(scene))
                 return
             ahead = [moment for moment, _ in due] + ([sight.wake] if sight.wake else [])
             await self.clock.skip_to(min(ahead))
@@ -76,14 +76,14 @@ class Driver:
             return not sight.held
         if not gate.shut:
             return False
-        if await self._crashed():
+        if await self._crash_if_due():
             return False
         if sight.held:
             gate.let_one_through()
             return False
         return True
 
-    async def _crashed(self) -> bool:
+    async def _crash_if_due(self) -> bool:
         """Kill the worker if it is time; a new one without its cache continues."""
         trail = await self.run.trail()
         doing = [one.step for one in (await self.run.status()).doing]
@@ -103,7 +103,7 @@ class Driver:
             doing={one.step: datetime.fromisoformat(one.since) for one in status.doing},
         )
 
-    def _stuck(self, scene: Scene) -> str:
+    def _describe_standstill(self, scene: Scene) -> str:
         waits = ", ".join(request.id for request in scene.pending)
         if waits:
             return f"the run waits forever: no remaining decision of this case matches {waits}"

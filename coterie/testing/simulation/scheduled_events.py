@@ -169,10 +169,10 @@ class Timed(ScheduledEvent):
 
 def scheduled_events(case: CaseDocument) -> tuple[ScheduledEvent, ...]:
     """Return all external events of a case."""
-    return (Decisions(case.decisions), *_timed(case))
+    return (Decisions(case.decisions), *_events_of_case(case))
 
 
-def _timed(case: CaseDocument) -> Iterator[Timed]:
+def _events_of_case(case: CaseDocument) -> Iterator[Timed]:
     for one in case.signals:
         yield Timed(
             f"the signal {one.signal!r} was never sent",

@@ -72,10 +72,10 @@ async def _problem(run: Run, entry: MessageDocument, taken: asyncio.Event) -> st
         return f"the message {said}: {error}"
     if entry.refused is not None:
         return f"the message {said} must be refused with {entry.refused}, and was answered"
-    return _unexpected(entry, said, reply)
+    return _unexpected_reply(entry, said, reply)
 
 
-def _unexpected(entry: MessageDocument, said: str, reply: JsonValue) -> str | None:
+def _unexpected_reply(entry: MessageDocument, said: str, reply: JsonValue) -> str | None:
     if "reply" not in entry.model_fields_set or holds(entry.reply, reply):
         return None
     return f"the reply to {said} is {shown(reply)}, and not {check_text(entry.reply)}"

@@ -148,7 +148,7 @@ def furnish(folder: Path, source: Path | None, files: Mapping[str, str]) -> None
             folder.mkdir()
         else:
             left = shutil.ignore_patterns(*LEFT_BEHIND)
-            shutil.copytree(source, folder, ignore=left, copy_function=_copied)
+            shutil.copytree(source, folder, ignore=left, copy_function=_copy_file)
         for name, text in files.items():
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ def furnish(folder: Path, source: Path | None, files: Mapping[str, str]) -> None
         ) from None
 
 
-def _copied(source: str, target: str) -> str:
+def _copy_file(source: str, target: str) -> str:
     """Copy one file; `copytree` raises an OSError only after trying all files."""
     try:
         return shutil.copy2(source, target)

@@ -36,7 +36,9 @@ def notification_differences(
         if there is not None:
             after = there + 1
             continue
-        wanted = ", ".join(f"{key} {check_text(getattr(check, key))}" for key in _asked(check))
+        wanted = ", ".join(
+            f"{key} {check_text(getattr(check, key))}" for key in _wanted_parts(check)
+        )
         came = tuple(
             f"  {one.what} {one.number} of {one.request} by {one.channel}" for one in sent[after:]
         )
@@ -49,8 +51,8 @@ def notification_differences(
 
 def _fits(check: NotificationCheck, notification: Notification) -> bool:
     found = notification.model_dump(mode="json")
-    return all(holds(getattr(check, key), found[key]) for key in _asked(check))
+    return all(holds(getattr(check, key), found[key]) for key in _wanted_parts(check))
 
 
-def _asked(check: NotificationCheck) -> list[str]:
+def _wanted_parts(check: NotificationCheck) -> list[str]:
     return [key for key in NotificationCheck.model_fields if key in check.model_fields_set]

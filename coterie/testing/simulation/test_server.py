@@ -44,15 +44,17 @@ async def time_skipping_server(settings: Settings) -> AsyncGenerator[Client]:
     binary = find_binary(settings)
     (port,) = free_ports(1)
     with TemporaryDirectory(prefix="coterie-test-") as folder:
-        process = await asyncio.to_thread(_started, binary, port, own, Path(folder))
+        process = await asyncio.to_thread(_start_server, binary, port, own, Path(folder))
         try:
-            yield await _connected(own, port, process, Path(folder))
+            yield await _connect_when_ready(own, port, process, Path(folder))
         finally:
             process.kill()
             process.wait()
 
 
-def _started(binary: str, port: int, settings: Settings, folder: Path) -> "subprocess.Popen[bytes]":
+def _start_server(
+    binary: str, port: int, settings: Settings, folder: Path
+) -> "subprocess.Popen[bytes]":
     with (folder / "server.log").open("wb") as out:
         return subprocess.Popen(
             _command(binary, port),
@@ -89,7 +91,7 @@ def _command(binary: str, port: int) -> list[str]:
     ]
 
 
-async def _connected(
+async def _connect_when_ready(
     settings: Settings, port: int, process: "subprocess.Popen[bytes]", folder: Path
 ) -> Client:
     """Return the client once the server answers."""

@@ -30,7 +30,7 @@ def check_stateful_tools(
     reach = _Reach(plan, graph, parts)
     for body in (*parts.teams.values(), *parts.plans.values()):
         for step, path in body.steps_with_paths():
-            for key, names in _met(step, path, reach):
+            for key, names in _concurrent_tools(step, path, reach):
                 here = (*path, *key)
                 for name in sorted(names):
                     problems.note(
@@ -46,7 +46,9 @@ def check_stateful_tools(
                 problems.note("W524", tree.find(here).at, here, stateful_in_parallel(team, name))
 
 
-def _met(step: Step, path: NodePath, reach: "_Reach") -> Iterator[tuple[NodePath, set[str]]]:
+def _concurrent_tools(
+    step: Step, path: NodePath, reach: "_Reach"
+) -> Iterator[tuple[NodePath, set[str]]]:
     """Yield the key that makes steps concurrent, with the tools that they call at once."""
     inner = step_lists(step, path)
     match step:
@@ -57,7 +59,7 @@ def _met(step: Step, path: NodePath, reach: "_Reach") -> Iterator[tuple[NodePath
         case LoopStep() if step.is_concurrent:
             bodies = [one.steps for one in inner if isinstance(one.role, EachRound)]
             yield ("concurrency",), set[str]().union(*map(reach.of_steps, bodies))
-            yield (), _twice([{name} & reach.stateful for name in _listed(step)])
+            yield (), _twice([{name} & reach.stateful for name in _tools_of_rounds(step)])
         case TaskGraphStep() if step.concurrency != 1:
             bodies = [one.steps for one in inner if isinstance(one.role, EachTask)]
             yield ("concurrency",), set[str]().union(*map(reach.of_steps, bodies))
@@ -65,7 +67,7 @@ def _met(step: Step, path: NodePath, reach: "_Reach") -> Iterator[tuple[NodePath
             return
 
 
-def _listed(step: LoopStep) -> Iterator[str]:
+def _tools_of_rounds(step: LoopStep) -> Iterator[str]:
     """Yield the tool of each round, for a loop over a literal list of calls."""
     named = f"{{{{ {step.loop_variable}.tool }}}}"
     if not any(isinstance(one, ToolStep) and one.tool == named for one in step.body):

@@ -49,10 +49,10 @@ def needed_grants(
     if not withheld:
         return ()
     easiest = min(withheld, key=lambda one: (len(one.by), KEPT.index(one.label)))
-    return tuple(_needed(name, easiest, parts, tree) for name in dict.fromkeys(easiest.by))
+    return tuple(_needed_grant(name, easiest, parts, tree) for name in dict.fromkeys(easiest.by))
 
 
-def _needed(name: str, withheld: WithheldGrant, parts: Bodies, tree: Node) -> NeededGrant:
+def _needed_grant(name: str, withheld: WithheldGrant, parts: Bodies, tree: Node) -> NeededGrant:
     path: NodePath = ("tools", name)
     is_declared = tree.has(path)
     if not is_declared:

@@ -48,7 +48,7 @@ class GrantPaths:
     def used_within(self, tool: str) -> frozenset[KeptLabel]:
         """Return the grants of all tools that send data out within a call of an agent or a team."""
         body = self.bodies.tools.get(tool)
-        within = {} if body is None else self._followed([_Point(body, ())], leaves=False)
+        within = {} if body is None else self._follow_calls([_Point(body, ())], leaves=False)
         named = (self.plan.tools[name] for name in within)
         return frozenset(label for one in named if "egress" in one.labels for label in one.grants)
 
@@ -56,10 +56,12 @@ class GrantPaths:
         """Return the ways to each tool from where a run begins, or cleans up."""
         if not self._found:
             first = (self.plan.entry_team, *sorted(self.graph.cleaning()))
-            self._found = self._followed([_Point(self.bodies.teams[one], ()) for one in first])
+            self._found = self._follow_calls([_Point(self.bodies.teams[one], ()) for one in first])
         return self._found
 
-    def _followed(self, ahead: list[_Point], *, leaves: bool = True) -> dict[str, _PathsByGrants]:
+    def _follow_calls(
+        self, ahead: list[_Point], *, leaves: bool = True
+    ) -> dict[str, _PathsByGrants]:
         """Follow every call and route from these points; return the ways to each tool.
 
         Args:
@@ -74,12 +76,12 @@ class GrantPaths:
                 continue
             seen.add(key)
             for step, _ in point.body.steps_with_paths():
-                for name in self._called(step):
+                for name in self._called_agents(step):
                     found.setdefault(name, {}).setdefault(key[1], point.enclosing)
             ahead.extend(self._next(point, leaves=leaves))
         return found
 
-    def _called(self, step: Step) -> Iterator[str]:
+    def _called_agents(self, step: Step) -> Iterator[str]:
         if executes(step, self.plan):
             yield from (name for name, _ in tools_of(step, self.plan))
 
@@ -91,7 +93,7 @@ class GrantPaths:
                 yield _Point(self.bodies.teams[step.team], enclosing)
             for plan in self.bodies.plans_of(step):
                 yield _Point(plan, enclosing)
-            for name in self._called(step):
+            for name in self._called_agents(step):
                 if name in self.bodies.tools:
                     yield _Point(self.bodies.tools[name], (*enclosing, name))
         for exit in () if body.team is None else self.graph.exits[body.team.id]:

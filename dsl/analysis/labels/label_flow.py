@@ -59,8 +59,8 @@ class LabelFlow:
         hooks = tuple(hook_sources(self._plan))  # which may bring their labels at any time
         start = WalkPosition("", (), hooks)
         before = -1
-        while before != self._known():  # until what calls itself adds nothing
-            before = self._known()
+        while before != self._known_points():  # until what calls itself adds nothing
+            before = self._known_points()
             self._begin_pass()
             self._run(self._plan.entry_team, FRESH, start)
             for team, points in sorted(self._left.items()):
@@ -74,7 +74,7 @@ class LabelFlow:
         self._followed.clear()
         self._step_flow.begin_pass()
 
-    def _known(self) -> int:
+    def _known_points(self) -> int:
         of_teams = sum(len(one.done) + len(one.failed) + 1 for one in self._ends.values())
         left = sum(map(len, self._left.values()))
         return of_teams + left + self._step_flow.known
@@ -122,7 +122,7 @@ class LabelFlow:
         position = WalkPosition(
             node.team, self._bodies.teams[node.team].path, beside, None, enclosing
         )
-        for some, numbers in self._taken(node.team, points, position):
+        for some, numbers in self._exits_of_team(node.team, points, position):
             if not numbers:
                 failed = union(failed, some)
             for exit in (exits[number] for number in numbers):
@@ -142,7 +142,7 @@ class LabelFlow:
                     leaving.append(((after, beside), possibly(some, around)))
         return PointsByEnd(done, failed), leaving
 
-    def _taken(
+    def _exits_of_team(
         self, name: str, points: Points, position: WalkPosition
     ) -> Iterator[tuple[Points, list[int]]]:
         """Run a team's steps; yield what may have been met, with the exits that can follow.

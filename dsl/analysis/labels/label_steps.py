@@ -152,7 +152,7 @@ class StepFlow:
             case ParallelStep():
                 return self._together(step, path, points, position)
             case TryStep():
-                return self._tried(step, path, points, position)
+                return self._try_step(step, path, points, position)
             case BlockStep():
                 ways = self.steps(inside[0].steps, inside[0].path, points, position)
                 return PointsByEnd(ways.done, union(points, ways.failed), ways.returned)
@@ -221,7 +221,7 @@ class StepFlow:
             for one, _ in body.steps_with_paths()
         )
 
-    def _tried(
+    def _try_step(
         self, step: TryStep, path: NodePath, points: Points, position: WalkPosition
     ) -> PointsByEnd:
         tried, *clauses, last = step_lists(step, path)

@@ -103,8 +103,8 @@ class _Parts:
             exits[team] = self._aside(left.get(team, ()))
         part = Teams(self._plan(entry), _calls(self.graph.calls, exits), exits, {})
         reached = {team: load for team, load in loads.items() if team in part.reached}
-        routes = RoutesBound(part, {team: _called(load) for team, load in reached.items()})
-        return _bounded(routes, reached)
+        routes = RoutesBound(part, {team: _calls_in_load(load) for team, load in reached.items()})
+        return _bounded_segment(routes, reached)
 
     def _plan(self, entry: str) -> Plan:
         """Return a plan with a second team for each that takes messages: before it takes one.
@@ -115,7 +115,7 @@ class _Parts:
         plan = self.graph.plan
         teams = {
             id: team.model_copy(update={"max_visits": None})
-            if team.max_visits is not None and self._passed(team.max_visits.per)
+            if team.max_visits is not None and self._may_be_passed(team.max_visits.per)
             else team
             for id, team in plan.teams.items()
         }
@@ -124,7 +124,7 @@ class _Parts:
         update = {"entry_team": entry, "teams": teams, "limits": limits}
         return plan.model_copy(update=update)
 
-    def _passed(self, team: str) -> bool:
+    def _may_be_passed(self, team: str) -> bool:
         """Return whether a run may leave a team that takes messages without a message."""
         return team in self.takers and any(
             exit.usable and exit.targets for exit in self._exits(team, taken=False)
@@ -165,7 +165,7 @@ class _Parts:
         routing = self.graph.plan.teams[team_id].routing or Routing()
 
         def usable(exit: Exit) -> bool:
-            asked = _asked(routing, exit)
+            asked = _condition_of_exit(routing, exit)
             return exit.usable and (asked is None or can_hold(asked, worlds, effort))
 
         return tuple(exit._replace(usable=usable(exit)) for exit in ways)
@@ -193,7 +193,7 @@ class _Parts:
         return Segment(visits, {key: filled(key) for key in _keys(loads.values())}, each)
 
 
-def _asked(routing: Routing, exit: Exit) -> tuple[Formula, ...] | None:
+def _condition_of_exit(routing: Routing, exit: Exit) -> tuple[Formula, ...] | None:
     """Return what holds when a run takes an exit; None where routing does not decide it."""
     default = () if routing.default is None else (routing.default,)
     if exit.rule is None and exit.targets != default:
@@ -222,7 +222,7 @@ def _calls(calls: Mapping[str, Iterable[str]], teams: Iterable[str]) -> dict[str
     return {team: tuple(calls[team.removeprefix(_WAITING)]) for team in teams}
 
 
-def _called(load: Load) -> dict[str, float]:
+def _calls_in_load(load: Load) -> dict[str, float]:
     return {key[1]: number for key, number in load.items() if len(key) > 1 and key[0] == "team"}
 
 
@@ -230,7 +230,7 @@ def _keys(loads: Iterable[Load]) -> list[Key]:
     return list(dict.fromkeys(key for load in loads for key in load))
 
 
-def _bounded(routes: RoutesBound, loads: Mapping[str, Load]) -> Segment:
+def _bounded_segment(routes: RoutesBound, loads: Mapping[str, Load]) -> Segment:
     def bound(key: Key) -> Callable[[str], float]:
         return lambda team: loads[team].get(key, 0.0)
 

@@ -71,7 +71,7 @@ class _Paths:
         ahead: list[_Reached] = [(body.key, paths, wait, ())]
         seen = {body.key}
         for team, some, taken, before in ahead:
-            for hop, target in self._left(team, some or (), taken):
+            for hop, target in self._hops_after(team, some or (), taken):
                 hops = (*before, hop)
                 if target is None:
                     return (*hops, END)
@@ -132,14 +132,14 @@ class _Paths:
         waits = [step for step, _ in walk(steps, ()) if takes_message(step)]
         return any(bool(self._before(steps, wait)) for wait in waits)
 
-    def _left(
+    def _hops_after(
         self, team: str, paths: tuple[PathWithoutReply, ...], wait: Step | None
     ) -> Iterator[tuple[Hop, str | None]]:
         """Yield where the run goes from a team on paths without a reply: a team, or its end."""
         steps, node = self.bodies.teams[team].steps, TeamNode(team)
         for path in paths:
             for exit in self.graph.success_exits(team):
-                asked = self._asked(team, exit)
+                asked = self._conditions_of_exit(team, exit)
                 if not self._possible(steps, wait, path, asked):
                     continue
                 after = self.graph.following(node, exit)
@@ -150,7 +150,7 @@ class _Paths:
                     None if after is None else after.team,
                 )
 
-    def _asked(self, team: str, exit: Exit) -> tuple[Formula, ...]:
+    def _conditions_of_exit(self, team: str, exit: Exit) -> tuple[Formula, ...]:
         """Return what holds when the run takes this exit."""
         routing = self.graph.plan.teams[team].routing or Routing()
         earlier = routing.rules if exit.rule is None else routing.rules[: exit.rule]

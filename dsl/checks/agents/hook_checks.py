@@ -146,7 +146,7 @@ class _HookChecks:
             return
         if self.offered is not None and not self.offered:
             self._note("E510", "on", hook_without_tools(hook.on))
-        elif hook.tool is not None and not self._matched():
+        elif hook.tool is not None and not self._matching_tools():
             known = tuple(self.tools) if self.offered is None else self.offered
             path = (*self.path, "tool")
             mark = self.scope.at(path)
@@ -155,14 +155,14 @@ class _HookChecks:
         elif hook.decide == "retry":
             self._once()
 
-    def _matched(self) -> list[str]:
+    def _matching_tools(self) -> list[str]:
         """Return the tools that match the hook."""
         known = self.tools if self.offered is None else self.offered
         return [name for name in known if matches_tool(self.hook.tool or "*", name)]
 
     def _once(self) -> None:
         """Note a retry that would repeat an effect."""
-        for name in self._matched():
+        for name in self._matching_tools():
             section = self.tools.get(name)
             skill = None if section is None or section.skill is None else section.skill
             contract = self.scope.capabilities.skills.get(skill or "")

@@ -43,9 +43,9 @@ class HookTemplates:
         if hook.when is not None:
             self._condition(checked)
         for key, value in (("input", hook.input), ("value", hook.value)):
-            self._seen(value, (*self.path, key), own if key == "input" else checked)
+            self._check_templates(value, (*self.path, key), own if key == "input" else checked)
         for key, text in (("decide", hook.decide), ("message", hook.message)):
-            self._seen(text, (*self.path, key), checked)
+            self._check_templates(text, (*self.path, key), checked)
 
     def _condition(self, given: tuple[str, ...]) -> None:
         assert self.hook.when is not None
@@ -62,7 +62,7 @@ class HookTemplates:
                     continue
             check_condition(self._scope(given), leaf, path)
 
-    def _seen(self, value: JsonValue, path: NodePath, given: tuple[str, ...]) -> None:
+    def _check_templates(self, value: JsonValue, path: NodePath, given: tuple[str, ...]) -> None:
         """Check the templates of a value."""
         for text, inner_path in _texts(value, path):
             if not self._unseen(text, inner_path, given) and not self.scope.problems.below(

@@ -63,7 +63,7 @@ def check_prompts(
         path: of the step.
         origin: returns where a field of the persona is written.
     """
-    asked = _asked(scope, step, persona, path)
+    asked = _prompt_to_ask(scope, step, persona, path)
     inputs = step.input if isinstance(step.input, dict) else None
     known = inputs if inputs is not None or step.input is not None else ()
     prompts = scope.of_prompts(known, tuple(persona.flags or ()))
@@ -86,7 +86,9 @@ def check_prompts(
     return prompts.reads
 
 
-def _asked(scope: StepScope, step: AgentStep, persona: Persona, path: NodePath) -> str | None:
+def _prompt_to_ask(
+    scope: StepScope, step: AgentStep, persona: Persona, path: NodePath
+) -> str | None:
     """Return the prompt to ask; note a problem if there is none, or several."""
     match choose_prompt(persona.prompts, step.prompt or persona.prompt):
         case ChosenPrompt(name):

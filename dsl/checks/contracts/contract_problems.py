@@ -175,11 +175,11 @@ def _type_mismatch(given: Part, schema: Json, path: NodePath) -> ContractMismatc
 
 def _wrong(given: Part, path: NodePath, wanted: str) -> ContractMismatch:
     name = path[-1] if path and isinstance(path[-1], str) else None
-    shown = HIDDEN if path and names_secret(str(path[-1])) else _shown(given)
+    shown = HIDDEN if path and names_secret(str(path[-1])) else _shown_value(given)
     return ContractMismatch(path, other_input(wanted, name, shown), wanted)
 
 
-def _shown(given: Part) -> str:
+def _shown_value(given: Part) -> str:
     match given:
         case dict():
             return "a mapping"

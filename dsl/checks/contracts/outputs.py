@@ -84,13 +84,13 @@ class Outputs(NamedTuple):
         """Return what is declared for a path of the facts; None if nothing is."""
         match named:
             case ("tasks", task, "data", *rest):
-                return _declared(named, self.tasks.get(task), rest)
+                return _declared_field(named, self.tasks.get(task), rest)
             case ("teams", team, "tasks", task, "data", *rest):
-                return _declared(named, self.of_team(team).get(task), rest)
+                return _declared_field(named, self.of_team(team).get(task), rest)
             case ("context", *rest) if self.context:
                 return self._of_context(tuple(rest))
             case (name, *rest) if name in self.variables:
-                return _declared(named, self.variables[name], rest)
+                return _declared_field(named, self.variables[name], rest)
             case _:
                 return None
 
@@ -107,7 +107,7 @@ class Outputs(NamedTuple):
 NO_OUTPUTS = Outputs({}, {}, _no_tasks)
 
 
-def _declared(named: Path, schema: Json | None, rest: list[str]) -> Declared | None:
+def _declared_field(named: Path, schema: Json | None, rest: list[str]) -> Declared | None:
     owner = named[: len(named) - len(rest)]
     return None if schema is None else Declared(owner, schema, tuple(rest))
 

@@ -40,7 +40,7 @@ _STATUSES: tuple[str, ...] = (
 )
 
 
-def _closed(properties: Json, *optional: str) -> Json:
+def _closed_mapping(properties: Json, *optional: str) -> Json:
     """Return the schema of a mapping with these keys and no other."""
     return {
         "type": "object",
@@ -50,7 +50,7 @@ def _closed(properties: Json, *optional: str) -> Json:
     }
 
 
-_OF_LOOPS = _closed(
+_OF_LOOPS = _closed_mapping(
     {
         "rounds": _COUNT,
         "results": {"type": "array"},
@@ -59,11 +59,11 @@ _OF_LOOPS = _closed(
     },
     "dropped",
 )
-_OF_GRAPHS = _closed(
+_OF_GRAPHS = _closed_mapping(
     {
         "tasks": {
             "type": "array",
-            "items": _closed(
+            "items": _closed_mapping(
                 {
                     "id": _TEXT,
                     "status": {"enum": [*_STATUSES]},
@@ -73,7 +73,7 @@ _OF_GRAPHS = _closed(
                 }
             ),
         },
-        "counts": _closed(dict.fromkeys(_STATUSES, _COUNT)),
+        "counts": _closed_mapping(dict.fromkeys(_STATUSES, _COUNT)),
         "iterations": _COUNT,
         "completed": {"type": "boolean"},
         "notes": {"type": "array"},
@@ -81,7 +81,7 @@ _OF_GRAPHS = _closed(
     },
     "dropped",
 )
-_ERROR: Json = {"anyOf": [_closed({"type": _TEXT, "message": _TEXT}), {"type": "null"}]}
+_ERROR: Json = {"anyOf": [_closed_mapping({"type": _TEXT, "message": _TEXT}), {"type": "null"}]}
 
 
 def step_data(step: Step, schema_of: SchemaOf) -> Json | None:
@@ -99,15 +99,15 @@ def step_data(step: Step, schema_of: SchemaOf) -> Json | None:
         case ParallelStep():
             return _parallel(step, schema_of)
         case BranchStep():
-            return _closed({"chosen": {"type": ["integer", "null"]}, "data": {}})
+            return _closed_mapping({"chosen": {"type": ["integer", "null"]}, "data": {}})
         case ApprovalStep(editable=editable):
             verdict: Json = {"enum": ["approved", "rejected"]}
             shown: Json = {"decision": verdict, "by": {}, "comment": {}, "at": {}}
-            return _closed(shown | ({"payload": {}} if editable else {}))
+            return _closed_mapping(shown | ({"payload": {}} if editable else {}))
         case WaitStep(message=True, schema_=schema):
             return schema
         case WaitStep(signal=None):
-            return _closed({"until": _TEXT})
+            return _closed_mapping({"until": _TEXT})
         case ReplyStep(value=value) | ReturnStep(value=value):
             return written_form(value)
         case (
@@ -130,7 +130,7 @@ def written_form(value: JsonValue) -> Json | None:
     """Return the schema of a mapping that a document writes, with templates for its values."""
     if not isinstance(value, dict) or not value or any(map(is_template, value)):
         return None
-    return _closed({key: written_form(below) or {} for key, below in value.items()})
+    return _closed_mapping({key: written_form(below) or {} for key, below in value.items()})
 
 
 def last_data(steps: Sequence[Step], schema_of: SchemaOf) -> Json | None:
@@ -151,11 +151,11 @@ def _parallel(step: ParallelStep, schema_of: SchemaOf) -> Json:
         known: list[JsonValue] = [form for form in forms.values() if form is not None]
         properties["winner"] = {"enum": [*forms, None]}
         properties["result"] = _or_null(*known) if len(known) == len(forms) else {}
-    return _closed(properties)
+    return _closed_mapping(properties)
 
 
 def _branch(data: Json | None) -> Json:
-    return _closed(
+    return _closed_mapping(
         {
             "status": {"enum": ["success", "failure", "skipped", "cancelled"]},
             "success": {"type": "boolean"},

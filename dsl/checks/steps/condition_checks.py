@@ -182,8 +182,8 @@ def _check_data(
         leaf.operator,
         brief(leaf.value),
         allowed=[brief(value) for value in _few(here) or ()],
-        meant=_meant(here, leaf.value),
-        unquoted=_unquoted(here, operator, leaf.value),
+        meant=_nearest_word(here, leaf.value),
+        unquoted=_without_quotes(here, operator, leaf.value),
         always=always,
     )
     scope.note_value("E404", key_path, details)
@@ -256,7 +256,7 @@ def _words(schema: Json) -> list[str]:
     return [value for value in _few(schema) or () if isinstance(value, str)]
 
 
-def _meant(schema: Json, value: JsonValue) -> str | None:
+def _nearest_word(schema: Json, value: JsonValue) -> str | None:
     """Return the nearest word of the schema's list."""
     if not isinstance(value, str):
         return None
@@ -265,7 +265,7 @@ def _meant(schema: Json, value: JsonValue) -> str | None:
     return same or closest(value, words)
 
 
-def _unquoted(schema: Json, operator: Operator, value: JsonValue) -> str | None:
+def _without_quotes(schema: Json, operator: Operator, value: JsonValue) -> str | None:
     """Return the text, if without its quotes it is a number that the data can be."""
     if not isinstance(value, str) or value.lower() in map(str.lower, _words(schema)):
         return None

@@ -71,7 +71,7 @@ def _only(scope: StepScope, step: ParallelStep, path: NodePath) -> None:
             return
         case list() as names if names:
             for index, name in enumerate(names):
-                _named(scope, step, name, (*path, index))
+                _check_branch_name(scope, step, name, (*path, index))
         case str() as text if is_template(text):
             return
         case _:
@@ -79,7 +79,9 @@ def _only(scope: StepScope, step: ParallelStep, path: NodePath) -> None:
             scope.note_value("E103", path, details)
 
 
-def _named(scope: StepScope, step: ParallelStep, name: JsonValue, path: NodePath) -> None:
+def _check_branch_name(
+    scope: StepScope, step: ParallelStep, name: JsonValue, path: NodePath
+) -> None:
     mark = scope.tree.find(path).mark
     if not isinstance(name, str):
         scope.problems.note("E103", mark, path, branches_wanted(step.name, step.branches))

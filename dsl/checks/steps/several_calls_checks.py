@@ -32,10 +32,12 @@ def _check(scope: StepScope, name: str, call: JsonValue, path: NodePath) -> None
     if not isinstance(tool, str):
         scope.note_value("E102", path, call_without_tool())
         return
-    check_tool(scope, ToolStep(kind="tool", name=name, tool=tool, arguments=_given(call)), path)
+    check_tool(
+        scope, ToolStep(kind="tool", name=name, tool=tool, arguments=_arguments_of_call(call)), path
+    )
 
 
-def _given(call: Json) -> Json | str:
+def _arguments_of_call(call: Json) -> Json | str:
     """Return the arguments of a call; a template for them is checked as a text."""
     given = call.get("arguments")
     return given if isinstance(given, dict | str) else {}

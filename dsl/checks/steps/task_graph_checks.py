@@ -33,10 +33,12 @@ def check_task_graph(scope: StepScope, step: TaskGraphStep, path: NodePath) -> N
     if step.on_failed_task == ():
         scope.note("E106", (*path, "on_failed_task"), no_recovery_steps(step.name))
     if isinstance(step.tasks, list):
-        _written(scope, step, step.tasks, path)
+        _check_written_tasks(scope, step, step.tasks, path)
 
 
-def _written(scope: StepScope, step: TaskGraphStep, items: list[JsonValue], path: NodePath) -> None:
+def _check_written_tasks(
+    scope: StepScope, step: TaskGraphStep, items: list[JsonValue], path: NodePath
+) -> None:
     """Note what the validation would change in the tasks of the document."""
     key_path = (*path, "tasks")
     mark = scope.tree.find(key_path).at

@@ -138,14 +138,14 @@ class _Known:
 def check_exclusions(document: SystemDocument, tree: Node, problems: Problems) -> None:
     """Warn of each tool that `exclude_tools` withholds, and that no use of the persona offers."""
     groups, personas = tool_groups(document.tools), document.llm_config.personas
-    offered = {key: _offered(personas[key], None, groups) for key in used_personas(document)}
+    offered = {key: _offered_tools(personas[key], None, groups) for key in used_personas(document)}
     configs: list[tuple[PersonaDocument, NodePath, set[str]]] = []
     for step, path in every_step(document):
         if isinstance(step, AgentStep) and step.config is not None:
             keys = offered.keys() & {*step.persona_names}
             configs.append((step.config, (*path, "config"), keys))
             for key in keys:
-                offered[key] |= _offered(step.config, personas[key], groups)
+                offered[key] |= _offered_tools(step.config, personas[key], groups)
     own = [(personas[key], ("llm_config", "personas", key), {key}) for key in offered]
     for persona, path, keys in (*own, *configs):
         known = {name for key in keys for name in offered[key]}
@@ -156,7 +156,7 @@ def check_exclusions(document: SystemDocument, tree: Node, problems: Problems) -
                 problems.note("W517", tree.find(here).mark, here, exclusion_without_effect(name))
 
 
-def _offered(
+def _offered_tools(
     persona: PersonaDocument, base: PersonaDocument | None, groups: Mapping[str, Collection[str]]
 ) -> set[str]:
     """Return what a persona, or a `config` over one, offers before it excludes anything."""

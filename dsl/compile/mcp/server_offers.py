@@ -56,7 +56,7 @@ def contract_of(server: str, section: McpServerSection, tool: ServerTool) -> Mcp
         name=f"{server}/{tool.name}",
         description=tool.description,
         effect=effect,
-        input_schema=_closed(tool.input_schema),
+        input_schema=_close_schema(tool.input_schema),
         output_schema=tool.output_schema or {},
         timeout=terms.timeout or section.timeout,
         retries=0 if effect == "once" else _RETRIES if terms.retries is None else terms.retries,
@@ -75,7 +75,7 @@ def _labels(tool: ServerTool) -> tuple[Label, ...]:
     return STRICTEST if sends else ("untrusted",)
 
 
-def _closed(schema: Json) -> Json:
+def _close_schema(schema: Json) -> Json:
     """Return the schema without arguments that it does not name: servers ignore those."""
     properties = schema.get("properties")
     if not isinstance(properties, dict) or any(key in schema for key in _OPEN):

@@ -31,7 +31,7 @@ class McpToolTerms(Frozen):
     """Whether documents get the tools as local activities; only for short reads without retries."""
 
     @model_validator(mode="after")
-    def _retried(self) -> "McpToolTerms":
+    def _check_retry(self) -> "McpToolTerms":
         if self.retries and self.effect in (None, "once"):
             raise form_mismatch(
                 "mcp_server", "`retries` needs `effect: read` or `idempotent`: others have none"

@@ -7,13 +7,13 @@ from pydantic import BeforeValidator
 JoinWord = Literal["all", "any", "fallback", "best"]
 
 
-def _renamed(policy: object) -> object:
+def _current_policy(policy: object) -> object:
     """Read the policy of a plan that an earlier version compiled; documents cannot say it."""
     return "extend" if policy == "append" else policy
 
 
 MergePolicyName = Literal["replace", "extend", "merge"]
-MergePolicy = Annotated[MergePolicyName, BeforeValidator(_renamed)]
+MergePolicy = Annotated[MergePolicyName, BeforeValidator(_current_policy)]
 """How to combine two values of one name: the later in written order, a list, or a mapping."""
 
 

@@ -22,10 +22,10 @@ def approvers_within(plan: Plan, path: str) -> Iterator[tuple[str, tuple[str, ..
     """
     team, *names = without_rounds(path).split("/")
     steps = plan.teams[team].steps if team in plan.teams else ()
-    found = list(_called(team, steps, names, plan))
+    found = list(_steps_at(team, steps, names, plan))
     seen: set[str] = set()
     for at, step in found:
-        for terms in _asked(step, plan):
+        for terms in _decision_terms(step, plan):
             if terms.approvers:
                 yield at, people(plan, terms.approvers)
         for inner_path, inner in _below(at, step, plan, seen):
@@ -40,7 +40,7 @@ def people(plan: Plan, names: tuple[str, ...]) -> tuple[str, ...]:
     return each_once(one for name in names for one in plan.groups.get(name) or (name,))
 
 
-def _called(
+def _steps_at(
     above: str, steps: Sequence[Step], names: Sequence[str], plan: Plan
 ) -> Iterator[tuple[str, Step]]:
     """Return the steps at that path; several if branches have steps of one name."""
@@ -55,11 +55,11 @@ def _called(
         for prefix, inner in inside(step, plan):
             way = prefix.removesuffix("/")
             if not way:
-                yield from _called(at, inner, rest, plan)
+                yield from _steps_at(at, inner, rest, plan)
             elif way == rest[0]:
                 here = f"{at}/{way}"
                 if rest[1:]:
-                    yield from _called(here, inner, rest[1:], plan)
+                    yield from _steps_at(here, inner, rest[1:], plan)
                 else:
                     yield from ((f"{here}/{one.name}", one) for one in inner)
 
@@ -73,7 +73,7 @@ def _below(at: str, step: Step, plan: Plan, seen: set[str]) -> Iterator[tuple[st
                 return
             seen |= named
         case TeamStep(team=first):
-            for team in _reached(first, plan):
+            for team in _reachable_teams(first, plan):
                 if f"team {team}" not in seen:
                     seen.add(f"team {team}")
                     yield team, plan.teams[team].steps
@@ -84,7 +84,7 @@ def _below(at: str, step: Step, plan: Plan, seen: set[str]) -> Iterator[tuple[st
         yield f"{at}/{prefix}".removesuffix("/"), inner
 
 
-def _asked(step: Step, plan: Plan) -> Iterator[DecisionTerms]:
+def _decision_terms(step: Step, plan: Plan) -> Iterator[DecisionTerms]:
     """Return the terms with which a step asks, also for the tools that it may call."""
     terms = asks(step)
     if terms is not None:
@@ -95,7 +95,7 @@ def _asked(step: Step, plan: Plan) -> Iterator[DecisionTerms]:
             yield asked
 
 
-def _reached(first: str, plan: Plan) -> Iterator[str]:
+def _reachable_teams(first: str, plan: Plan) -> Iterator[str]:
     """Yield the team, and every team that its routes can reach."""
     found = [first]
     for name in found:
@@ -107,7 +107,7 @@ def _reached(first: str, plan: Plan) -> Iterator[str]:
 
 def _next(team: Team, plan: Plan) -> Iterator[str]:
     for step, _ in walk(team.steps, ()):
-        for terms in _asked(step, plan):
+        for terms in _decision_terms(step, plan):
             if terms.timeout_team is not None:
                 yield terms.timeout_team
     if team.routing is None:

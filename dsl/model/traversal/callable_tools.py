@@ -42,7 +42,9 @@ def step_of_tool(name: str, tool: Tool, plan: Plan) -> Step | None:
     if persona is None:
         return None
     agent_type = agent_type_of(persona)
-    return AgentStep(name=name, agent_type=agent_type, persona_key=tool.agent, input=_given(tool))
+    return AgentStep(
+        name=name, agent_type=agent_type, persona_key=tool.agent, input=_argument_names(tool)
+    )
 
 
 def agent_type_of(persona: Persona) -> str:
@@ -53,7 +55,7 @@ def agent_type_of(persona: Persona) -> str:
     )
 
 
-def _given(tool: Tool) -> Json:
+def _argument_names(tool: Tool) -> Json:
     """Return the names of a call's arguments, without values."""
     properties: object = (tool.input_schema or {}).get("properties")
     names = properties if isinstance(properties, Mapping) else {}

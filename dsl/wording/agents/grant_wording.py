@@ -31,7 +31,7 @@ def grant_never_counts(name: str, needed: Sequence[NeededGrant]) -> ProblemText:
     return ProblemText(
         f"`grants` of {name!r} never counts: each call of it is within a tool that does not grant "
         f"`{label}`, such as {' and '.join(repr(one.tool) for one in needed)}",
-        fix=f"add {_added(needed)}, or remove `grants` from {name!r}",
+        fix=f"add {_grants_to_add(needed)}, or remove `grants` from {name!r}",
     )
 
 
@@ -54,7 +54,7 @@ def unapproved_egress(
 ) -> ProblemText:
     granted = "`grants: [private]` if it may send private data"
     if needed:
-        granted = f"{_added(needed)}: the grant of {tool!r} does not count within it"
+        granted = f"{_grants_to_add(needed)}: the grant of {tool!r} does not count within it"
     return ProblemText(
         f"{step} can send private data out because of text that others wrote, so its run asks "
         "a person: "
@@ -65,7 +65,7 @@ def unapproved_egress(
     )
 
 
-def _added(needed: Sequence[NeededGrant]) -> str:
+def _grants_to_add(needed: Sequence[NeededGrant]) -> str:
     """Return what to add: `grants: [private]` to 'helper' (team.yml:3:5)."""
     return " and ".join(map(_grant, needed))
 

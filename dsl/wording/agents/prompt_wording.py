@@ -7,7 +7,7 @@ from dsl.problem_details import ProblemText, statement
 _MAX_PLACEHOLDERS = 5
 
 
-def _shown(names: Sequence[str]) -> str:
+def _shown_names(names: Sequence[str]) -> str:
     shown = ", ".join(f"`{{{name}}}`" for name in names[:_MAX_PLACEHOLDERS])
     left = len(names) - _MAX_PLACEHOLDERS
     return f"{shown} and {left} more" if left > 0 else shown
@@ -23,7 +23,7 @@ def placeholders_left(names: Sequence[str], *, is_older: bool) -> ProblemText:
     syntax = ", written in the older syntax," if is_older else ""
     written = f"{_template(names[0], 'input')} or {_template(names[0], 'context')}"
     return ProblemText(
-        f"the prompt{syntax} would reach the model with {_shown(names)} unexpanded",
+        f"the prompt{syntax} would reach the model with {_shown_names(names)} unexpanded",
         fix="add `prompt_syntax: braces` to the persona" if is_older else f"write {written}",
     )
 
@@ -43,7 +43,7 @@ def placeholders_unsupported(names: Sequence[str]) -> ProblemText:
     written = f"{_template(names[0], 'input')} or {_template(names[0], 'context')}"
     return ProblemText(
         "`prompt_syntax: braces` renders only `{name}` and `{name.field}`, so the prompt would "
-        f"reach the model with {_shown(names)} unexpanded",
+        f"reach the model with {_shown_names(names)} unexpanded",
         fix="give the value a name of its own in the task's `input`, or remove `prompt_syntax` and "
         f"write {written}",
     )
@@ -62,7 +62,7 @@ def templates_in_braces(template: str) -> ProblemText:
 @statement
 def placeholders_of_compaction(names: Sequence[str]) -> ProblemText:
     return ProblemText(
-        f"the prompt of `compaction` would reach the model with {_shown(names)} unexpanded",
+        f"the prompt of `compaction` would reach the model with {_shown_names(names)} unexpanded",
         fix=f"remove `{{{names[0]}}}`: the conversation stands before the prompt",
     )
 
@@ -70,7 +70,7 @@ def placeholders_of_compaction(names: Sequence[str]) -> ProblemText:
 @statement
 def placeholders_shown(names: Sequence[str], root: str) -> ProblemText:
     return ProblemText(
-        f"people would read {_shown(names)} unexpanded",
+        f"people would read {_shown_names(names)} unexpanded",
         fix=f"write {_template(names[0], root)}",
     )
 
@@ -78,6 +78,6 @@ def placeholders_shown(names: Sequence[str], root: str) -> ProblemText:
 @statement
 def placeholders_shown_literally(names: Sequence[str]) -> ProblemText:
     return ProblemText(
-        f"people would read {_shown(names)} unexpanded: this question has no templates",
+        f"people would read {_shown_names(names)} unexpanded: this question has no templates",
         fix="ask without it here, or ask in an `approval` step, whose `prompt` is a template",
     )

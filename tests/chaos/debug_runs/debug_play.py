@@ -93,11 +93,11 @@ async def play_debug(
         tell: Takes lines of progress.
     """
     chance, report = random.Random(seed), DebugReport()
-    usual = await _mended(folder / "undisturbed", (), chance, report, tell)
+    usual = await _play_run(folder / "undisturbed", (), chance, report, tell)
     _take(report, usual)
     for number in range(-(-kills // len(PHASES))):
         phases = PHASES[: kills - number * len(PHASES)]
-        found = await _mended(folder / f"run-{number + 1}", phases, chance, report, tell)
+        found = await _play_run(folder / f"run-{number + 1}", phases, chance, report, tell)
         _take(report, found)
         report.wrong += [f"run {number + 1}: {one}" for one in differences(found, usual)]
     return report
@@ -132,7 +132,7 @@ def _end(mended: Mended) -> str:
     return comparable(RUN, mended.end)
 
 
-async def _mended(
+async def _play_run(
     folder: Path,
     phases: Sequence[Phase],
     chance: random.Random,
@@ -146,7 +146,7 @@ async def _mended(
         worker = ground.begin()
         client = await _client(ground)
         for phase in phases:
-            await _reached(ground, client, phase)
+            await _wait_for_phase(ground, client, phase)
             await asyncio.sleep(chance.uniform(*_DELAY) if phase.activity else 0)
             kills.append(time.time())
             worker.kill()
@@ -155,7 +155,7 @@ async def _mended(
             tell(f"kill {len(report.phases)}: {phase.name}")
             worker = ground.resume()
             if not phase.activity:
-                await _controlled(ground, "resume")
+                await _run_control_command(ground, "resume")
         met = [phase for phase in phases if phase.activity]
         found = await _result(ground, client, worker, kills, met, wrong)
         tell(f"{folder.name}: {len(phases)} kills, {time.monotonic() - began:.0f} s")
@@ -185,7 +185,7 @@ async def _client(ground: DebugGround) -> Client:
     return client
 
 
-async def _reached(ground: DebugGround, client: Client, phase: Phase) -> None:
+async def _wait_for_phase(ground: DebugGround, client: Client, phase: Phase) -> None:
     """Wait until the run is in a phase; between two attempts, it is paused there."""
     run = Run(client, RUN)
 
@@ -198,7 +198,7 @@ async def _reached(ground: DebugGround, client: Client, phase: Phase) -> None:
     if phase.activity:
         await until(there, phase.name, _PATIENCE)
         return
-    await _controlled(ground, "pause")
+    await _run_control_command(ground, "pause")
 
     async def parked() -> bool:
         status = await run.status()
@@ -208,7 +208,7 @@ async def _reached(ground: DebugGround, client: Client, phase: Phase) -> None:
     await until(parked, phase.name, _PATIENCE)
 
 
-async def _controlled(ground: DebugGround, command: str) -> None:
+async def _run_control_command(ground: DebugGround, command: str) -> None:
     done = await asyncio.to_thread(ground.shop.coterie, command, RUN, "--by", "ann")
     assert done.returncode == 0, done.stderr
 

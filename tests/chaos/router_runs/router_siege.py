@@ -77,7 +77,7 @@ class RouterSiege:
                     await self._between_calls(session, turn, sending)
                     await self._strike(session, strike)
                 if turn == len(MESSAGES):  # it searches the web, which a person allows
-                    await self._asked(run, sending)
+                    await self._wait_for_request(run, sending)
                     if strike := due.get("while a person is asked"):
                         await self._strike(session, strike)
                     await self._allow(run)
@@ -86,7 +86,7 @@ class RouterSiege:
                 sending.cancel()
             if strike := due.get("between two turns"):
                 await self._strike(session, strike)
-        talk.end = await self._ended(run)
+        talk.end = await self._cancel_session(run)
 
     async def _strike(self, session: str, strike: RouterStrike) -> None:
         await asyncio.sleep(strike.delay)
@@ -130,7 +130,7 @@ class RouterSiege:
         except CommandError:
             return ()  # its worker is dead, or its server
 
-    async def _asked(self, run: Run, sending: "asyncio.Task[JsonValue]") -> None:
+    async def _wait_for_request(self, run: Run, sending: "asyncio.Task[JsonValue]") -> None:
         async def asked() -> bool:
             if sending.done():
                 raise RuntimeError(f"{run.id} replied without a search: {sending.result()}")
@@ -152,7 +152,7 @@ class RouterSiege:
 
         await until(allowed, f"the decision for {run.id}", self.patience)
 
-    async def _ended(self, run: Run) -> RunEnd:
+    async def _cancel_session(self, run: Run) -> RunEnd:
         """Cancel the session, which else waits a day for a message; return what it came to."""
 
         async def cancelled() -> bool:

@@ -104,7 +104,7 @@ class ToolSiege:
         """Kill one after another, each as soon as its call has begun."""
         left = list(strikes)
         while left:
-            begun = _begun(self.ground.shop.folder / "journal.txt")
+            begun = _calls_begun(self.ground.shop.folder / "journal.txt")
             due = next((one for one in left if one.call.id(one.run) in begun), None)
             if due is None:
                 await asyncio.sleep(_LOOK)
@@ -133,7 +133,7 @@ class ToolSiege:
             for id in list(self._open):
                 if await self._has_ended(self._open[id]):
                     del self._open[id]
-            now, size = time.monotonic(), self._written()
+            now, size = time.monotonic(), self._count_effects()
             if size != moved:
                 moved, since = size, now
             if now - self._began > self.terms.limit:
@@ -145,7 +145,7 @@ class ToolSiege:
         self.wedged |= dict.fromkeys(self._open, why)
         self._open.clear()
 
-    def _written(self) -> int:
+    def _count_effects(self) -> int:
         """How much was done so far, whatever it was."""
         files = [self.ground.shop.folder / name for name in ("journal.txt", "calls.jsonl")]
         sizes = [file.stat().st_size for file in files if file.exists()]
@@ -159,7 +159,7 @@ class ToolSiege:
         return described.close_time is not None
 
 
-def _begun(journal: Path) -> set[str]:
+def _calls_begun(journal: Path) -> set[str]:
     """The ids of all calls that have begun."""
     lines = journal.read_text().splitlines() if journal.exists() else []
     return {line.split()[2] for line in lines if line.count(" ") == 2}

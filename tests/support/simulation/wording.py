@@ -32,7 +32,7 @@ def render_all_as_x(monkeypatch: pytest.MonkeyPatch, *, failures: bool = True) -
     make = Outcome.failed
     for name in ("_condition", "_route"):
         monkeypatch.setattr(dsl.evaluate.because, name, x)
-    monkeypatch.setattr(workflows.core.causes.trail_because, "_worded", x)
+    monkeypatch.setattr(workflows.core.causes.trail_because, "_cause_text", x)
     if failures:
         monkeypatch.setattr(dsl.evaluate.because, "_failure", x)
         monkeypatch.setattr(TeamError, "__str__", x)

@@ -96,7 +96,7 @@ class _Loop:
         loops, key = self._scope.state.progress.tool_loops, self._location.key
         known = loops.get(key)
         if known is None:
-            known = loops[key] = self._begun()
+            known = loops[key] = self._begin_progress()
         self._progress = known
         async with on_abort(self._abandon):
             return await self._turns()
@@ -170,7 +170,7 @@ class _Loop:
             self._hooks, self._key, self._step.name, self._location, self._scope, retries, schema
         )
 
-    def _begun(self) -> AgentLoopProgress:
+    def _begin_progress(self) -> AgentLoopProgress:
         state = self._scope.state
         count = state.executed(self._location.step.without_model_calls())
         head = None if self._conversation is None else state.conversations.get(self._conversation)
@@ -197,7 +197,7 @@ class _Loop:
         options = CallOptions(timeout=persona.timeout, retries=persona.retries)
         suffix = TurnSuffix(turn=asked.number)
         room = Compactor(
-            persona, self._key, chain, hooks, location, scope, progress.context, self._moved
+            persona, self._key, chain, hooks, location, scope, progress.context, self._move_to
         )
         response = await room.call(request, TurnCall(asked.number, options, suffix, parked))
         if isinstance(response, HookRuling):
@@ -250,7 +250,7 @@ class _Loop:
             keep_conversation(state, name, head, context, usage)
             state.unsent_results.pop(name, None)
 
-    def _moved(self, to: ConversationHead) -> None:
+    def _move_to(self, to: ConversationHead) -> None:
         """Continue in the conversation that replaces the one that became too long."""
         self._progress.head, self._progress.context = to
         if self._conversation is not None:

@@ -54,7 +54,7 @@ def agent_because(cause: AgentCause) -> str:  # noqa: C901  # one case a cause
         case BatchSubmitted(batch=batch):
             return f"its provider answers when it has time: batch {batch}"
         case ConversationCompacted():
-            return _compacted(cause)
+            return _compaction_because(cause)
         case CallRefused(message=message):
             return message
         case LoopExited(tool=tool):
@@ -65,7 +65,7 @@ def agent_because(cause: AgentCause) -> str:  # noqa: C901  # one case a cause
             return f"{left}; {known if tokens else 'its usage is not known'}"
 
 
-def _compacted(cause: ConversationCompacted) -> str:
+def _compaction_because(cause: ConversationCompacted) -> str:
     turns = f"{cause.summarised} turn{'' if cause.summarised == 1 else 's'}"
     what = f"{cause.model} sums {turns} up, and the latest {cause.kept} stay"
     if cause.code == "window_exceeded":

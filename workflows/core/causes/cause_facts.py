@@ -53,16 +53,16 @@ def without_wording(cause: TrailCause | None) -> TrailCause | None:
 
 def shortened(facts: Facts) -> Facts:
     """Return the facts without conditions, and with long texts and lists shortened."""
-    return cast("Facts", _shortened(facts))
+    return cast("Facts", _shorten_value(facts))
 
 
-def _shortened(value: Any) -> Any:
+def _shorten_value(value: Any) -> Any:
     if isinstance(value, str):
         return value[:_MAX_TEXT]
     if isinstance(value, tuple):
         items = cast("tuple[Any, ...]", value)
-        return tuple(_shortened(item) for item in items[:_MAX_ITEMS])
+        return tuple(_shorten_value(item) for item in items[:_MAX_ITEMS])
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    cut = {one.name: _shortened(getattr(value, one.name)) for one in fields(value)}
+    cut = {one.name: _shorten_value(getattr(value, one.name)) for one in fields(value)}
     return replace(value, **{**cut, "condition": None} if "condition" in cut else cut)

@@ -44,10 +44,10 @@ from workflows.core.causes.trail_causes import TrailCause
 
 def trail_because(cause: TrailCause | None) -> str:
     """Return why an entry of the trail exists, in words; empty without a cause."""
-    return "" if cause is None else _worded(cause)
+    return "" if cause is None else _cause_text(cause)
 
 
-def _worded(cause: TrailCause) -> str:
+def _cause_text(cause: TrailCause) -> str:
     if isinstance(cause, AnyRouteCause):
         return route_because(cause)
     if isinstance(cause, StepCause):
@@ -142,12 +142,12 @@ def _message(cause: MessageCause) -> str:
         case MessageRefused(message=message):
             return message
         case SignalsDropped():
-            return _dropped(cause)
+            return _dropped_request_because(cause)
         case NotificationLost(channel=channel, what=what, request=request, message=message):
             return f"channel {channel!r} did not deliver the {what} of {request}: {message}"
 
 
-def _dropped(cause: SignalsDropped) -> str:
+def _dropped_request_because(cause: SignalsDropped) -> str:
     signals = "signal" if cause.dropped == 1 else "signals"
     return (
         f"{cause.dropped:,} {signals} {cause.name!r} came before the run could judge them and were "

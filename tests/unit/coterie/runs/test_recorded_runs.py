@@ -116,7 +116,7 @@ async def compared(known: Recorded) -> list[RunReplayed]:
 
     comparison = Comparison(await client_of(known))
     return [
-        await comparison._compared(one)  # pyright: ignore[reportPrivateUsage]
+        await comparison._compare_with_worker(one)  # pyright: ignore[reportPrivateUsage]
         async for one in listed()
     ]
 

@@ -34,7 +34,7 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1"
     )
     program.chmod(0o755)
-    monkeypatch.setattr("activities.processes.bubblewrap._bundled", lambda: None)
+    monkeypatch.setattr("activities.processes.bubblewrap._bundled_program", lambda: None)
     return str(program.parent)
 
 

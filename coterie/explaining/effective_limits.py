@@ -47,6 +47,7 @@ _BOUNDS = {
             ("deadline", "for a person to decide"),
             ("quorum", "people who have to approve"),
             ("remind_every", "between reminders while nobody decides"),
+            ("on_timeout", "what the deadline does, or the team that runs next"),
         )
     },
     "Escalation.after": "from when others may decide too",
@@ -84,7 +85,7 @@ _BUDGETS = {
 _UNBOUNDED = {"max_iterations": "as long as the list", "deadline": "none"}
 
 
-_OWNERS = ("Collect", "MaxVisits", "CallApproval", "Retry", "Persona", "SkillContract")
+_OWNERS = ("Collect", "MaxVisits", "CallApproval", "AskTerms", "Retry", "Persona", "SkillContract")
 """Show their fields with the key above: `agent.timeout`."""
 
 
@@ -156,7 +157,7 @@ def _limits_of_values(values: Iterable[Effective]) -> Iterator[Limit]:
 
 def _unset(value: Effective) -> bool:
     """Return whether the value limits nothing."""
-    if value.field.endswith(".quorum"):
+    if value.field.endswith((".quorum", ".on_timeout")):
         return value.origin == DEFAULT
     return value.field.endswith("Budget.next_team") and value.value is None
 
@@ -168,7 +169,7 @@ def _first(value: Effective) -> int:
         ask = len(path) - 1 - path[::-1].index("ask")
         return ask - (3 if path[ask - 1] == "on_exceeded" else 1)
     if value.field.startswith("Escalation"):
-        return len(path) - (4 if path[-4] == "requires_approval" else 3)
+        return len(path) - (4 if path[-4] in ("requires_approval", "egress_approval") else 3)
     if "budgets" in path[-3:]:
         return len(path) - 3
     if value.field.startswith(("TemplateBound", "TemplateDuration")):

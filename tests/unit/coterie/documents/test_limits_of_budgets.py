@@ -43,6 +43,7 @@ orchestration:
   entry_team: a
   groups: {leads: [ann, ben]}
   no_progress: {ask: {deadline: 2d, TERMS}}
+  egress_approval: {deadline: 2d, EGRESS}
   budgets: {tool_calls: {limit: 5, on_exceeded: {ask: {deadline: 2d, TERMS}}}}
   teams:
     a:
@@ -55,8 +56,9 @@ orchestration:
           requires_approval: {deadline: 2d, TERMS}
 """.replace(
     "TERMS",
-    "approvers: [leads], quorum: 2, remind_every: 1h, escalate: [{after: 5h, to: [kim, sue]}]",
-)
+    "approvers: [leads], quorum: 2, remind_every: 1h, on_timeout: approve, "
+    "escalate: [{after: 5h, to: [kim, sue]}]",
+).replace("EGRESS", "quorum: 2, approvers: [leads], escalate: [{after: 5h, to: [kim]}]")
 
 
 def test_quorum_reminders_and_escalation_are_limits_of_each_question(
@@ -72,20 +74,26 @@ def test_quorum_reminders_and_escalation_are_limits_of_each_question(
     run, budget = "the whole run", "budgets.tool_calls.on_exceeded.ask"
     for scope, name, line in (
         (run, "no_progress.ask.", 12),
-        (run, f"{budget}.", 13),
-        ("a/sign", "", 17),
-        ("a/write", "requires_approval.", 22),
+        (run, f"{budget}.", 14),
+        ("a/sign", "", 18),
+        ("a/write", "requires_approval.", 23),
     ):
         assert found[scope, f"{name}quorum"] == (2, line)
         assert found[scope, f"{name}remind_every"] == (3600.0, line)
+        assert found[scope, f"{name}on_timeout"] == ("approve", line)
         assert found[scope, f"{name}escalate.0.after"] == (18000.0, line)
         assert found[scope, f"{name}escalate.0.to"] == (["kim", "sue"], line)
+    assert found[run, "egress_approval.quorum"] == (2, 13)
+    assert found[run, "egress_approval.deadline"] == (172800.0, 13)
+    assert found[run, "egress_approval.escalate.0.after"] == (18000.0, 13)
+    assert (run, "deadline") not in found
     of_persona = "budgets.tokens.on_exceeded.ask"
     assert found["persona writer", f"{of_persona}.remind_every"] == (10800.0, 8)
     assert ("a/free", "deadline") in found
     assert ("a/free", "quorum") not in found  # one person, as ever
+    assert ("a/free", "on_timeout") not in found  # a rejection, as ever
     assert main(["limits", "team.yml"]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     after = "no_progress.ask.escalate.0.after 5 h from when others may decide too team.yml:12"
     assert after in lines
-    assert f"{budget}.escalate.0.to kim, sue who may decide too from then on team.yml:13" in lines
+    assert f"{budget}.escalate.0.to kim, sue who may decide too from then on team.yml:14" in lines

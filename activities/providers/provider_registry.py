@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from activities.contracts import FailureType
 from activities.providers.provider import ConnectedProvider, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
+from activities.providers.scripted import ScriptedProvider
 from dsl.errors import listed, nearest
 
 
@@ -31,8 +32,6 @@ def _openai(settings: ProviderSettings) -> ConnectedProvider:
 
 
 def _scripted_provider(settings: ProviderSettings) -> ConnectedProvider:
-    from activities.providers.scripted import ScriptedProvider
-
     return ScriptedProvider.of(settings)
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from activities.call_prices import context_window
+from activities.public_prices import context_window
 from coterie.text.discovered_files import found_lines
 from dsl.model.sections.provider_document import ProviderSection, provider_kind
 from workflows.core.views import TrailEntry

@@ -3,8 +3,8 @@
 import re
 from typing import get_args
 
-from activities.call_prices import VENDORS
 from activities.providers.provider_registry import KINDS
+from activities.public_prices import VENDORS
 from coterie.commands.table import VERBS
 from coterie.documents.product_capabilities import KEY_NAMES, PROVIDER_KINDS
 from coterie.graph.condition_labels import condition_words

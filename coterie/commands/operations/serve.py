@@ -1,7 +1,6 @@
 """`coterie serve --mcp`: offer teams as tools to MCP clients."""
 
 from argparse import ArgumentParser, Namespace
-from functools import partial
 
 from coterie.arguments import add_model, duration_given
 from coterie.failures import CommandError, ExitCode
@@ -9,8 +8,6 @@ from coterie.interrupts import run_async
 from coterie.logs import to_file
 from coterie.mcp_server.served_teams import served_teams
 from coterie.settings import Settings
-from coterie.terminal import is_interactive, note
-from dsl.errors import listed
 
 _WAIT_SECONDS = 45.0
 """Many clients give up after 60 s."""
@@ -62,32 +59,13 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     to_file(settings)
     teams = served_teams(settings, args.targets, args.model, args.workspace)
     try:
-        from coterie.mcp_server.http_protocol import (
-            PATH,
-            http_token,
-            listener,
-            speak_http,
-            token_file,
-        )
-        from coterie.mcp_server.protocol_server import serve_clients
-        from coterie.mcp_server.stdio_protocol import speak_stdio
+        from coterie.mcp_server.client_protocols import serving
     except ModuleNotFoundError as error:
         raise CommandError(
             f"serving teams over MCP needs the package {error.name}: pip install 'coterie[mcp]'"
         ) from None
-    if args.port is None:
-        if is_interactive():
-            note(f"an MCP client starts this command; it offers {listed(teams)}; Ctrl-C stops it")
-        speak = speak_stdio
-    else:
-        token = http_token(settings, args.token_env)
-        at = listener(args.port)
-        where = args.token_env or token_file(settings)
-        note(f"offers {listed(teams)} at http://127.0.0.1:{at.getsockname()[1]}{PATH}")
-        note(f"clients send the token in {where} as `Authorization: Bearer TOKEN`")
-        speak = partial(speak_http, at=at, token=token)
     try:
-        run_async(serve_clients(settings, teams, args.wait, speak))
+        run_async(serving(settings, teams, args.wait, args.port, args.token_env))
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     return ExitCode.DONE

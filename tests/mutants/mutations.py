@@ -111,7 +111,7 @@ class _Reader:
             case ast.Constant(value=int(value)) if abs(value) <= MAX_COUNT:
                 yield self._mutant(node, "constant", str(value + 1))
             case ast.Return(value=ast.expr() as value):
-                if not (isinstance(value, ast.Constant) and value.value is None):
+                if not _is_none_or_false(value):
                     yield self._mutant(value, "return", "None")
             case ast.BinOp(left=left, op=operator, right=right):
                 if (other := ARITHMETIC.get(type(operator))) is not None:
@@ -142,6 +142,11 @@ class _Reader:
         start = self._offset(node.lineno, node.col_offset)
         end = self._offset(node.end_lineno, node.end_col_offset)
         return Mutant(self._path, node.lineno, kind, start, end, self._source[start:end], after)
+
+
+def _is_none_or_false(value: ast.expr) -> bool:
+    """Whether None instead of this value changes no condition."""
+    return isinstance(value, ast.Constant) and (value.value is None or value.value is False)
 
 
 def compiles(mutant: Mutant, source: str) -> bool:

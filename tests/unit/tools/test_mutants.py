@@ -29,6 +29,8 @@ def wrong_versions(body: str) -> set[str]:
         ("return min(a, b)", {"return max(a, b)", "return None"}),
         ("return a + 1", {"return a - 1", "return a + 2", "return None"}),
         ("return True", {"return False", "return None"}),
+        ("return False", {"return True"}),
+        ("return 0", {"return 1", "return None"}),
         ("keep(a)", {"pass"}),
         ("keep(zip(a, b, strict=True))", {"pass"}),
         ("if a: b()", {"if (not (a)): b()", "if a: pass"}),

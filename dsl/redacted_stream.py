@@ -10,8 +10,8 @@ MAX_TAIL = 4_000
 _SETTLE_AT = 2_000
 _MARGIN = 400
 """Characters at the end that stay unsettled: longer than the beginning of any secret."""
-_BOUNDARY = re.compile(r"[^\w.~+/=@:-]", re.ASCII)
-"""No key, token or password continues behind it."""
+_TO_LAST_BOUNDARY = re.compile(r".*[^\w.~+/=@:-]", re.ASCII | re.DOTALL)
+"""No key, token or password continues behind the last character."""
 
 
 class RedactedStream:
@@ -44,9 +44,11 @@ class RedactedStream:
 
     def _settle(self) -> None:
         """Redact the part that no later piece can change."""
-        inner = range(len(self._pending) - _MARGIN, 0, -1)
-        cut = next((at for at in inner if _BOUNDARY.match(self._pending[at - 1])), 0)
-        begin, rest = self._pending[:cut], self._pending[cut:]
+        last = len(self._pending) - _MARGIN
+        settled = _TO_LAST_BOUNDARY.match(self._pending, endpos=last)
+        if settled is None:
+            return
+        begin, rest = settled[0], self._pending[settled.end() :]
         clean = self._known.without(begin)
         if clean + self._known.without(rest) != self._known.without(self._pending):
             return  # a secret stands across the boundary

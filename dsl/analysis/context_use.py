@@ -21,6 +21,7 @@ from dsl.values import Json
 from dsl.wording.finding_wording import declared_unused
 
 _REPLACE = "replace"
+_NO_DOCUMENT = Node({}, Mark("", 1, 1))
 
 
 @dataclass(slots=True)
@@ -38,8 +39,7 @@ def users_of_plan(plan: Plan) -> dict[str, ContextUsers]:
     """Return who uses each declared path of a plan, whose document is not at hand."""
     if not plan.context:
         return {}
-    tree = Node({}, Mark("", 1, 1))
-    return context_users(plan, bodies(plan, tree), Reader(plan, tree))
+    return context_users(plan, bodies(plan, _NO_DOCUMENT), Reader(plan, _NO_DOCUMENT))
 
 
 def context_users(plan: Plan, parts: Bodies, reader: Reader) -> dict[str, ContextUsers]:

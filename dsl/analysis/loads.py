@@ -243,8 +243,6 @@ class Loads:
     def _call_load(self, name: str, tool: Tool, hooks: Sequence[Hook]) -> Load:
         """Return the load of one call of a tool with its hooks, which may make it again."""
         once = self._one_call(name, tool)
-        if not hooks:
-            return once
         attempts = 1 + maximum_retries(hooks, "after_tool_call", name)
         before = skill_calls(hooks, "before_tool_call", tool=name)
         checks = before + attempts * skill_calls(hooks, "after_tool_call", tool=name)

@@ -60,7 +60,7 @@ def check_without_effect(
     called = {tool.agent for tool in document.tools.values()}
     for key, persona in document.llm_config.personas.items():
         runs_plan = persona.execution_plan is not None
-        if key in asked or not (key in followed or (key in called and runs_plan)):
+        if key in asked or not (key in followed or key in called):
             continue
         path = (*_PERSONAS, key)
         if runs_plan:

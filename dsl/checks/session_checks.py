@@ -63,10 +63,8 @@ def is_session_step(step: Step) -> bool:
     match step:
         case WaitStep(message=message):
             return message is not None
-        case ReplyStep():
-            return True
         case _:
-            return False
+            return isinstance(step, ReplyStep)
 
 
 def _session_steps_aside(

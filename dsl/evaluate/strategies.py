@@ -118,7 +118,7 @@ def winner_of(join: Join, results: Sequence[BranchResult], ends: Sequence[str]) 
         case "all":
             return None
         case "best":
-            first = ranked(results)[:1]
-            return first[0].name if first and first[0].success else None
+            first = next(iter(ranked(results)), None)
+            return first.name if first and first.success else None
         case _:
             return next((name for name in ends if name in good), None)

@@ -230,10 +230,9 @@ def _numbers(schema: Json) -> Iterator[int | float]:
     step = schema.get("multipleOf")
     yield from (0, 0.5)
     for bound in bounds:
-        yield from (bound, floor(bound) + 1, ceil(bound) - 1, bound + 0.5, bound - 0.5)
-        if isinstance(step, int | float) and step:
-            yield from (ceil(bound / step) * step, (floor(bound / step) + 1) * step)
-            yield from (floor(bound / step) * step, (ceil(bound / step) - 1) * step)
+        yield from (bound, floor(bound) + 1, ceil(bound) - 1, bound + 0.5)
+        if isinstance(step, int | float):
+            yield from ((floor(bound / step) + 1) * step, (ceil(bound / step) - 1) * step)
     yield from range(1, _MAX_ITEMS)
 
 

@@ -245,22 +245,19 @@ def _among(item: JsonValue, items: Sequence[JsonValue]) -> bool:
 
 def _ends(claims: Sequence[Claim]) -> bool:
     """Return whether the required and the forbidden prefixes and suffixes are compatible."""
-    starts = [str(t.value) for t in claims if t.operator == "starts_with" and t.holds]
-    ends = [str(t.value) for t in claims if t.operator == "ends_with" and t.holds]
+    starts, ends = _texts(claims, "starts_with"), _texts(claims, "ends_with")
     longest = max(starts, key=len, default="")
     last = max(ends, key=len, default="")
-    if not all(map(longest.startswith, starts)) or not all(map(last.endswith, ends)):
-        return False
-    for claim in claims:
-        if claim.holds or not isinstance(claim.value, str):
-            continue
-        match claim.operator:
-            case "starts_with" if longest.startswith(claim.value):
-                return False
-            case "ends_with" if last.endswith(claim.value):
-                return False
-            case "contains" if claim.value in longest or claim.value in last:
-                return False
-            case _:
-                pass
-    return True
+    return (
+        all(map(longest.startswith, starts))
+        and all(map(last.endswith, ends))
+        and not any(map(longest.startswith, _texts(claims, "starts_with", hold=False)))
+        and not any(map(last.endswith, _texts(claims, "ends_with", hold=False)))
+        and not any(one in longest or one in last for one in _texts(claims, "contains", hold=False))
+    )
+
+
+def _texts(claims: Sequence[Claim], operator: Operator, *, hold: bool = True) -> list[str]:
+    """Return the texts of the claims with this operator that must hold, or must not."""
+    chosen = (one.value for one in claims if one.operator == operator and one.holds is hold)
+    return [value for value in chosen if isinstance(value, str)]

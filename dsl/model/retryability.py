@@ -73,18 +73,24 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
 ONCE_RETRYABLE = frozenset({"SessionFull", "TooManyTasks", "NoMessage", "ReplyTooLarge", "NoRoute"})
 """What runs retried before the patch `recurring-failures`."""
 
+_CONTAINERS = (
+    LoopStep,
+    BranchStep,
+    ParallelStep,
+    TaskGraphStep,
+    TryStep,
+    BlockStep,
+    TeamStep,
+)
+
 
 def holds_steps(step: Step) -> bool:
     """Return whether the step contains others, which can give it other data at the next attempt."""
     match step:
         case AgentStep(agent_type=agent_type):
             return agent_type in (ORCHESTRATING, TOOL_CALLING)
-        case LoopStep() | BranchStep() | ParallelStep() | TaskGraphStep():
-            return True
-        case TryStep() | BlockStep() | TeamStep():
-            return True
         case _:
-            return False
+            return isinstance(step, _CONTAINERS)
 
 
 def can_pass(error: str, *, data_can_differ: bool) -> bool:

@@ -191,7 +191,7 @@ class _Environment(SandboxedEnvironment):
         return getattr(cast("object", obj), attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        if isinstance(argument, str) and not isinstance(obj, Absent):
+        if isinstance(argument, str):
             return self.getattr(obj, argument)
         if isinstance(argument, tuple):  # hashes all its parts
             return self.undefined(name="a tuple")

@@ -90,5 +90,12 @@ def test_a_text_without_blanks_stays_cheap_and_whole() -> None:
     assert (start, shown) == (len(text) - MAX_TAIL, text[-MAX_TAIL:])
 
 
+@pytest.mark.parametrize("word", ["word ", "x"])
+def test_the_beginning_of_a_text_stays_until_so_much_follows(word: str) -> None:
+    text = word * (3_000 // len(word))
+    start, shown = shown_for([text[at : at + 50] for at in range(0, len(text), 50)])[-1]
+    assert (start, shown[:1_000]) == (0, text[:1_000])
+
+
 def test_half_a_character_harms_nobody() -> None:
     assert shown_for(["a \ud83d"])[-1] == (0, "a ?")

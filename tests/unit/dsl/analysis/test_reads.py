@@ -44,6 +44,21 @@ PLACE = ["W508 3:45"]
         (reads("{{ run.visit > 1 and context.x }}"), []),
         (reads("{{ context.x }}", when="when: { context_field: x, operator: exists }, "), []),
         (reads("{{ context.x }}", when='when: "{{ context.x is defined }}", '), []),
+        (reads("{{ context.x }}", when='when: "{{ context.y is defined }}", '), ["W508 3:81"]),
+        (
+            reads(
+                "{{ teams.b.tasks.end.data.n }}",
+                when='when: "{{ teams.b.tasks.end is defined }}", ',
+            ),
+            [],
+        ),
+        (
+            reads(
+                "{{ teams.b.tasks.end.data.n }}",
+                when='when: "{{ teams.a.tasks.note is defined }}", ',
+            ),
+            ["W508 3:90"],
+        ),
         # nobody sets it: an input
         (reads("{{ context.y }}"), []),
         (reads("{{ context.x }}", updates="{ y: 1 }"), []),
@@ -136,6 +151,11 @@ def test_the_inputs_of_a_document_are_what_nobody_sets() -> None:
 def test_a_field_within_an_input_is_not_another_input() -> None:
     document = reads("{{ context.order }}{{ context.order.id }}")
     assert inputs(document) == {"order": True}
+
+
+def test_a_field_that_only_an_output_reads_is_an_input() -> None:
+    output = "b:\n  output: '{{ context.given }}'\n"
+    assert inputs(reads("1").replace("b:\n", output)) == {"given": True}
 
 
 def tasks(*written: str) -> str:

@@ -142,6 +142,9 @@ def not_(operator: Operator, value: JsonValue = None) -> Claim:
         [is_("starts_with", "ab"), is_("starts_with", "b")],
         [is_("starts_with", "ab"), not_("starts_with", "a")],
         [is_("ends_with", "ing"), not_("contains", "in")],
+        [is_("starts_with", "ab"), not_("contains", "b")],
+        [is_("ends_with", "ing"), not_("ends_with", "ng")],
+        [is_("ends_with", "ing"), is_("ends_with", "in")],
         [is_("matches", "^a"), not_("matches", "^a")],
     ],
 )
@@ -180,3 +183,24 @@ def test_a_contradiction_is_seen(some: list[Claim]) -> None:
 )
 def test_apparent_contradiction_is_not_reported(some: list[Claim]) -> None:
     assert possible(some)
+
+
+@pytest.mark.parametrize(
+    "some",
+    [
+        [is_("starts_with", "ab"), not_("contains", "c")],
+        [is_("ends_with", "ab"), not_("contains", "c")],
+        [is_("starts_with", "ab"), is_("starts_with", "a")],
+        [is_("ends_with", "ing"), is_("ends_with", "g")],
+        [is_("starts_with", "ab"), is_("ends_with", "c"), not_("starts_with", "c")],
+        [is_("starts_with", "ab"), not_("ends_with", "ab"), not_("starts_with", "abc")],
+        [is_("contains_any", ["a", "b"]), not_("contains", "a")],
+        [is_("contains", "a"), not_("contains_all", ["a", "b"])],
+        [is_("min_length", 3), is_("max_length", 3)],
+        [is_("min_length", 2), is_("max_length", 3), not_("has_length", 2)],
+        [is_("is_empty", False), is_("max_length", 1)],
+    ],
+)
+def test_what_only_resembles_a_contradiction_is_possible(some: list[Claim]) -> None:
+    assert possible(some)
+    assert possible(list(reversed(some)))

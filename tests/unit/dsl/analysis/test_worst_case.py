@@ -64,6 +64,12 @@ def test_the_most_visits_are_exact(document: str, visits: int, each: dict[str, i
     assert found.total.model_calls == visits
 
 
+def test_a_limit_per_a_team_that_no_run_comes_to_holds_for_the_whole_run() -> None:
+    limit = "  max_visits: { per: c, limit: 2, then: d }\n"
+    document = team("a", "b") + team("b", "b, null", more=limit) + team("c") + team("d")
+    assert worst(document).teams["b"].visits == 2
+
+
 def test_the_limit_of_all_visits_takes_the_dearest_teams() -> None:
     two = "WRITE, { name: again, agent_type: generic_single_shot, persona_key: writer }"
     document = team("a", "b") + team("b", "a", tasks=two)

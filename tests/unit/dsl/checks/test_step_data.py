@@ -108,6 +108,11 @@ def test_the_output_that_a_team_declares_is_the_data_of_the_step_that_runs_it() 
     plan_of(text("team", "anything.at_all", ', output: "{{ context }}"'))
 
 
+def test_the_output_that_a_team_declares_is_checked_where_it_is_written() -> None:
+    (problem,) = problems_of(text("team", "n", ', output: {n: "{{ tasks.nosuch.data }}"}'))
+    assert (problem.code, problem.path) == ("E207", "orchestration.teams.other.output.n")
+
+
 def test_a_decision_that_is_none_is_a_condition_that_never_holds() -> None:
     tasks = f"""{STEPS["approval"]}
 - name: after

@@ -105,6 +105,20 @@ def test_a_literal_of_the_older_syntax_beside_a_placeholder_is_told_with_the_syn
     assert warnings_of(f"'{system}'", "prompt_syntax: braces") == []
 
 
+def test_a_literal_of_the_older_syntax_is_reported_on_its_line() -> None:
+    text = DOCUMENT.replace("{SYSTEM}", "You review {what}.").replace("{SYNTAX}", "max_reasks: 1")
+    text = text.replace("The code: {code}", "As {{literal}}: {code}")
+    ((code, line, column),) = [(one.code, one.line, one.column) for one in problems_of(text)]
+    assert (code, line, column) == ("E301", 12, 14)
+
+
+def test_many_placeholders_are_counted_behind_the_first_five() -> None:
+    names = " ".join(f"{{n{number}}}" for number in range(7))
+    text = DOCUMENT.replace("{SYSTEM}", f"'{names}'").replace("{SYNTAX}", "max_reasks: 1")
+    (message, *_) = [one.message for one in problems_of(text)]
+    assert "`{n3}`, `{n4}` and 2 more unexpanded" in message
+
+
 @pytest.mark.parametrize(
     "system", ["{{ input.what }} {{ typo }}", "{{ '{code}' }}", "{# {code} #}"]
 )

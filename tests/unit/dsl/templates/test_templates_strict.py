@@ -114,6 +114,36 @@ def test_a_long_template_is_named_by_its_beginning() -> None:
     assert len(str(caught.value)) < 200
 
 
+@pytest.mark.parametrize(("length", "shown"), [(80, "{text}"), (81, "{text:.77}...")])
+def test_a_template_of_eighty_characters_is_named_whole(length: int, shown: str) -> None:
+    text = "{{ context.nope }}".rjust(length, "x")
+    with pytest.raises(TemplateFailed) as caught:
+        fill(text, NAMES)
+    assert str(caught.value).startswith(f"{shown.format(text=text)}: ")
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "call"),
+    [
+        ("context.text", "swapcase", "()"),
+        ("context.order", "pop", "('id')"),
+        ("tasks.check", "root_error", ""),
+    ],
+)
+def test_a_subscript_reaches_no_more_than_a_dot(owner: str, name: str, call: str) -> None:
+    computed = f"['{name[:2]}' ~ '{name[2:]}']"
+    for part in (f".{name}", f"['{name}']", computed):
+        with pytest.raises(TemplateFailed):
+            fill(f"{{{{ {owner}{part}{call} }}}}", NAMES)
+
+
+def test_a_computed_subscript_reads_as_a_dot_does() -> None:
+    assert fill("{{ context.order['to' ~ 'tal'] }}", NAMES) == 2
+    assert fill("{{ context.text['up' ~ 'per']() }}", NAMES) == "T"
+    assert fill("{{ tasks.check['err' ~ 'or']['ty' ~ 'pe'] }}", NAMES) == "Timeout"
+    assert fill("{{ context.nope['a' ~ 'b'] | default(3) }}", NAMES) == 3
+
+
 def test_a_macro_that_calls_itself_for_ever_is_an_error_and_no_crash() -> None:
     with pytest.raises(TemplateFailed, match="recursion"):
         fill_text("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", NAMES)

@@ -40,3 +40,12 @@ def test_a_call_of_a_team_counts_its_visits() -> None:
     assert total(keys, "it: { team: review, description: x }").visits == 1 + 4
     asked = "it: { skill: Discovery.collect, requires_approval: { deadline: 1h } }"
     assert total(keys, asked).approvals == 4
+
+
+def test_calls_of_one_tool_leave_the_rest_to_those_that_cost_something_else() -> None:
+    keys = (
+        "tools: [it, other]\nmax_turns: 4\nmax_reasks: 0\nparallel_tool_calls: false\n"
+        "tool_policy: [{ tool: it, max_calls: 1 }]"
+    )
+    found = total(keys, "it: { agent: helper }\nother: { skill: Discovery.collect }")
+    assert (found.model_calls, found.skill_calls) == (5 + 1 * 3, 4)

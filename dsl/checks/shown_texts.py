@@ -1,11 +1,11 @@
 """Checks of texts that people read: `{name}` in them stays as it is written."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple, cast
 
 from pydantic import BaseModel
 
-from dsl.checks.agents.placeholder_checks import Placeholder, placeholders
+from dsl.checks.agents.placeholder_checks import placeholders
 from dsl.checks.document_steps import PlacedSteps
 from dsl.model.document import ApprovalSection, ChatSection, SystemDocument
 from dsl.model.facts import ROOTS
@@ -45,22 +45,29 @@ def check_shown_texts(
 ) -> None:
     """Warn of placeholders that a person would read unexpanded."""
     known = {*ROOTS, *variables([step for step, _ in steps])}
+    tasks = {step.name for step, _ in steps}
     for text, path, is_template in _shown_texts(document, (), is_template=True):
         found = placeholders(text)
         if not found:
             continue
         names = [one.name for one in found]
-        root = "" if _root(found[0]) in known else "context"
-        details = (
-            placeholders_shown(names, root) if is_template else placeholders_shown_literally(names)
-        )
+        if is_template:
+            details = placeholders_shown(names, _meant_path(found[0].name, known, tasks))
+        else:
+            details = placeholders_shown_literally(names)
         mark = tree.find(path).line(found[0].line, f"{{{found[0].name}}}")
         problems.note("W512", mark, path, details)
 
 
-def _root(placeholder: Placeholder) -> str:
-    """Return the first name of a path like `tasks.draft.data` or `items[0]`."""
-    return placeholder.name.partition(".")[0].partition("[")[0]
+def _meant_path(name: str, known: Collection[str], tasks: Collection[str]) -> str:
+    """Return the path that a placeholder most likely means, such as `context.topic`."""
+    path = name.partition("!")[0].partition(":")[0]
+    first = path.partition(".")[0].partition("[")[0]
+    if first in known:
+        return path
+    if first in tasks:
+        return f"tasks.{path}.data" if path == first else f"tasks.{path}"
+    return f"context.{path}"
 
 
 def _shown_texts(value: object, path: NodePath, *, is_template: bool) -> Iterator[_ShownText]:

@@ -210,11 +210,13 @@ def no_attempt(key: str, step: str, kind: str) -> ProblemText:
 
 @statement
 def never_retried(step: str, kind: str, causes: Sequence[str]) -> ProblemText:
+    *others, last = (f"`{key}`" for key in causes)
+    keys = f"{', '.join(others)} or {last}" if others else last
     return ProblemText(
         f"`retry` of {step!r} has no effect: no failure of a step of type {kind!r} as it stands "
         "is retried",
-        fix=f"add {' or '.join(f'`{key}`' for key in causes)}, whose failure `retry` repeats; or "
-        "move `retry` to the step whose failure it means",
+        fix=f"add {keys}, whose failure `retry` repeats; or move `retry` to the step whose failure "
+        "it means",
     )
 
 

@@ -15,7 +15,7 @@ def _shown_names(names: Sequence[str]) -> str:
 
 def _template(name: str, root: str) -> str:
     path = name.partition("!")[0].partition(":")[0]
-    return f"`{{{{ {root}.{path} }}}}`" if root else f"`{{{{ {path} }}}}`"
+    return f"`{{{{ {root}.{path} }}}}`"
 
 
 @statement
@@ -68,10 +68,12 @@ def placeholders_of_compaction(names: Sequence[str]) -> ProblemText:
 
 
 @statement
-def placeholders_shown(names: Sequence[str], root: str) -> ProblemText:
+def placeholders_shown(names: Sequence[str], path: str) -> ProblemText:
+    quote = "'" if '"' in names[0] else '"'
+    literal = f"`{{{{ {quote}{{{names[0]}}}{quote} }}}}`"
     return ProblemText(
         f"people would read {_shown_names(names)} unexpanded",
-        fix=f"write {_template(names[0], root)}",
+        fix=f"write `{{{{ {path} }}}}`; for the braces themselves, {literal}",
     )
 
 

@@ -60,6 +60,8 @@ def problems(place: str, text: str) -> list[tuple[str, str, str]]:
         ("topic", "{{ context.topic }}"),
         ("offer", "{{ offer }}"),
         ("tasks.ask.data", "{{ tasks.ask.data }}"),
+        ("ask", "{{ tasks.ask.data }}"),
+        ("ask.data", "{{ tasks.ask.data }}"),
         ("items[0]", "{{ context.items[0] }}"),
     ],
 )
@@ -67,7 +69,9 @@ def test_a_placeholder_that_a_person_would_read_is_reported_with_the_template(
     place: str, text: str, name: str, template: str
 ) -> None:
     ((code, _, fix),) = problems(place, text % f"Send {{{name}}}?")
-    assert (code, fix) == ("W512", f"write `{template}`")
+    literal = f'{{{{ "{{{name}}}" }}}}'
+    assert (code, fix) == ("W512", f"write `{template}`; for the braces themselves, `{literal}`")
+    assert problems(place, text % literal.replace('"', "'")) == []
 
 
 @pytest.mark.parametrize(("place", "text"), LITERAL)
@@ -81,7 +85,8 @@ def test_a_placeholder_in_a_question_without_templates_is_reported(place: str, t
 def test_a_placeholder_in_a_reply_is_reported(reply: str) -> None:
     step = '{name: w, type: wait, message: true}\n        - {name: r, type: reply, value: "%s"}'
     expected = [("W512", "write `{{ context.name }}`")] if reply.startswith("Hi") else []
-    assert [(code, fix) for code, _, fix in problems("STEP", step % reply)] == expected
+    found = [(code, fix.partition(";")[0]) for code, _, fix in problems("STEP", step % reply)]
+    assert found == expected
 
 
 @pytest.mark.parametrize("text", ["Hi {{ context.name }}.", "{ 'a': 1 }", "{{ '{name}' }}", "${x}"])
@@ -99,5 +104,5 @@ def test_other_braces_that_a_person_reads_are_no_problem(text: str) -> None:
 )
 def test_a_placeholder_in_a_team_that_asks_or_replies_is_reported(team: str) -> None:
     text = f"orchestration: {{entry_team: main, teams: {{main: {team}}}}}\n"
-    found = [(one.code, one.fix) for one in problems_of(text)]
+    found = [(one.code, one.fix.partition(";")[0]) for one in problems_of(text)]
     assert found == [("W512", "write `{{ context.topic }}`")]

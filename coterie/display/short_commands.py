@@ -181,4 +181,4 @@ def _show_end(run: Run, end: RunEnd, *, as_json: bool) -> None:
     elif end.result is not None:
         say(json_of(end.result))
     else:
-        say(json.dumps({"end": "failed", "because": incomplete_reason(end)}, indent=2))
+        say(json.dumps({"end": end.outcome, "because": incomplete_reason(end)}, indent=2))

@@ -49,6 +49,22 @@ def test_an_end_of_a_run_is_worded_from_its_facts(end: RunEnd, line: str, reason
     assert incomplete_reason(end) == reason
 
 
+@pytest.mark.parametrize(
+    ("end", "outcome"),
+    [
+        (RunEnd("completed", DONE), "completed"),
+        (RunEnd("failed", ended("budget_money", "it is used up")), "budget_money"),
+        (RunEnd("failed", None, BROKE), "failed"),
+        (RunEnd("cancelled", ended("cancelled", "cancelled by ann")), "cancelled"),
+        (RunEnd("cancelled"), "cancelled"),
+        (RunEnd("terminated"), "failed"),
+        (RunEnd("timed out"), "failed"),
+    ],
+)
+def test_a_run_without_a_result_has_the_nearest_outcome(end: RunEnd, outcome: str) -> None:
+    assert end.outcome == outcome
+
+
 VISIT = VisitEnd("review", 2, "success", "rule 1")
 
 

@@ -57,7 +57,7 @@ def _run_and_update(
 
     def attempts(inner: Location) -> Awaitable[Outcome]:
         if step.retry is None:
-            return _attempt_as_step_asks(step, started, inner, scope, interpreter)
+            return _attempt_and_check(step, started, inner, scope, interpreter)
         return _attempts(step, step.retry, started, inner, scope, interpreter)
 
     again = step.retry is not None or step.on_failure == "ask"
@@ -126,7 +126,7 @@ async def _repeatable_attempt(
     attempt = open_attempt(location, scope) if holds_others else RepeatableAttempt()
     if progress.calls_before is None:
         progress.calls_before = scope.state.calls
-    outcome = await _attempt_as_step_asks(step, started, location, scope, interpreter)
+    outcome = await _attempt_and_check(step, started, location, scope, interpreter)
     has_called = holds_others and scope.state.calls > progress.calls_before
     progress.calls_before = None
     close_attempt(location, scope)
@@ -176,15 +176,15 @@ async def _until_again(
     progress.wait = None
 
 
-def _attempt_as_step_asks(
+def _attempt_and_check(
     step: Step, started: StartedStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Awaitable[Outcome]:
     """Run one attempt, and check its result against `fail_when`, if the step has one."""
-    judging = _attempt if step.fail_when is None else _attempt_with_check
+    judging = _attempt if step.fail_when is None else _attempt_with_fail_when
     return judging(step, started, location, scope, interpreter)
 
 
-async def _attempt_with_check(
+async def _attempt_with_fail_when(
     step: Step, started: StartedStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run one attempt, and check its result against `fail_when`."""

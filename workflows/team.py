@@ -146,7 +146,7 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
         self._closed = scope.continues_soon
         scope.notifier.notify_again()
         try:
-            return await self._play_from_state(plan, scope)
+            return await self._run_from_state(plan, scope)
         except asyncio.CancelledError:
             if scope.cancelled() is not None:  # else the run is only evicted
                 self.came_to = await stop(scope, TeamInterpreter(scope))
@@ -193,7 +193,7 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
         """Wait until the condition holds."""
         await workflow.wait_condition(ready)
 
-    async def _play_from_state(self, plan: Plan, scope: DurableScope) -> TeamResult:
+    async def _run_from_state(self, plan: Plan, scope: DurableScope) -> TeamResult:
         """Run from where the state is."""
         try:
             result = await self._result(plan, scope)

@@ -47,17 +47,17 @@ class Trace:
     refused: tuple[RefusedAnswer, ...] = ()
     """The answers that did not match, by the history."""
 
-    def failures_in_visit(self, visit: Visit) -> "CallFailures":
+    def failures_in_visit(self, visit: Visit) -> CallFailures:
         """Return the failures of the calls of a visit."""
         return self._failures(
             lambda path, number: (StepKey(path).team, number) == (visit.team, visit.visit)
         )
 
-    def failures_in_step(self, step: StepTrace) -> "CallFailures":
+    def failures_in_step(self, step: StepTrace) -> CallFailures:
         """Return the failures of the calls of a step, and of those within it."""
         return self._failures(lambda path, number: number == step.visit and step.holds(path))
 
-    def _failures(self, includes: Callable[[str, int], bool]) -> "CallFailures":
+    def _failures(self, includes: Callable[[str, int], bool]) -> CallFailures:
         return CallFailures(
             tuple(call for call in self.retried if includes(call.path, call.visit)),
             tuple(one for one in self.refused if includes(one.step, one.visit)),

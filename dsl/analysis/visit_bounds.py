@@ -23,7 +23,7 @@ def with_turns(plan: Plan, calls: Calls, exits: Exits) -> dict[str, tuple[Exit, 
     """
     elsewhere = {team: _instead(plan, team) for team in plan.teams}
     turned = {
-        team: (*ways, *(other for exit in ways for other in _turned_exits(exit, elsewhere)))
+        team: (*ways, *(other for exit in ways for other in _exits_elsewhere(exit, elsewhere)))
         for team, ways in exits.items()
     }
     side_by_side = any(exit.fans_out for ways in exits.values() for exit in ways) or any(
@@ -40,7 +40,7 @@ def with_turns(plan: Plan, calls: Calls, exits: Exits) -> dict[str, tuple[Exit, 
         return turned
     possible = elsewhere | never
     return {
-        team: (*ways, *(other for exit in ways for other in _turned_exits(exit, possible)))
+        team: (*ways, *(other for exit in ways for other in _exits_elsewhere(exit, possible)))
         for team, ways in exits.items()
     }
 
@@ -87,7 +87,7 @@ def _instead(plan: Plan, team: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _turned_exits(exit: Exit, elsewhere: Mapping[str, tuple[str, ...]]) -> Iterator[Exit]:
+def _exits_elsewhere(exit: Exit, elsewhere: Mapping[str, tuple[str, ...]]) -> Iterator[Exit]:
     ways = product(*(elsewhere.get(team, (team,)) for team in exit.targets))
     for targets in islice(ways, 1, _MAX_COMBINATIONS):
         yield exit._replace(targets=targets)

@@ -89,8 +89,8 @@ def check_approvals(
         checks.moments(asked)
     checks.channels(orchestration.notify, ("orchestration",))
     if orchestration.no_progress == "ask":
-        place: NodePath = ("orchestration", "no_progress")
-        problems.note("W502", tree.find(place).at, place, no_deadline_of_no_progress())
+        path: NodePath = ("orchestration", "no_progress")
+        problems.note("W502", tree.find(path).at, path, no_deadline_of_no_progress())
     if orchestration.egress_approval is not None:
         checks.egress(orchestration.egress_approval)
 

@@ -95,8 +95,8 @@ def _hooks(
 ) -> None:
     """Note hooks where an agent runs an execution plan, and makes no calls itself."""
     if persona.hooks:
-        place = (*path, "hooks")
-        problems.note("E510", tree.find(place).at, place, hook_of_plan(key))
+        path = (*path, "hooks")
+        problems.note("E510", tree.find(path).at, path, hook_of_plan(key))
 
 
 def _refuse(

@@ -147,7 +147,7 @@ async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpr
 
 async def _in_time(call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter) -> Outcome:
     async def work() -> Outcome:
-        return _check_result(call, await _call_callable(call, given, scope, interpreter))
+        return _check_result(call, await _run_agent_or_team(call, given, scope, interpreter))
 
     seconds = call.seconds or call.tool.timeout
     if seconds is None:
@@ -185,7 +185,7 @@ def _too_deep(allowed: int) -> Outcome:
     return Outcome.failed("NestedTooDeep", message)
 
 
-def _call_callable(
+def _run_agent_or_team(
     call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter
 ) -> Coroutine[None, None, Outcome]:
     tool = call.tool

@@ -47,7 +47,12 @@ def retry(state: RunState, asked: RetryInput, at: datetime, how: How) -> Decisio
     request = _failed_request(state, asked.task)
     assert isinstance(request, Pending)
     decision = Decision(
-        id=request.id, verdict="retried", by=asked.by, comment=asked.why, at=_step_name(at), how=how
+        id=request.id,
+        verdict="retried",
+        by=asked.by,
+        comment=asked.why,
+        at=_moment_text(at),
+        how=how,
     )
     del state.pending[request.id]
     state.decide(decision)
@@ -88,7 +93,7 @@ def skip(
         verdict="skipped",
         by=asked.by,
         comment=asked.why,
-        at=_step_name(at),
+        at=_moment_text(at),
         how=how,
         payload=asked.value,
     )
@@ -102,7 +107,7 @@ def skip(
     return decision
 
 
-def _step_name(at: datetime) -> str:
+def _moment_text(at: datetime) -> str:
     return at.isoformat(timespec="milliseconds")
 
 

@@ -148,8 +148,8 @@ async def _concurrent(
     failed = any(outcome.status == "failure" for outcome in outcomes.values())
 
     async def one(name: str, item: JsonValue) -> None:
-        round_place = inside.at(name)
-        inner = round_place.branched(name, scope)
+        round_location = inside.at(name)
+        inner = round_location.branched(name, scope)
         if step.loop_variable is not None:
             inner.frame(scope).variables[step.loop_variable] = item
         nonlocal failed
@@ -158,7 +158,7 @@ async def _concurrent(
         written = take_draft(inner.frame_key, scope)
         if written and outcome.status != "failure":
             progress.writes[name] = written
-        scope.state.forget(round_place.key)  # only the outcome of a concurrent round stays
+        scope.state.forget(round_location.key)  # only the outcome of a concurrent round stays
 
     def enough(finished: Set[str]) -> bool:
         return failed or len(outcomes) == len(items)

@@ -27,7 +27,7 @@ async def execute(
     progress = tries.setdefault(key, TryProgress())
     if progress.outcome is None:
         async with on_abort(lambda: _finally(step, location, scope, interpreter)):
-            progress.outcome = await _run_tried(step, progress, location, interpreter, scope)
+            progress.outcome = await _run_try(step, progress, location, interpreter, scope)
     last = await _finally(step, location, scope, interpreter)
     tries.pop(key, None)
     return last if last.status == "failure" else progress.outcome
@@ -53,7 +53,7 @@ async def _at_last(
         await at_last(scope, f"{location.path}/finally", rest)
 
 
-async def _run_tried(
+async def _run_try(
     step: TryStep, progress: TryProgress, location: Location, interpreter: Interpreter, scope: Scope
 ) -> Outcome:
     frame = location.frame(scope)

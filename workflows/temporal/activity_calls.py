@@ -171,7 +171,7 @@ class Calls:
         except FailureError as error:
             if is_not_local(error) or given_back(error) is not None:
                 return None
-            raise self._reason_of_stop(error, call) from error
+            raise self._reason_for_stop(error, call) from error
         finally:
             self._waiting.pop(call.step, None)
 
@@ -214,11 +214,11 @@ class Calls:
                 cut = spent_of(interrupted.details)
                 calling = self._call(name, request, result, again, cancellation, queue)
                 return await (calling if cut is None else _with(cut, calling))
-            raise self._reason_of_stop(error, call) from error
+            raise self._reason_for_stop(error, call) from error
         finally:
             self._waiting.pop(call.step, None)
 
-    def _reason_of_stop(self, error: FailureError, call: Call) -> BaseException:
+    def _reason_for_stop(self, error: FailureError, call: Call) -> BaseException:
         """Return why a call has no answer: it was cancelled or skipped, or it failed."""
         if isinstance(cause_of(error), CancelledError):
             unwanted = self._reason_to_drop(call)

@@ -60,11 +60,11 @@ async def search_web(value: WebSearchInput, context: SkillContext) -> WebResults
         raise SkillRefusal(
             "the worker does not search the web; set `worker.web.search: true` in coterie.yml"
         )
-    found = await asyncio.to_thread(_search_engines, value, ",".join(access.engines) or "auto")
+    found = await asyncio.to_thread(_search_web, value, ",".join(access.engines) or "auto")
     return WebResults(results=found[: value.max_results])
 
 
-def _search_engines(value: WebSearchInput, engines: str) -> list[WebResult]:
+def _search_web(value: WebSearchInput, engines: str) -> list[WebResult]:
     with needing("web", "Web.search"):
         from activities.skills.web.search_engines import (
             DDGSException,

@@ -14,8 +14,6 @@ from dsl.model.outcomes import End
 from dsl.values import Frozen, Json, Seconds, form_mismatch
 from workflows.core.views import TrailKind
 
-"""Statuses of a finished run."""
-
 T = TypeVar("T")
 
 

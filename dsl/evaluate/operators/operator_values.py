@@ -18,7 +18,7 @@ class ValueForm(NamedTuple):
     """Whether a text of this form is a regular expression."""
 
 
-def _has_range(value: JsonValue) -> bool:
+def _is_range(value: JsonValue) -> bool:
     if not isinstance(value, list) or len(value) != 2:
         return False
     return all(item is None or as_number(item) is not None for item in value)
@@ -62,7 +62,7 @@ TEXT = ValueForm(_text, "compares with a text")
 PATTERN = ValueForm(_text, "takes a regular expression as a text", is_pattern=True)
 LIST = ValueForm(_list, "takes a list of values")
 CONTAINER = ValueForm(_container, "takes a list of values")
-RANGE = ValueForm(_has_range, "takes [lowest, highest], either may be null")
+RANGE = ValueForm(_is_range, "takes [lowest, highest], either may be null")
 TYPE = ValueForm(_type, f"takes one of {', '.join(TYPE_NAMES)}")
 LENGTH = ValueForm(_whole, "takes a length: a whole number, zero or more")
 FLAG = ValueForm(_flag, "takes no value, or true or false")

@@ -186,7 +186,7 @@ class _Turn:
         hooks = CallHooks(self._hooks, own, made, self._call, self._scope)
         hooked = await hooks.before({**call.arguments, **tool.fixed})
         if isinstance(hooked, HookedResult):
-            return self._made_call_with_hook(hooked)
+            return self._take_hooked_result(hooked)
         ran = await self._approved_call(call, tool, location, hooked, hooks)
         hooks.ended()
         if not hooked.changed_by:
@@ -201,7 +201,7 @@ class _Turn:
             return CalledSkill(Outcome.failed(end.type, end.message))
         return await call_tool(call, given, self._scope, self._interpreter)
 
-    def _made_call_with_hook(self, result: HookedResult, note: str = "") -> MadeCall:
+    def _take_hooked_result(self, result: HookedResult, note: str = "") -> MadeCall:
         """Return what a call came to; a hook that failed also ends the agent."""
         if result.stop is not None:
             self._progress.loop.end = stopped_by(result.stop)
@@ -212,7 +212,7 @@ class _Turn:
     ) -> MadeCall:
         terms = call_approval(tool.requires_approval)
         if terms is None:
-            return self._made_call_with_hook(await hooks.call(hooked.given))
+            return self._take_hooked_result(await hooks.call(hooked.given))
         ran: list[MadeCall] = []
 
         async def work(allowed: JsonValue) -> Outcome:
@@ -237,15 +237,15 @@ class _Turn:
         """Make one call with the arguments that a person allows; edited ones are checked again."""
         edited = changes(hooked.given, given)
         if not edited:
-            return self._made_call_with_hook(await hooks.call(given))
+            return self._take_hooked_result(await hooks.call(given))
         problem = edit_problem(tool, given)
         if problem is not None:
             return MadeCall(problem)
         refused = await hooks.guard(given)
         if refused is not None:
-            return self._made_call_with_hook(refused)
+            return self._take_hooked_result(refused)
         note = f"[A person changed the arguments: {', '.join(edited)}]"
-        return self._made_call_with_hook(await hooks.call(given), note)
+        return self._take_hooked_result(await hooks.call(given), note)
 
     def _may_keep(self, call: OpenCall, terms: CallApproval | None) -> bool:
         """Return whether nobody here reads the result: neither a person nor the step."""

@@ -179,8 +179,7 @@ orchestration:
 async def test_a_retry_waits_longer_with_each_attempt(here: Engine) -> None:
     handle: Any = await here.start(f"""{TEAM}
         - name: bad
-          type: fail
-          message: m
+          steps: [{{name: no, type: fail, message: m}}]
           retry: {{retries: 3, interval: 9d, backoff: 10}}
 """)
     assert "task 'bad' of team 'work' failed: Failed: m" in (await failure(handle)).message
@@ -195,8 +194,7 @@ async def test_a_retry_waits_longer_with_each_attempt(here: Engine) -> None:
 async def test_a_retry_never_waits_longer_than_a_clock_can_count() -> None:
     plan = plan_of(f"""{TEAM}
         - name: bad
-          type: fail
-          message: m
+          steps: [{{name: no, type: fail, message: m}}]
           retry: {{retries: 60, interval: 36500d, backoff: 100}}
 """)
     world = World(lambda _: {})

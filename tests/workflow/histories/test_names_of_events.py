@@ -19,8 +19,7 @@ orchestration:
         - { name: rest, type: wait, duration: 1h }
         - { name: hear, type: wait, signal: never, deadline: 1h, on_failure: continue }
         - name: again
-          type: fail
-          message: on purpose
+          steps: [{ name: no, type: fail, message: on purpose }]
           retry: { retries: 1, interval: 5 }
           on_failure: continue
         - name: limited

@@ -5,6 +5,7 @@ from typing import NamedTuple, cast
 
 from pydantic import BaseModel
 
+from dsl.checks.agents.hook_template_checks import names_at
 from dsl.checks.agents.placeholder_checks import placeholders
 from dsl.checks.document_steps import PlacedSteps
 from dsl.model.document import ApprovalSection, ChatSection, SystemDocument
@@ -38,6 +39,7 @@ class _ShownText(NamedTuple):
     path: NodePath
     is_template: bool
     """Whether templates in it are expanded."""
+    of_hook: HookSection | None
 
 
 def check_shown_texts(
@@ -46,13 +48,16 @@ def check_shown_texts(
     """Warn of placeholders that a person would read unexpanded."""
     known = {*ROOTS, *variables([step for step, _ in steps])}
     tasks = {step.name for step, _ in steps}
-    for text, path, is_template in _shown_texts(document, (), is_template=True):
+    for text, path, is_template, hook in _shown_texts(document, (), is_template=True):
         found = placeholders(text)
         if not found:
             continue
         names = [one.name for one in found]
-        if is_template:
-            details = placeholders_shown(names, _meant_path(found[0].name, known, tasks))
+        if is_template and hook is not None:
+            read = _meant_path(names[0], {*ROOTS, *names_at(hook)}, ())
+            details = placeholders_shown(names, read)
+        elif is_template:
+            details = placeholders_shown(names, _meant_path(names[0], known, tasks))
         else:
             details = placeholders_shown_literally(names)
         mark = tree.find(path).line(found[0].line, f"{{{found[0].name}}}")
@@ -82,7 +87,8 @@ def _shown_texts(value: object, path: NodePath, *, is_template: bool) -> Iterato
                 below, inner_path = getattr(value, name), (*path, info.alias or name)
                 if name in shown:
                     texts = _texts(below, inner_path)
-                    yield from (_ShownText(text, at, is_filled) for text, at in texts)
+                    hook = value if isinstance(value, HookSection) else None
+                    yield from (_ShownText(text, at, is_filled, hook) for text, at in texts)
                 else:
                     yield from _shown_texts(below, inner_path, is_template=is_filled)
         case dict():

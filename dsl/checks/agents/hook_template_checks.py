@@ -26,6 +26,11 @@ from dsl.wording.agents.hook_wording import (
 _ALWAYS = ("context", "run", "settings")
 
 
+def names_at(hook: HookSection) -> tuple[str, ...]:
+    """Return the names that the templates of a hook may read."""
+    return (*_ALWAYS, *FACTS_AT[hook.on], *((CHECK,) if hook.skill is not None else ()))
+
+
 @dataclass(frozen=True, slots=True)
 class HookTemplates:
     """The templates and the condition of one hook."""

@@ -26,18 +26,16 @@ orchestration:
         - STEP
 """
 _STEP = "{name: rest, type: wait, duration: 1}"
-_SHOWN = {
-    "STEP": [
-        '{name: x, type: approval, deadline: 1d, prompt: "%s"}',
-        '{name: x, type: approval, deadline: 1d, prompt: Well?, show: {texts: ["%s"]}}',
-        '{name: x, type: fail, message: "%s"}',
-        "{name: x, agent_type: generic_tool_calling, persona_key: writer, "
-        'requires_approval: {deadline: 1d, prompt: "%s"}}',
-        '{name: x, type: block, steps: [{name: y, type: fail, message: "%s"}]}',
-    ],
-    "HOOKS": ['hooks: [{on: after_model_call, decide: fail, message: "%s"}]'],
-}
-TEMPLATES = [(place, text) for place, texts in _SHOWN.items() for text in texts]
+_SHOWN = [
+    '{name: x, type: approval, deadline: 1d, prompt: "%s"}',
+    '{name: x, type: approval, deadline: 1d, prompt: Well?, show: {texts: ["%s"]}}',
+    '{name: x, type: fail, message: "%s"}',
+    "{name: x, agent_type: generic_tool_calling, persona_key: writer, "
+    'requires_approval: {deadline: 1d, prompt: "%s"}}',
+    '{name: x, type: block, steps: [{name: y, type: fail, message: "%s"}]}',
+]
+_HOOK = 'hooks: [{on: after_model_call, decide: fail, message: "%s"}]'
+TEMPLATES = [("HOOKS", _HOOK), *(("STEP", text) for text in _SHOWN)]
 LITERAL = [
     ("LIMITS", 'no_progress: {ask: {deadline: 1d, prompt: "%s"}}'),
     ("LIMITS", 'egress_approval: {deadline: 1d, prompt: "%s"}'),
@@ -53,7 +51,7 @@ def problems(place: str, text: str) -> list[tuple[str, str, str]]:
     return [(one.code, one.path, one.fix) for one in problems_of(written)]
 
 
-@pytest.mark.parametrize(("place", "text"), TEMPLATES)
+@pytest.mark.parametrize("text", _SHOWN)
 @pytest.mark.parametrize(
     ("name", "template"),
     [
@@ -66,12 +64,25 @@ def problems(place: str, text: str) -> list[tuple[str, str, str]]:
     ],
 )
 def test_a_placeholder_that_a_person_would_read_is_reported_with_the_template(
-    place: str, text: str, name: str, template: str
+    text: str, name: str, template: str
 ) -> None:
-    ((code, _, fix),) = problems(place, text % f"Send {{{name}}}?")
+    ((code, _, fix),) = problems("STEP", text % f"Send {{{name}}}?")
     literal = f'{{{{ "{{{name}}}" }}}}'
     assert (code, fix) == ("W512", f"write `{template}`; for the braces themselves, `{literal}`")
-    assert problems(place, text % literal.replace('"', "'")) == []
+    assert problems("STEP", text % literal.replace('"', "'")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [("topic", "context.topic"), ("answer", "answer"), ("offer", "context.offer")],
+)
+def test_a_placeholder_in_a_hook_is_reported_with_a_name_that_the_hook_reads(
+    name: str, path: str
+) -> None:
+    ((code, _, fix),) = problems("HOOKS", _HOOK % f"Wrong: {{{name}}}")
+    assert code == "W512"
+    assert fix.startswith(f"write `{{{{ {path} }}}}`; ")
+    assert problems("HOOKS", _HOOK % f"Wrong: {{{{ {path} }}}}") == []
 
 
 @pytest.mark.parametrize(("place", "text"), LITERAL)

@@ -40,18 +40,26 @@ LAUNCHERS = (
     ),
     _launcher("uv", r"\buvx?\b", (2,), r"error: Failed to spawn: `?([^`\n]+)`?(?:\n\s+\S.*)*"),
     _launcher("yarn", r"\byarn\b", (1,), r'error Command "(\S+)" not found\.(?:\ninfo .*)*'),
+    _launcher(  # from version 2 on
+        "yarn",
+        r"\byarn\b",
+        (1,),
+        r"""Usage Error: Couldn't find a script named "(\S+)"\.(?:\s*\n\$ yarn run .*)?""",
+    ),
     _launcher(
         "pnpm",
         r"\bpnpm\b",
         (1, 254),
-        r'\s*ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL\s+Command "(\S+)" not found',
+        r'\s*ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL\s+Command "(\S+)" not found'
+        r"(?:\s*\nDid you mean .*)?",
     ),
 )
 
 _NPM = re.compile(r"\b(?:npm|npx)\b")
 _OF_NPM = re.compile(r"npm (?:error|ERR!|warn|WARN)(?: (.*))?")
+_NPM_FOUND_NO_SCRIPT = re.compile(r"Missing script: .*")
 _NPM_FOUND_NOTHING = re.compile(
-    r"could not determine executable to run|npx canceled due to missing packages|Missing script: "
+    r"could not determine executable to run|npx canceled due to missing packages"
     r"|code (?:E404|ENOTCACHED|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT)\b"
 )
 
@@ -86,6 +94,9 @@ def _why_npm(output: str) -> str | None:
     texts = [line[1] or "" for line in lines if line is not None]
     if len(texts) < len(lines):
         return None
+    script = next((text for text in texts if _NPM_FOUND_NO_SCRIPT.match(text)), None)
+    if script is not None:
+        return f"npm found no script ({script}); add it to `scripts` in package.json"
     reason = next((text for text in texts if _NPM_FOUND_NOTHING.search(text)), None)
     if reason is None:
         return None

@@ -13,6 +13,10 @@ warning package.json: No license field
 error Command "jest" not found.
 info Visit https://yarnpkg.com/en/docs/cli/run for documentation about this command.
 """
+YARN_2 = """Usage Error: Couldn't find a script named "jest".
+
+$ yarn run [--inspect] [--inspect-brk] [-T,--top-level] [-B,--binaries-only] <scriptName> ...
+"""
 PIPENV = "Error: the command pytest could not be found within PATH or Pipfile's [scripts]."
 
 NOT_LAUNCHED = [
@@ -40,6 +44,14 @@ NOT_LAUNCHED = [
         'undefined\n\u2009ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL\u2009 Command "jest" not found\n',
         "pnpm",
     ),
+    (
+        "pnpm jest",
+        254,
+        ' ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL  Command "jest" not found\n\n'
+        'Did you mean "pnpm run test"?\n',
+        "pnpm",
+    ),
+    ("yarn jest", 1, YARN_2, "yarn"),
     ("npx jest", 1, NPM_404, "npm"),
     ("npx jest", 1, "npm ERR! could not determine executable to run\n", "npm"),
     (
@@ -48,7 +60,6 @@ NOT_LAUNCHED = [
         'npm error npx canceled due to missing packages and no YES option: ["jest@29"]\n',
         "npm",
     ),
-    ("npm run tests", 1, 'npm error Missing script: "tests"\nnpm error\n', "npm"),
 ]
 RESULTS = [
     # The launcher's words, and another exit code.
@@ -61,6 +72,7 @@ RESULTS = [
     ("pytest -q", 1, "Command not found: pytest\n"),
     ("poetry run pytest", 1, f"{PIPENV}\n"),
     ("poetry run jest", 1, YARN),
+    ("poetry run jest", 1, YARN_2),
     # The words about another program, as a test of it may print them.
     ("poetry run pytest", 1, "Command not found: git\n"),
     ("uv run pytest", 2, "error: Failed to spawn: `git`\n"),
@@ -85,6 +97,14 @@ def test_a_launcher_that_finds_no_program_has_run_nothing(
     assert why is not None
     assert why.startswith(f"{launcher} found no program")
     assert "dependencies" in why
+
+
+def test_a_script_that_npm_does_not_find_belongs_to_the_package() -> None:
+    argv = ("npm", "run", "tests")
+    why = why_not_launched(argv, argv, 1, 'npm error Missing script: "tests"\nnpm error\n')
+    assert why == (
+        'npm found no script (Missing script: "tests"); add it to `scripts` in package.json'
+    )
 
 
 @pytest.mark.parametrize(("command", "exit_code", "output"), RESULTS)

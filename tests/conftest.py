@@ -37,6 +37,29 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+WAITING = ("tests/e2e", "tests/activity")
+"""Tests that start programs, and wait for them half of the time."""
+SPREAD = 0.7
+"""The part of the other files beside which they run: none of them shall be the last."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where several processes share the files, mix those that wait with those that work."""
+    if not hasattr(config, "workerinput"):
+        return
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    waiting = [
+        file for file in files if file.relative_to(config.rootpath).as_posix().startswith(WAITING)
+    ]
+    working = [file for file in files if file not in set(waiting)]
+    beside = [number * SPREAD * len(working) / len(waiting) for number in range(len(waiting))]
+    places = [*zip(beside, waiting, strict=True), *enumerate(working)]
+    places.sort(key=lambda place: place[0])
+    items[:] = [item for _, file in places for item in files[file]]
+
+
 # Time is never asserted, and a test says the same today and tomorrow; to look for more:
 # pytest --hypothesis-profile=explore
 settings.register_profile("house", deadline=None, derandomize=True, max_examples=60)

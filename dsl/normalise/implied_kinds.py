@@ -1,7 +1,5 @@
 """The kind and the agent type of a step that its keys imply."""
 
-from collections.abc import Mapping
-
 from pydantic import JsonValue
 
 from dsl.model.step_kinds.agent_types import default_agent_type, offered_tools
@@ -58,7 +56,8 @@ def with_agent_type(node: Node, here: Here) -> Node:
     """Add the default `agent_type`, which depends on the keys of the persona."""
     entries = node.entries()
     written = entries.get("persona_key")
-    if written is None or any(_is_given(entries, key) for key in ("agent_type", "agent_class")):
+    given = {key for key, item in entries.items() if item.value is not None}
+    if written is None or given & {"agent_type", "agent_class"}:
         return node
     config = node.find(("config",)).entries()
     listed = [one.value for one in node.find(("personas",)).items()] or [written.value]
@@ -71,11 +70,6 @@ def with_agent_type(node: Node, here: Here) -> Node:
 
     agent_type = _agent_type({key: said(key) for key in _DECIDING})
     return node.with_value({**entries, "agent_type": written.with_value(agent_type)})
-
-
-def _is_given(entries: Mapping[str, Node], key: str) -> bool:
-    """Return whether the key is written with a value: null is like no key."""
-    return key in entries and entries[key].value is not None
 
 
 _DECIDING = ("execution_plan", "tools", "subagents", "exclude_tools", "handoffs")

@@ -102,7 +102,8 @@ def _works(text: str, variables: Collection[str] | None) -> bool:
 def _note_literal(tree: Node, problems: Problems, text: str, name: str, path: NodePath) -> None:
     literal = _EXPRESSION.search(text)
     shown = "{{" if literal is None else literal[0]
-    line = 1 if literal is None else text.count("\n", 0, literal.start()) + 1
+    before = "" if literal is None else text[: literal.start()]
+    line = before.count("\n") + 1
     details = placeholders_beside_literals(name, shown)
     problems.note("E301", tree.find(path).line(line, shown), path, details)
 

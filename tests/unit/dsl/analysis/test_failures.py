@@ -3,6 +3,7 @@
 import pytest
 
 from dsl.analysis.findings import findings
+from dsl.logic.possible_statuses import can_fail
 from tests.support.compiling import compiled
 
 TEAMS = """
@@ -43,3 +44,28 @@ def test_failure_without_a_route_is_reported_when_it_is_certain(
     text = TEAMS.replace("{TASK}", task).replace("{{ROUTING}}", f"{{{routing}}}")
     said = [problem.message for problem in findings(compiled(text)) if problem.code == "W507"]
     assert [message.rpartition(": ")[2] for message in said] == ([expected] if expected else [])
+
+
+ASKED = "{name: asked, type: set, values: {a: 1}, when: {context_field: a, value: 1}}"
+FAILING = "{name: call, team: risky}"
+
+
+@pytest.mark.parametrize(
+    ("task", "fails"),
+    [
+        (NOTE, False),
+        (NOTE.replace("}}", "}, fail_when: {context_field: a, value: 1}}"), True),
+        (NOTE.replace("}}", "}, when: '{{ context.a > 1 }}'}"), True),
+        (f"{{name: p, type: parallel, join: any, branches: {{x: [{ASKED}]}}}}", True),
+        (f"{{name: p, type: parallel, join: all, branches: {{x: [{ASKED}]}}}}", False),
+        (f"{{name: p, type: parallel, join: any, branches: {{x: [{ASKED}, {NOTE}]}}}}", False),
+        (f"{{name: p, type: parallel, join: any, branches: {{x: [{FAILING}]}}}}", True),
+        (f"{{name: l, iterate_on: [1, 2], loop_variable: i, body: [{NOTE}]}}", False),
+        (f"{{name: l, iterate_on: [1, 2], loop_variable: i, body: [{FAILING}]}}", True),
+        (f"{{name: l, iterate_on: '{{{{ context.a }}}}', loop_variable: i, body: [{NOTE}]}}", True),
+    ],
+)
+def test_a_step_can_fail_where_it_or_a_step_or_list_of_it_can(task: str, fails: bool) -> None:
+    text = TEAMS.replace("{TASK}", task).replace("{{ROUTING}}", "{default: risky}")
+    (step,) = compiled(text).plan.teams["begin"].steps
+    assert can_fail(step) is fails

@@ -157,6 +157,18 @@ def test_a_result_that_a_person_or_a_hook_may_replace_has_no_declared_form(
     assert problems_of_tool(tool, "foo", hooks) == []
 
 
+@pytest.mark.parametrize(
+    "hook",
+    [
+        "{on: after_tool_call, tool: 'jud*', decide: fail}",
+        "{on: before_tool_call, tool: 'jud*', decide: modify, value: {query: y}}",
+        "{on: after_tool_call, tool: 'plan*', decide: modify, value: {foo: 1}}",
+    ],
+)
+def test_a_hook_that_replaces_no_result_leaves_the_declared_form(hook: str) -> None:
+    assert problems_of_tool("judging", "foo", f"hooks: [{hook}]") == ["E210"]
+
+
 CALLS = """
 tools: {find: {skill: Files.list}}
 orchestration:

@@ -58,8 +58,10 @@ orchestration:
       tasks: [{name: sign, type: set, values: {x: 1}}]
       routing: {rules: [{condition: all_success, next_team: third}], default: null}
     third:
-      tasks: [{name: sign, type: approval, prompt: "Well?", approvers: [gus], on_timeout: other,
+      tasks: [{name: sign, type: approval, prompt: "Well?", approvers: [gus], on_timeout: fourth,
                deadline: 1h}]
+    fourth:
+      tasks: [{name: sign, type: approval, prompt: "Well?", approvers: [hal]}]
 """)
 INNER = "work/agent/build"
 BUILT = {f"{INNER}/sign": ("kim",), f"{INNER}/save": ("sam",), f"{INNER}/some": ("sam",)}
@@ -78,7 +80,7 @@ BUILT = {f"{INNER}/sign": ("kim",), f"{INNER}/save": ("sam",), f"{INNER}/some": 
         ("work/agent", BUILT),
         (f"{INNER}/some", {f"{INNER}/some": ("sam",)}),
         ("work/write", {"work/write": ("fay",)}),
-        ("work/call", {"third/sign": ("gus",)}),
+        ("work/call", {"third/sign": ("gus",), "fourth/sign": ("hal",)}),
         ("other/sign", {}),
         ("work/nothing", {}),
         ("nowhere/at/all", {}),

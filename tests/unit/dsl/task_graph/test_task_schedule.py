@@ -180,6 +180,19 @@ def test_the_longest_chain_comes_first_on_the_critical_path() -> None:
     assert TaskSchedule(schedule.tasks, "written").first() == 0
 
 
+def test_a_chain_that_additions_make_the_longest_comes_first_on_the_critical_path() -> None:
+    items: list[JsonValue] = [
+        {"id": f"{name}{number}", "dependencies": [f"{name}{number - 1}"] if number else []}
+        for name in "ab"
+        for number in range(4)
+    ]
+    schedule = TaskSchedule(_tasks(items), "critical_path")
+    assert schedule.tasks[schedule.first()].id == "a0"
+    more: list[JsonValue] = [{"id": "c", "dependencies": ["b3"]}]
+    schedule.add(read_tasks(more, schedule.index, TaskNotes(), room=10))
+    assert schedule.tasks[schedule.first()].id == "b0"
+
+
 def test_a_task_that_is_added_behind_a_failure_is_blocked_at_once() -> None:
     schedule = TaskSchedule(_tasks([{"id": "a"}]), "written")
     schedule.start(0, GraphTaskStarted("task_next", "a"))
@@ -191,6 +204,9 @@ def test_a_task_that_is_added_behind_a_failure_is_blocked_at_once() -> None:
     ]
     blocked = schedule.add(read_tasks(more, schedule.index, TaskNotes(), room=10))
     assert [schedule.tasks[one].id for one in sorted(blocked)] == ["c", "b"]
+    assert [schedule.tasks[one].status for one in sorted(blocked)] == ["blocked", "blocked"]
+    cause = GraphTaskBlocked("task_blocked", "b", "a", "a")
+    assert schedule.tasks[schedule.index["b"]].cause == cause
     assert schedule.available() == [3]
 
 

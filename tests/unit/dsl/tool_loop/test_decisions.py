@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dsl.model.tools.tool_use import ToolPolicy
 from dsl.tool_loop.call_refusals import CallRefusal
+from dsl.tool_loop.context_room import turns_to_keep
 from dsl.tool_loop.decision import (
     AskModel,
     EndLoop,
@@ -347,3 +349,22 @@ def test_a_demanded_success_without_a_number_concerns_the_latest_call() -> None:
     loop.runs()
     loop.turn()
     assert loop.ends() == ModelAnswered("answered")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "wanted", "least", "kept"),
+    [
+        ([1, 50], 1, 0, 1),
+        ([1, 51], 1, 0, 0),
+        ([1, 51], 1, 1, 1),
+        ([1, 25, 25], 2, 0, 2),
+        ([1, 26, 25], 2, 0, 1),
+        ([1, 1, 1], 1, 0, 1),
+        ([1, 1], 5, 0, 1),
+        ([1], 5, 1, 0),
+    ],
+)
+def test_compaction_keeps_the_latest_turns_that_fill_half_of_the_limit(
+    sizes: list[int], wanted: int, least: int, kept: int
+) -> None:
+    assert turns_to_keep(sizes, wanted, 100, least) == kept

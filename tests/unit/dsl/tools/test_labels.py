@@ -238,6 +238,17 @@ UNSAFE = {
     "a failure that is caught": tasks(
         f"{{ name: t, type: try, steps: [{READ}, {WEB}], catch: [{{ steps: [{SEND}] }}] }}"
     ),
+    "a failure that no clause catches": (
+        f"a: {{ tasks: [{{ name: t, type: try, steps: [{READ}, {WEB}], "
+        "catch: [{ error: Timeout, steps: [] }] }], "
+        f"routing: {{ rules: [{{ condition: any_failure, next_team: b }}], default: null }} }}\n"
+        f"{SENDS}"
+    ),
+    "a failure that a team goes on from": (
+        f"a: {{ tasks: [{READ}, {WEB}], "
+        f"routing: {{ rules: [{{ condition: any_failure, next_team: b }}], default: null }} }}\n"
+        f"{SENDS}"
+    ),
     "what always runs": tasks(
         f"{{ name: t, type: try, steps: [{READ}, {WEB}], finally: [{SEND}] }}"
     ),

@@ -8,6 +8,8 @@ from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import SkillContract
 from dsl.model.sections.mcp_document import McpServerSection
+from dsl.model.tools.long_calls import continues_long
+from dsl.values import MAX_CALL_SECONDS
 from tests.support.compiling import CAPABILITIES
 
 FUNCTION = SkillContract(
@@ -89,3 +91,14 @@ def test_a_step_gives_a_short_skill_at_most_ten_minutes(kind: str) -> None:
 def test_a_call_of_an_mcp_server_has_at_most_ten_minutes(given: dict[str, object]) -> None:
     with pytest.raises(ValidationError, match="less than or equal to 600"):
         McpServerSection.model_validate({"command": ["x"], **given})
+
+
+@pytest.mark.parametrize(
+    ("startup", "timeout", "long"),
+    [(0, MAX_CALL_SECONDS, False), (0, MAX_CALL_SECONDS + 1, True), (30, 1, True)],
+)
+def test_a_skill_outlives_its_worker_above_the_timeout_of_a_call(
+    startup: float, timeout: float, long: bool
+) -> None:
+    terms = {"startup": startup, "timeout": timeout}
+    assert continues_long(FUNCTION.model_copy(update=terms)) is long

@@ -70,6 +70,18 @@ def test_a_limit_per_a_team_that_no_run_comes_to_holds_for_the_whole_run() -> No
     assert worst(document).teams["b"].visits == 2
 
 
+@pytest.mark.parametrize(("first", "visits"), [("c", 3), ("b", 2)])
+def test_a_limit_per_a_team_allows_visits_before_it_as_well(first: str, visits: int) -> None:
+    limit = "  max_visits: { per: b, limit: 1, then: d }\n"
+    document = (
+        team("a", first)
+        + team("b", "c, null", more="  max_recursion_depth: 2\n")
+        + team("c", "c, b, null", more=limit)
+        + team("d")
+    )
+    assert worst(document).teams["c"].visits == visits
+
+
 def test_the_limit_of_all_visits_takes_the_dearest_teams() -> None:
     two = "WRITE, { name: again, agent_type: generic_single_shot, persona_key: writer }"
     document = team("a", "b") + team("b", "a", tasks=two)

@@ -107,10 +107,11 @@ def _is_count(value: JsonValue) -> bool:
 
 
 def _are_names(value: JsonValue) -> bool:
-    if not isinstance(value, list):
-        return False
-    names = [name for name in value if isinstance(name, str)]
-    return len(names) == len(value) == len(set(names))
+    return (
+        isinstance(value, list)
+        and all(isinstance(name, str) for name in value)
+        and len(value) == len(set(map(str, value)))
+    )
 
 
 def _are_dependent_names(value: JsonValue) -> bool:

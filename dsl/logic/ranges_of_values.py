@@ -175,9 +175,7 @@ def _wanted_values(claims: Sequence[Claim]) -> list[Wanted]:
 
 def _in_range(left: Range, claims: Sequence[Claim]) -> bool:
     """Return whether the range has a value; a single remaining value gets an exact test."""
-    if left.empty:
-        return False
-    return left.point is None or _any_fits([left.point], claims)
+    return not left.empty and (left.point is None or _any_fits([left.point], claims))
 
 
 def _lengths(claims: Sequence[Claim]) -> bool:

@@ -131,13 +131,11 @@ def check_braces(
 
 def _is_meant(template: str) -> bool:
     """Return whether a template is surely meant as one: a statement, or a value of the run."""
-    if template.startswith("{%"):
-        return True
     try:
         paths = parse(template).paths
     except BadTemplate:
-        return False
-    return any(len(path) > 1 and path[0] in ROOTS for path in paths)
+        paths = ()
+    return template.startswith("{%") or any(len(path) > 1 and path[0] in ROOTS for path in paths)
 
 
 def check_compaction_prompt(tree: Node, problems: Problems, text: str, path: NodePath) -> None:

@@ -110,8 +110,7 @@ def put(tree: Json, path: Path, value: JsonValue) -> Json:
     return {**tree, first: put(below, rest, value)}
 
 
-def overlap(one: str, other: str) -> bool:
+def overlap(one: Path, other: Path) -> bool:
     """Return whether a change at one path shows at the other: one contains the other."""
-    left, right = parse(one), parse(other)
-    shorter = min(len(left), len(right))
-    return left[:shorter] == right[:shorter]
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from dsl.analysis.bodies import TEAMS, Bodies, bodies
 from dsl.analysis.dataflow import Input, output_reads
-from dsl.analysis.reader import Reader, overlap
+from dsl.analysis.reader import Reader
 from dsl.checks.context_declarations import PLACE
 from dsl.evaluate.context_writes import written_value
 from dsl.evaluate.declared_values import form_of
@@ -14,7 +14,7 @@ from dsl.json_schema.keyword_check import brief
 from dsl.model.context.declarations import Declarations
 from dsl.model.plan import Plan, Team
 from dsl.model.steps import AgentStep, TeamStep
-from dsl.paths import Path, parse
+from dsl.paths import Path, overlap, parse
 from dsl.source.nodes import Mark, Node, Problems
 from dsl.templates.path_templates import fixed_part
 from dsl.values import Json

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from dsl.analysis.bodies import TEAMS, Bodies
-from dsl.analysis.reader import Reader, overlap
+from dsl.analysis.reader import Reader
 from dsl.analysis.reads import Read, value_reads
 from dsl.analysis.teams import TeamNode, Teams
 from dsl.model.plan import Plan
 from dsl.model.steps import TeamStep
-from dsl.paths import Path
+from dsl.paths import Path, overlap
 from dsl.source.nodes import Mark, Problems
 from dsl.source.nodes import Node as Written
 from dsl.templates.path_templates import fixed_part

@@ -19,7 +19,7 @@ from dsl.model.traversal.step_walk import (
     conditions,
     templated,
 )
-from dsl.paths import Path
+from dsl.paths import Path, overlap
 from dsl.source.nodes import Node
 from dsl.templates.brace_prompts import braces_to_template
 from dsl.values import NodePath
@@ -181,12 +181,6 @@ def guarded(reads: Iterable[Read], guards: Iterable[Read]) -> Iterator[Read]:
 def _root(path: Path) -> Path:
     """Return the part of a path that a guard must test: a task, team, variable or field."""
     return path if path[0] == "context" else path[:2] if path[0] in ("tasks", "teams") else path[:1]
-
-
-def overlap(one: Path, other: Path) -> bool:
-    """Return whether one path contains the other."""
-    shorter = min(len(one), len(other))
-    return one[:shorter] == other[:shorter]
 
 
 def _condition(condition: Condition, path: NodePath) -> Iterator[Read]:

@@ -112,9 +112,10 @@ def _amended_contexts(
         InvalidContext: it does not fit what the plan declares.
     """
     contexts: dict[str, Json] = {}
+    amended = [parse(path) for path in asked.updates]
     for name, track in state.tracks.items():
         for write in track.updates if track.end in ("running", "done") else ():
-            if any(overlap(write.path, other) for other in asked.updates):
+            if any(overlap(parse(write.path), path) for path in amended):
                 branch = StateKey(name).branch_name
                 raise ContextConflict(
                     f"the branch {branch!r} has set the context's {write.path!r}, which counts "
@@ -122,7 +123,7 @@ def _amended_contexts(
                 )
         contexts[name] = apply(track.context, replacing(asked.updates), declared)
     for write in state.progress.unjoined():
-        if any(overlap(write.path, other) for other in asked.updates):
+        if any(overlap(parse(write.path), path) for path in amended):
             raise ContextConflict(
                 f"steps in progress have set the context's {write.path!r}, which counts when they "
                 "have ended; amend it after that"

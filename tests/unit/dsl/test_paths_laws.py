@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.paths import MISSING, get, parse, put
+from dsl.paths import MISSING, get, overlap, parse, put
 from dsl.values import Json
 from tests.support.documents.strategies import identifiers, json_objects, json_values
 
@@ -125,3 +125,18 @@ def test_any_text_is_a_path_that_is_followed_without_failing(value: JsonValue, t
 def test_a_path_to_write_to_has_a_segment() -> None:
     with pytest.raises(ValueError, match="at least one segment"):
         put({}, (), 1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("a", "a", True),
+        ("a", "a.b.c", True),
+        ("a.b.c", "a", True),
+        ("a.b", "a.c", False),
+        ("a.b.c", "a.c", False),
+        ("a", "b", False),
+    ],
+)
+def test_paths_overlap_where_one_contains_the_other(one: str, other: str, expected: bool) -> None:
+    assert overlap(parse(one), parse(other)) is expected

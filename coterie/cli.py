@@ -21,10 +21,10 @@ from coterie.text.lines import one_entry
 from coterie.text.problems import lines_of_file, problems_text, summary
 from dsl.errors import InvalidDocument
 
-_BRIEF = frozenset(
+_WITHOUT_GC = frozenset(
     {"validate", "check", "plan", "graph", "explain", "limits", "schema", "init", "completion"}
 )
-"""Short commands, for which garbage collection would cost a tenth of their time."""
+"""Commands that end before garbage collection would pay: it would cost a tenth of their time."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,7 +66,7 @@ def _outcome(words: Sequence[str]) -> int:
         settings = load()
         verb, args = parse_command(words)
         command = load_command(verb)
-        if verb not in _BRIEF:
+        if verb not in _WITHOUT_GC:
             gc.freeze()  # what is imported stays: no collection has to look through it
             gc.enable()
         return command.run(args, settings)

@@ -22,7 +22,7 @@ from workflows.context_drafts import take_draft, write
 from workflows.core.causes.step_causes import BranchRanked, Failed, StepStated
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Location
-from workflows.core.progress_kinds import ParallelProgress
+from workflows.core.progress.progress_kinds import ParallelProgress
 from workflows.core.scope import Scope
 from workflows.core.trail import note_step
 

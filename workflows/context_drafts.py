@@ -12,7 +12,7 @@ from dsl.model.steps import Step
 from dsl.sizes import check_size
 from workflows.core.location import Location
 from workflows.core.memory import Track
-from workflows.core.progress_kinds import ContextDraft, StartedStep
+from workflows.core.progress.progress_kinds import ContextDraft, StartedStep
 from workflows.core.scope import Scope
 from workflows.core.state_keys import StateKey
 

@@ -19,7 +19,7 @@ from dsl.task_graph.task_causes import EndCode, GraphTaskEnded, GraphTaskStarted
 from dsl.task_graph.task_reading import read_tasks
 from dsl.task_graph.task_schedule import TaskSchedule
 from workflows.core.location import Location
-from workflows.core.progress_kinds import TaskGraphProgress
+from workflows.core.progress.progress_kinds import TaskGraphProgress
 from workflows.core.scope import Scope
 from workflows.core.trail import note_step
 

@@ -14,7 +14,7 @@ from workflows.core.causes.step_causes import Failed, StepStated, WhenAsked
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Interpreter, Location, Redirected, Skipped
 from workflows.core.memory import Frame
-from workflows.core.progress_kinds import SequenceProgress, StartedStep
+from workflows.core.progress.progress_kinds import SequenceProgress, StartedStep
 from workflows.core.scope import Scope, is_abort
 from workflows.core.trail import note_step, note_step_end, skip_cause
 from workflows.skipped_steps import begin_round, skip_unrun_within

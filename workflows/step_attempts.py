@@ -31,9 +31,9 @@ from workflows.approvals.failed_steps import accepted
 from workflows.context_drafts import take_draft, with_draft, with_updates
 from workflows.core.causes.step_causes import Failed
 from workflows.core.location import Interpreter, Location
-from workflows.core.progress_kinds import RetryProgress, StartedStep
+from workflows.core.progress.progress_kinds import RetryProgress, StartedStep
+from workflows.core.progress.step_progress import RepeatableAttempt
 from workflows.core.scope import Interrupted, Scope
-from workflows.core.step_progress import RepeatableAttempt
 from workflows.core.trail import note_step
 from workflows.result_checks import check_result, may_repeat
 from workflows.skipped_steps import begin_round

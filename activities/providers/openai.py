@@ -20,10 +20,10 @@ from activities.providers.batches.openai_batches import OpenAIBatches
 from activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess, timeout_of
 from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import cut, malformed
-from activities.providers.schemas import openai_format
 from activities.providers.translation.chat_answers import ChatAnswer, ChatChunk, ChatParts
 from activities.providers.translation.chat_turns import chat_messages, chat_tools
 from activities.providers.translation.request_checks import check_request
+from activities.providers.translation.schemas import openai_format
 from activities.providers.translation.wire_values import cache_key
 from dsl.values import Json
 

@@ -40,7 +40,7 @@ from activities.providers.message_model import (
 )
 from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
-from activities.providers.schema_answers import schema_content
+from activities.providers.scripts.schema_answers import schema_content
 from activities.providers.scripts.script import ScriptedAnswer, read_script
 from activities.providers.scripts.script_templates import with_values
 from activities.providers.scripts.scripted_choice import (

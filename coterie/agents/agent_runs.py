@@ -16,7 +16,7 @@ from coterie.agents.in_process_code import in_process_skills
 from coterie.agents.in_process_world import InProcessScope, InProcessWorld, ScriptedModel
 from coterie.documents.tool_discovery import tool_code
 from coterie.documents.worker_trust import key_names, missing_keys
-from coterie.runs.local_scope import Refused
+from coterie.runs.in_process.local_scope import Refused
 from coterie.settings import Settings
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.surroundings import provider_makers, provider_settings, workspace_of

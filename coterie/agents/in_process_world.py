@@ -33,7 +33,7 @@ from activities.skills.skill_registry import AnySkill, contracts
 from activities.storage.blobs import MemoryBlobs
 from activities.workspace.skill_base import Workspace
 from coterie.agents.tool_registry import ToolRegistry
-from coterie.runs.local_scope import LocalScope
+from coterie.runs.in_process.local_scope import LocalScope
 from dsl.values import Json
 from workflows.core.scope import Call, CallFailed
 

@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import NamedTuple, assert_never
 
 from coterie.arguments import login_name
+from coterie.display.following.plain_view import ProgressView
 from coterie.display.keyboard import ask, ask_one_of, ask_yes_no
-from coterie.display.plain_view import ProgressView
 from coterie.display.written_decisions import WrittenDecision, decisions_for
 from coterie.failures import CommandError
 from coterie.rendering.request_text import decision_text, words_for

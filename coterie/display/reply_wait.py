@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from coterie.display.decider import Decider
-from coterie.display.plain_view import PlainView, RunNews
+from coterie.display.following.plain_view import PlainView, RunNews
 from coterie.display.reply_text import ReplyText
 from coterie.failures import CommandError
 from coterie.runs.live_texts import POLL_SECONDS, LiveAnswer, live_answers, streams

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coterie.display.decider import Decider
-from coterie.display.discovery_notes import DiscoveryNotes
-from coterie.display.follower import Watch
-from coterie.display.live import LiveView
-from coterie.display.plain_view import PlainView, ProgressView
+from coterie.display.following.discovery_notes import DiscoveryNotes
+from coterie.display.following.follower import Watch
+from coterie.display.following.live import LiveView
+from coterie.display.following.plain_view import PlainView, ProgressView
 from coterie.display.screens import OpenScreen, Screen, ScreenHandling, ScreenLeft
 from coterie.display.written_decisions import WrittenDecision
 from coterie.failures import CommandError, ExitCode

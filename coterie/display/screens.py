@@ -5,8 +5,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from coterie.display.follower import RequestHandling
-from coterie.display.plain_view import ProgressView, RunNews
+from coterie.display.following.follower import RequestHandling
+from coterie.display.following.plain_view import ProgressView, RunNews
 from coterie.display.written_decisions import WrittenDecision, decisions_for
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.run_client import Run

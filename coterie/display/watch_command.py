@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 
 from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
 
-from coterie.display.events_view import EventsView, event_lines
-from coterie.display.follower import Watch
-from coterie.display.live import LiveView
-from coterie.display.plain_view import PlainView, ProgressView, RunNews
+from coterie.display.following.events_view import EventsView, event_lines
+from coterie.display.following.follower import Watch
+from coterie.display.following.live import LiveView
+from coterie.display.following.plain_view import PlainView, ProgressView, RunNews
 from coterie.display.screens import OpenScreen, PastRun, ScreenLeft
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.trace import traced

@@ -12,7 +12,7 @@ from temporalio.client import WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.display.decider import Decider
-from coterie.display.follower import Watch
+from coterie.display.following.follower import Watch
 from coterie.documents.compilation import CompiledDocument
 from coterie.evals.graders import Grade
 from coterie.evals.suite import Trial

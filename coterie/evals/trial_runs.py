@@ -19,7 +19,7 @@ from activities.skills.knowledge.stores import INDEX_FILE, opened
 from activities.workspace.globs import Globs
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from coterie.display.decider import Decider
-from coterie.display.follower import Watch
+from coterie.display.following.follower import Watch
 from coterie.documents.compilation import CompiledDocument
 from coterie.documents.worker_trust import key_names
 from coterie.evals.suite import Trial

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from coterie.display.plain_view import RunNews
+from coterie.display.following.plain_view import RunNews
 from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import Progress
 from workflows.core.requests import Pending

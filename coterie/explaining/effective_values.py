@@ -6,14 +6,15 @@ file and a line, any other is a default. The resolved settings of an agent (pers
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 from pydantic import BaseModel, JsonValue
 from pydantic_core import to_jsonable_python
 
 from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS
+from coterie.explaining.document_position import DocumentPosition, holds_models, location_of
 from coterie.explaining.effective_agents import AgentSources
 from coterie.explaining.origins import BUILT_IN, DEFAULT, Effective, Origin, from_node
 from dsl.compile.compiler import Compiled
@@ -21,7 +22,6 @@ from dsl.compile.shapes import parse_document
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import SkillContract
 from dsl.model.document import SystemDocument, TeamDocument
-from dsl.model.plan import Team
 from dsl.model.sections.provider_document import LlmConfig
 from dsl.model.step_kinds.agent_types import ORCHESTRATING
 from dsl.model.step_kinds.step_base import StepBase
@@ -30,7 +30,7 @@ from dsl.model.template_bound import BoundTemplate, TemplateBound, TemplateDurat
 from dsl.model.terms import DecisionTerms
 from dsl.source.nodes import Node, Problems
 from dsl.templates.template import plain_path
-from dsl.values import Json, NodePath, Segment
+from dsl.values import Json, NodePath
 
 _Mapping = dict[str, object]
 _EMPTY: tuple[object, ...] = (None, (), {}, "")
@@ -51,37 +51,6 @@ def explained(
     if document is None:
         raise InvalidDocument(problems.errors)
     return tuple(_Explainer(compiled, document, tree, skills, model).values())
-
-
-@dataclass(frozen=True, slots=True)
-class _Here:
-    """A position in the document, with its counterpart in the plan."""
-
-    node: Node
-    path: NodePath = ()
-    step: str = ""
-    """The team or step, as the trail names it."""
-    compiled: object = None
-    """The part of the plan compiled from it, or None."""
-    field: str = ""
-    """The field of the language, if any: `LoopStep.max_iterations`."""
-
-    def child(
-        self, key: Segment, node: Node, *, shown: Segment | None = None, field: str = ""
-    ) -> "_Here":
-        """Return a position below; a document's tasks are a plan's steps."""
-        name = "steps" if isinstance(self.compiled, Team) and key == "tasks" else key
-        path = (*self.path, key if shown is None else shown)
-        return _Here(node, path, self.step, _part(self.compiled, name), field)
-
-    def value(self, value: JsonValue, origin: Origin) -> Effective:
-        """Return a value at this position."""
-        return Effective(self.path, value, origin, self.step, self.field)
-
-    def below(self, value: JsonValue, origin: Origin, path: NodePath, owner: str) -> Effective:
-        """Return an effective value below that the document does not write there."""
-        field = f"{owner}.{path[-1]}" if owner else ""
-        return Effective((*self.path, *path), value, origin, self.step, field)
 
 
 class _Explainer:
@@ -107,9 +76,9 @@ class _Explainer:
             "orchestration": {"teams": self.plan.teams},
             "llm_config": {"personas": self.plan.personas},
         }
-        yield from self._model(self.document, _Here(self.tree, compiled=plan))
+        yield from self._model(self.document, DocumentPosition(self.tree, compiled=plan))
 
-    def _model(self, model: BaseModel, here: _Here) -> Iterator[Effective]:
+    def _model(self, model: BaseModel, here: DocumentPosition) -> Iterator[Effective]:
         """Yield the fields of a model, and the effective values that they imply."""
         for name, info in type(model).model_fields.items():
             key = info.alias or name
@@ -125,22 +94,26 @@ class _Explainer:
                 yield below.value(_plain(value), DEFAULT)
         yield from self._beyond(model, here)
 
-    def _value(self, value: object, here: _Here) -> Iterator[Effective]:
+    def _value(self, value: object, here: DocumentPosition) -> Iterator[Effective]:
         match value:
             case BaseModel():
                 yield from self._model(value, here)
-            case dict() if here.node.entries() and _holds_models(cast("_Mapping", value).values()):
+            case dict() if here.node.entries() and holds_models(cast("_Mapping", value).values()):
                 for key, item in cast("_Mapping", value).items():
                     below = here.child(key, here.node.find((key,)))
-                    yield from self._value(item, replace(below, step=_within(here.step, key, item)))
-            case tuple() if _holds_models((cast("object", value),)):
+                    yield from self._value(
+                        item, replace(below, step=location_of(here.step, key, item))
+                    )
+            case tuple() if holds_models((cast("object", value),)):
                 yield from self._items(cast("Sequence[BaseModel]", value), here)
             case str() if isinstance(here.compiled, TemplateBound | TemplateDuration):
                 yield from self._bound_values(value, here.compiled, here)
             case _:
                 yield from _leaves(_plain(value), here)
 
-    def _bound_values(self, text: str, bound: BoundTemplate, here: _Here) -> Iterator[Effective]:
+    def _bound_values(
+        self, text: str, bound: BoundTemplate, here: DocumentPosition
+    ) -> Iterator[Effective]:
         """Yield the template of a context path, and the maximum that its declaration gives."""
         yield here.value(text, from_node(here.node))
         named = ".".join((plain_path(text) or ())[1:])
@@ -148,7 +121,7 @@ class _Explainer:
         origin = from_node(node, f"context.{named}")
         yield here.below(bound.maximum, origin, ("maximum",), type(bound).__name__)
 
-    def _items(self, items: Sequence[BaseModel], here: _Here) -> Iterator[Effective]:
+    def _items(self, items: Sequence[BaseModel], here: DocumentPosition) -> Iterator[Effective]:
         """Yield the values of a list: steps by name, rules by index."""
         compiled = here.compiled
         # an aggregating step that the compiler inserted has no document
@@ -163,7 +136,7 @@ class _Explainer:
             else:
                 yield from self._model(item, here.child(index, node))
 
-    def _beyond(self, model: BaseModel, here: _Here) -> Iterator[Effective]:
+    def _beyond(self, model: BaseModel, here: DocumentPosition) -> Iterator[Effective]:
         """Yield effective values that are written elsewhere."""
         match model:
             case TeamDocument(max_recursion_depth=None, max_visits=None):
@@ -181,14 +154,14 @@ class _Explainer:
             case _:
                 return
 
-    def _common_depth(self, here: _Here) -> Effective:
+    def _common_depth(self, here: DocumentPosition) -> Effective:
         """Return the limit of a team without one of its own."""
         key = "max_recursion_depth"
         node = self.tree.get(("orchestration", key))
         origin = DEFAULT if node is None else from_node(node, f"orchestration.{key}")
         return here.below(self.plan.limits.max_recursion_depth, origin, (key,), "TeamDocument")
 
-    def _contract(self, step: SkillStep, here: _Here) -> Iterator[Effective]:
+    def _contract(self, step: SkillStep, here: DocumentPosition) -> Iterator[Effective]:
         contract = self.skills.get(step.skill)
         if contract is None:
             return
@@ -199,7 +172,7 @@ class _Explainer:
         for key, value in values.items():
             yield here.below(value, origin, ("contract", key), "SkillContract")
 
-    def _agent(self, step: AgentStep, here: _Here) -> Iterator[Effective]:
+    def _agent(self, step: AgentStep, here: DocumentPosition) -> Iterator[Effective]:
         """Yield the persona as the task's agent gets it."""
         compiled = here.compiled
         if not isinstance(compiled, AgentStep):
@@ -209,7 +182,7 @@ class _Explainer:
             yield from self._persona(one, step, here, agent)
 
     def _persona(
-        self, compiled: AgentStep, step: AgentStep, here: _Here, agent: NodePath
+        self, compiled: AgentStep, step: AgentStep, here: DocumentPosition, agent: NodePath
     ) -> Iterator[Effective]:
         """Yield one persona of a task; several, which a template chooses from, by their names."""
         persona = self.plan.personas[compiled.persona_key or ""]
@@ -225,7 +198,7 @@ class _Explainer:
             written = PersonaDocument.model_validate_json(
                 json.dumps({"execution_plan": plan.plain()}), strict=True
             )
-            below = _Here(
+            below = DocumentPosition(
                 plan, (*here.path, *agent, "execution_plan"), here.step, persona.execution_plan
             )
             yield from self._items(written.execution_plan or (), below)
@@ -241,37 +214,6 @@ def _shown_key(key: str) -> str:
     return "type" if key == "kind" else key
 
 
-def _part(whole: object, key: Segment) -> object:
-    """Return the part of a plan below a key or index; None if there is none."""
-    match whole, key:
-        case dict(), str():
-            return cast("dict[str, object]", whole).get(key)
-        case tuple(), int():
-            items = cast("tuple[object, ...]", whole)
-            return items[key] if key < len(items) else None
-        case BaseModel(), str():
-            fields = type(whole).model_fields
-            name = next((name for name, info in fields.items() if info.alias == key), key)
-            return getattr(whole, name, None)
-        case _:
-            return None
-
-
-def _holds_models(values: Iterable[object]) -> bool:
-    for value in values:
-        items = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
-        if items and isinstance(items[0], BaseModel):
-            return True
-    return False
-
-
-def _within(step: str, key: str, item: object) -> str:
-    """Return the location of a team, or of a branch of a parallel step, as the trail names it."""
-    if isinstance(item, TeamDocument):
-        return key
-    return f"{step}/{key}" if isinstance(item, tuple) and step else step
-
-
 def _absence_counts(model: BaseModel, name: str) -> bool:
     """Return whether a missing limit is meaningful: it means unlimited."""
     match model, name:
@@ -285,7 +227,7 @@ def _absence_counts(model: BaseModel, name: str) -> bool:
             return False
 
 
-def _leaves(value: JsonValue, here: _Here) -> Iterator[Effective]:
+def _leaves(value: JsonValue, here: DocumentPosition) -> Iterator[Effective]:
     entries = here.node.entries()
     if isinstance(value, dict) and value and entries:
         for key, item in value.items():

@@ -13,7 +13,7 @@ from coterie.text.bound_words import counted_bound, number_bound
 from coterie.text.durations import duration
 from coterie.text.problems import counted
 from dsl.analysis.context_use import ContextUsers, users_of_plan
-from dsl.analysis.timeout_routes import timeout_routes
+from dsl.analysis.routes.timeout_routes import timeout_routes
 from dsl.compile.route_compiler import targets
 from dsl.evaluate.limits import depth_allowed
 from dsl.model.budgets import Budget, number, unit

@@ -16,7 +16,7 @@ from coterie.runs.ends.end_facts import CLOSING_EVENTS, ClosedState
 from coterie.runs.ends.end_words import closed_words
 from coterie.runs.run_client import Run
 from dsl.model.plan import Plan
-from workflows.core.progress_kinds import TaskGraphProgress
+from workflows.core.progress.progress_kinds import TaskGraphProgress
 from workflows.core.views import RunStatus, TrailEntry
 
 

@@ -9,7 +9,7 @@ from coterie.text.task_counts import progress_of_tasks
 from dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTask, GraphTaskStatus
 from dsl.task_graph.task_because import task_because
 from dsl.task_graph.task_schedule import pending_cause
-from workflows.core.progress_kinds import TaskGraphProgress
+from workflows.core.progress.progress_kinds import TaskGraphProgress
 from workflows.core.views import TaskGraphView
 
 _MAX_TASKS = 60

@@ -8,7 +8,7 @@ from coterie.failures import CommandError
 from coterie.inspection.step_trace import named_step
 from coterie.inspection.trace import traced
 from coterie.replay.links import links
-from coterie.runs.recorded_calls import RecordedCall, in_visits, recorded_calls
+from coterie.runs.in_process.recorded_calls import RecordedCall, in_visits, recorded_calls
 from coterie.runs.run_client import Run
 from coterie.settings import Settings
 from dsl.model.traversal.step_paths import split_reference

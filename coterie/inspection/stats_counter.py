@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from activities.contracts import AgentResponse, SkillRequest, SkillResult
-from coterie.runs.recorded_calls import RecordedCall
-from coterie.runs.run_statistics import (
+from coterie.runs.in_process.recorded_calls import RecordedCall
+from coterie.runs.stats_report import (
     DecisionStats,
     StatsReport,
     StrategyStats,

@@ -15,7 +15,7 @@ from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
 from coterie.replay.trace_events import Visit
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.ends.end_facts import CLOSING_EVENTS, ClosedState
-from coterie.runs.recorded_calls import RecordedCall, in_visits, recorded_calls
+from coterie.runs.in_process.recorded_calls import RecordedCall, in_visits, recorded_calls
 from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings

@@ -18,7 +18,7 @@ from dsl.compile.compiler import Compiled
 from dsl.errors import InvalidDocument
 from dsl.finite import non_finite
 from dsl.model.plan import Plan
-from dsl.model.traversal.step_paths import message_waits
+from dsl.model.traversal.step_paths import message_wait_paths
 from dsl.values import Json
 from dsl.visible import visible
 
@@ -129,7 +129,7 @@ def _served_team(
         trusted=trusted,
         arguments=arguments_schema(plan),
         result=result_schema(plan),
-        messages=message_waits(plan),
+        messages=message_wait_paths(plan),
     )
 
 

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest
 from coterie.rendering.cost_tables import money_text
 from coterie.rendering.run_text import usage_text
-from coterie.runs.recorded_calls import RecordedCall, filled_prompts
+from coterie.runs.in_process.recorded_calls import RecordedCall, filled_prompts
 from coterie.text.durations import duration
 from coterie.text.lines import text_of
 from dsl.tool_loop.exchange import ToolTurn

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, assert_never
 
-from coterie.runs.run_statistics import (
+from coterie.runs.stats_report import (
     DecisionStats,
     StatsReport,
     StrategyStats,

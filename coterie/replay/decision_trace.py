@@ -20,7 +20,7 @@ from dsl.model.steps import BranchStep, Step
 from dsl.model.traversal.step_walk import walk
 from dsl.values import Json
 from workflows.core.memory import Frame, Routed, Track, TrailRecord
-from workflows.core.progress_kinds import TaskGraphProgress
+from workflows.core.progress.progress_kinds import TaskGraphProgress
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN, StateKey
 from workflows.core.views import TrailEntry

@@ -23,7 +23,7 @@ from dsl.model.plan import Plan
 from dsl.values import Json
 from dsl.visible import one_line
 from workflows.core.messages import TeamInput
-from workflows.core.progress_kinds import TaskGraphProgress
+from workflows.core.progress.progress_kinds import TaskGraphProgress
 from workflows.core.requests import RequestView
 from workflows.core.state import RunState
 from workflows.core.state_keys import StateKey

@@ -21,7 +21,7 @@ from activities.skills.skill_activity import SkillActivities
 from activities.skills.skill_registry import contracts
 from activities.storage.blobs import MemoryBlobs
 from activities.workspace.skill_base import Workspace
-from coterie.runs.local_scope import LocalScope, World
+from coterie.runs.in_process.local_scope import LocalScope, World
 from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue
 from workflows.core.location import Location, Returned

@@ -30,11 +30,10 @@ DATA = (
     "workflows.core.causes",
     "workflows.core.memory",
     "workflows.core.messages",
-    "workflows.core.progress_kinds",
+    "workflows.core.progress",
     "workflows.core.requests",
     "workflows.core.state",
     "workflows.core.state_keys",
-    "workflows.core.step_progress",
     "workflows.core.views",
 )
 """Types of messages and state, which call nothing."""

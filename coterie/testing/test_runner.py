@@ -24,7 +24,7 @@ from coterie.testing.simulation.scheduled_events import scheduled_events
 from coterie.testing.simulation.scheduled_messages import Messages
 from coterie.testing.simulation.stage import Stage, prepared_stage
 from coterie.testing.simulation.stub_model import with_time_to_think
-from dsl.model.traversal.step_paths import message_waits
+from dsl.model.traversal.step_paths import message_wait_paths
 from workflows.core.messages import TeamInput
 from workflows.core.views import TrailEntry
 
@@ -132,7 +132,7 @@ class _Play:
     async def play(self) -> None:
         """Start the run, drive it to its end, and compare."""
         plan = with_time_to_think(self.file.team.compiled.plan)
-        messages = Messages(self.case.document.messages, message_waits(plan))
+        messages = Messages(self.case.document.messages, message_wait_paths(plan))
         events = (*scheduled_events(self.case.document), messages)
         ends = crashes(self.case.document)
         self.stage.open(Gate() if ends else None)

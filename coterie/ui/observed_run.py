@@ -9,7 +9,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from coterie.display.plain_view import RunNews, follow
+from coterie.display.following.plain_view import RunNews, follow
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import Progress

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Set
 from datetime import datetime
 from pathlib import Path
 
-from coterie.display.live_text_lines import last_lines
-from coterie.display.plain_view import innermost
+from coterie.display.following.live_text_lines import last_lines
+from coterie.display.following.plain_view import innermost
 from coterie.rendering.approval_panel import panel_lines
 from coterie.rendering.cost_tables import budget_lines, money_text
 from coterie.rendering.progress_lines import ProgressLine, wrapped

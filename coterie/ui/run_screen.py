@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from coterie.arguments import login_name
-from coterie.display.plain_view import RunNews
+from coterie.display.following.plain_view import RunNews
 from coterie.display.screens import PastRun, ScreenLeft
 from coterie.failures import CommandError
 from coterie.runs.ends.end_facts import RunEnd

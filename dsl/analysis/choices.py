@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from dsl.analysis.bodies import TEAMS, Bodies, Body
-from dsl.analysis.teams import Teams
+from dsl.analysis.routes.teams import Teams
 from dsl.evaluate.condition_text import condition_text
 from dsl.logic.formulas import Formula
 from dsl.logic.possible_statuses import during

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from dsl.analysis.bodies import TEAMS, Bodies
 from dsl.analysis.reader import Reader
 from dsl.analysis.reads import Read, value_reads
-from dsl.analysis.teams import TeamNode, Teams
+from dsl.analysis.routes.teams import TeamNode, Teams
 from dsl.model.plan import Plan
 from dsl.model.steps import TeamStep
 from dsl.paths import Path, overlap

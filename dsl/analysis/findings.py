@@ -14,13 +14,13 @@ from dsl.analysis.context_use import check_unused, context_users, declared_input
 from dsl.analysis.dataflow import Flow, Input, check_context
 from dsl.analysis.labels.grant_findings import check_grants_count
 from dsl.analysis.labels.label_findings import check_labels
-from dsl.analysis.loops import check_loops, check_reach
 from dsl.analysis.model_settings import check_settings
 from dsl.analysis.needs import Needs
 from dsl.analysis.reader import Reader
+from dsl.analysis.routes.loops import check_loops, check_reach
+from dsl.analysis.routes.teams import Teams, team_graph
 from dsl.analysis.sessions.reply_paths import check_replies
 from dsl.analysis.sessions.stray_replies import check_stray_replies
-from dsl.analysis.teams import Teams, team_graph
 from dsl.analysis.unhandled_failures import check_failures
 from dsl.analysis.variables import check_variables
 from dsl.compile.compiler import Compiled

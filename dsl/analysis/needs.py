@@ -11,7 +11,7 @@ from dsl.analysis.bodies import TEAMS, Bodies
 from dsl.analysis.dataflow import Flow
 from dsl.analysis.reader import Reader
 from dsl.analysis.reads import Read, condition_reads, update_reads
-from dsl.analysis.teams import Teams
+from dsl.analysis.routes.teams import Teams
 from dsl.model.plan import Team
 from dsl.model.steps import (
     AgentStep,

@@ -1,7 +1,7 @@
 """Failures that no route handles."""
 
 from dsl.analysis.bodies import TEAMS
-from dsl.analysis.teams import TeamNode, Teams
+from dsl.analysis.routes.teams import TeamNode, Teams
 from dsl.logic.routing_gaps import holes
 from dsl.logic.solver import Effort
 from dsl.model.steps import Step

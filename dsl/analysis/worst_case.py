@@ -24,8 +24,8 @@ from dsl.analysis.load_sums import (
     times,
 )
 from dsl.analysis.loads import Loads, Terms, Unbounded
+from dsl.analysis.routes.visits import RoutesBound
 from dsl.analysis.sessions.message_costs import MessageBounds, message_bounds
-from dsl.analysis.visits import RoutesBound
 from dsl.compile.compiler import Compiled
 from dsl.hooks.hook_costs import skill_calls
 from dsl.model.plan import Plan

@@ -18,7 +18,7 @@ from dsl.wording.agent_wording import (
     without_effect,
 )
 from dsl.wording.agents.hook_wording import hook_of_plan
-from dsl.wording.step_wording import unread_output
+from dsl.wording.steps.step_wording import unread_output
 from dsl.wording.strategy_wording import losers_without_effect
 
 _PERSONAS: NodePath = ("llm_config", "personas")

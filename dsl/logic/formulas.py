@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from dsl.logic.ranges_of_values import Claim
+from dsl.logic.claims import Claim
 from dsl.model.conditions import Operator, Status
 from dsl.paths import Path
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from dsl.logic.claims import Claim, possible
 from dsl.logic.formulas import All, Any, Formula, Literal, Opaque, SomeTask, TaskEnded, Value
-from dsl.logic.ranges_of_values import Claim, possible
 from dsl.model.conditions import Status
 from dsl.paths import MISSING, Path
 

@@ -36,7 +36,7 @@ Operator = Literal[
     "min_length",
     "max_length",
 ]
-"""Every operator by its full name; eq, ne, gt, lt, ge, le are short names of these."""
+"""Every operator by its full name; `OPERATORS` has the short names."""
 
 Status = Literal["success", "failure", "skipped"]
 TeamEnd = Literal["all_success", "any_success", "any_failure", "all_failure"]

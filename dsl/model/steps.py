@@ -5,7 +5,7 @@ team's tasks and a plan's steps are the same, but a skill is called by a plan, n
 task.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Discriminator, Field, JsonValue, Tag
 from typing_extensions import TypeAliasType
@@ -246,26 +246,6 @@ class BlockStep(StepBase):
     steps: tuple["Step", ...] = Field(min_length=1)
 
 
-STEP_MODELS: dict[str, type[StepBase]] = {
-    "agent": AgentStep,
-    "skill": SkillStep,
-    "tool": ToolStep,
-    "loop": LoopStep,
-    "branch": BranchStep,
-    "parallel": ParallelStep,
-    "task_graph": TaskGraphStep,
-    "set": SetStep,
-    "approval": ApprovalStep,
-    "wait": WaitStep,
-    "reply": ReplyStep,
-    "team": TeamStep,
-    "try": TryStep,
-    "block": BlockStep,
-    "return": ReturnStep,
-    "fail": FailStep,
-}
-
-
 # An alias of its own: pydantic then builds the union once, not for each field that has it.
 Step = TypeAliasType(
     "Step",
@@ -291,6 +271,12 @@ Step = TypeAliasType(
         ),
     ],
 )
+
+STEP_MODELS: dict[str, type[StepBase]] = {
+    tag.tag.removeprefix("step:"): model
+    for model, tag in map(get_args, get_args(get_args(Step.__value__)[0]))
+}
+"""`{kind: its class}`, in the order of the union."""
 
 
 class PersonaDocument(PersonaSettings):

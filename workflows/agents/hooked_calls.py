@@ -15,7 +15,7 @@ from workflows.agents.hook_points import HookVerdict, ask_hooks, stopped_outcome
 from workflows.agents.skill_calls import CalledSkill
 from workflows.agents.tool_cache import forget_result
 from workflows.agents.tool_kinds import ToolCall
-from workflows.core.progress_kinds import HookedCall
+from workflows.core.progress.agent_progress import HookedCall
 from workflows.core.scope import Scope
 
 

@@ -15,7 +15,7 @@ from workflows.agents.turn_hooks import TurnHooks
 from workflows.budgets.call_admission import admit_call
 from workflows.core.causes.agent_causes import ModelReplaced
 from workflows.core.location import Location
-from workflows.core.progress_kinds import ParkedTurn
+from workflows.core.progress.agent_progress import ParkedTurn
 from workflows.core.scope import CallFailed, Interrupted, Scope
 from workflows.core.trail import note_step
 

@@ -28,7 +28,7 @@ from workflows.budgets.reservations import reserving
 from workflows.core.causes.agent_causes import BatchSubmitted
 from workflows.core.location import Location, Skipped
 from workflows.core.patches import Patch
-from workflows.core.progress_kinds import ParkedTurn
+from workflows.core.progress.agent_progress import ParkedTurn
 from workflows.core.scope import Call, CallFailed, Interrupted, Scope, on_abort
 from workflows.core.trail import note_step
 from workflows.core.usage import began, tally_of, used

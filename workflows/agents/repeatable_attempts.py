@@ -4,10 +4,10 @@ from dsl.model.outcomes import Outcome
 from dsl.model.retryability import ONCE_RETRYABLE, can_pass
 from workflows.core.location import Location
 from workflows.core.patches import Patch
+from workflows.core.progress.step_progress import RepeatableAttempt
 from workflows.core.scope import Scope
 from workflows.core.state import RunState
 from workflows.core.state_keys import StateKey
-from workflows.core.step_progress import RepeatableAttempt
 
 
 def open_attempt(location: Location, scope: Scope) -> RepeatableAttempt:

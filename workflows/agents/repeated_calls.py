@@ -14,7 +14,7 @@ from dsl.model.outcomes import Outcome
 from workflows.core.causes.agent_causes import CallRepeated
 from workflows.core.causes.trail_because import trail_because
 from workflows.core.location import Location
-from workflows.core.progress_kinds import RepeatedCall
+from workflows.core.progress.progress_kinds import RepeatedCall
 from workflows.core.scope import Scope
 from workflows.core.trail import note_step
 

@@ -36,7 +36,7 @@ from workflows.agents.model_turns import (
 from workflows.agents.shared_work import shared_work
 from workflows.agents.turn_hooks import TurnHooks, hooks_of
 from workflows.core.location import Interpreter, Location
-from workflows.core.progress_kinds import ParkedTurn
+from workflows.core.progress.agent_progress import ParkedTurn
 from workflows.core.scope import CallFailed, Interrupted, Scope
 
 _LEGACY_TIMEOUT = 600.0

@@ -31,7 +31,7 @@ from workflows.core.causes.egress_causes import (
     LabelsCleared,
 )
 from workflows.core.location import Location
-from workflows.core.progress_kinds import SendingCall
+from workflows.core.progress.agent_progress import SendingCall
 from workflows.core.requests import Decision
 from workflows.core.scope import Scope
 from workflows.core.state import RunState

@@ -16,7 +16,7 @@ from workflows.approvals.approval_wait import PersonRequest, ask
 from workflows.approvals.decisions import digest_of
 from workflows.approvals.rejections import is_approved, rejected
 from workflows.core.location import Location
-from workflows.core.progress_kinds import CallInput
+from workflows.core.progress.agent_progress import CallInput
 from workflows.core.scope import Scope
 from workflows.core.state_keys import INPUT
 

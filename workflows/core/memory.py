@@ -1,8 +1,8 @@
 """The pieces of what a run remembers.
 
-A visit of a team and the plan of a persona each have a Frame. `workflows.core.step_progress` keeps
-how far each composite step is. So an interpreter that starts anew with the same state continues at
-the same location (see docs/decisions/0007-frames-keep-every-position.md).
+A visit of a team and the plan of a persona each have a Frame. `workflows.core.progress` keeps how
+far each composite step is. So an interpreter that starts anew with the same state continues at the
+same location (see docs/decisions/0007-frames-keep-every-position.md).
 """
 
 from dataclasses import dataclass, field, replace

@@ -25,9 +25,9 @@ from workflows.core.memory import (
     TrailRecord,
 )
 from workflows.core.messages import AmendInput, RedirectInput, SkipInput
+from workflows.core.progress.step_progress import StepProgress
 from workflows.core.requests import Decision, Pending
 from workflows.core.state_keys import MAIN, StateKey
-from workflows.core.step_progress import StepProgress
 from workflows.core.views import Paused
 
 MAX_DECISIONS = 500

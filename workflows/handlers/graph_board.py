@@ -6,7 +6,7 @@ from dsl.markdown import code, plain
 from dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus
 from dsl.task_graph.task_because import task_because
 from dsl.task_graph.task_schedule import pending_cause
-from workflows.core.progress_kinds import TaskGraphProgress
+from workflows.core.progress.progress_kinds import TaskGraphProgress
 from workflows.core.state import RunState
 from workflows.core.state_keys import StateKey, StepKey
 from workflows.core.views import GraphTaskView, TaskGraphView

@@ -5,7 +5,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.steps import BranchStep, Step
 from workflows.core.causes.step_causes import BranchChosen, StepStated
 from workflows.core.location import Interpreter, Location
-from workflows.core.progress_kinds import BranchProgress
+from workflows.core.progress.progress_kinds import BranchProgress
 from workflows.core.scope import Scope
 from workflows.core.trail import note_step
 from workflows.skipped_steps import skip_steps

@@ -17,7 +17,7 @@ from dsl.templates.template_filling import fill
 from dsl.values import Json
 from workflows.context_drafts import take_draft, write
 from workflows.core.location import Interpreter, Location
-from workflows.core.progress_kinds import ConcurrentLoopProgress, LoopProgress
+from workflows.core.progress.progress_kinds import ConcurrentLoopProgress, LoopProgress
 from workflows.core.scope import Job, Scope
 
 MAX_RESULTS = 1_000_000

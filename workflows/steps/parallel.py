@@ -9,7 +9,7 @@ from dsl.model.steps import ParallelStep
 from dsl.templates.template_filling import fill
 from workflows.branch_results import JoinedBranches, branch_outcome, joined
 from workflows.core.location import Interpreter, Location
-from workflows.core.progress_kinds import ParallelProgress
+from workflows.core.progress.progress_kinds import ParallelProgress
 from workflows.core.scope import Scope
 
 

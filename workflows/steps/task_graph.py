@@ -22,7 +22,7 @@ from workflows.approvals.failed_steps import accepted
 from workflows.context_drafts import take_draft, write
 from workflows.core.causes.step_causes import Failed
 from workflows.core.location import Interpreter, Location
-from workflows.core.progress_kinds import TaskAttempts, TaskGraphProgress
+from workflows.core.progress.progress_kinds import TaskAttempts, TaskGraphProgress
 from workflows.core.scope import Job, Scope
 from workflows.core.trail import note_step
 from workflows.graph_ledger import GraphLedger, maximum_tasks, open_graph

@@ -9,7 +9,7 @@ from dsl.model.steps import TryStep
 from workflows.control.cancellation import at_last
 from workflows.core.causes.step_causes import Failed
 from workflows.core.location import Interpreter, Location
-from workflows.core.progress_kinds import TryProgress
+from workflows.core.progress.progress_kinds import TryProgress
 from workflows.core.scope import Scope, on_abort
 from workflows.core.trail import note_step
 from workflows.skipped_steps import skip_steps

@@ -18,7 +18,7 @@ from activities.providers.message_model import (
     calls_of,
 )
 from activities.providers.provider import ModelRequest
-from activities.providers.schemas import in_words, strict_schema
+from activities.providers.translation.schemas import in_words, strict_schema
 from activities.providers.translation.wire_values import (
     PDF,
     arguments_object,

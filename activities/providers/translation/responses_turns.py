@@ -22,7 +22,7 @@ from activities.providers.message_model import (
     ToolResultPart,
 )
 from activities.providers.provider import ModelRequest
-from activities.providers.schemas import openai_format
+from activities.providers.translation.schemas import openai_format
 from activities.providers.translation.wire_values import (
     FILE_NAME,
     PDF,

@@ -5,7 +5,7 @@ from typing import get_args
 
 from coterie.arguments import age_given, runs_given
 from coterie.failures import ExitCode
-from coterie.inspection.run_stats import show_stats
+from coterie.inspection.stats_command import show_stats
 from coterie.interrupts import run_async
 from coterie.rendering.stats_text import StatsPart
 from coterie.runs.run_list import RunFilter

@@ -23,7 +23,7 @@ from activities.contracts import (
 )
 from coterie.failures import CommandError
 from coterie.replay.links import continued
-from coterie.runs.local_calls import LocalCall, local_calls
+from coterie.runs.in_process.local_calls import LocalCall, local_calls
 from coterie.runs.run_client import Run
 from coterie.storage.wire import data_converter
 from dsl.model.outcomes import Failure as CallFailure

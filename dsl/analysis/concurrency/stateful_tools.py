@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dsl.analysis.bodies import Bodies, Body
 from dsl.analysis.labels.label_sources import executes
-from dsl.analysis.teams import TeamNode, Teams
+from dsl.analysis.routes.teams import TeamNode, Teams
 from dsl.model.plan import Plan
 from dsl.model.steps import LoopStep, ParallelStep, Step, TaskGraphStep, TeamStep, ToolStep
 from dsl.model.traversal.callable_tools import tools_of

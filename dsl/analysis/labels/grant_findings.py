@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from dsl.analysis.bodies import Bodies
 from dsl.analysis.labels.grant_paths import GrantPaths
-from dsl.analysis.teams import Teams
+from dsl.analysis.routes.teams import Teams
 from dsl.egress.counted_grants import WithheldGrant
 from dsl.egress.met_labels import KEPT
 from dsl.model.plan import Plan

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dsl.analysis.bodies import Bodies, Body
 from dsl.analysis.labels.label_sources import executes
-from dsl.analysis.teams import Teams
+from dsl.analysis.routes.teams import Teams
 from dsl.egress.counted_grants import CountedGrants, allowed_grants, counted_grants
 from dsl.model.capabilities import KeptLabel
 from dsl.model.plan import Plan

@@ -6,7 +6,7 @@ from dsl.analysis.labels.label_calls import Leak
 from dsl.analysis.labels.label_flow import LabelFlow
 from dsl.analysis.labels.label_sources import labels_of
 from dsl.analysis.labels.points import Source
-from dsl.analysis.teams import Teams
+from dsl.analysis.routes.teams import Teams
 from dsl.egress.met_labels import KEPT
 from dsl.logic.solver import Effort
 from dsl.model.capabilities import KeptLabel

@@ -22,7 +22,7 @@ from dsl.analysis.labels.points import (
     possibly,
     union,
 )
-from dsl.analysis.teams import TeamNode, Teams, exits_after
+from dsl.analysis.routes.teams import TeamNode, Teams, exits_after
 from dsl.egress.counted_grants import allowed_grants
 from dsl.logic.possible_statuses import after_failures
 from dsl.logic.solver import Effort

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dsl.analysis.bodies import Bodies, Body
-from dsl.analysis.exits import Exit
 from dsl.analysis.load_sums import Key, Load, largest, times
 from dsl.analysis.loads import Loads
+from dsl.analysis.routes.exits import Exit
+from dsl.analysis.routes.teams import Teams
+from dsl.analysis.routes.visits import RoutesBound
 from dsl.analysis.sessions.paths_without_reply import takes_message
-from dsl.analysis.teams import Teams
-from dsl.analysis.visits import RoutesBound
 from dsl.evaluate.limits import depth_allowed
 from dsl.logic.formulas import Formula
 from dsl.logic.solver import SUCCESS, Effort, Statuses, can_hold

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dsl.analysis.bodies import Bodies, Body
-from dsl.analysis.exits import Exit
+from dsl.analysis.routes.exits import Exit
+from dsl.analysis.routes.teams import TeamNode, Teams
 from dsl.analysis.sessions.paths_without_reply import (
     PathsWithoutReply,
     PathWithoutReply,
@@ -17,7 +18,6 @@ from dsl.analysis.sessions.paths_without_reply import (
     replying_teams,
     takes_message,
 )
-from dsl.analysis.teams import TeamNode, Teams
 from dsl.logic.formulas import Formula
 from dsl.logic.possible_statuses import after_success
 from dsl.logic.solver import ABSENT, ANY_STATUS, SKIPPED, SUCCESS, Effort, Statuses, can_hold

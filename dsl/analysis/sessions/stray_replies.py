@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dsl.analysis.bodies import Bodies
+from dsl.analysis.routes.teams import Teams
 from dsl.analysis.sessions.paths_without_reply import replying_teams, takes_message
-from dsl.analysis.teams import Teams
 from dsl.logic.formulas import Formula
 from dsl.logic.possible_statuses import after_failures
 from dsl.logic.solver import Effort, can_hold

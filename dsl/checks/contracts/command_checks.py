@@ -5,7 +5,7 @@ from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.templates.template import is_template
 from dsl.values import JsonValue, NodePath
-from dsl.wording.step_wording import once_command_retried
+from dsl.wording.steps.attempt_wording import once_command_retried
 
 RUN = "CommandRunner.run"
 RUN_ONCE = "CommandRunner.run_once"

@@ -6,7 +6,7 @@ from dsl.model.capabilities import SkillContract
 from dsl.source.nodes import Node, Problems
 from dsl.templates.literal_parts import known_parts
 from dsl.values import UNREADABLE, Json, JsonValue, NodePath
-from dsl.wording.step_wording import skill_input
+from dsl.wording.steps.step_wording import skill_input
 
 
 def check_input(

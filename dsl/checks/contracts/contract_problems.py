@@ -19,7 +19,7 @@ from dsl.source.synonyms import meant_word
 from dsl.templates.literal_parts import Part, PartText, Unknown
 from dsl.values import Json, NodePath
 from dsl.wording.condition_wording import KINDS
-from dsl.wording.step_wording import (
+from dsl.wording.steps.step_wording import (
     missing_input,
     no_input,
     other_input,

@@ -12,7 +12,7 @@ from dsl.model.steps import (
     WaitStep,
 )
 from dsl.values import NodePath
-from dsl.wording.step_wording import (
+from dsl.wording.steps.attempt_wording import (
     never_applied,
     never_retried,
     no_attempt,

@@ -19,7 +19,7 @@ from dsl.templates.template import is_template, parse, plain_path
 from dsl.templates.template_rules import BadTemplate
 from dsl.values import NodePath
 from dsl.wording.step_names import called
-from dsl.wording.step_wording import bound_without_maximum, not_a_bound
+from dsl.wording.steps.loop_wording import bound_without_maximum, not_a_bound
 
 
 def check_bounds(scope: StepScope, step: Step, path: NodePath) -> None:

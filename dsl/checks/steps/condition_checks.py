@@ -12,7 +12,7 @@ from dsl.checks.steps.step_scope import StepScope, TextSpot
 from dsl.checks.steps.template_checks import OwnResult, check_field, check_value
 from dsl.errors import closest
 from dsl.evaluate.operators.operator_table import WITHOUT_VALUE, unusable_pattern, wrong_value
-from dsl.logic.ranges_of_values import Claim, possible
+from dsl.logic.claims import Claim, possible
 from dsl.model.conditions import (
     Condition,
     ContextField,

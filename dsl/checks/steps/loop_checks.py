@@ -11,7 +11,7 @@ from dsl.templates.jsonable import brief
 from dsl.templates.template import is_template, parse
 from dsl.templates.template_rules import BadTemplate
 from dsl.values import JsonValue, NodePath
-from dsl.wording.step_wording import (
+from dsl.wording.steps.loop_wording import (
     condition_between_rounds,
     dependent_rounds,
     loop_variable_missing,

@@ -8,8 +8,8 @@ from dsl.model.facts import RESERVED, ROOTS
 from dsl.model.steps import LoopStep, Step, TaskGraphStep
 from dsl.model.traversal.step_lists import step_lists
 from dsl.values import UNREADABLE, NodePath
-from dsl.wording.step_wording import (
-    loop_variable_taken,
+from dsl.wording.steps.loop_wording import loop_variable_taken
+from dsl.wording.steps.step_wording import (
     step_name_taken,
     step_name_with_separator,
     variable_name_refused,

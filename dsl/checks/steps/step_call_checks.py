@@ -14,7 +14,7 @@ from dsl.model.tools.tool_section import ToolSection
 from dsl.templates.jsonable import brief
 from dsl.templates.template import is_template
 from dsl.values import MAX_CALL_SECONDS, NodePath
-from dsl.wording.step_wording import (
+from dsl.wording.steps.step_wording import (
     conversation_without_model,
     fixed_argument,
     no_conversation,

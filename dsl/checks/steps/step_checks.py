@@ -39,11 +39,7 @@ from dsl.model.traversal.step_walk import conditions, templated
 from dsl.values import NodePath
 from dsl.wording.approval_wording import no_deadline
 from dsl.wording.step_names import called
-from dsl.wording.step_wording import (
-    catches_nothing,
-    empty_clause,
-    step_does_nothing,
-)
+from dsl.wording.steps.step_wording import catches_nothing, empty_clause, step_does_nothing
 
 
 def check_steps(scope: StepScope) -> None:

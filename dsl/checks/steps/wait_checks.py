@@ -9,7 +9,7 @@ from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template
 from dsl.values import NodePath, seconds
 from dsl.wording.session_wording import schema_without_message, unusable_message_schema
-from dsl.wording.step_wording import (
+from dsl.wording.steps.wait_wording import (
     deadline_without_signal,
     not_a_duration,
     reserved_signal,

@@ -138,7 +138,7 @@ class UnusablePattern(NamedTuple):
 
 
 def unusable_pattern(operator: Operator, value: JsonValue) -> UnusablePattern | None:
-    """Return the first expression of an operator's value that cannot be used, or None."""
+    """Return the operator's value if it is a regular expression that cannot be used, else None."""
     if not OPERATORS[operator].value.is_pattern or not isinstance(value, str):
         return None
     try:

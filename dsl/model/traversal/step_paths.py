@@ -22,7 +22,7 @@ def step_paths(plan: Plan) -> frozenset[str]:
     )
 
 
-def message_waits(plan: Plan) -> frozenset[str]:
+def message_wait_paths(plan: Plan) -> frozenset[str]:
     """Return `team/path` of every step that waits for a message of a session."""
     return frozenset(
         f"{team.id}/{path}" for team in plan.teams.values() for path in _waits(team.steps, plan)

@@ -193,7 +193,7 @@ def sets_as_well(step: Step, name: str) -> bool:
 
 
 def waited_for(plan: Plan) -> frozenset[str]:
-    """Yield the names of the signals that some step or concentrator of the plan waits for."""
+    """Return the names of the signals that some step or concentrator of the plan waits for."""
     names = {team.collects.signal for team in plan.teams.values() if team.collects is not None}
     for steps in lists_of_plan(plan):
         names |= {step.signal for step, _ in walk(steps, ()) if isinstance(step, WaitStep)}

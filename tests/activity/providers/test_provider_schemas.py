@@ -6,7 +6,7 @@ import json
 import jsonschema
 import pytest
 
-from activities.providers.schemas import in_words, requires_every_key, strict_schema
+from activities.providers.translation.schemas import in_words, requires_every_key, strict_schema
 from dsl.values import Json
 
 PLAN: Json = {

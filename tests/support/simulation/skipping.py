@@ -20,8 +20,8 @@ from activities.contracts import (
     TokenUsage,
 )
 from coterie.agents.in_process_world import InProcessScope
-from coterie.runs.local_scope import LocalScope
-from coterie.runs.local_scope import World as Reached
+from coterie.runs.in_process.local_scope import LocalScope
+from coterie.runs.in_process.local_scope import World as Reached
 from dsl.model.plan import Plan
 from dsl.values import Json
 from workflows.core.messages import DecideInput

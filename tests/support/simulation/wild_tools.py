@@ -29,7 +29,7 @@ from activities.skills.skill_results import MAX_RESULT_SIZE
 from activities.storage.blobs import MemoryBlobs
 from activities.workspace.skill_base import Skill, SkillContext, Workspace
 from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
-from coterie.runs.local_scope import World
+from coterie.runs.in_process.local_scope import World
 from dsl.model.capabilities import Effect
 from dsl.model.plan import Plan
 from dsl.tool_loop.result_texts import LOST

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from activities.contracts import LiveTail, TokenUsage
-from coterie.display.plain_view import RunNews
+from coterie.display.following.plain_view import RunNews
 from coterie.runs.live_texts import LiveAnswer
 from coterie.ui.observed_run import ObservedRun
 from workflows.core.requests import Pending

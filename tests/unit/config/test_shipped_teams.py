@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.providers.schemas import requires_every_key, strict_schema
+from activities.providers.translation.schemas import requires_every_key, strict_schema
 from coterie.documents.catalog import shipped_root
 from dsl.model.plan import Plan
 from dsl.model.steps import AgentStep, ApprovalStep

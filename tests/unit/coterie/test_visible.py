@@ -13,8 +13,8 @@ from rich.table import Table
 
 from coterie.argument_values import read_value
 from coterie.cli import main
-from coterie.display.console import SafeConsole
-from coterie.display.live import LiveView
+from coterie.display.following.console import SafeConsole
+from coterie.display.following.live import LiveView
 from coterie.logs import VisibleFormatter
 from coterie.rendering.request_text import PendingOfRun, pending_text, request_text
 from coterie.rendering.run_text import end_text, trail_text

@@ -3,7 +3,7 @@
 import pytest
 
 from workflows.core.memory import Frame, Track
-from workflows.core.progress_kinds import SequenceProgress
+from workflows.core.progress.progress_kinds import SequenceProgress
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN, SkillCallKey, StateKey, StepKey
 

@@ -19,7 +19,7 @@ from activities.storage.blobs import BlobsUnusable, MemoryBlobs
 from activities.storage.conversations import Conversations, Turn
 from activities.storage.open_conversation import OpenConversation
 from activities.workspace.skill_base import Workspace
-from coterie.runs.local_scope import run_local
+from coterie.runs.in_process.local_scope import run_local
 from coterie.storage.folder import directory_storage
 from dsl.values import Json
 from tests.support.engine import engine, plan_of

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Set
 from typing import cast
 
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from coterie.runs.local_scope import LocalScope
+from coterie.runs.in_process.local_scope import LocalScope
 from dsl.model.plan import Plan
 from dsl.values import Json
 from tests.support.engine import plan_of

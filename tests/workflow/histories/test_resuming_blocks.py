@@ -21,8 +21,8 @@ from tests.support.simulation.stopping import (
     stopped_everywhere,
     undisturbed,
 )
+from workflows.core.progress.step_progress import StepProgress
 from workflows.core.results import RunFailed
-from workflows.core.step_progress import StepProgress
 from workflows.interpreter import run
 
 HEAD = """

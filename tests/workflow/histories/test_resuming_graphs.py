@@ -21,7 +21,7 @@ from tests.support.simulation.stopping import (
 )
 from tests.workflow.histories.test_continue_as_new import parts, suggesting_after
 from tests.workflow.histories.test_resuming_blocks import call, coder
-from workflows.core.step_progress import StepProgress
+from workflows.core.progress.step_progress import StepProgress
 from workflows.core.views import TeamResult
 from workflows.interpreter import run
 

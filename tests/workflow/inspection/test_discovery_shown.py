@@ -10,9 +10,9 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from activities.providers.provider import ProviderSettings
-from coterie.display.discovery_notes import DiscoveryNotes
-from coterie.display.follower import Watch
-from coterie.display.plain_view import PlainView
+from coterie.display.following.discovery_notes import DiscoveryNotes
+from coterie.display.following.follower import Watch
+from coterie.display.following.plain_view import PlainView
 from coterie.runs.run_client import Run
 from dsl.model.sections.provider_document import ProviderSection
 from tests.support.engine import engine

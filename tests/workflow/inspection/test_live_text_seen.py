@@ -9,8 +9,8 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
 from activities.providers.provider import ProviderSettings
-from coterie.display.follower import Watch
-from coterie.display.plain_view import PlainView
+from coterie.display.following.follower import Watch
+from coterie.display.following.plain_view import PlainView
 from coterie.runs.live_texts import follow_text
 from coterie.runs.run_client import Run
 from tests.support.engine import engine

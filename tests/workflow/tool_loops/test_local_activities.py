@@ -13,7 +13,7 @@ from activities.contracts import SkillRequest
 from activities.skills.local_activity import MAX_LOCAL_RESULT
 from activities.workspace.skill_base import Skill, SkillContext
 from coterie.replay.replay import replay
-from coterie.runs.recorded_calls import recorded_calls
+from coterie.runs.in_process.recorded_calls import recorded_calls
 from coterie.testing.recording.recorded_events import calls as finished_calls
 from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue

@@ -28,7 +28,7 @@ from workflows.core.causes.agent_causes import CallRepeated
 from workflows.core.causes.step_causes import Failed
 from workflows.core.location import Interpreter, Location, Skipped
 from workflows.core.patches import Patch
-from workflows.core.progress_kinds import AgentLoopProgress, HookedCall
+from workflows.core.progress.agent_progress import AgentLoopProgress, HookedCall
 from workflows.core.scope import Job, Scope
 from workflows.core.trail import note_step
 

@@ -42,7 +42,7 @@ from workflows.agents.turn_hooks import TurnHooks, hooks_of
 from workflows.core.causes.agent_causes import CallRefused, ModelTurned
 from workflows.core.location import Interpreter, Location
 from workflows.core.patches import Patch
-from workflows.core.progress_kinds import AgentLoopProgress
+from workflows.core.progress.agent_progress import AgentLoopProgress
 from workflows.core.scope import CallFailed, Scope, on_abort
 from workflows.core.trail import note_step
 

@@ -15,7 +15,7 @@ from dsl.tool_loop.tool_loop_terms import LoopTerms
 from workflows.agents.conversation_order import conversation_window
 from workflows.agents.loop.loop_terms import offered_tools
 from workflows.core.location import Location
-from workflows.core.progress_kinds import AgentLoopProgress
+from workflows.core.progress.agent_progress import AgentLoopProgress
 from workflows.core.scope import Scope
 
 

@@ -13,7 +13,7 @@ from dsl.model.outcomes import Failure
 from dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTask
 from dsl.task_graph.task_causes import GraphTaskBlocked, GraphTaskEnded, GraphTaskStarted
 from tests.support.one_team import work
-from workflows.core.progress_kinds import TaskGraphProgress
+from workflows.core.progress.progress_kinds import TaskGraphProgress
 
 PLAN = work(
     "- {name: graph, type: task_graph, tasks: [{id: a}], task_variable: t, "

@@ -1,7 +1,7 @@
 """What a person sees of an answer in progress: each character once, escaped, never silently cut."""
 
 from activities.contracts import LiveTail
-from coterie.display.live_text_lines import FlowingText, last_lines
+from coterie.display.following.live_text_lines import FlowingText, last_lines
 from coterie.runs.live_texts import LiveAnswer, TextFollower
 
 CALL = "0003.review.write"

@@ -9,10 +9,10 @@ from pydantic import JsonValue
 from rich.cells import cell_len
 
 from activities.contracts import TokenUsage
-from coterie.display.console import SafeConsole
-from coterie.display.discovery_notes import DiscoveryNotes
-from coterie.display.live import LiveView
-from coterie.display.plain_view import PlainView, RunNews
+from coterie.display.following.console import SafeConsole
+from coterie.display.following.discovery_notes import DiscoveryNotes
+from coterie.display.following.live import LiveView
+from coterie.display.following.plain_view import PlainView, RunNews
 from coterie.rendering.approval_panel import panel_lines
 from coterie.rendering.change_diff import diff_lines, split_changes
 from coterie.rendering.progress_lines import progress_lines, visit_lines

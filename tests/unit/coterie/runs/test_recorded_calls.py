@@ -9,7 +9,12 @@ from temporalio.client import WorkflowHistory
 
 from activities.contracts import RUN_AGENT, AgentRequest
 from coterie.rendering.calls_text import call_data, calls_text
-from coterie.runs.recorded_calls import RecordedCall, filled_prompts, in_visits, recorded_calls
+from coterie.runs.in_process.recorded_calls import (
+    RecordedCall,
+    filled_prompts,
+    in_visits,
+    recorded_calls,
+)
 from coterie.storage.histories import read_history
 from coterie.storage.wire import data_converter
 from tests.support.places import HISTORIES

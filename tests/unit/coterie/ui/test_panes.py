@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from rich.cells import cell_len
 
-from coterie.display.plain_view import RunNews
+from coterie.display.following.plain_view import RunNews
 from coterie.rendering.progress_lines import ProgressLine
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.ui.observed_run import ObservedRun

@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 from textual.strip import Strip
 
-from coterie.display.plain_view import RunNews
+from coterie.display.following.plain_view import RunNews
 from coterie.failures import CommandError
 from coterie.ui.line_pane import LinePane
 from coterie.ui.observed_run import ObservedRun

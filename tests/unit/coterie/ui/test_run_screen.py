@@ -12,7 +12,7 @@ import pytest
 
 from coterie.commands import screen_option
 from coterie.commands.screen_option import chosen_screen
-from coterie.display.plain_view import RunNews
+from coterie.display.following.plain_view import RunNews
 from coterie.display.screens import PastRun, ScreenHandling, ScreenLeft
 from coterie.display.written_decisions import WrittenDecision
 from coterie.failures import CommandError

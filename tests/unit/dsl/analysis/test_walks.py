@@ -17,10 +17,10 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
 )
-from coterie.runs.local_scope import LocalScope
+from coterie.runs.in_process.local_scope import LocalScope
 from dsl.analysis.findings import analysed
 from dsl.analysis.loads import Terms
-from dsl.analysis.teams import Teams
+from dsl.analysis.routes.teams import Teams
 from dsl.analysis.worst_case import WorstCase, worst_case
 from dsl.compile.compiler import Compiled
 from dsl.errors import LimitExceeded, TeamError

@@ -3,7 +3,7 @@
 import pytest
 
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from coterie.runs.local_scope import LocalScope
+from coterie.runs.in_process.local_scope import LocalScope
 from dsl.model.outcomes import Outcome
 from tests.support.compiling import plan_of
 from workflows.agents.repeated_calls import record_call, refused

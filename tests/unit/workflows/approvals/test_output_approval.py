@@ -14,9 +14,9 @@ from workflows.approvals.output_approval import ApprovalSubject, with_approval
 from workflows.core.causes.trail_because import trail_because
 from workflows.core.location import Location
 from workflows.core.messages import DecideInput
+from workflows.core.progress.step_progress import StepProgress
 from workflows.core.requests import Pending
 from workflows.core.state_keys import MAIN
-from workflows.core.step_progress import StepProgress
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
 HERE = Location.of_visit(MAIN, "a", 1).at("s")

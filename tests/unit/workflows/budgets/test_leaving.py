@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from coterie.runs.local_scope import LocalScope
+from coterie.runs.in_process.local_scope import LocalScope
 from dsl.errors import BudgetExceeded
 from dsl.model.plan import Plan
 from tests.support.compiling import plan_of

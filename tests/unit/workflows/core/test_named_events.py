@@ -1,6 +1,6 @@
 """Named events: the starts of visits, by the names that teams give them."""
 
-from coterie.display.events_view import event_lines
+from coterie.display.following.events_view import event_lines
 from coterie.text.moments import clock
 from tests.support.compiling import plan_of, problems_of
 from tests.support.simulation.stopping import StoppingScope, World, carried, fresh

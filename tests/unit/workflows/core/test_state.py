@@ -4,7 +4,7 @@ import json
 
 from activities.contracts import Notification, VisibilitySettings
 from workflows.core.memory import FanOut, PendingNotification, Track, TrailRecord
-from workflows.core.progress_kinds import RetryProgress
+from workflows.core.progress.progress_kinds import RetryProgress
 from workflows.core.state import RunState
 
 

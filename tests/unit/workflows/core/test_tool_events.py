@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from coterie.display.events_view import event_lines
+from coterie.display.following.events_view import event_lines
 from coterie.text.moments import clock
 from dsl.model.plan import Plan
 from tests.support.compiling import plan_of

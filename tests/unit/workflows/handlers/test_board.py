@@ -12,7 +12,8 @@ from dsl.task_graph.task_schedule import TaskSchedule
 from dsl.tool_loop.tool_loop_progress import OpenCall, ToolLoopProgress, ToolResult
 from tests.support.engine import plan_of
 from workflows.core.memory import FanOut, Track
-from workflows.core.progress_kinds import AgentLoopProgress, TaskAttempts, TaskGraphProgress
+from workflows.core.progress.agent_progress import AgentLoopProgress
+from workflows.core.progress.progress_kinds import TaskAttempts, TaskGraphProgress
 from workflows.core.requests import Pending
 from workflows.core.state import RunState
 from workflows.handlers.board import board, status

@@ -17,7 +17,7 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
 )
-from coterie.runs.local_scope import LocalScope
+from coterie.runs.in_process.local_scope import LocalScope
 from coterie.storage.wire import data_converter
 from dsl.model.plan import Plan
 from dsl.values import Json

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from temporalio.exceptions import ApplicationError
 
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from coterie.runs.local_scope import LocalScope
+from coterie.runs.in_process.local_scope import LocalScope
 from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import fresh

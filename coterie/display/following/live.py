@@ -14,9 +14,9 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from coterie.display.console import SafeConsole
-from coterie.display.live_text_lines import last_lines
-from coterie.display.plain_view import RunNews, follow
+from coterie.display.following.console import SafeConsole
+from coterie.display.following.live_text_lines import last_lines
+from coterie.display.following.plain_view import RunNews, follow
 from coterie.rendering.approval_panel import how_to_decide, panel_lines
 from coterie.rendering.cost_tables import budget_lines, money_text
 from coterie.rendering.graph_text import graph_line, task_lines

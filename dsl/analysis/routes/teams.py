@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from dsl.analysis.exits import Exit
-from dsl.analysis.timeout_routes import timeout_routes
-from dsl.analysis.visit_bounds import with_turns
+from dsl.analysis.routes.exits import Exit
+from dsl.analysis.routes.timeout_routes import timeout_routes
+from dsl.analysis.routes.visit_bounds import with_turns
 from dsl.compile.route_compiler import targets
 from dsl.logic.formulas import Formula
 from dsl.logic.possible_statuses import after_all, after_success

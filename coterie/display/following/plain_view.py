@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from coterie.display.live_text_lines import FlowingText
+from coterie.display.following.live_text_lines import FlowingText
 from coterie.rendering.approval_panel import plain_lines
 from coterie.rendering.progress_lines import task_text
 from coterie.rendering.run_text import trail_line

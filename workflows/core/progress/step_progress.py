@@ -14,19 +14,21 @@ from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.causes import HandedOff
 from dsl.model.outcomes import Outcome
 from workflows.core.conversation_tickets import ConversationTicket
-from workflows.core.progress_kinds import (
+from workflows.core.progress.agent_progress import (
     AgentLoopProgress,
-    BranchProgress,
     CallInput,
+    HookedCall,
+    ParkedTurn,
+    SendingCall,
+)
+from workflows.core.progress.progress_kinds import (
+    BranchProgress,
     ConcurrentLoopProgress,
     ContextDraft,
-    HookedCall,
     LoopProgress,
     ParallelProgress,
-    ParkedTurn,
     RepeatedCall,
     RetryProgress,
-    SendingCall,
     SequenceProgress,
     TaskGraphProgress,
     TryProgress,
@@ -83,7 +85,8 @@ class StepProgress:
     waits: dict[str, float] = field(default_factory=dict[str, float])
     """Unix time at which a `wait` for a time ends."""
     relative_waits: dict[str, float] = field(default_factory=dict[str, float])
-    """Seconds left of a `wait` for a duration when the run continued as new."""
+    """Seconds left when the run continued as new: of a `wait` for a duration, or of the deadline of
+    a `wait` for a message."""
     signal_waits: dict[str, float] = field(default_factory=dict[str, float])
     """Seconds left of a wait for a signal when the run continued as new."""
     time_limits: dict[str, float] = field(default_factory=dict[str, float])

@@ -23,7 +23,7 @@ from activities.contracts import (
     named_turn,
     skill_step,
 )
-from coterie.runs.local_calls import LocalCall, local_calls
+from coterie.runs.in_process.local_calls import LocalCall, local_calls
 from coterie.storage.wire import data_converter, text_of
 from dsl.errors import TemplateFailed
 from workflows.core.state_keys import SkillCallKey, StepKey

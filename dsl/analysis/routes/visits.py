@@ -8,8 +8,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dsl.analysis.teams import TeamNode, Teams
-from dsl.analysis.visit_bounds import visits_allowed
+from dsl.analysis.routes.teams import TeamNode, Teams
+from dsl.analysis.routes.visit_bounds import visits_allowed
 from dsl.evaluate.limits import depth_allowed
 from dsl.logic.components import components, is_cycle
 

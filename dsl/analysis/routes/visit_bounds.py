@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, product
 
-from dsl.analysis.exits import Exit
+from dsl.analysis.routes.exits import Exit
 from dsl.model.plan import Plan
 from dsl.model.template_bound import maximum_of
 

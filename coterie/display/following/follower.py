@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-from coterie.display.discovery_notes import DiscoveryNotes
-from coterie.display.plain_view import ProgressView, RunNews
+from coterie.display.following.discovery_notes import DiscoveryNotes
+from coterie.display.following.plain_view import ProgressView, RunNews
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.live_texts import POLL_SECONDS, live_answers, streams

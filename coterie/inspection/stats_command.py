@@ -12,11 +12,11 @@ from coterie.logs import quietly
 from coterie.rendering.stats_text import StatsPart, stats_json, stats_text
 from coterie.replay.links import links
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
+from coterie.runs.in_process.recorded_calls import RecordedCall, recorded_calls
 from coterie.runs.new_runs import summary_of
-from coterie.runs.recorded_calls import RecordedCall, recorded_calls
 from coterie.runs.run_client import Run
 from coterie.runs.run_list import RunFilter
-from coterie.runs.run_statistics import StatsReport
+from coterie.runs.stats_report import StatsReport
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import say

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from dsl.evaluate.operators.operator_table import OPERATORS
 from dsl.evaluate.operators.operator_tests import Found
-from dsl.logic.ranges_of_values import Claim, possible
+from dsl.logic.claims import Claim, possible
 from dsl.model.conditions import Operator
 from dsl.paths import MISSING
 

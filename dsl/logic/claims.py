@@ -163,7 +163,10 @@ def _possible_as(type_: str, claims: Sequence[Claim]) -> bool:
         case "string":
             texts = text_range(_wanted_values(claims))
             return (
-                _in_range(texts, claims) and _lengths(claims) and _parts(claims) and _ends(claims)
+                _in_range(texts, claims)
+                and _lengths(claims)
+                and _parts(claims)
+                and _affixes(claims)
             )
         case _:
             return _lengths(claims) and _parts(claims)
@@ -241,7 +244,7 @@ def _among(item: JsonValue, items: Sequence[JsonValue]) -> bool:
     return any(json_equal(item, other) for other in items)
 
 
-def _ends(claims: Sequence[Claim]) -> bool:
+def _affixes(claims: Sequence[Claim]) -> bool:
     """Return whether the required and the forbidden prefixes and suffixes are compatible."""
     starts, ends = _texts(claims, "starts_with"), _texts(claims, "ends_with")
     longest = max(starts, key=len, default="")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from coterie.display.plain_view import PlainView, RunNews, follow
+from coterie.display.following.plain_view import PlainView, RunNews, follow
 from coterie.terminal import say
 from coterie.text.durations import duration
 from coterie.text.moments import clock

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dsl.analysis.bodies import TEAMS, Bodies
-from dsl.analysis.exits import Exit
-from dsl.analysis.teams import TeamNode, Teams
+from dsl.analysis.routes.exits import Exit
+from dsl.analysis.routes.teams import TeamNode, Teams
 from dsl.logic.components import components, is_cycle
 from dsl.model.steps import ReturnStep, TeamStep
 from dsl.model.traversal.step_walk import walk

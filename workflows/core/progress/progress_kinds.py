@@ -1,6 +1,6 @@
 """How far one composite step, wait or approval is. One type for each kind.
 
-`workflows.core.step_progress` keeps each of them under the key of its location.
+`workflows.core.progress.step_progress` keeps each of them under the key of its location.
 """
 
 from dataclasses import dataclass, field
@@ -8,15 +8,11 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from activities.contracts import AgentRequest, ContextUse, StartedBatch
 from dsl.evaluate.context import apply
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.context.declarations import Declarations
 from dsl.model.outcomes import Failure, Outcome
-from dsl.model.tools.asked_input import AskedInput
 from dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus, TaskNotes
-from dsl.tool_loop.context_room import CompactionDue
-from dsl.tool_loop.tool_loop_progress import ToolLoopProgress
 from dsl.values import Json
 from workflows.core.causes.trail_causes import TrailCause
 
@@ -153,92 +149,6 @@ class TaskGraphProgress:
 
 
 @dataclass(slots=True)
-class AgentLoopProgress:
-    """An agent that uses tools, between two of its turns and calls."""
-
-    execution: int
-    """The number of the execution of its step, which names its calls."""
-    head: str | None = None
-    """The name of its latest turn."""
-    conversation: str | None = None
-    """The conversation that it holds."""
-    problem: str = ""
-    """What is wrong with its latest answer, which must be given again."""
-    fallback: str = ""
-    """`provider/model` of the fallback that has taken over; empty if none has."""
-    context: ContextUse | None = None
-    """How full its conversation is, if its persona compacts it."""
-    loop: ToolLoopProgress = field(default_factory=ToolLoopProgress)
-
-
-@dataclass(slots=True)
-class ParkedTurn:
-    """A model turn that its provider works on as a batch.
-
-    The state keeps it only while the run continues as new. Then the turn continues here: nothing
-    before it is asked, counted, admitted or submitted again.
-    """
-
-    batch: StartedBatch
-    call: str
-    """Id of the call that has submitted it."""
-    began: float
-    """Unix time."""
-    wait: float
-    """Seconds of the wait for the next look."""
-    left: float | None = None
-    """Seconds left of that wait."""
-    looks: int = 0
-    request: AgentRequest | None = None
-    """Of the agent's turn, to the first of its models."""
-    model: str = ""
-    """`provider/model` that the agent uses now."""
-    fallbacks: int = 0
-    """Models that have failed in this call."""
-    compacts: CompactionDue | None = None
-    """Why the conversation is compacted, if the batch is its summary and not the turn."""
-    compacted: bool = False
-    """Whether the conversation was compacted for this turn."""
-    suffix: str = ""
-    """Of the turn's name."""
-    reasks: int = 0
-    """Times that the answer was asked again; an agent without tools counts here."""
-    reasks_left: int = 0
-    hook_retries: dict[str, int] = field(default_factory=dict[str, int])
-    """`{hook: retries so far}` of an agent without tools."""
-    conversation: str = ""
-    """That an agent without tools holds."""
-
-
-@dataclass(slots=True)
-class SendingCall:
-    """A call that sends data out, and that a person decides about."""
-
-    digest: str
-    """Of its arguments: an approval covers these and no others."""
-    approved: bool = False
-
-
-@dataclass(slots=True)
-class CallInput:
-    """A call of a tool that has asked a person."""
-
-    call: str
-    """Digest of what is called with which input."""
-    execution: int
-    """The number of the execution of its step, which names the call."""
-    asked: AskedInput
-    rounds: int = 1
-    """How often it has asked."""
-    is_answered: bool = False
-    """Whether a person has answered, and the call is made again."""
-    answers: dict[str, Json] = field(default_factory=dict[str, Json])
-    """By the key of the question."""
-    by: str = ""
-    """Who gave the last answers."""
-
-
-@dataclass(slots=True)
 class TryProgress:
     """A `try` step."""
 
@@ -283,15 +193,3 @@ class ContextDraft:
             self.view = apply(self.view, self.writes[self.applied :], declared)
             self.applied = len(self.writes)
         return self.view
-
-
-@dataclass(slots=True)
-class HookedCall:
-    """A tool call that its hooks have let pass."""
-
-    given: Json
-    """Its whole input."""
-    changed_by: list[str] = field(default_factory=list[str])
-    """The hooks that changed it."""
-    retries: dict[str, int] = field(default_factory=dict[str, int])
-    """`{hook: retries so far}`."""

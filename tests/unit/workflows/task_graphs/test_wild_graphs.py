@@ -1,7 +1,7 @@
 """Whatever a planner and its tasks do, a task graph ends in a stated way, within its limits.
 
-`EXAMPLES=1000 pytest tests/unit/workflows/steps/test_wild_graphs.py` tries 1,000 graphs, each once
-undisturbed and once stopped at every second checkpoint, as continuing as new does.
+`EXAMPLES=1000 pytest tests/unit/workflows/task_graphs/test_wild_graphs.py` tries 1,000 graphs, each
+once undisturbed and once stopped at every second checkpoint, as continuing as new does.
 """
 
 import json

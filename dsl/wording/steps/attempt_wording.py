@@ -1,0 +1,59 @@
+"""Problems of attempts: of retries, timeouts, and keys that no attempt applies."""
+
+from collections.abc import Sequence
+
+from dsl.problem_details import ProblemText, statement
+from dsl.wording.step_names import called
+
+
+@statement
+def retry_in_vain(step: str, error: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step)} would retry after {error!r}, which no further attempt changes",
+        fix=f"remove {error!r}; with `on_failure: ask` a person can change the data first",
+    )
+
+
+@statement
+def no_result(step: str, kind: str) -> ProblemText:
+    return ProblemText(
+        f"`fail_when` of {step!r} rejects nothing: a step of type {kind!r} has no result",
+        fix="set `fail_when` on the step that brings the result",
+    )
+
+
+@statement
+def never_applied(key: str, step: str, kind: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` of {step!r} is never applied: a step of type {kind!r} ends its list of steps",
+        fix=f"move `{key}` to a step before it, such as one of type 'set'",
+    )
+
+
+@statement
+def no_attempt(key: str, step: str, kind: str) -> ProblemText:
+    what = "takes no time" if key == "timeout" else "ends the same at each attempt"
+    return ProblemText(
+        f"`{key}` of {step!r} has no effect: a step of type {kind!r} {what}",
+        fix=f"move `{key}` to a step that calls or waits, or to a `block` around several steps",
+    )
+
+
+@statement
+def never_retried(step: str, kind: str, causes: Sequence[str]) -> ProblemText:
+    *others, last = (f"`{key}`" for key in causes)
+    keys = f"{', '.join(others)} or {last}" if others else last
+    return ProblemText(
+        f"`retry` of {step!r} has no effect: no failure of a step of type {kind!r} as it stands "
+        "is retried",
+        fix=f"add {keys}, whose failure `retry` repeats; or move `retry` to the step whose failure "
+        "it means",
+    )
+
+
+@statement
+def once_command_retried(name: str, run: str, run_once: str) -> ProblemText:
+    return ProblemText(
+        f"the command {name!r} may run only once, and {run} retries",
+        fix=f"use `skill: {run_once}`",
+    )

@@ -92,6 +92,7 @@ class AgentActivities:
         self._pricing = pricing
         self._user_code = user_code or UserCode()
         self._known = known or KnownSecrets()
+        self._prepared: set[str] = set()
 
     @activity.defn(name=RUN_AGENT)
     async def run_agent(self, request: AgentRequest) -> AgentResponse:
@@ -173,10 +174,14 @@ class AgentActivities:
                 return await agent.process(request.inputs)
 
     async def _prepare(self, provider: str) -> None:
-        """Create a provider in a thread; importing its SDK takes seconds without a heartbeat."""
-        if provider:
+        """Create a provider in a thread; importing its SDK takes seconds without a heartbeat.
+
+        Do so once: a thread is a twelfth of the CPU of a turn.
+        """
+        if provider and provider not in self._prepared:
             with suppress(ProviderFailure):  # the agent meets it again, where it belongs
                 await asyncio.to_thread(self._providers.get, provider)
+                self._prepared.add(provider)
 
     def _live(self, request: AgentRequest, meter: Meter) -> LiveText | None:
         """Return where the answer of a persona that streams is shown."""

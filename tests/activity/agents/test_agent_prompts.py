@@ -159,6 +159,21 @@ def test_a_turn_takes_a_thread_only_when_its_prompts_or_its_answer_may_take_long
     assert asyncio.run(jobs_of_a_turn()) == jobs  # on a loop with an executor of its own
 
 
+def test_a_provider_is_created_in_a_thread_by_the_first_turn_alone() -> None:
+    async def jobs_of_each_turn() -> list[int]:
+        executor = Counting()
+        asyncio.get_running_loop().set_default_executor(executor)
+        activities = AgentActivities(RecordingModel(answer(), answer(), answer()))
+        jobs: list[int] = []
+        for _ in range(3):
+            before = executor.jobs
+            await turn(activities, request({"input": "x"}))
+            jobs.append(executor.jobs - before)
+        return jobs
+
+    assert asyncio.run(jobs_of_each_turn()) == [1, 0, 0]
+
+
 async def test_a_prompt_that_would_take_the_worker_is_a_named_failure_of_its_task() -> None:
     model = RecordingModel(answer())
     bomb = "{% for a in range(99999) %}{% for b in range(99999) %}x{% endfor %}{% endfor %}"

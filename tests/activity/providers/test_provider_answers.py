@@ -138,13 +138,33 @@ async def test_sampling_is_sent_only_where_it_is_set(kind: str) -> None:
     assert not {"temperature", "top_p"} & set(second)
 
 
+MODELS = {"anthropic": "claude-real", "openai": "gpt-real", "responses": "gpt-real"}
+"""Who says it has answered, in `SAYS`."""
+
+
 @pytest.mark.parametrize("kind", APIS)
 async def test_usage_counts_cached_input_in(kind: str) -> None:
     async with raw_server(SAYS[kind]) as server:
         answer = await ask(kind, server.url)
     assert answer.text == "Hello"
-    assert answer.model == ("claude-real" if kind == "anthropic" else "gpt-real")
+    assert answer.model == MODELS[kind]
     assert answer.usage == TokenUsage(240, 7, cached_tokens=200, cache_write_tokens=30)
+
+
+ANSWER_FORMS: dict[str, Json] = {
+    "anthropic": {"output_config": {"format": {"type": "json_schema", "schema": STRICT}}},
+    "openai": {
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "strict": True, "schema": STRICT},
+        }
+    },
+    "responses": {
+        "text": {
+            "format": {"type": "json_schema", "name": "answer", "strict": True, "schema": STRICT}
+        }
+    },
+}
 
 
 @pytest.mark.parametrize("kind", APIS)
@@ -158,17 +178,7 @@ async def test_a_structured_answer_is_asked_for_by_the_api_own_feature(
     async with raw_server(SAYS[kind]) as server:
         await ask(kind, server.url, asked)
     body = server.requests[0].body
-    if kind == "anthropic":
-        assert body["output_config"] == {"format": {"type": "json_schema", "schema": STRICT}}
-    elif kind == "responses":
-        assert body["text"] == {
-            "format": {"type": "json_schema", "name": "answer", "strict": True, "schema": STRICT}
-        }
-    else:
-        assert body["response_format"] == {
-            "type": "json_schema",
-            "json_schema": {"name": "answer", "strict": True, "schema": STRICT},
-        }
+    assert {key: body[key] for key in ANSWER_FORMS[kind]} == ANSWER_FORMS[kind]
 
 
 async def test_openai_is_not_strict_where_a_key_is_optional() -> None:

@@ -166,8 +166,9 @@ async def test_a_key_is_in_no_error_no_trace_and_no_history(kind: str) -> None:
 async def test_a_key_in_an_answer_that_cannot_be_read_is_not_passed_on(
     kind: str, body: Json
 ) -> None:
-    stream = f"event: message_start\ndata: {json.dumps(body)}\n\n"
-    async with raw_server(http(stream if kind == "anthropic" else json.dumps(body))) as server:
+    whole = json.dumps(body)
+    answers = {"anthropic": f"event: message_start\ndata: {whole}\n\n", "openai": whole}
+    async with raw_server(http(answers[kind])) as server:
         failed = await failure(kind, server.url)
     assert "sent an answer that does not match its API" in failed.message
     assert KEY not in "".join(traceback.format_exception(failed))

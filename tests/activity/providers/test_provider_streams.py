@@ -45,6 +45,19 @@ BEGINNINGS = {
     "openai": chunks(piece("Once ", usage={"prompt_tokens": 11})),
     "responses": events({"type": "response.output_text.delta", "delta": "Once "}),
 }
+USAGE_SO_FAR = {
+    "anthropic": TokenUsage(11, 0),
+    "openai": TokenUsage(11, 0),
+    "responses": None,  # counts only at the end
+}
+"""What is known after `BEGINNINGS`."""
+
+
+USAGE_KEYS = {
+    "anthropic": ("input_tokens", "output_tokens"),
+    "openai": ("prompt_tokens", "completion_tokens"),
+    "responses": ("input_tokens", "output_tokens"),
+}
 
 
 @pytest.mark.parametrize("kind", APIS)
@@ -52,10 +65,8 @@ BEGINNINGS = {
 async def test_a_stream_ends_in_the_same_answer_as_one_that_came_at_once(
     kind: str, finish: str, model_server: ModelServer
 ) -> None:
-    usage: Json = {"prompt_tokens": 40, "completion_tokens": 9}
-    if kind != "openai":
-        usage = {"input_tokens": 40, "output_tokens": 9}
-    model_server.answer(LONG, usage=usage, finishReason=finish)
+    sent, received = USAGE_KEYS[kind]
+    model_server.answer(LONG, usage={sent: 40, received: 9}, finishReason=finish)
     url = url_of(kind, model_server)
     watched, shown = streamed()
     completion = await ask(kind, url, watched)
@@ -82,8 +93,7 @@ async def test_a_stream_that_breaks_is_retried_and_what_it_used_is_counted(kind:
     async with raw_server(OPEN_ENDED + BEGINNINGS[kind].encode()) as server:
         failed = await failure(kind, server.url, watched)
     assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_UNAVAILABLE, True)
-    # Responses counts only at the end
-    assert failed.usage == (None if kind == "responses" else TokenUsage(11, 0))
+    assert failed.usage == USAGE_SO_FAR[kind]
     assert shown == ["Once "]
 
 

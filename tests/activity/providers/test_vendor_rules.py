@@ -6,10 +6,11 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.support.servers.asking import APIS
 from tests.support.servers.checking_proxy import checking_proxy
 from tests.support.servers.model_server import ModelServer
 from tests.support.servers.prefix_cache import Sent
-from tests.support.servers.vendor_rules import fault_of
+from tests.support.servers.vendor_rules import RULES, fault_of
 
 GO: dict[str, Any] = {"role": "user", "content": "Go."}
 USE: dict[str, Any] = {"type": "tool_use", "id": "a", "name": "add", "input": {}}
@@ -80,6 +81,10 @@ def test_a_history_is_judged_as_its_vendor_does(
     assert found is None if fault is None else fault in str(found)
 
 
+def test_every_api_has_its_rules() -> None:
+    assert RULES.keys() == APIS.keys()
+
+
 @pytest.mark.parametrize("name", ["a.b", "x" * 129])
 def test_names_of_tools_are_judged(name: str) -> None:
     tool = {"name": name, "input_schema": {"type": "object"}}
@@ -96,7 +101,7 @@ async def test_the_proxy_refuses_a_conversation_whose_beginning_changed(
     then = [GO, {"role": "assistant", "content": "Well."}, {"role": "user", "content": "On."}]
     changed = [GO, {"role": "assistant", "content": "Hm."}, *then[2:], *then[1:]]
     async with (
-        checking_proxy(model_server.anthropic_url) as proxy,
+        checking_proxy(model_server.url) as proxy,
         httpx2.AsyncClient(base_url=proxy.url, trust_env=False) as client,
     ):
 
@@ -138,7 +143,7 @@ async def test_the_proxy_refuses_lost_thinking_and_changed_bytes_and_reports_wha
 ) -> None:
     model_server.add(THINKS, {"match": {"toolCallId": "call_1"}, "response": {"content": "Done."}})
     async with (
-        checking_proxy(model_server.anthropic_url) as proxy,
+        checking_proxy(model_server.url) as proxy,
         httpx2.AsyncClient(base_url=proxy.url, trust_env=False) as client,
     ):
 

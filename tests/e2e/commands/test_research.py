@@ -12,7 +12,7 @@ from typing import Any
 from activities.skills.knowledge.package_texts import parts_of, readme_of, source_of
 from activities.skills.knowledge.stores import INDEX_FILE, opened
 from tests.support.project import Project, project
-from tests.support.servers.asking import APIS
+from tests.support.servers.asking import APIS, section
 from tests.support.servers.checking_proxy import CheckingProxy, checking_proxy
 from tests.support.servers.model_server import ModelServer
 from tests.support.servers.research_model import ANSWER, play
@@ -28,7 +28,7 @@ async def test_research_runs_by_each_api_and_every_turn_finds_its_beginning_in_t
         await asyncio.to_thread(index, made.folder)
         await asyncio.to_thread(verify_without_key, made)
         for api in APIS:
-            async with checking_proxy(model_server.anthropic_url) as proxy:
+            async with checking_proxy(model_server.url) as proxy:
                 report = await asyncio.to_thread(researched, made, api, proxy)
             verify(api, proxy, report)
 
@@ -54,10 +54,7 @@ def verify_without_key(made: Project) -> None:
 
 def researched(made: Project, api: str, proxy: CheckingProxy) -> Any:
     """Run the team by one API, and return what the run cost."""
-    url = proxy.url if api == "anthropic" else f"{proxy.url}/v1"
-    provider: dict[str, object] = {"api_base": url, "api_key_env": "STAND_IN", "prices": PRICES}
-    provider |= {"kind": "anthropic" if api == "anthropic" else "openai"}
-    provider |= {"api": "responses"} if api == "responses" else {}
+    provider = {**section(api, proxy.url), "api_key_env": "STAND_IN", "prices": PRICES}
     made.environment["STAND_IN"] = "sk-0123456789abcdef"
     made.configure(llm_config={"providers": {"own": provider}})
     question = "What do 60 pens cost, and how do I run blocking code in an activity?"
@@ -70,8 +67,8 @@ def researched(made: Project, api: str, proxy: CheckingProxy) -> Any:
 
 def verify(api: str, proxy: CheckingProxy, report: Any) -> None:
     assert proxy.faults == []
-    first = 2 if api == "openai" else 1  # Chat Completions has the system prompt as a message
-    whole = [len(body["input" if api == "responses" else "messages"]) for body in proxy.bodies]
+    first = {"anthropic": 1, "openai": 2, "responses": 1}[api]  # 2: the system prompt is a message
+    whole = [len(body[APIS[api].turns]) for body in proxy.bodies]
     # three turns of the researcher, the subagent's only one, and the answer
     assert proxy.repeated == [0, whole[0], whole[1], 0, whole[2]]
     assert whole[0] == whole[3] == first

@@ -16,7 +16,7 @@ from tests.chaos.debug_runs.debug_ground import (
     debug_ground,
     planted,
 )
-from tests.support.servers.asking import APIS
+from tests.support.servers.asking import APIS, section
 from tests.support.servers.checking_proxy import CheckingProxy, checking_proxy
 from tests.support.servers.model_server import ModelServer
 
@@ -81,7 +81,7 @@ async def test_a_planted_defect_is_mended_by_each_api_after_a_wrong_patch(
         for api in APIS:
             plant(ground)
             assert ground.verdict() == "1 failed, 16 passed"
-            async with checking_proxy(model_server.anthropic_url) as proxy:
+            async with checking_proxy(model_server.url) as proxy:
                 await asyncio.to_thread(mended, ground, api, proxy)
             assert proxy.faults == []
             assert ground.verdict() == "17 passed"
@@ -103,10 +103,7 @@ def plant(ground: DebugGround) -> None:
 
 def mended(ground: DebugGround, api: str, proxy: CheckingProxy) -> None:
     """Let the agent work by one API."""
-    url = proxy.url if api == "anthropic" else f"{proxy.url}/v1"
-    provider: dict[str, object] = {"api_base": url, "api_key_env": "STAND_IN"}
-    provider |= {"kind": "anthropic" if api == "anthropic" else "openai", "default_model": "m"}
-    provider |= {"api": "responses"} if api == "responses" else {}
+    provider = {**section(api, proxy.url), "api_key_env": "STAND_IN", "default_model": "m"}
     ground.shop.environment["STAND_IN"] = "sk-0123456789abcdef"
     ground.shop.configure(llm_config={"default_provider": "own", "providers": {"own": provider}})
     given = ("--files", FILE, "--id", api, "--decisions", "allowed.yml")

@@ -1,5 +1,6 @@
 """Asks a provider as a worker does: through the registry and the real SDK, over HTTP."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -10,24 +11,47 @@ from activities.providers.provider_failures import ProviderFailure
 from activities.providers.provider_registry import Providers
 from tests.support.servers.model_server import ModelServer
 
-KINDS = ("anthropic", "openai")
-APIS = (*KINDS, "responses")
-"""The kinds, `openai` by Chat Completions, and its Responses API."""
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One API of a kind of provider, and where a server speaks it."""
+
+    kind: str
+    base: str
+    """What an `api_base` adds to the address of the server."""
+    path: str
+    """What a request adds to the `api_base`."""
+    turns: str
+    """The key of a request that has the messages."""
+    section: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the section of a provider says for this API, beside its kind."""
+
+
+APIS = {
+    "anthropic": Api("anthropic", "", "/v1/messages", "messages"),
+    "openai": Api("openai", "/v1", "/chat/completions", "messages"),
+    "responses": Api("openai", "/v1", "/responses", "input", {"api": "responses"}),
+}
+"""Everything that tests know of an API; one that is not here is a KeyError."""
+
+KINDS = tuple(dict.fromkeys(api.kind for api in APIS.values()))
 KEY = "sk-secret-0123456789abcdef"
 
 
 def settings(kind: str, url: str | None, key: str | None = KEY) -> ProviderSettings:
     """A provider of this kind, or of this API, at this address."""
-    if kind == "responses":
-        return ProviderSettings(
-            name=kind, kind="openai", api="responses", api_base=url, api_key=key
-        )
-    return ProviderSettings(name=kind, kind=kind, api_base=url, api_key=key)
+    api = APIS[kind]
+    return ProviderSettings(name=kind, kind=api.kind, api_base=url, api_key=key, **api.section)
 
 
-def url_of(kind: str, server: ModelServer) -> str:
-    """The stand-in's address for this kind."""
-    return server.anthropic_url if kind == "anthropic" else server.openai_url
+def section(api: str, url: str) -> dict[str, Any]:
+    """A document's section of a provider that asks a server at this address by an API."""
+    return {"kind": APIS[api].kind, "api_base": url + APIS[api].base, **APIS[api].section}
+
+
+def url_of(api: str, server: ModelServer) -> str:
+    """The stand-in's address for this API."""
+    return server.url + APIS[api].base
 
 
 def request(prompt: str = "hello", **fields: Any) -> ModelRequest:

@@ -3,7 +3,7 @@
     async def test_something(model_server):
         model_server.answer("hello")
         model_server.fail(429, "slow down", retry_after=2)      # for the calls after that
-        ... call model_server.anthropic_url or model_server.openai_url ...
+        ... call url_of(api, model_server) of `asking` ...
         assert model_server.requests()[0].body["model"] == "m"
 
 A request that no fixture fits gets a 404, which no provider tries again.
@@ -45,7 +45,7 @@ class ModelServer:
     def __init__(self, process: subprocess.Popen[bytes], url: str) -> None:
         self._process = process
         self._control = httpx2.Client(base_url=f"{url}/__aimock", trust_env=False)
-        self.anthropic_url = url
+        self.url = self.anthropic_url = url
         self.openai_url = f"{url}/v1"
 
     @classmethod

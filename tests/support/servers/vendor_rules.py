@@ -10,14 +10,17 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, cast
 
+from tests.support.servers.asking import APIS
+
 Body = dict[str, Any]
 
 
 def fault_of(path: str, body: Body) -> str | None:
     """The first fault of a request to one of the APIs."""
-    for end, rules in RULES.items():
-        if path.split("?")[0].endswith(end):
-            return next(rules(body), None)
+    asked = path.partition("?")[0]
+    for name, api in APIS.items():
+        if asked == api.base + api.path:
+            return next(RULES[name](body), None)
     return f"{path} is not an API with rules"
 
 
@@ -204,7 +207,7 @@ def names(given: list[str], most: int) -> Iterator[str]:
 
 
 RULES: dict[str, Callable[[Body], Iterator[str]]] = {
-    "/messages": anthropic,
-    "/chat/completions": chat,
-    "/responses": responses,
+    "anthropic": anthropic,
+    "openai": chat,
+    "responses": responses,
 }

@@ -64,9 +64,8 @@ async def test_models_see_pictures_whose_names_are_all_that_the_history_has(
     play(model_server)
     (tmp_path / "a.png").write_bytes(PNG)
     (tmp_path / "b.pdf").write_bytes(PDF)
-    async with checking_proxy(model_server.anthropic_url) as proxy:
-        url = proxy.url if api == "anthropic" else f"{proxy.url}/v1"
-        provider = replace(settings(api, url), name="scripted")
+    async with checking_proxy(model_server.url) as proxy:
+        provider = replace(settings(api, proxy.url + APIS[api].base), name="scripted")
         async with engine(env, tmp_path, [], provider=provider) as running:
             text = await history_of(running)
             bodies, repeated = [*proxy.bodies], [*proxy.repeated]

@@ -19,6 +19,7 @@ from activities.providers.translation.chat_turns import chat_messages
 from activities.providers.translation.responses_turns import responses_body
 from dsl.model.price import Price
 from dsl.values import Json, JsonValue
+from tests.support.servers.asking import APIS
 
 TOOL = ToolSpec("look", "Look.", {"type": "object"})
 FIVE: Json = {"type": "ephemeral"}
@@ -39,7 +40,7 @@ def asked(turns: int = 0, calls: int = 1, **fields: Any) -> ModelRequest:
 @pytest.mark.parametrize("tools", [(TOOL,), ()])
 @pytest.mark.parametrize("calls", [1, 12])
 @pytest.mark.parametrize("prompt_cache", ["auto", "off", "5m"])
-@pytest.mark.parametrize("api", ["anthropic", "openai", "responses"])
+@pytest.mark.parametrize("api", APIS)
 def test_each_request_repeats_the_one_before_byte_for_byte(
     api: str, prompt_cache: Any, calls: int, tools: tuple[ToolSpec, ...]
 ) -> None:
@@ -63,9 +64,11 @@ def sent(api: str, request: ModelRequest) -> Json:
             return {"turns": body.pop("messages"), **body}
         case "openai":
             return {"turns": [*chat_messages(request, "S.", "p")]}
-        case _:
+        case "responses":
             body = responses_body(request, "p")
             return {"turns": body.pop("input"), **body}
+        case _:
+            raise KeyError(api)
 
 
 def turns_of(body: Json) -> list[JsonValue]:

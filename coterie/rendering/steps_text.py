@@ -11,13 +11,25 @@ from dsl.model.traversal.agent_personas import execution_plans
 from dsl.model.traversal.step_lists import step_lists
 
 _WORDS = StepWording(condition=condition_text, value=value_text, agent_class=str)
-_BEGINNINGS: dict[StepKind, str] = {
-    "set": "",
-    "team": "",
+BEGINNINGS: dict[StepKind, str] = {
+    "agent": "agent ",
+    "skill": "skill ",
+    "tool": "tool ",
+    "loop": "loop ",
+    "branch": "branch ",
     "parallel": "parallel, ",
+    "task_graph": "task_graph ",
+    "set": "",
+    "approval": "approval ",
+    "wait": "wait ",
+    "reply": "reply ",
+    "team": "",
+    "try": "try ",
+    "block": "block ",
+    "return": "return ",
     "fail": "fail with ",
 }
-"""Prefix of a step's details; default: its kind."""
+"""Prefix of a step's details."""
 
 
 def step_lines(steps: Sequence[Step], plan: Plan, depth: int) -> Iterator[str]:
@@ -48,5 +60,5 @@ def _describe_step(step: Step, plan: Plan) -> str:
         *filter(None, [approval(step, _WORDS)]),
         *bounds(step, _WORDS),
     ]
-    begin = _BEGINNINGS.get(step.kind, f"{step.kind} ")
+    begin = BEGINNINGS[step.kind]
     return f"{begin}{', '.join(parts)}".strip()

@@ -4,14 +4,12 @@ from dsl.analysis.bodies import TEAMS
 from dsl.analysis.routes.teams import TeamNode, Teams
 from dsl.logic.routing_gaps import holes
 from dsl.logic.solver import Effort
+from dsl.model.step_kinds.kind_facts import KIND_FACTS
 from dsl.model.steps import Step
 from dsl.model.traversal.step_walk import walk
 from dsl.source.nodes import Node as Tree
 from dsl.source.nodes import Problems
 from dsl.wording.finding_wording import unhandled_failure
-
-_QUIET = ("set", "return", "loop", "branch", "parallel", "try", "block")
-"""Kinds that fail only through their nested steps, or through a template with an unknown name."""
 
 
 def check_failures(graph: Teams, tree: Tree, problems: Problems, effort: Effort) -> None:
@@ -43,4 +41,4 @@ def check_failures(graph: Teams, tree: Tree, problems: Problems, effort: Effort)
 
 
 def _works(step: Step) -> bool:
-    return any(inner.kind not in _QUIET for inner, _ in walk([step], ()))
+    return any(KIND_FACTS[inner.kind].fails_itself for inner, _ in walk([step], ()))

@@ -11,7 +11,8 @@ from dsl.checks.document_steps import PlacedSteps
 from dsl.model.document import ApprovalSection, ChatSection, SystemDocument
 from dsl.model.facts import ROOTS
 from dsl.model.hooks import HookSection
-from dsl.model.steps import ApprovalStep, FailStep, ReplyStep
+from dsl.model.step_kinds.kind_facts import KIND_FACTS
+from dsl.model.steps import STEP_MODELS
 from dsl.model.terms import AskTerms, CallApproval
 from dsl.model.tools.tool_section import ToolSection
 from dsl.model.traversal.step_walk import variables
@@ -20,13 +21,11 @@ from dsl.values import NodePath
 from dsl.wording.agents.prompt_wording import placeholders_shown, placeholders_shown_literally
 
 _SHOWN: dict[type[BaseModel], tuple[str, ...]] = {
-    ApprovalStep: ("prompt", "show"),
+    **{STEP_MODELS[kind]: facts.shown for kind, facts in KIND_FACTS.items()},
     ApprovalSection: ("prompt", "show"),
     CallApproval: ("prompt", "show"),
     AskTerms: ("prompt",),
-    ReplyStep: ("value",),
     ChatSection: ("reply",),
-    FailStep: ("message",),
     HookSection: ("message",),
 }
 """The fields that a person is shown."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from dsl.model.steps import ApprovalStep, FailStep, LoopStep, ReturnStep, Step
+from dsl.model.step_kinds.kind_facts import KIND_FACTS
+from dsl.model.steps import LoopStep, Step
 
 
 def asking_about_failures(steps: Sequence[Step], team_type: str) -> tuple[Step, ...]:
@@ -20,7 +21,7 @@ def asking_about_failures(steps: Sequence[Step], team_type: str) -> tuple[Step, 
         )
     return tuple(
         step
-        if step.on_failure is not None or isinstance(step, ApprovalStep | FailStep | ReturnStep)
+        if step.on_failure is not None or not KIND_FACTS[step.kind].asks_about_failure
         else step.model_copy(update={"on_failure": "ask"})
         for step in steps
     )

@@ -5,19 +5,27 @@ failure of a `fail` step.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Literal, assert_never
 
 from dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
 from dsl.model.steps import (
     AgentStep,
+    ApprovalStep,
     BlockStep,
     BranchStep,
+    FailStep,
     LoopStep,
     ParallelStep,
+    ReplyStep,
+    ReturnStep,
+    SetStep,
+    SkillStep,
     Step,
     TaskGraphStep,
     TeamStep,
+    ToolStep,
     TryStep,
+    WaitStep,
 )
 
 Retryability = Literal["never", "with_other_input"]
@@ -73,24 +81,22 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
 ONCE_RETRYABLE = frozenset({"SessionFull", "TooManyTasks", "NoMessage", "ReplyTooLarge", "NoRoute"})
 """What runs retried before the patch `recurring-failures`."""
 
-_CONTAINERS = (
-    LoopStep,
-    BranchStep,
-    ParallelStep,
-    TaskGraphStep,
-    TryStep,
-    BlockStep,
-    TeamStep,
-)
-
 
 def holds_steps(step: Step) -> bool:
     """Return whether the step contains others, which can give it other data at the next attempt."""
     match step:
         case AgentStep(agent_type=agent_type):
             return agent_type in (ORCHESTRATING, TOOL_CALLING)
+        case LoopStep() | BranchStep() | ParallelStep() | TaskGraphStep() | TryStep() | BlockStep():
+            return True
+        case TeamStep():
+            return True
+        case SkillStep() | ToolStep() | SetStep() | ApprovalStep() | WaitStep() | ReplyStep():
+            return False
+        case ReturnStep() | FailStep():
+            return False
         case _:
-            return isinstance(step, _CONTAINERS)
+            assert_never(step)
 
 
 def can_pass(error: str, *, data_can_differ: bool) -> bool:

@@ -9,9 +9,11 @@ from coterie.commands.table import VERBS
 from coterie.documents.product_capabilities import KEY_NAMES, PROVIDER_KINDS
 from coterie.graph.condition_labels import condition_words
 from coterie.graph.drawing.style import SIGNS
+from coterie.rendering.steps_text import BEGINNINGS
 from dsl.evaluate.operators.operator_table import OPERATORS
 from dsl.model.conditions import ContextField, Operator
 from dsl.model.sections.provider_document import BuiltInKind
+from dsl.model.step_kinds.kind_facts import KIND_FACTS
 from dsl.model.step_kinds.step_base import STEP_KINDS
 from dsl.model.steps import STEP_MODELS
 from dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
@@ -56,8 +58,13 @@ def test_every_kind_names_its_templates_and_bounds() -> None:
     assert sorted(BOUNDS_OF_STEPS) == sorted(STEP_KINDS)
 
 
-def test_every_kind_has_a_sign_in_pictures() -> None:
+def test_every_kind_has_its_facts_for_checks() -> None:
+    assert sorted(KIND_FACTS) == sorted(STEP_KINDS)
+
+
+def test_every_kind_has_a_sign_in_pictures_and_a_beginning_in_lists() -> None:
     assert sorted(SIGNS) == sorted(STEP_KINDS)
+    assert sorted(BEGINNINGS) == sorted(STEP_KINDS)
 
 
 def test_every_operator_has_its_row_in_the_table_of_operators() -> None:

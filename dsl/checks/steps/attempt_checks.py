@@ -1,14 +1,26 @@
 """Checks of the keys about a step's attempts and its result, where its kind has none."""
 
+from typing import assert_never
+
 from dsl.checks.steps.step_scope import StepScope
 from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.steps import (
+    AgentStep,
     ApprovalStep,
+    BlockStep,
+    BranchStep,
     FailStep,
+    LoopStep,
+    ParallelStep,
     ReplyStep,
     ReturnStep,
     SetStep,
+    SkillStep,
     Step,
+    TaskGraphStep,
+    TeamStep,
+    ToolStep,
+    TryStep,
     WaitStep,
 )
 from dsl.values import NodePath
@@ -38,8 +50,12 @@ def check_attempts(scope: StepScope, step: Step, path: NodePath) -> None:
             can_expire = step.signal is not None or step.message is not None
             keys = ("deadline",) if can_expire else ()
             _retry(scope, step, path, (*keys, "timeout", "fail_when"))
+        case AgentStep() | SkillStep() | ToolStep() | TeamStep():
+            pass  # they call something
+        case LoopStep() | BranchStep() | ParallelStep() | TaskGraphStep() | TryStep() | BlockStep():
+            pass  # they hold steps that may
         case _:
-            pass  # these kinds call something, or hold steps that may
+            assert_never(step)
     for index, error in enumerate(step.retry.errors if step.retry is not None else ()):
         if not can_pass(error, data_can_differ=holds_steps(step)):
             key_path = (*path, "retry", "errors", index)

@@ -7,13 +7,12 @@ from dsl.checks.steps.step_scope import StepScope
 from dsl.evaluate.branch_writes import write_conflicts
 from dsl.evaluate.context_writes import ContextWrite, written_value
 from dsl.model.step_kinds.join_policies import CONTEXT, MergePolicy
+from dsl.model.step_kinds.kind_facts import KIND_FACTS
 from dsl.model.steps import (
     BlockStep,
-    FailStep,
     LoopStep,
     ParallelBranch,
     ParallelStep,
-    ReturnStep,
     Step,
 )
 from dsl.model.template_bound import maximum_of
@@ -98,7 +97,7 @@ def _certain(steps: Sequence[Step], path: NodePath) -> Iterator[_WriteWithPath]:
             if is_known and not is_template(key) and all(parse(key)):
                 write = ContextWrite(path_text(parse(key)), operand, operation)
                 yield _WriteWithPath(write, (*here, "context_updates", key))
-        if isinstance(step, ReturnStep | FailStep):
+        if KIND_FACTS[step.kind].ends_list:
             return
 
 

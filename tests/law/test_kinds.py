@@ -3,6 +3,9 @@
 import re
 from typing import get_args
 
+import pytest
+import yaml
+
 from activities.providers.provider_registry import KINDS
 from activities.public_prices import VENDORS
 from coterie.commands.table import VERBS
@@ -86,9 +89,31 @@ def test_every_provider_with_an_api_has_a_key_a_vendor_and_a_test() -> None:
     assert with_api == set(TESTED_KINDS), "the tests ask it over HTTP"
 
 
+@pytest.mark.parametrize("kind", KINDS.keys() - {"scripted"})
+def test_the_key_of_every_provider_is_known_wherever_a_user_looks(kind: str) -> None:
+    variable = KEY_NAMES[kind]
+    own = "".join(file.read_text() for file in (ROOT / "activities/providers").glob(f"{kind}*.py"))
+    assert f'default_env="{variable}"' in own
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    assert variable in compose["services"]["worker"]["environment"]
+    for project in ("project", "tool_project"):
+        created = yaml.safe_load((ROOT / f"config/{project}/coterie.yml").read_text())
+        assert created["llm_config"]["providers"][kind]["api_key_env"] == variable
+    for page in ("docs/language.md", "docs/operating.md", "config/system_config.yml"):
+        assert variable in (ROOT / page).read_text(), page
+
+
+def test_the_language_names_every_kind_of_provider() -> None:
+    (row,) = re.findall(
+        r"^\| `kind` \| (.*scripted.*)$", (ROOT / "docs/language.md").read_text(), re.M
+    )
+    assert KINDS.keys() <= set(re.findall(r"`(\w+)`", row))
+
+
 def test_every_command_is_in_the_readme() -> None:
     (chapter,) = re.findall(
         r"^## Commands$(.*?)^## ", (ROOT / "README.md").read_text(), re.M | re.S
     )
-    named = set(re.findall(r"[a-z]+", " ".join(re.findall(r"`([^`]+)`", chapter))))
+    first_column = " ".join(re.findall(r"^\| (`.*?) \|", chapter, re.M))
+    named = set(re.findall(r"`(?:coterie )?([a-z]+)", first_column))
     assert VERBS.keys() <= named

@@ -16,6 +16,7 @@ from typing import TypeVar, cast
 import yaml
 from temporalio.client import Client, WorkflowHistory
 
+from coterie.documents.product_capabilities import KEY_NAMES
 from coterie.storage.wire import data_converter
 from dsl.values import Json
 from tests.support.places import ROOT
@@ -23,6 +24,8 @@ from tests.support.programs.command_server import CommandServer, command_server
 
 SAMPLE = ROOT / "examples" / "invoicing"
 BIN = Path(sys.executable).parent
+VENDOR_PREFIXES = tuple(name.removesuffix("API_KEY") for name in KEY_NAMES.values())
+"""`ANTHROPIC_` and others: keys, addresses and options, which no test takes from outside."""
 T = TypeVar("T")
 
 
@@ -37,7 +40,7 @@ class Project:
         inherited = {
             key: value
             for key, value in os.environ.items()
-            if not key.startswith(("COTERIE_", "TEMPORAL_", "ANTHROPIC_", "OPENAI_"))
+            if not key.startswith(("COTERIE_", "TEMPORAL_", *VENDOR_PREFIXES))
             and key != "PYTHONDONTWRITEBYTECODE"  # it doubles the time of every command
         }
         # `{python}` of its commands: the tests' own environment, which has pytest.

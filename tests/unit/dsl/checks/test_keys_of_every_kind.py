@@ -1,10 +1,17 @@
 """Each key that every kind of step has is refused, or warned of, where it has no effect."""
 
+import json
+import re
+
 import pytest
+import yaml
+from jsonschema.validators import validator_for
 
 from dsl.model.step_kinds.step_base import STEP_KINDS, StepBase
+from tests.law.sources import ROOT
 from tests.support.compiling import problems_of
 
+REFERENCE = (ROOT / "docs/steps.md").read_text()
 _WAIT = "{name: rest, type: wait, duration: 1}"
 
 KINDS = {
@@ -56,8 +63,13 @@ WITH_A_CAUSE = {
 """What gives a key of which a step warns an effect."""
 
 
-def codes(step: str, key: str) -> list[str]:
-    text = f"""
+SCHEMA = json.loads((ROOT / "docs/schemas/document.json").read_text())
+EDITOR = validator_for(SCHEMA)(SCHEMA)
+"""The schema with which an editor checks a document."""
+
+
+def document(step: str) -> str:
+    return f"""
 llm_config:
   default_provider: scripted
   default_model: demo
@@ -75,7 +87,10 @@ orchestration:
         - {{name: last, type: reply, value: 1}}
     other: {{tasks: [{_WAIT}]}}
 """
-    ending = f".{key}"
+
+
+def codes(step: str, key: str) -> list[str]:
+    text, ending = document(step), f".{key}"
     return [one.code for one in problems_of(text) if one.path.endswith(ending)]
 
 
@@ -89,6 +104,21 @@ def test_every_kind_and_every_key_of_steps_is_tried() -> None:
 def test_a_key_has_an_effect_on_a_kind_of_step_or_is_reported(kind: str, key: str) -> None:
     expected = [NO_EFFECT[kind, key]] if (kind, key) in NO_EFFECT else []
     assert codes(f"{KINDS[kind]}, {key}: {KEYS[key]}", key) == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("key", KEYS)
+def test_an_editor_refuses_a_key_of_a_step_where_the_compiler_does(kind: str, key: str) -> None:
+    text = document(f"{KINDS[kind]}, {key}: {KEYS[key]}")
+    refused = [*EDITOR.iter_errors(yaml.safe_load(text))] != []
+    assert refused is (NO_EFFECT.get((kind, key)) == "E107")
+
+
+@pytest.mark.parametrize("key", ["timeout", "retry"])
+def test_the_reference_names_the_kinds_that_an_attempt_s_key_is_not_for(key: str) -> None:
+    (row,) = re.findall(rf"^\| `{key}` \|.* Not for (.*?), which ", REFERENCE, re.M)
+    refused = [kind for kind in KINDS if NO_EFFECT.get((kind, key)) == "E107"]
+    assert sorted(re.findall(r"`(\w+)`", row)) == sorted(refused)
 
 
 @pytest.mark.parametrize(("kind", "key"), WITH_A_CAUSE)

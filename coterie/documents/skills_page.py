@@ -23,7 +23,7 @@ a run starts. This page is generated from the contracts:
 
 All paths are relative to the worker's `workspace`. Skills that read and change files never leave
 it, and refuse paths in `.git` and `.coterie`. What a command may reach depends on
-[its sandbox](operating.md#commands).
+[its sandbox](operating.md#commands-of-the-project).
 """
 
 _OVERVIEW = """\

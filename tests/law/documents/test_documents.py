@@ -11,6 +11,14 @@ from tests.law.sources import ROOMS, ROOT
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 PATH = re.compile(rf"`((?:{'|'.join(ROOMS)}|tests|docs|examples|bench)/[\w./-]*)`")
 
+NAMES_OF_FILE = re.compile(
+    r"((?:`[\w.]+`(?: \([^()]*\))?(?:, | and |, and ))*`[\w.]+`(?: \([^()]*\))?) (?:of|in) "
+    rf"`((?:{'|'.join(ROOMS)}|tests)/[\w./-]*\.py)`"
+)
+FILE_WITH_NAMES = re.compile(
+    rf"`((?:{'|'.join(ROOMS)}|tests)/[\w./-]*\.py)` \(((?:`\w+`(?:, | and )?)+)"
+)
+
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_within_the_project_lead_somewhere(page: Path) -> None:
@@ -38,9 +46,24 @@ def test_links_to_headings_lead_to_one(page: Path) -> None:
 def test_files_that_the_guides_name_exist(page: str) -> None:
     named = set(PATH.findall((ROOT / page).read_text()))
     assert named
-    placeholder = re.compile(r"\b(NAME|KIND|SHELF|VERB)\b")  # what the reader is about to add
+    placeholder = re.compile(r"\b(NAME|KIND|SHELF|GROUP|VERB)\b")  # what the reader is about to add
     missing = [name for name in sorted(named) if not (ROOT / name).exists()]
     assert not [name for name in missing if not placeholder.search(name)]
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md", "docs/extending.md"])
+def test_names_that_the_guides_place_in_a_file_are_there(page: str) -> None:
+    """`NAME` of `file`, `NAME` in `file`, several names before one file, and `file` (`NAME`)."""
+    text = re.sub(r"\s+", " ", (ROOT / page).read_text())
+    of_files = NAMES_OF_FILE.findall(text)
+    for names, path in [
+        *of_files,
+        *((names, path) for path, names in FILE_WITH_NAMES.findall(text)),
+    ]:
+        source = (ROOT / path).read_text()
+        for name in re.findall(r"`([\w.]+)`", names):
+            last = name.split(".")[-1]
+            assert re.search(rf"\b{last}\b", source), f"{path} has no {name}"
 
 
 @pytest.mark.parametrize("room", ["dsl", "activities", "workflows", "coterie"])

@@ -72,17 +72,35 @@ class VisitRow:
         return sum(known) if known else None
 
 
+@dataclass(frozen=True, slots=True)
+class RepeatedStep:
+    """A step that failed and that its own `retry` repeats."""
+
+    step: str
+    """Its team and path."""
+    attempt: int
+    """The current or next attempt."""
+    because: str
+    """Why the previous attempt failed."""
+
+    def describe(self) -> str:
+        """Describe which attempt it is, and why."""
+        return f"{self.step}: attempt {self.attempt}, because {self.because}"
+
+
 class Progress:
     """Follows a run, entry by entry."""
 
     def __init__(self) -> None:
         self.visits: dict[tuple[str, int], VisitRow] = {}
+        self._repeated: dict[str, RepeatedStep] = {}
         self._assigned: dict[str, float] = {}
         """`{team/task: money already assigned to rows}`."""
 
     def follow(self, news: Iterable[TrailEntry], doing: Sequence[StepInProgress] = ()) -> None:
         """Take new trail entries, and the steps in progress."""
         for entry in news:
+            self._note_attempt(entry)
             match entry.kind:
                 case "team":
                     self._visit(entry.team, entry.visit)
@@ -99,6 +117,11 @@ class Progress:
             open_visits = [row for row in self.visits.values() if row.team == step.team]
             if task and open_visits and open_visits[-1].state == "running":
                 open_visits[-1].tasks.setdefault(task, TaskRow(task))
+
+    def repeated(self, doing: Sequence[StepInProgress]) -> list[RepeatedStep]:
+        """Return the steps in progress that were retried, in their order."""
+        found = (self._repeated.get(one.step) for one in doing)
+        return [one for one in found if one is not None]
 
     def price(self, report: CostReport) -> None:
         """Assign new costs to the latest visit of each task."""
@@ -122,6 +145,17 @@ class Progress:
                 continue  # no visit is known yet
             found[-1].money = round((found[-1].money or 0.0) + more, 6)
             self._assigned[key] = money
+
+    def _note_attempt(self, entry: TrailEntry) -> None:
+        if entry.kind != "step" or entry.step is None:
+            return
+        step = f"{entry.team}/{entry.step}"
+        if entry.status == "retried":
+            earlier = self._repeated.get(step)
+            attempt = 2 if earlier is None else earlier.attempt + 1
+            self._repeated[step] = RepeatedStep(step, attempt, entry.because)
+        elif entry.status in END_STATES:
+            self._repeated.pop(step, None)
 
     def _visit(self, team: str, visit: int) -> VisitRow:
         return self.visits.setdefault((team, visit), VisitRow(team, visit))

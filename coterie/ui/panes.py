@@ -85,8 +85,9 @@ def action_lines(seen: ObservedRun, width: int, now: datetime) -> list[ProgressL
         text, style = _action(one, asked, now)
         lines += [ProgressLine(line, style) for line in wrapped(text, width, "", "  ")]
         lines += _arguments(seen, one, width)
-    for retry in seen.retries:
-        said = wrapped(retry.describe(now), width, "↻ ", "  ")[:_MAX_RETRY_LINES]
+    repeated = [one.describe() for one in seen.rows.repeated(doing)]
+    for retry in [*repeated, *(one.describe(now) for one in seen.retries)]:
+        said = wrapped(retry, width, "↻ ", "  ")[:_MAX_RETRY_LINES]
         lines += [ProgressLine(line, "yellow") for line in said]
     return lines or [ProgressLine("Nothing is in progress.", "dim")]
 

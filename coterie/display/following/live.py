@@ -175,8 +175,9 @@ class LiveView:
         yield from self._graphs(self._status)
         for line in last_lines(self._answers, self._width):
             yield Text(line, "dim")
-        for retry in self._retries:
-            for line in wrapped(retry.describe(now), self._width, "  ↻ ", "    ")[:3]:
+        repeated = [one.describe() for one in self.rows.repeated(doing)]
+        for retry in [*repeated, *(one.describe(now) for one in self._retries)]:
+            for line in wrapped(retry, self._width, "  ↻ ", "    ")[:3]:
                 yield Text(line, "yellow")
 
     def _graphs(self, status: RunStatus) -> Iterator[RenderableType]:

@@ -22,7 +22,7 @@ from workflows.core.requests import Pending
 from workflows.core.views import CostReport, RunStatus, StepInProgress, TrailEntry
 
 _IN_PROGRESS = frozenset({"turn", "refused", "repeated", "exited", "retried", "caught"})
-"""Statuses of a task that continues, each worth a line."""
+"""Statuses of a task that continues, each worth a line; `retried` also of a step within it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,9 @@ class PlainView:
         elif entry.kind != "step":
             failed = entry.status not in (None, "success") and entry.kind == "route"
             self._write(trail_line(entry, because=failed))
-        elif entry.status in _IN_PROGRESS and "/" not in (entry.step or ""):
+        elif entry.status == "retried" or (
+            entry.status in _IN_PROGRESS and "/" not in (entry.step or "")
+        ):
             self._write(trail_line(entry))
         elif entry.status in END_STATES and entry.step and "/" not in entry.step:
             task = self.rows.visits[entry.team, entry.visit].tasks.get(entry.step)

@@ -321,6 +321,32 @@ def test_turns_and_further_attempts_do_not_end_a_task() -> None:
     assert view.rows.visits["write", 1].tasks["answer"].state == "skipped"
 
 
+def test_a_nested_step_that_its_retry_repeats_is_told_with_attempt_and_reason() -> None:
+    nested, attempts = "check/read", ["SkillFailed: no file", "SkillFailed: still none"]
+    events = trail(
+        {"kind": "team"},
+        *(step(nested, status="retried", because=because) for because in attempts),
+        step("check/look", status="turn", because="turn 1"),
+    )
+    lines: list[str] = []
+    PlainView(lines.append).events(events)
+    assert [line.partition("write#1")[2] for line in lines] == [
+        " starts",
+        *(f"/{nested}: retried (1.5 s), because {because}" for because in attempts),
+    ]
+    doing = [StepInProgress(step=f"write/{one}", since=AT) for one in ("check", nested)]
+    view = view_of(80)
+    view.progress(RunNews(status(doing=doing), events))
+    view.close()
+    assert "↻ write/check/read: attempt 3, because SkillFailed: still none" in drawn(view, 80)
+    view.progress(RunNews(status(doing=doing), trail(step(nested, status="failure"))))
+    view.close()
+    assert "↻" not in drawn(view, 80)
+    view.progress(RunNews(status(doing=doing), trail(step(nested, status="retried", because="x"))))
+    assert [one.attempt for one in view.rows.repeated(doing)] == [2]
+    assert view.rows.repeated(doing[:1]) == []
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_summary_is_compact_and_dumps_nothing(width: int) -> None:
     files: list[JsonValue] = ["f" * 900] * 50

@@ -25,6 +25,7 @@ from tests.support.watching.watched_runs import (
     working,
     writes,
 )
+from workflows.core.views import TrailEntry
 
 LATER = NOW + timedelta(hours=1)
 EVIL = "\x1b[2J[bold red]x[/]\u202e\nfake line"
@@ -143,6 +144,17 @@ def test_the_thought_is_the_answer_while_it_is_written_and_later_the_last_turn()
 )  # fmt: skip
 def test_the_action_is_the_innermost_step(fields: dict[str, object], expected: str) -> None:
     assert texts(action_lines(working(**fields), 100, NOW)) == [expected]
+
+
+def test_a_step_that_its_retry_repeats_says_which_attempt_and_why() -> None:
+    seen = working()
+    retried = {"kind": "step", "team": "agent", "visit": 1, "step": "work/0/act", "number": 9}
+    retried |= {"at": "2026-01-02T03:04:07+00:00", "status": "retried", "because": "Timeout: late"}
+    doing = [{"step": "agent/work/0/act", "since": "2026-01-02T03:04:07+00:00"}]
+    seen.take(RunNews(status_of(doing=doing), [TrailEntry.model_validate(retried)]))
+    assert texts(action_lines(seen, 100, NOW))[1:] == [
+        "↻ agent/work/0/act: attempt 2, because Timeout: late"
+    ]
 
 
 def test_an_action_that_waits_for_a_decision_says_so() -> None:

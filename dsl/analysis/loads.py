@@ -1,16 +1,14 @@
 """Loads: the maximum cost of one visit of a team, before any limit of the run applies."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dsl.analysis.bodies import Bodies, Body
 from dsl.analysis.labels.grant_paths import GrantPaths
 from dsl.analysis.load_sums import (
     APPROVALS,
-    COST,
     MODEL_CALLS,
-    OUTPUT_TOKENS,
     SKILL_CALLS,
     Key,
     Load,
@@ -18,14 +16,13 @@ from dsl.analysis.load_sums import (
     largest,
     times,
 )
+from dsl.analysis.model_loads import Terms, answer_loads
 from dsl.checks.steps.parallel_checks import possible_branches
 from dsl.egress.egress_rules import may_ask
-from dsl.hooks.hook_costs import TURN_POINTS, maximum_retries, skill_calls
+from dsl.hooks.hook_costs import maximum_retries, skill_calls
 from dsl.model.context.declarations import declared_at
 from dsl.model.hooks import Hook
 from dsl.model.plan import Persona, Plan
-from dsl.model.price import Price
-from dsl.model.step_kinds.agent_types import SINGLE_SHOT
 from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
@@ -53,16 +50,6 @@ MAX_CALLS_OF_TURN = 100
 """Calls of one model turn that a run executes."""
 LEGACY = "legacy agents"
 """Counts the models of legacy classes, which no document names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """The assumptions that the costs depend on."""
-
-    prices: Mapping[str, Price]
-    """`{"provider/model": price}`; a model without an entry is unpriced."""
-    input_tokens: int
-    """Tokens of one model call's prompt: an assumption, since only the run knows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,51 +157,8 @@ class Loads:
         persona = self.plan.personas.get(step.persona_key or "")
         if persona is None:
             return {MODEL_CALLS: 1, ("model", LEGACY): 1}
-        hooks = (*self.plan.hooks, *persona.hooks)
-        uses_tools = step.agent_type != SINGLE_SHOT and (persona.tools or persona.handoffs)
-        turns = 1 + persona.max_reasks + maximum_retries(hooks, "after_model_call")
-        if uses_tools and persona.tool_choice != "none":
-            turns += maximum_turns(step, persona)
-        models = (f"{persona.provider}/{persona.model}", *persona.fallback)
-        replaced = len(persona.fallback)  # once each: an agent stays with the model that answers
-        load: dict[Key, float] = {
-            MODEL_CALLS: turns + replaced,
-            **{("model", model): turns for model in models},
-            OUTPUT_TOKENS: turns * persona.max_tokens,
-        }
-        again = replaced * skill_calls(hooks, "before_model_call")
-        if checks := turns * skill_calls(hooks, *TURN_POINTS) + again:
-            load[SKILL_CALLS] = checks
-        if cost := self._dearest(models, persona):
-            load[COST] = turns * cost
-        summaries = self._summaries(step, persona, models, turns)
-        return added((load, summaries, self._calls(step, persona)))
-
-    def _dearest(self, models: Sequence[str], persona: Persona) -> float:
-        """Return the cost of an answer of the most expensive of the models."""
-        prices = [self.terms.prices[model] for model in models if model in self.terms.prices]
-        tokens = (
-            self.terms.input_tokens * one.input + persona.max_tokens * one.output for one in prices
-        )
-        return max(tokens, default=0.0) / 1_000_000
-
-    def _summaries(
-        self, step: AgentStep, persona: Persona, models: Sequence[str], turns: float
-    ) -> Load:
-        """Return the load of the summaries that compact the conversation: one before each turn."""
-        policy, is_kept = persona.compaction, step.conversation is not None
-        if policy is None or (step.agent_type == SINGLE_SHOT and not is_kept):
-            return {}
-        summaries = turns if is_kept else turns - 1
-        writers = models if policy.model is None else (policy.model,)
-        load: dict[Key, float] = {
-            MODEL_CALLS: summaries,
-            **{("model", model): summaries for model in writers},
-            OUTPUT_TOKENS: summaries * persona.max_tokens,
-        }
-        if cost := self._dearest(writers, persona):
-            load[COST] = summaries * cost
-        return load
+        answers = answer_loads(step, persona, self.plan.hooks, self.terms)
+        return added((answers, self._calls(step, persona)))
 
     def _calls(self, step: AgentStep, persona: Persona) -> Load:
         """Return the load of the most calls that an agent's model can make.

@@ -23,7 +23,8 @@ from dsl.analysis.load_sums import (
     added,
     times,
 )
-from dsl.analysis.loads import Loads, Terms, Unbounded
+from dsl.analysis.loads import Loads, Unbounded
+from dsl.analysis.model_loads import Terms
 from dsl.analysis.routes.visits import RoutesBound
 from dsl.analysis.sessions.message_costs import MessageBounds, message_bounds
 from dsl.compile.compiler import Compiled

@@ -18,7 +18,7 @@ from coterie.terminal import note, say
 from coterie.text.problems import lines_of_file, problems_text, summary
 from dsl.analysis.dataflow import Input
 from dsl.analysis.findings import Analysis, analysed, warnings
-from dsl.analysis.loads import Terms
+from dsl.analysis.model_loads import Terms
 from dsl.analysis.worst_case import Figures, WorstCase, bounded, worst_case
 from dsl.compile.compiler import Compiled
 from dsl.errors import Problem

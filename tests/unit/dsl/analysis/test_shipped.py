@@ -8,7 +8,7 @@ from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
 from coterie.settings import load
 from dsl.analysis.findings import analysed, findings
-from dsl.analysis.loads import Terms
+from dsl.analysis.model_loads import Terms
 from dsl.analysis.routes.teams import team_graph
 from dsl.analysis.worst_case import bounded, worst_case
 from dsl.logic.solver import Effort

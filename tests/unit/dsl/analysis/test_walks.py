@@ -19,7 +19,7 @@ from activities.contracts import (
 )
 from coterie.runs.in_process.local_scope import LocalScope
 from dsl.analysis.findings import analysed
-from dsl.analysis.loads import Terms
+from dsl.analysis.model_loads import Terms
 from dsl.analysis.routes.teams import Teams
 from dsl.analysis.worst_case import WorstCase, worst_case
 from dsl.compile.compiler import Compiled

@@ -5,8 +5,9 @@ import math
 import pytest
 
 from dsl.analysis.findings import analysed
-from dsl.analysis.loads import Price, Terms
+from dsl.analysis.model_loads import Terms
 from dsl.analysis.worst_case import WorstCase, worst_case
+from dsl.model.price import Price
 from tests.unit.dsl.analysis.documents import HEAD, compiled
 
 TERMS = Terms({"scripted/demo": Price(input=3, output=15)}, 10_000)

@@ -3,7 +3,7 @@
 import pytest
 
 from dsl.analysis.findings import analysed
-from dsl.analysis.loads import Terms
+from dsl.analysis.model_loads import Terms
 from dsl.analysis.worst_case import Figures, worst_case
 from dsl.model.personas.compaction_policy import Compaction
 from dsl.model.price import Price

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from dsl.analysis.findings import analysed
-from dsl.analysis.loads import Terms
+from dsl.analysis.model_loads import Terms
 from dsl.analysis.worst_case import worst_case
 from dsl.errors import InvalidBound, InvalidDocument
 from dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers

@@ -3,9 +3,10 @@
 import pytest
 
 from dsl.analysis.findings import analysed, with_needs
-from dsl.analysis.loads import Price, Terms
+from dsl.analysis.model_loads import Terms
 from dsl.analysis.worst_case import worst_case
 from dsl.compile.compiler import Compiled
+from dsl.model.price import Price
 from dsl.model.steps import AgentStep
 from tests.support.compiling import compiled, problems_of
 

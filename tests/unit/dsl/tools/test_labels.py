@@ -14,7 +14,8 @@ from typing import NamedTuple
 import pytest
 
 from dsl.analysis.findings import analysed
-from dsl.analysis.worst_case import Terms, worst_case
+from dsl.analysis.model_loads import Terms
+from dsl.analysis.worst_case import worst_case
 from dsl.compile.compiler import Compiled, compile_sources
 from dsl.compile.merged_sources import SourceText
 from dsl.errors import Problem

@@ -6,7 +6,7 @@ from coterie.graph.picture import picture
 from coterie.graph.taken_path import walk_of
 from coterie.rendering.plan_text import plan_text
 from dsl.analysis.findings import analysed
-from dsl.analysis.loads import Terms
+from dsl.analysis.model_loads import Terms
 from dsl.analysis.worst_case import worst_case
 from dsl.errors import InvalidPlan
 from dsl.model.plan import MaxVisits

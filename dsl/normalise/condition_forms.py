@@ -113,7 +113,8 @@ _ASKED = {
     "is_empty": '({path} | default(none)) in [none, "", [], {{}}]',
     "is_null": "({path} | default(none)) is none",
 }
-"""The test of a variable that each older operator means; a missing value passes."""
+"""The test of a variable that each operator of the older forms means; a missing value passes. A new
+operator needs no row: people write an expression."""
 
 
 def _of_variable(node: Node, field: Node, rest: Mapping[str, Node]) -> Node:

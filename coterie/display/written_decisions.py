@@ -26,7 +26,8 @@ from coterie.failures import CommandError
 from dsl.compile.shapes import parse_as
 from dsl.errors import InvalidDocument
 from dsl.sizes import MAX_BY_LENGTH, MAX_WHY_LENGTH
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.yaml_reader import read
 from dsl.values import Frozen, Json, form_mismatch
 

@@ -16,7 +16,8 @@ from coterie.text.document_text import text_of_document
 from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidDocument
 from dsl.problem_details import Details
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.yaml_reader import read
 from dsl.wording.include_wording import (
     include_cycle,

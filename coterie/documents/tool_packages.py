@@ -12,7 +12,7 @@ from coterie.settings import Settings
 from dsl.compile.merged_sources import SourceText, merged_sources
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import SkillContract
-from dsl.source.nodes import Problems
+from dsl.source.collected_problems import Problems
 
 _KEY = "tool_packages"
 

@@ -19,7 +19,8 @@ from dsl.model.plan import Plan
 from dsl.model.sections.provider_document import ProviderSection
 from dsl.model.sections.worker_document import WorkerSection
 from dsl.normalise.forms import normalised
-from dsl.source.nodes import Mark, Node, Problems, overlaid
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Mark, Node, overlaid
 from dsl.source.yaml_reader import read
 
 

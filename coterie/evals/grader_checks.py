@@ -10,7 +10,8 @@ from coterie.evals.trial_end import AUTHORED, FACTS
 from dsl.checks.steps.template_checks import parse_template
 from dsl.errors import closest
 from dsl.json_schema.schema_problems import schema_problem
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.templates.template import is_template
 from dsl.values import NodePath

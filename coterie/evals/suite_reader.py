@@ -19,7 +19,8 @@ from coterie.testing.files.test_references import check_paths
 from dsl.compile.shapes import parse_as
 from dsl.errors import InvalidDocument, TemplateFailed
 from dsl.model.traversal.step_walk import message_waits
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import read
 from dsl.values import NodePath

@@ -28,7 +28,8 @@ from dsl.model.step_kinds.step_base import StepBase
 from dsl.model.steps import AgentStep, LoopStep, PersonaDocument, SkillStep, WaitStep
 from dsl.model.template_bound import BoundTemplate, TemplateBound, TemplateDuration
 from dsl.model.terms import DecisionTerms
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.templates.template import plain_path
 from dsl.values import Json, NodePath
 

@@ -15,7 +15,8 @@ from dsl.model.conditions import AllOf, Condition
 from dsl.model.plan import Routing, Team
 from dsl.model.steps import BranchStep, TryStep
 from dsl.model.traversal.step_walk import conditions
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import NodePath
 from dsl.wording.finding_wording import (
     alternative_unreached,

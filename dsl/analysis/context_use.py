@@ -15,7 +15,8 @@ from dsl.model.context.declarations import Declarations
 from dsl.model.plan import Plan, Team
 from dsl.model.steps import AgentStep, TeamStep
 from dsl.paths import Path, overlap, parse
-from dsl.source.nodes import Mark, Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Mark, Node
 from dsl.templates.path_templates import fixed_part
 from dsl.values import Json
 from dsl.wording.finding_wording import declared_unused

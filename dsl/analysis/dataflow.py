@@ -15,7 +15,8 @@ from dsl.analysis.routes.teams import TeamNode, Teams
 from dsl.model.plan import Plan
 from dsl.model.steps import TeamStep
 from dsl.paths import Path, overlap
-from dsl.source.nodes import Mark, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Mark
 from dsl.source.nodes import Node as Written
 from dsl.templates.path_templates import fixed_part
 from dsl.wording.finding_wording import field_read_too_early, team_read_too_early

@@ -5,6 +5,7 @@ Undecidable questions produce no finding.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 from dsl.analysis.bodies import Bodies, bodies
@@ -27,8 +28,8 @@ from dsl.compile.compiler import Compiled
 from dsl.errors import Problem
 from dsl.logic.solver import Effort
 from dsl.model.steps import TeamStep
-from dsl.source.author_paths import naming_steps
-from dsl.source.nodes import Problems
+from dsl.source.author_paths import name_of_path
+from dsl.source.collected_problems import Problems
 
 
 class Analysis(NamedTuple):
@@ -46,7 +47,7 @@ class Analysis(NamedTuple):
 
 def analysed(compiled: Compiled) -> Analysis:
     """Analyse a compiled document."""
-    problems = Problems(step_of=naming_steps(compiled.tree))
+    problems = Problems(step_of=partial(name_of_path, compiled.tree))
     plan, tree = compiled.plan, compiled.tree
     parts = bodies(plan, tree)
     effort = Effort()

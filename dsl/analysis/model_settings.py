@@ -6,7 +6,8 @@ from dsl.analysis.bodies import Bodies
 from dsl.model.model_defaults import read_defaults
 from dsl.model.step_kinds.agent_types import ORCHESTRATING
 from dsl.model.steps import AgentStep
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import NodePath
 from dsl.wording.agent_wording import persona_key_without_effect
 

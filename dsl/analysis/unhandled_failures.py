@@ -7,8 +7,8 @@ from dsl.logic.solver import Effort
 from dsl.model.step_kinds.kind_facts import KIND_FACTS
 from dsl.model.steps import Step
 from dsl.model.traversal.step_walk import walk
+from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Node as Tree
-from dsl.source.nodes import Problems
 from dsl.wording.finding_wording import unhandled_failure
 
 

@@ -31,7 +31,8 @@ from dsl.model.template_bound import maximum_of
 from dsl.model.traversal.step_lists import step_lists
 from dsl.model.traversal.step_walk import walk
 from dsl.paths import Path
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import NodePath
 from dsl.wording.finding_wording import read_too_early
 

@@ -25,7 +25,8 @@ from dsl.model.terms import (
 )
 from dsl.person_names import each_once, person_key
 from dsl.problem_details import Details
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.values import Json, NodePath
 from dsl.wording.approval_wording import (

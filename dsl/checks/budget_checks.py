@@ -13,7 +13,8 @@ from dsl.model.price import Price
 from dsl.model.steps import AgentStep
 from dsl.model.traversal.step_walk import walk
 from dsl.model_names import split_model
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
 from dsl.wording.budget_wording import (

@@ -18,7 +18,8 @@ from dsl.model.context.declarations import (
     declared_below,
 )
 from dsl.paths import MISSING, get, parse
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import Json, NodePath
 from dsl.wording.context_wording import (
     declared_below_value,

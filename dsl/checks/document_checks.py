@@ -14,7 +14,8 @@ from dsl.checks.unexpanded_templates import refuse_texts
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument
 from dsl.redaction import KEY_SHAPES
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import NodePath
 from dsl.wording.document_wording import orchestration_disabled, plain_secret
 

@@ -1,7 +1,8 @@
 """Checks of the schemas of answers and edited values; none of these reads a `format`."""
 
 from dsl.json_schema.schema_problems import formats, schema_problem
-from dsl.source.nodes import Mark, Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Mark, Node
 from dsl.values import Json, NodePath
 from dsl.wording.agent_wording import unsound_schema
 from dsl.wording.document_wording import unchecked_formats

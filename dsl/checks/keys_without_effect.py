@@ -9,7 +9,8 @@ from dsl.model.sections.provider_document import BuiltInKind, provider_kind
 from dsl.model.step_kinds.agent_types import ORCHESTRATING
 from dsl.model.steps import AgentStep, ParallelStep, PersonaDocument, TeamStep
 from dsl.problem_details import Details
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import NodePath
 from dsl.wording.agent_wording import (
     key_of_another_kind,

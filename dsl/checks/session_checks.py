@@ -8,7 +8,8 @@ from dsl.model.steps import LoopStep, ReplyStep, Step, TaskGraphStep, WaitStep
 from dsl.model.template_bound import maximum_of
 from dsl.model.traversal.step_lists import AtTheEnd, Concurrent, step_lists
 from dsl.problem_details import Details
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import NodePath
 from dsl.wording.session_wording import (
     Aside,

@@ -16,7 +16,8 @@ from dsl.model.steps import STEP_MODELS
 from dsl.model.terms import AskTerms, CallApproval
 from dsl.model.tools.tool_section import ToolSection
 from dsl.model.traversal.step_walk import variables
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import NodePath
 from dsl.wording.agents.prompt_wording import placeholders_shown, placeholders_shown_literally
 

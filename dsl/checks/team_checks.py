@@ -3,7 +3,8 @@
 from dsl.checks.document_steps import every_step
 from dsl.model.document import SystemDocument, TeamDocument
 from dsl.model.steps import TeamStep
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
 from dsl.wording.routing_wording import (

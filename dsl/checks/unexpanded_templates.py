@@ -25,7 +25,8 @@ from dsl.model.terms import ApprovalTerms, AskTerms, CallApproval
 from dsl.model.tools.tool_section import ToolSection
 from dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
 from dsl.model.traversal.step_walk import FILLED_OF_CALL_APPROVALS, FILLED_OF_STEPS
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, NodePath
 from dsl.wording.document_wording import control_character, unexpanded_template

@@ -24,7 +24,8 @@ from dsl.model.price import Price
 from dsl.model.sections.provider_document import ProviderSection
 from dsl.model.sections.worker_document import WorkerSection
 from dsl.normalise.forms import normalised
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.wording.document_wording import orchestration_missing
 
 PriceLookup = Callable[[Mapping[str, ProviderSection], str, str], Price | None]

@@ -6,7 +6,8 @@ from dsl.model.plan import Collect
 from dsl.model.step_kinds.step_base import terms_of
 from dsl.model.steps import SkillStep
 from dsl.model.traversal.step_walk import walk
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.values import Json, NodePath
 

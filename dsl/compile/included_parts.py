@@ -6,7 +6,8 @@ from pydantic import BaseModel
 
 from dsl.model.document import Orchestration, SystemDocument
 from dsl.model.sections.provider_document import LlmConfig
-from dsl.source.nodes import Node, Problems, overlaid
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node, overlaid
 from dsl.values import NodePath
 from dsl.wording.include_wording import defined_twice, include_form, key_of_including
 

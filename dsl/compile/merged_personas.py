@@ -1,13 +1,15 @@
-"""Personas of agent steps: the persona with the task's `config` merged in, and where each key is.
+"""Personas of agent steps: the persona with the task's `config` merged in, and its model.
 
-The `config` is deep-merged onto the persona; neither is changed.
+The `config` is deep-merged onto the persona; neither is changed. The worker must know and allow
+the provider and the model.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
-from dsl.compile.persona_models import PersonaModels
+from dsl.errors import Code
+from dsl.model.capabilities import Capabilities
 from dsl.model.merge import deep_merge
 from dsl.model.plan import Persona
 from dsl.model.sections.provider_document import LlmConfig
@@ -16,11 +18,17 @@ from dsl.model.steps import (
     AgentStep,
     PersonaDocument,
 )
-from dsl.source.nodes import Node, Problems
+from dsl.problem_details import Details
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.values import Json, JsonValue, NodePath
+from dsl.wording.agent_wording import chosen_for_all, model_missing, provider_missing
 
 PERSONAS: NodePath = ("llm_config", "personas")
+_Choice = Literal["provider", "model"]
+_Origins = tuple[NodePath, NodePath]
+"""Where the `config` of a step is written, and where its persona is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +41,18 @@ class MergedPersona:
     """The path of its name in the step."""
     config: NodePath | None
     """The path of the step's `config`, if it has one."""
-    tree: Node
-
-    def written_at(self, *keys: str) -> NodePath:
-        """Return where a field is written: in the step's `config`, or else in the persona."""
-        own = (*PERSONAS, self.key, *keys)
-        if self.config is None:
-            return own
-        written = (*self.config, *keys)
-        return written if self.tree.has(written) else own
 
 
 @dataclass(frozen=True, slots=True)
 class PersonaMerger:
-    """Merges the personas of agent steps with their `config`."""
+    """Merges the personas of agent steps with their `config`, and fills in their models."""
 
     llm: LlmConfig
     tree: Node
     problems: Problems
-    models: PersonaModels
+    capabilities: Capabilities
+    model: str | None
+    """The model of every persona instead of its own, if one is set."""
     groups: Mapping[str, Sequence[str]]
     """`{group of tools: its members}`."""
 
@@ -68,24 +69,66 @@ class PersonaMerger:
             return None
         written = self.llm.personas.get(key)
         if written is None:
-            self._note_unknown(key, named_at)
+            self._note_unknown_persona(key, named_at)
             return None
         merged = plain_persona(written)
         if step.config is not None:
             merged = deep_merge(merged, plain_persona(step.config))
         origins = ((*path, "config"), (*PERSONAS, key))
         offered = with_offered_tools(without_nulls(merged), self.groups)
-        persona = self.models.complete(offered, origins, key)
+        persona = self._with_model(offered, origins, key)
         if persona is None:
             return None
         config = (*path, "config") if step.config is not None else None
-        return MergedPersona(persona, key, named_at, config, self.tree)
+        return MergedPersona(persona, key, named_at, config)
 
-    def _note_unknown(self, key: str, path: NodePath) -> None:
+    def _note_unknown_persona(self, key: str, path: NodePath) -> None:
         section = self.tree.get(PERSONAS)
         known = {} if section is None else section.entries()
         if key not in known:  # a persona with problems of its own is known, too
             unknown(self.problems, self.tree.find(path).mark, path, "E202", "persona", key, known)
+
+    def _with_model(self, merged: Json, origins: _Origins, key: str) -> Persona | None:
+        """Return a merged persona with its provider and model, filled in from the defaults."""
+        chosen = self.llm.defaults.choose(
+            cast("str | None", merged.get("provider")),
+            cast("str | None", merged.get("model")),
+            self.model,
+        )
+        provider, model = chosen.provider, chosen.model
+        if provider is None:
+            self._note_missing("provider", provider_missing(key), origins)
+            return None
+        if provider not in self.capabilities.providers:
+            self._note_unknown("provider", provider, self.capabilities.providers, origins)
+            return None
+        if not model:
+            self._note_missing("model", model_missing(key, provider), origins)
+            return None
+        section = self.llm.providers.get(provider)
+        if section and section.valid_models and model not in section.valid_models:
+            self._note_unknown("model", model, section.valid_models, origins)
+        return Persona.model_validate({**merged, "provider": provider, "model": model})
+
+    def _note_missing(self, key: _Choice, details: Details, origins: _Origins) -> None:
+        path = origins[1]
+        self.problems.note("E102", self.tree.find(path).at, (*path, key), details)
+
+    def _note_unknown(
+        self, key: _Choice, name: str, known: Collection[str], origins: _Origins
+    ) -> None:
+        code: Code = "E205" if key == "provider" else "E105"
+        where = self._where(origins, key)
+        mark = self.tree.find(where).mark
+        # The name may come from outside the document.
+        what = key if self.model is None else chosen_for_all(key)
+        unknown(self.problems, mark, where, code, what, name, known)
+
+    def _where(self, origins: _Origins, key: str) -> NodePath:
+        """Return where a persona's field is written: in the task, the persona, or the defaults."""
+        paths = (*((*origin, key) for origin in origins), ("llm_config", f"default_{key}"))
+        written = (path for path in paths if self.tree.has(path))
+        return next(written, paths[1])
 
 
 def without_nulls(persona: Json) -> Json:

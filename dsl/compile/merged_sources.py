@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from dsl.compile.included_parts import included_part, joined
 from dsl.errors import UNREADABLE, InvalidDocument, Problem
-from dsl.source.nodes import Mark, Node, Problems, overlaid
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Mark, Node, overlaid
 from dsl.source.yaml_reader import read_with_repeated
 from dsl.wording.document_wording import decided_by_worker
 from dsl.wording.include_wording import include_inline

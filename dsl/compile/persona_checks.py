@@ -1,14 +1,15 @@
 """Checks of the personas that agents use, before their execution plans are resolved."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from dsl.checks.agents.agent_checks import check_fallback
 from dsl.checks.agents.compaction_checks import check_compaction
 from dsl.checks.agents.hook_checks import check_streamed_answers, compiled_hooks, hook_lines
 from dsl.checks.agents.prompt_checks import check_prompts, check_syntax
-from dsl.checks.agents.streaming_checks import check_batch, check_reasks, check_streaming
+from dsl.checks.agents.streaming_checks import check_batch, check_streaming
 from dsl.checks.contracts.outputs import DeclaredOutputs
 from dsl.checks.format_checks import check_answer_schema
 from dsl.checks.steps.outside_reads import OutsideReads
@@ -20,11 +21,10 @@ from dsl.model.capabilities import Capabilities
 from dsl.model.document import SystemDocument
 from dsl.model.hooks import Hook, HookSection
 from dsl.model.plan import Persona
-from dsl.model.sections.provider_document import LlmConfig
 from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT
-from dsl.model.steps import AgentStep, PersonaDocument, Step
-from dsl.source.nodes import Node, Problems
-from dsl.source.unknown_names import unknown
+from dsl.model.steps import AgentStep, Step
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import Json, NodePath
 from dsl.wording.agent_wording import plan_missing, plan_not_followed, plan_within_itself
 
@@ -51,8 +51,6 @@ class PersonaChecks:
     """`{team: the names of its tasks}`."""
     outputs: DeclaredOutputs
     settings: Json
-    model: str | None
-    """The model of every persona instead of its own, if one is set."""
     tool_reads: OutsideReads = field(default_factory=OutsideReads)
     """What the agents of tools read."""
 
@@ -76,7 +74,7 @@ class PersonaChecks:
             reads: collects what the agent reads.
             is_open: whether an enclosing step already follows the persona's plan.
         """
-        persona, written_at = merged.persona, merged.written_at
+        persona, written_at = merged.persona, partial(self._written_at, merged)
         tree, problems = self.tree, self.problems
         check_answer_schema(persona.output_schema, written_at("output_schema"), tree, problems)
         follows = step.agent_type == ORCHESTRATING
@@ -93,6 +91,14 @@ class PersonaChecks:
             return UsablePersona(persona, self._checked_plan(step, persona, written_at))
         return UsablePersona(self._checked_calls(step, merged, path, scope, reads))
 
+    def _written_at(self, merged: MergedPersona, *keys: str) -> NodePath:
+        """Return where a field is written: in the step's `config`, or else in the persona."""
+        own = (*PERSONAS, merged.key, *keys)
+        if merged.config is None:
+            return own
+        written = (*merged.config, *keys)
+        return written if self.tree.has(written) else own
+
     def _checked_calls(
         self,
         step: AgentStep,
@@ -102,12 +108,16 @@ class PersonaChecks:
         reads: OutsideReads,
     ) -> Persona:
         """Check the persona of an agent that makes its own model calls; compile its hooks."""
-        persona, written_at = merged.persona, merged.written_at
-        tree, problems = self.tree, self.problems
+        persona, written_at = merged.persona, partial(self._written_at, merged)
+        tree, problems, providers = self.tree, self.problems, self.capabilities.providers
         if persona.tools and self._calls_agents(persona):
             reads.add(self.tool_reads)
         check_tool_use(step, persona, path, written_at, tree, problems)
-        self._check_models(step, merged, path)
+        if persona.fallback:
+            check_fallback(persona, providers, written_at("fallback"), tree, problems)
+        if persona.compaction is not None:
+            where = written_at("compaction")
+            check_compaction(step, persona, providers, path, where, tree, problems)
         if persona.hooks:
             persona = self._check_hooks(persona, merged, reads)
         if persona.stream or persona.batch:
@@ -116,16 +126,6 @@ class PersonaChecks:
             check_batch(step, persona, sections, written_at("batch"), tree, problems)
         reads.add(check_prompts(scope, step, persona, path, written_at))
         return persona
-
-    def _check_models(self, step: AgentStep, merged: MergedPersona, path: NodePath) -> None:
-        """Check the models that may take over, and the one that summarises a conversation."""
-        persona, providers = merged.persona, self.capabilities.providers
-        if persona.fallback:
-            where = merged.written_at("fallback")
-            check_fallback(persona, providers, where, self.tree, self.problems)
-        if persona.compaction is not None:
-            where = merged.written_at("compaction")
-            check_compaction(step, persona, providers, path, where, self.tree, self.problems)
 
     def _checked_plan(
         self, step: AgentStep, persona: Persona, written_at: Callable[[str], NodePath]
@@ -144,7 +144,7 @@ class PersonaChecks:
 
     def _check_hooks(self, persona: Persona, merged: MergedPersona, reads: OutsideReads) -> Persona:
         """Return the persona with its hooks checked."""
-        path = merged.written_at("hooks")
+        path = self._written_at(merged, "hooks")
         scope = self.plan_scope((), path)
         orchestration = self.document.orchestration
         of_run = () if orchestration is None else orchestration.hooks
@@ -184,37 +184,6 @@ class PersonaChecks:
             settings=self.settings,
         )
 
-    def check_unused(self, used: Collection[str]) -> None:
-        """Check the personas that no task uses, so that no mistake stays hidden."""
-        for key, persona in self.document.llm_config.personas.items():
-            if key not in used:
-                self._check_unused_persona(persona, (*PERSONAS, key))
-
-    def _check_unused_persona(self, persona: PersonaDocument, path: NodePath) -> None:
-        """Report the problems of a persona that every task using it would have."""
-        tree, problems = self.tree, self.problems
-        if self.model is None:  # else every persona uses that model
-            llm, known = self.document.llm_config, self.capabilities.providers
-            _check_written_model(persona, path, llm, known, tree, problems)
-        check_answer_schema(persona.output_schema, (*path, "output_schema"), tree, problems)
-        if persona.stream:
-            reasks = Persona.model_fields["max_reasks"].default
-            reasks = reasks if persona.max_reasks is None else persona.max_reasks
-            check_reasks(persona.output_schema, reasks, (*path, "stream"), tree, problems)
-        check_syntax(
-            tree,
-            problems,
-            persona.prompts or {},
-            persona.prompt_syntax,
-            lambda key: (*path, "prompts", key),
-        )
-        if persona.execution_plan is not None:
-            scope = self.plan_scope(persona.execution_plan, (*path, "execution_plan"))
-            # The personas of a catalog serve many projects, and each has commands of its own.
-            unknown_here = {"commands": None, "channels": None}
-            known = self.capabilities.model_copy(update=unknown_here)
-            check_steps(replace(scope, capabilities=known))
-
 
 def _plan_fits(
     step: AgentStep,
@@ -250,34 +219,3 @@ def _plan_fits(
     if is_open:
         problems.note("E503", tree.find(named_at).mark, named_at, plan_within_itself(key))
     return not is_open
-
-
-def _check_written_model(
-    persona: PersonaDocument,
-    path: NodePath,
-    llm: LlmConfig,
-    providers: Collection[str],
-    tree: Node,
-    problems: Problems,
-) -> None:
-    """Check the provider and the model that a persona names itself, without defaults.
-
-    Args:
-        persona: the section as written.
-        path: where it is written.
-        llm: the section that contains it.
-        providers: those that the worker has.
-        tree: of the document.
-        problems: collects the findings.
-    """
-    written = persona.provider
-    if written is not None and written not in providers:
-        where = (*path, "provider")
-        mark = tree.find(where).mark
-        unknown(problems, mark, where, "E205", "provider", written, providers)
-        return
-    section = llm.providers.get(str(llm.defaults.choose(written, persona.model).provider))
-    valid = section.valid_models if section is not None else ()
-    if persona.model is not None and valid and persona.model not in valid:
-        where = (*path, "model")
-        unknown(problems, tree.find(where).mark, where, "E105", "model", persona.model, valid)

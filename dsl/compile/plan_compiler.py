@@ -1,6 +1,7 @@
 """Compiles the parts of a checked document, each by its own compiler, into a plan."""
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from dsl.checks.budget_checks import BudgetCompiler, PriceOf, prices_of
 from dsl.checks.context_declarations import declared_context
@@ -8,23 +9,22 @@ from dsl.checks.contracts.outputs import DeclaredOutputs
 from dsl.checks.paid_personas import PaidPersonas
 from dsl.checks.tools.agent_cycles import check_cycles
 from dsl.compile.agent_resolver import AgentResolver
-from dsl.compile.listed_tools import listed_tools, without_unread_schemas
 from dsl.compile.merged_personas import PersonaMerger
 from dsl.compile.persona_checks import PersonaChecks
-from dsl.compile.persona_models import PersonaModels
 from dsl.compile.route_compiler import RouteCompiler
 from dsl.compile.team_compiler import TeamCompiler
 from dsl.compile.tool_compiler import ToolCompiler
+from dsl.compile.unused_personas import check_unused_personas
 from dsl.egress.egress_rules import can_send_private_data
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument
-from dsl.model.hooks import Hook
 from dsl.model.plan import DEFAULT_MESSAGES, Limits, Plan
 from dsl.model.terms import AskTerms, channels, limit_reaction
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.tools.tool_groups import tool_groups
-from dsl.source.nodes import Node, Problems
-from dsl.values import NodePath
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
+from dsl.values import Json, NodePath
 
 
 class PlanCompiler:
@@ -57,6 +57,7 @@ class PlanCompiler:
         self.orchestration = orchestration
         self.tree = tree
         self.problems = problems
+        self.model = model
         self.context = declared_context(orchestration.context, tree, problems)
         outputs = DeclaredOutputs(
             document, capabilities.skills, self.context, capabilities.mcp_tools
@@ -64,11 +65,10 @@ class PlanCompiler:
         self.routes = RouteCompiler(orchestration.teams, tree, problems)
         settings = orchestration.settings
         self.checks = PersonaChecks(
-            document, tree, problems, capabilities, names, outputs, settings, model
+            document, tree, problems, capabilities, names, outputs, settings
         )
         llm, groups = document.llm_config, tool_groups(document.tools)
-        models = PersonaModels(llm, tree, problems, capabilities, model)
-        merger = PersonaMerger(llm, tree, problems, models, groups)
+        merger = PersonaMerger(llm, tree, problems, capabilities, model, groups)
         self.agents = AgentResolver(self.checks, merger)
         self.tools = ToolCompiler(document, capabilities, self.agents, tool_paths, tree, problems)
         self.teams = TeamCompiler(
@@ -90,8 +90,9 @@ class PlanCompiler:
         tools = self.tools.tools()
         teams = {key: self.teams.team(key, team) for key, team in orchestration.teams.items()}
         self._check_teams_of_run()
-        hooks = self._run_hooks()
-        self.checks.check_unused(agents.used)
+        hooks = orchestration.hooks
+        compiled_hooks = self.checks.run_hooks(hooks, agents.personas) if hooks else ()
+        check_unused_personas(self.checks, agents.used, self.model)
         check_cycles(tools, agents.personas, teams, self.tools.paths, self.tree, self.problems)
         if orchestration.output is not None:
             self.teams.check_run_output(orchestration.output)
@@ -109,8 +110,8 @@ class PlanCompiler:
             prices=prices_of(budgets, paid, price_of),
             teams=teams,
             personas=agents.personas,
-            tools=without_unread_schemas(tools, offered),
-            listed_tools=listed_tools(tools, self.tree),
+            tools=_without_unread_schemas(tools, offered),
+            listed_tools=_listed_tools(tools, self.tree),
             tool_events=bool(tools),
             narrow_grants=_nests_grants(tools.values()),
             groups=orchestration.groups,
@@ -119,10 +120,13 @@ class PlanCompiler:
             output=orchestration.output,
             settings=orchestration.settings,
             context=self.context,
-            hooks=hooks,
+            hooks=compiled_hooks,
             legacy_agents=self.document.llm_config.agents if agents.uses_legacy else {},
         )
-        return self._with_egress_approval(plan).with_digest()
+        if can_send_private_data(plan):  # by these terms, people allow it
+            terms = orchestration.egress_approval or AskTerms()
+            plan = plan.model_copy(update={"egress_approval": terms})
+        return plan.with_digest()
 
     def _check_teams_of_run(self) -> None:
         """Check the teams with which a run begins, and cleans up."""
@@ -130,17 +134,6 @@ class PlanCompiler:
         self.routes.check_team(run.entry_team, (*path, "entry_team"))
         if run.on_cancel is not None:
             self.routes.check_clean_up(run.on_cancel, (*path, "on_cancel"))
-
-    def _run_hooks(self) -> tuple[Hook, ...]:
-        hooks = self.orchestration.hooks
-        return self.checks.run_hooks(hooks, self.agents.personas) if hooks else ()
-
-    def _with_egress_approval(self, plan: Plan) -> Plan:
-        """Return the plan with the terms by which people allow private data to be sent."""
-        if not can_send_private_data(plan):
-            return plan
-        terms = self.orchestration.egress_approval or AskTerms()
-        return plan.model_copy(update={"egress_approval": terms})
 
 
 def _nests_grants(tools: Collection[Tool]) -> bool:
@@ -160,3 +153,52 @@ def _limits(orchestration: Orchestration) -> Limits:
         no_progress_terms=no_progress_terms,
         max_messages=orchestration.max_messages or DEFAULT_MESSAGES,
     )
+
+
+_READS_TOOLS = re.compile(r"\{[{%].*\btools\b", re.DOTALL)
+
+
+def _listed_tools(tools: Mapping[str, Tool], tree: Node) -> list[Json] | None:
+    """Return `{name, description, input_schema}` of each tool, for prompts that describe them.
+
+    None if no template can read them, so that the plan does not hold them twice.
+    """
+    if not any(_READS_TOOLS.search(text) for text in _texts(tree)):
+        return None
+    return [
+        {
+            "name": name,
+            "description": tool.description,
+            "input_schema": tool.input_schema or {"type": "object"},
+        }
+        for name, tool in tools.items()
+    ]
+
+
+def _texts(node: Node) -> Iterator[str]:
+    match node.value:
+        case str() as text:
+            yield text
+        case dict() as entries:
+            for one in entries.values():
+                yield from _texts(one)
+        case list() as items:
+            for one in items:
+                yield from _texts(one)
+        case _:
+            return
+
+
+def _without_unread_schemas(tools: Mapping[str, Tool], offered: Collection[str]) -> dict[str, Tool]:
+    """Drop the schemas of skills and MCP tools that no model may call: every history has the plan.
+
+    Args:
+        tools: All tools of the document.
+        offered: The names of those that some model may call.
+    """
+    return {
+        name: tool.model_copy(update={"input_schema": None})
+        if (tool.skill is not None or tool.mcp is not None) and name not in offered
+        else tool
+        for name, tool in tools.items()
+    }

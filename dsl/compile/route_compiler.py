@@ -12,7 +12,8 @@ from dsl.model.document import RoutingDocument, RuleDocument, TeamDocument
 from dsl.model.plan import Routing, Rule
 from dsl.model.traversal.step_walk import asks, walk
 from dsl.paths import Path, parse, path_text
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.templates.path_templates import fixed_part
 from dsl.values import NodePath

@@ -35,7 +35,8 @@ from dsl.problem_details import (
     WrongValue,
 )
 from dsl.redaction import HIDDEN, names_secret
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.synonyms import meant_word
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, Form, NodePath

@@ -6,6 +6,7 @@ document and its references can be checked in the same pass.
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -16,8 +17,9 @@ from dsl.model.steps import PersonaDocument
 from dsl.problem_details import (
     key_meant,
 )
-from dsl.source.author_paths import naming_steps
-from dsl.source.nodes import Node, Problems
+from dsl.source.author_paths import name_of_path
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import NodePath
 
 _MAX_PASSES = 50
@@ -33,7 +35,7 @@ def parse_document(tree: Node, problems: Problems) -> tuple[SystemDocument | Non
 def parse_as(tree: Node, model: type[Document], problems: Problems) -> tuple[Document | None, Node]:
     """Return the tree as a document of any model, and report each mismatch."""
     reported = False
-    problems.step_of = naming_steps(tree)
+    problems.step_of = partial(name_of_path, tree)
     for _ in range(_MAX_PASSES):
         try:
             text = json.dumps(tree.plain())
@@ -53,7 +55,7 @@ def parse_as(tree: Node, model: type[Document], problems: Problems) -> tuple[Doc
             for path in sorted(repairs, key=_written_order, reverse=True):
                 tree = _repaired_tree(tree, path, repairs[path])
             reported = True
-            problems.step_of = naming_steps(tree)
+            problems.step_of = partial(name_of_path, tree)
             if tree == before:
                 break
     return None, tree

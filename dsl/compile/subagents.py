@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dsl.checks.tools.tool_names import subagents_of
 from dsl.model.document import SystemDocument
 from dsl.model.tools.tool_section import ToolSection
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import NodePath
 from dsl.wording.tools.tool_wording import subagent_named_like_tool
 

@@ -14,15 +14,16 @@ from dsl.checks.steps.wait_checks import check_signal
 from dsl.checks.team_checks import check_max_visits, check_team_type
 from dsl.compile.agent_resolver import AgentResolver
 from dsl.compile.concentrators import CONCENTRATOR_NAMES, aggregation, collect_of
-from dsl.compile.failure_policy import asking_about_failures
 from dsl.compile.route_compiler import RouteCompiler
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument, TeamDocument
 from dsl.model.plan import Collect, MaxVisits, Team
-from dsl.model.steps import Step
+from dsl.model.step_kinds.kind_facts import KIND_FACTS
+from dsl.model.steps import LoopStep, Step
 from dsl.model.template_bound import TemplateBound
 from dsl.model.traversal.step_bounds import VISITS
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import JsonValue, NodePath
 from dsl.wording.step_names import called
 
@@ -51,7 +52,7 @@ class TeamCompiler:
         check_steps(scope)
         steps, agents_read = self.agents.team_steps(team_id, team.tasks, (*path, "tasks"), scope)
         if (team.on_failure or self.orchestration.on_failure) == "ask":
-            steps = asking_about_failures(steps, team.type)
+            steps = _asking_about_failures(steps, team.type)
         if team.output is not None:
             output = (*path, "output")
             check_value(scope.of_output(output), team.output, output)
@@ -62,7 +63,13 @@ class TeamCompiler:
         resets: tuple[str, ...] = ()
         if team.resets:
             resets = check_resets(team, self.outputs.context, self.tree, self.problems, path)
-        context, earlier = self._progress_terms(scope.reads, agents_read)
+        max_visits = team.max_visits
+        if max_visits is not None:
+            max_visits = self._max_visits(team_id, max_visits, (*path, "max_visits"))
+        progress = OutsideReads()  # what must change for a visit to make progress
+        if self.orchestration.no_progress != "ignore":
+            progress.add(scope.reads)
+            progress.add(agents_read)
         return Team(
             id=team_id,
             name="" if team.name == team_id else team.name or "",
@@ -70,14 +77,14 @@ class TeamCompiler:
             routing=routing,
             max_recursion_depth=team.max_recursion_depth,
             event=team.event,
-            max_visits=self._max_visits(team_id, team.max_visits, (*path, "max_visits")),
+            max_visits=max_visits,
             stop_on_failure=team.stop_on_failure,
             collects=collect,
             on_cancel=team.on_cancel,
             output=team.output,
             resets=resets,
-            reads=context,
-            reads_teams=earlier,
+            reads=("",) if "" in progress.context else tuple(progress.context),
+            reads_teams=tuple(progress.teams),
         )
 
     def _check_settings(
@@ -111,12 +118,8 @@ class TeamCompiler:
         path: NodePath = ("orchestration", "output")
         check_value(self._outside_of_visits(path), output, path)
 
-    def _max_visits(
-        self, team_id: str, bound: MaxVisits | None, path: NodePath
-    ) -> MaxVisits | None:
+    def _max_visits(self, team_id: str, bound: MaxVisits, path: NodePath) -> MaxVisits:
         """Check the limit of a team's `max_visits`, and give it the maximum of its context path."""
-        if bound is None:
-            return None
         limit, inner_path = bound.limit, (*path, "limit")
         scope = self._outside_of_visits(inner_path)
         if isinstance(limit, TemplateBound):
@@ -143,11 +146,23 @@ class TeamCompiler:
             settings=self.orchestration.settings,
         )
 
-    def _progress_terms(self, *read: OutsideReads) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the context paths and the earlier teams whose change counts as progress."""
-        if self.orchestration.no_progress == "ignore":
-            return (), ()
-        reads = OutsideReads()
-        for one in read:
-            reads.add(one)
-        return ("",) if "" in reads.context else tuple(reads.context), tuple(reads.teams)
+
+def _asking_about_failures(steps: Sequence[Step], team_type: str) -> tuple[Step, ...]:
+    """Make the tasks of a team ask a person when they fail, unless they set `on_failure`.
+
+    For a team of type `loop` these are the steps in the loop's body. Steps that already decide, or
+    let a person decide, do not ask.
+    """
+    if team_type == "loop":
+        return tuple(
+            step.model_copy(update={"body": _asking_about_failures(step.body, "standard")})
+            if isinstance(step, LoopStep)
+            else step
+            for step in steps
+        )
+    return tuple(
+        step
+        if step.on_failure is not None or not KIND_FACTS[step.kind].asks_about_failure
+        else step.model_copy(update={"on_failure": "ask"})
+        for step in steps
+    )

@@ -32,7 +32,8 @@ from dsl.model.terms import NEVER, Approval, CallApproval
 from dsl.model.tools.local_activities import is_local
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.tools.tool_section import ToolSection
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.tool_loop.tool_descriptions import with_sources
 from dsl.values import Json, NodePath

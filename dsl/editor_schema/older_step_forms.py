@@ -3,7 +3,7 @@
 from typing import cast
 
 from dsl.editor_schema.schema_parts import properties_of, ref
-from dsl.normalise.dialect_steps import AGENT_TYPES
+from dsl.normalise.written_steps import AGENT_TYPES
 from dsl.values import Json
 
 

@@ -12,7 +12,7 @@ from dsl.evaluate.operators.operator_table import OPERATORS, SHORT_NAMES
 from dsl.model.conditions import Operator
 from dsl.model.steps import STEP_MODELS
 from dsl.normalise.condition_forms import OUTCOMES
-from dsl.normalise.implied_kinds import KIND_BY_KEY
+from dsl.normalise.written_steps import KIND_BY_KEY
 from dsl.values import MAX_DURATION, Json, JsonValue
 
 _LENGTH = r"^ *(\d[\d ]*(\.[\d ]+)?(m *s|[smhd]) *)+$"

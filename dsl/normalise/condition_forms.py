@@ -1,6 +1,6 @@
 """Conditions in every written form, older ones too, each with the meaning that its author intended.
 
-Works on nodes, as `dsl.normalise.dialects` does. Extra keys of an older form stay, so that the
+Works on nodes, as `dsl.normalise.here` does. Extra keys of an older form stay, so that the
 models refuse them in place.
 """
 
@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from dsl.errors import closest
 from dsl.evaluate.operators.operator_table import OPERATORS, SHORT_NAMES, WITHOUT_VALUE
 from dsl.model.conditions import CONDITION_KEYS
-from dsl.normalise.dialects import Here
+from dsl.normalise.here import Here
 from dsl.paths import get, parse
 from dsl.source.nodes import Node, change_below, each_item
 

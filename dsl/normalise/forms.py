@@ -4,10 +4,14 @@ Works on the tree of nodes, so every position is kept. A form that it cannot rea
 and the models refuse it in place.
 """
 
-from dsl.normalise.dialects import Here
-from dsl.normalise.step_forms import StepForms, budget_forms
+from functools import partial
+
+from dsl.normalise.here import Here
+from dsl.normalise.persona_forms import budget_forms, hook_form, persona_form
+from dsl.normalise.step_forms import approval_form, step_form
 from dsl.normalise.team_forms import TeamForms
-from dsl.source.nodes import Node, Problems, change_below, each_entry, each_item
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node, change_below, change_entries, each_entry, each_item
 
 
 def normalised(document: Node, problems: Problems) -> Node:
@@ -16,12 +20,13 @@ def normalised(document: Node, problems: Problems) -> Node:
     Each part is normalised against the document with the parts before it in their new form.
     """
     names = document.find(("orchestration", "teams")).entries()
-    steps = StepForms(Here(document, problems))
-    document = change_below(document, ("tools",), each_item(steps.tool))
-    steps = StepForms(Here(document, problems))
-    document = change_below(document, ("llm_config", "personas"), each_entry(steps.persona))
+    approval = partial(approval_form, here=Here(document, problems))
+    tool = partial(change_entries, requires_approval=approval)
+    document = change_below(document, ("tools",), each_item(tool))
+    persona = partial(persona_form, here=Here(document, problems), step=step_form)
+    document = change_below(document, ("llm_config", "personas"), each_entry(persona))
     document = change_below(document, ("orchestration", "budgets"), budget_forms)
-    steps = StepForms(Here(document, problems))
-    document = change_below(document, ("orchestration", "hooks"), each_item(steps.hook))
+    hook = partial(hook_form, here=Here(document, problems))
+    document = change_below(document, ("orchestration", "hooks"), each_item(hook))
     teams = TeamForms(Here(document, problems), names)
     return change_below(document, ("orchestration", "teams"), each_entry(teams.team))

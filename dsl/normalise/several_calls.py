@@ -5,8 +5,8 @@ A failed call is a result like the others, so one failure loses no other result.
 
 from dsl.model.facts import CALL_VARIABLE
 from dsl.model.steps import LoopStep, ToolStep
-from dsl.normalise.dialects import Here, text_node
-from dsl.source.nodes import Node, path_of_node
+from dsl.normalise.here import Here
+from dsl.source.nodes import Node, path_of_node, text_node
 from dsl.wording.form_wording import calls_with_one_call
 
 _TOOL = f"{{{{ {CALL_VARIABLE}.tool }}}}"

@@ -4,10 +4,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import partial
 
-from dsl.normalise import dialects
 from dsl.normalise.condition_forms import condition_form
-from dsl.normalise.dialects import Here
-from dsl.normalise.step_forms import StepForms, budget_forms
+from dsl.normalise.here import Here
+from dsl.normalise.persona_forms import budget_forms, written_names
+from dsl.normalise.step_forms import policy_form, step_form
 from dsl.normalise.team_sections import SHORT_TEAMS, section_as_steps
 from dsl.source.nodes import Node, change_entries, each_item
 
@@ -28,25 +28,22 @@ class TeamForms:
         kind = entries.get("type")
         if kind is not None and str(kind.value) in SHORT_TEAMS:
             node = section_as_steps(node, key, here)
-        forms = StepForms(here)
-        variables = dialects.written_names(node, "tasks").variables
-        steps = StepForms(replace(here, variables=variables))
+        in_tasks = replace(here, variables=written_names(node, "tasks").variables)
         return change_entries(
             node,
-            tasks=each_item(steps.step),
+            tasks=each_item(partial(step_form, here=in_tasks)),
             budgets=budget_forms,
-            routing=partial(self._routing, forms),
-            loop=partial(_loop, forms),
+            routing=partial(self._routing, here),
+            loop=partial(_loop, here),
         )
 
-    def _routing(self, forms: StepForms, node: Node) -> Node:
-        return change_entries(node, rules=each_item(partial(self._rule, forms)), default=self._next)
+    def _routing(self, here: Here, node: Node) -> Node:
+        return change_entries(node, rules=each_item(partial(self._rule, here)), default=self._next)
 
-    def _rule(self, forms: StepForms, node: Node) -> Node:
-        condition = partial(condition_form, here=forms.here)
-        return change_entries(
-            node, condition=condition, next_team=self._next, merge=each_item(forms.policy)
-        )
+    def _rule(self, here: Here, node: Node) -> Node:
+        condition = partial(condition_form, here=here)
+        policies = each_item(partial(policy_form, here=here))
+        return change_entries(node, condition=condition, next_team=self._next, merge=policies)
 
     def _next(self, node: Node) -> Node:
         """Convert `next_team: "none"` to null, unless a team has that name."""
@@ -56,6 +53,6 @@ class TeamForms:
         return node
 
 
-def _loop(forms: StepForms, node: Node) -> Node:
-    condition = partial(condition_form, here=forms.here)
+def _loop(here: Here, node: Node) -> Node:
+    condition = partial(condition_form, here=here)
     return change_entries(node, while_=condition, until=condition, break_when=condition)

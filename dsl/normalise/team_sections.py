@@ -4,7 +4,7 @@ from pydantic import BaseModel
 
 from dsl.model.document import ApprovalSection, ChatSection, LoopSection
 from dsl.normalise.chat_teams import WINDOW, chat_team
-from dsl.normalise.dialects import Here
+from dsl.normalise.here import Here
 from dsl.source.nodes import Node, path_of_node
 from dsl.wording.document_wording import section_missing
 from dsl.wording.session_wording import chat_without_reply, window_without_persona

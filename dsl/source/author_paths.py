@@ -1,6 +1,5 @@
 """Paths in a document in the author's terms: `discovery/read_project`, not `tasks[0]`."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from dsl.model.facts import CALL_VARIABLE
@@ -23,9 +22,9 @@ class AuthorPath(NamedTuple):
         return f"{self.step}: {self.field}" if self.field else self.step
 
 
-def naming_steps(tree: Node) -> Callable[[NodePath], str]:
-    """Return a function that names the step and field of a path; empty without a named step."""
-    return lambda path: str(author_path(tree, path) or "")
+def name_of_path(tree: Node, path: NodePath) -> str:
+    """Return the step and field of a path of the tree; empty without a named step."""
+    return str(author_path(tree, path) or "")
 
 
 def author_path(tree: Node, path: NodePath) -> AuthorPath | None:

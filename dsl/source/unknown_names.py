@@ -4,7 +4,8 @@ from collections.abc import Collection
 
 from dsl.errors import Code, closest
 from dsl.problem_details import DidYouMean, UnknownName
-from dsl.source.nodes import Mark, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Mark
 from dsl.values import UNREADABLE, NodePath
 
 

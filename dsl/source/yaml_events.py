@@ -24,7 +24,8 @@ from yaml import (
 
 from dsl.errors import Code
 from dsl.problem_details import Details
-from dsl.source.nodes import Mark, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Mark
 from dsl.wording.yaml_wording import (
     character_not_allowed,
     document_explodes,

@@ -16,7 +16,8 @@ from dsl.evaluate.operators.operator_table import (
 from dsl.evaluate.operators.operator_tests import Found
 from dsl.model.conditions import Operator
 from dsl.paths import MISSING
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import NodePath, seconds
 
 

@@ -14,7 +14,8 @@ from dsl.model.plan import Plan
 from dsl.model.steps import SkillStep
 from dsl.model.traversal.step_lists import lists_of_plan
 from dsl.model.traversal.step_walk import walk
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import Frozen, Json
 
 _NAME = re.compile(r"[A-Za-z]\w*\.[A-Za-z]\w*")

@@ -31,7 +31,8 @@ from dsl.compile.shapes import parse_as
 from dsl.errors import InvalidDocument, Problem
 from dsl.evaluate.context import lacking_context
 from dsl.model.capabilities import SkillContract
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import read
 from dsl.values import Json

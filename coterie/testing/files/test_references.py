@@ -11,7 +11,8 @@ from dsl.model.plan import Plan
 from dsl.model.traversal.call_paths import call_paths, called_agents
 from dsl.model.traversal.step_paths import agent_tasks, asking_steps, step_paths
 from dsl.model.traversal.step_walk import waited_for
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
 

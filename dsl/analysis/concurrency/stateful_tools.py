@@ -16,7 +16,8 @@ from dsl.model.steps import LoopStep, ParallelStep, Step, TaskGraphStep, TeamSte
 from dsl.model.traversal.callable_tools import tools_of
 from dsl.model.traversal.step_lists import EachRound, EachTask, step_lists
 from dsl.model.traversal.step_walk import walk
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import NodePath
 from dsl.wording.tools.tool_wording import stateful_in_parallel
 

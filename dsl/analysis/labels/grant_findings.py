@@ -9,7 +9,8 @@ from dsl.egress.counted_grants import WithheldGrant
 from dsl.egress.met_labels import KEPT
 from dsl.model.plan import Plan
 from dsl.model.steps import AgentStep
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import NodePath
 from dsl.wording.agents.grant_wording import (
     NeededGrant,

@@ -11,7 +11,8 @@ from dsl.egress.met_labels import KEPT
 from dsl.logic.solver import Effort
 from dsl.model.capabilities import KeptLabel
 from dsl.model.plan import Plan
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import NodePath
 from dsl.wording.agents.grant_wording import unapproved_egress
 

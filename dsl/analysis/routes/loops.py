@@ -8,8 +8,8 @@ from dsl.analysis.routes.teams import TeamNode, Teams
 from dsl.logic.components import components, is_cycle
 from dsl.model.steps import ReturnStep, TeamStep
 from dsl.model.traversal.step_walk import walk
+from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Node as Written
-from dsl.source.nodes import Problems
 from dsl.wording.finding_wording import loop_without_exit, team_unreached
 
 

@@ -26,7 +26,8 @@ from dsl.model.plan import Routing
 from dsl.model.steps import ReplyStep, Step
 from dsl.model.traversal.step_lists import EachRound, step_lists
 from dsl.model.traversal.step_walk import walk
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.wording.session_wording import END, Hop, unanswered_message
 
 

@@ -17,7 +17,8 @@ from dsl.logic.translation import formula
 from dsl.model.plan import Routing
 from dsl.model.steps import BlockStep, BranchStep, ReplyStep, Step, TeamStep
 from dsl.model.traversal.step_lists import step_lists
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import NodePath
 from dsl.wording.session_wording import reply_to_nobody
 

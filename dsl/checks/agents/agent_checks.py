@@ -6,7 +6,8 @@ from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep
 from dsl.model_names import split_model
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, NodePath

@@ -9,7 +9,8 @@ from dsl.checks.document_steps import PlacedSteps
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import SystemDocument
 from dsl.model.steps import AgentStep
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
 from dsl.wording.document_wording import unimportable, unimportable_class

@@ -7,7 +7,8 @@ from pydantic import JsonValue
 
 from dsl.json_schema.schema_checker import beyond
 from dsl.model.terms import Approval, CallApproval
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import Json, NodePath
 from dsl.wording.approval_wording import uncheckable_changes
 

@@ -6,7 +6,8 @@ from dsl.checks.agents.placeholder_checks import check_compaction_prompt
 from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep
 from dsl.model_names import split_model
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.values import UNREADABLE, NodePath
 from dsl.wording.agents.compaction_wording import compaction_not_a_model, compaction_with_window

@@ -23,7 +23,8 @@ from dsl.model.hooks import (
 from dsl.model.step_kinds.step_base import SkillTerms, terms_of
 from dsl.model.tools.tool_section import ToolSection
 from dsl.problem_details import Details
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, NodePath

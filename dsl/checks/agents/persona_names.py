@@ -2,7 +2,8 @@
 
 from dsl.model.document import SystemDocument
 from dsl.model.plan_key import can_be_persona
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.wording.agent_wording import persona_name_refused
 
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from dsl.model.facts import ROOTS
 from dsl.problem_details import Details
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.templates.brace_prompts import names_in_braces
 from dsl.templates.template import is_template, parse
 from dsl.templates.template_rules import BadTemplate

@@ -16,7 +16,8 @@ from dsl.evaluate.prompt_choice import (
 )
 from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.templates.brace_prompts import braces_to_template
 from dsl.templates.template import is_template
 from dsl.values import NodePath

@@ -11,7 +11,8 @@ from dsl.model.terms import call_approval
 from dsl.model.traversal.step_walk import message_waits, templated, walk
 from dsl.model_names import split_model
 from dsl.paths import Path
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.templates.template import is_template, parse
 from dsl.values import Json, NodePath
 from dsl.wording.agent_wording import (

@@ -1,7 +1,8 @@
 """Checks of the named commands that a skill step or a tool runs."""
 
 from dsl.model.capabilities import Capabilities
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.templates.template import is_template
 from dsl.values import JsonValue, NodePath

@@ -3,7 +3,8 @@
 from dsl.checks.contracts.contract_problems import ContractMismatch, contract_mismatches
 from dsl.checks.contracts.known_answers import resolved
 from dsl.model.capabilities import SkillContract
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.templates.literal_parts import known_parts
 from dsl.values import UNREADABLE, Json, JsonValue, NodePath
 from dsl.wording.steps.step_wording import skill_input

@@ -16,7 +16,8 @@ from dsl.model.context.declarations import (
 )
 from dsl.model.document import TeamDocument
 from dsl.paths import Path, parse
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.templates.path_templates import fixed_part
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, Json, NodePath

@@ -15,7 +15,8 @@ from dsl.model.steps import Step
 from dsl.model.tools.tool_section import ToolSection
 from dsl.model.traversal.step_walk import sets_as_well, variables, walk
 from dsl.problem_details import Details
-from dsl.source.nodes import Mark, Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Mark, Node
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
 

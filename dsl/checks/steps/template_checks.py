@@ -11,7 +11,8 @@ from dsl.model.facts import OWN_DATA, OWN_RESULT
 from dsl.model.steps import ParallelStep, Step
 from dsl.model.traversal.step_walk import asks_after
 from dsl.paths import Path
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.templates.fact_names import lacking
 from dsl.templates.template import Template, is_template, parse
 from dsl.templates.template_rules import BadTemplate

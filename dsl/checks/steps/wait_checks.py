@@ -5,7 +5,8 @@ from dsl.checks.steps.step_scope import StepScope
 from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_problems import schema_problem
 from dsl.model.steps import WaitStep
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.templates.template import is_template
 from dsl.values import NodePath, seconds
 from dsl.wording.session_wording import schema_without_message, unusable_message_schema

@@ -8,7 +8,8 @@ from dsl.model.plan import Persona, Team
 from dsl.model.steps import AgentStep, Step, TeamStep, ToolStep
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.step_walk import walk
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import NodePath
 from dsl.wording.tools.tool_cycle_wording import agents_in_a_circle, memory_in_a_circle
 

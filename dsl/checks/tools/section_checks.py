@@ -11,7 +11,8 @@ from dsl.model.tools.long_calls import continues_long
 from dsl.model.tools.tool_contract import ToolKind, ToolOrigin
 from dsl.model.tools.tool_section import ToolSection
 from dsl.problem_details import Details
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.values import MAX_CALL_SECONDS, Json, NodePath
 from dsl.wording.agents.grant_wording import grant_of_nothing
 from dsl.wording.tools.tool_cycle_wording import memory_of_no_agent

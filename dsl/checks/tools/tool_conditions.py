@@ -8,7 +8,8 @@ from dsl.model.conditions import Expression
 from dsl.model.terms import CallApproval
 from dsl.model.tools.tool_section import ToolSection
 from dsl.model.traversal.step_walk import APPROVAL_CONDITION, leaves
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.templates.template import is_template, parse
 from dsl.values import Json, NodePath
 from dsl.wording.approval_wording import approval_of_tool, not_of_a_call

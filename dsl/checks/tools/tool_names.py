@@ -9,7 +9,8 @@ from dsl.errors import Code
 from dsl.model.document import SystemDocument
 from dsl.model.steps import AgentStep, PersonaDocument, ToolStep
 from dsl.model.tools.tool_groups import tool_groups
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, NodePath

@@ -9,7 +9,8 @@ from dsl.model.steps import AgentStep
 from dsl.model.tools.tool_use import NamedTool, ToolPolicy
 from dsl.model.traversal.step_bounds import maximum_turns
 from dsl.problem_details import Details
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
 from dsl.wording.tools.tool_wording import (

@@ -12,7 +12,8 @@ from dsl.model.document import SystemDocument
 from dsl.model.tools.tool_groups import is_group, is_included, member_name
 from dsl.model.tools.tool_section import ToolSection
 from dsl.problem_details import Details
-from dsl.source.nodes import Node, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
 from dsl.wording.tools.mcp_wording import (

@@ -23,8 +23,7 @@ from dsl.model.plan import Routing, Rule, Team
 from dsl.model.sections import mcp_document, provider_document, worker_document
 from dsl.model.step_kinds.step_base import STEP_KINDS, StepBase
 from dsl.model.steps import STEP_MODELS, PersonaDocument, ReturnStep
-from dsl.normalise.dialect_steps import AGENT_TYPES, STEP_TYPES
-from dsl.normalise.implied_kinds import KIND_BY_KEY
+from dsl.normalise.written_steps import AGENT_TYPES, KIND_BY_KEY, STEP_TYPES
 from dsl.source.yaml_reader import read
 from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
 from dsl.templates.template_filling import fill

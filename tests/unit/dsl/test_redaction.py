@@ -5,7 +5,8 @@ import pytest
 from coterie.text.problems import problems_text
 from dsl.errors import Problem
 from dsl.redaction import names_secret, redacted, redacted_line
-from dsl.source.nodes import Mark, Problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Mark
 from tests.support.compiling import problems_of
 
 SECRET = "hunter2-hunter2"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.source.author_paths import naming_steps
+from dsl.source.author_paths import name_of_path
 from dsl.source.yaml_reader import read
 from dsl.values import NodePath
 
@@ -43,9 +43,9 @@ TEAM: NodePath = ("orchestration", "teams", "draft")
     ],
 )
 def test_a_place_is_named_by_its_team_and_its_steps(path: NodePath, named: str) -> None:
-    assert naming_steps(TREE)(path) == named
+    assert name_of_path(TREE, path) == named
 
 
 def test_teams_as_a_list_are_no_steps() -> None:
     tree = read("orchestration: {teams: [{name: draft, tasks: []}]}", "team.yml")
-    assert naming_steps(tree)(("orchestration", "teams", 0, "tasks")) == ""
+    assert name_of_path(tree, ("orchestration", "teams", 0, "tasks")) == ""

@@ -29,7 +29,9 @@ from dsl.problem_details import (
     key_meant,
 )
 from dsl.problem_texts import ProblemText
-from dsl.source import nodes
+from dsl.source import collected_problems
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Mark
 from dsl.source.yaml_reader import read
 from dsl.values import Frozen, Json
 from tests.support.compiling import compiled
@@ -61,7 +63,7 @@ def without_words(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(details: Details) -> ProblemText:
         return ProblemText("x", "x", "x")
 
-    monkeypatch.setattr(nodes, "problem_text", nothing)
+    monkeypatch.setattr(collected_problems, "problem_text", nothing)
 
 
 def test_every_document_has_the_same_problems_when_each_text_is_x(
@@ -156,8 +158,8 @@ def test_a_step_without_a_name_is_called_by_its_place() -> None:
 
 
 def test_two_problems_are_one_when_their_facts_are() -> None:
-    place = nodes.Mark("t.yml", 1, 1)
-    noted = nodes.Problems()
+    place = Mark("t.yml", 1, 1)
+    noted = Problems()
     noted.note("E202", place, ("a",), UnknownName("persona", "wrter", ("writer",), None))
     noted.note("E202", place, ("a",), UnknownName("persona", "wrter", ("writer",), None))
     noted.note("E202", place, ("a",), UnknownName("persona", "reader", ("writer",), None))
@@ -189,7 +191,7 @@ class Choice(Frozen):
 
 def test_a_word_of_a_closed_set_is_one_whatever_it_contains() -> None:
     """They were read out of pydantic's English, split at every comma, `or` and quote."""
-    noted = nodes.Problems()
+    noted = Problems()
     parse_as(read("word: this or thta", "t.yml"), Choice, noted)
     (problem,) = noted.found
     assert problem.details == UnlistedValue(
@@ -214,7 +216,7 @@ def test_a_word_of_a_closed_set_is_one_whatever_it_contains() -> None:
     ],
 )
 def test_a_form_of_our_own_is_refused_by_its_code(text: str, form: str, found: str) -> None:
-    noted = nodes.Problems()
+    noted = Problems()
     parse_as(read(text, "t.yml"), SystemDocument, noted)
     (problem,) = noted.found
     assert isinstance(problem.details, WrongForm)

@@ -9,7 +9,7 @@ from coterie.settings import load
 from dsl.compile.merged_sources import SourceText
 from dsl.model.conditions import CONDITION_KEYS, AllOf, ContextField, Expression, TaskField
 from dsl.model.plan import Plan
-from dsl.normalise.dialect_steps import AGENT_TYPES, STEP_TYPES
+from dsl.normalise.written_steps import AGENT_TYPES, STEP_TYPES
 from tests.support.documents.old_forms import FOLDER, NAMES, compiled_form, compiled_text
 
 PERSONA = "provider: scripted\nmodel: demo\nprompts: { user: Go on. }\n"

@@ -1,14 +1,48 @@
-"""Older forms of steps, each with the meaning that its author intended."""
+"""A written step: its older words in their present form, and the kind that its keys imply."""
 
 from collections.abc import Callable, Mapping
 
 from pydantic import JsonValue
 
 from dsl.errors import Code
-from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, default_agent_type
-from dsl.normalise.dialects import Entries, Here, skill_call, text_node
-from dsl.source.nodes import Node, path_of_node
+from dsl.model.step_kinds.agent_types import (
+    ORCHESTRATING,
+    SINGLE_SHOT,
+    default_agent_type,
+    offered_tools,
+)
+from dsl.normalise.here import Here
+from dsl.source.nodes import Node, path_of_node, text_node
+from dsl.values import Json
 from dsl.wording.document_wording import compiled_key
+
+Entries = dict[str, Node]
+
+KIND_BY_KEY = {
+    "skill": "skill",
+    "agent_type": "agent",
+    "agent_class": "agent",
+    "persona_key": "agent",
+    "tool": "tool",
+    "calls": "tool",
+    "catch": "try",
+    "finally": "try",
+    "join": "parallel",
+    "task_variable": "task_graph",
+    "on_failed_task": "task_graph",
+    "iterate_on": "loop",
+    "while": "loop",
+    "until": "loop",
+    "body": "loop",
+    "steps": "block",
+    "branches": "branch",
+    "values": "set",
+    "approvers": "approval",
+    "duration": "wait",
+    "signal": "wait",
+    "team": "team",
+}
+"""The keys that imply the kind of a step without `type`."""
 
 AGENT_TYPES = {
     "generic_llm": SINGLE_SHOT,
@@ -40,8 +74,12 @@ _COMPILED: dict[str, Code] = {"kind": "E108", "terms": "E101"}
 """`{key of the compiled form: the code for a file that has it}`."""
 
 
-def step(node: Node, here: Here) -> Node:
-    """Return a step in its present form."""
+def present_step(node: Node, here: Here) -> Node:
+    """Return a step in its present form, with its kind and its agent type."""
+    return _with_agent_type(_with_kind(_in_present_words(node, here)), here)
+
+
+def _in_present_words(node: Node, here: Here) -> Node:
     entries = dict(node.entries())
     _refuse_compiled_keys(entries, here)
     kind = entries.get("type")
@@ -53,7 +91,7 @@ def step(node: Node, here: Here) -> Node:
         _rename_key(entries, "params", "input")
     if old in _OLD_STEPS:
         _OLD_STEPS[old](entries, node, here)
-    _agent_type(entries, node)
+    _rename_agent_type(entries)
     return node.with_value(entries) if entries != node.entries() else node
 
 
@@ -172,7 +210,7 @@ _OLD_STEPS: dict[str, Callable[[Entries, Node, Here], None]] = {
 }
 
 
-def _agent_type(entries: Entries, node: Node) -> None:
+def _rename_agent_type(entries: Entries) -> None:
     written = entries.get("agent_type")
     name = str(written.value) if written is not None else ""
     if written is None or name not in AGENT_TYPES:
@@ -185,3 +223,67 @@ def _agent_type(entries: Entries, node: Node) -> None:
         _rename_key(entries, "skill_params", "input")
         steps = Node([skill_call(skill, None)], skill.mark)
         _merge_config(entries, {"execution_plan": steps}, skill)
+
+
+def skill_call(skill: Node, given: Node | None) -> Node:
+    """Return the call of a skill agent; without parameters its input is the task's, or all."""
+    step = {
+        "type": text_node(skill, "skill"),
+        "name": text_node(skill, "call"),
+        "skill": skill,
+        "input": given or text_node(skill, "{{ input or context }}"),
+        "output_variable": text_node(skill, "result"),
+    }
+    return skill.with_value(step)
+
+
+def _with_kind(node: Node) -> Node:
+    """Give a step its `kind`: the written `type`, or what its keys imply."""
+    entries = node.entries()
+    if "type" in entries:
+        kind = entries["type"]
+        rest = {key: item for key, item in entries.items() if key != "type"}
+        return node.with_value({"kind": kind, **rest})
+    if set(entries) == {"name"}:  # allowed, but the checker warns of it
+        empty = {"kind": Node("set", node.mark), "values": Node({}, node.mark)}
+        return node.with_value({**empty, **entries})
+    known = next((kind for key, kind in KIND_BY_KEY.items() if key in entries), None)
+    if known == "branch" and isinstance(entries["branches"].value, dict):
+        known = "parallel"
+    if known is None or "kind" in entries:
+        return node
+    return node.with_value({"kind": node.with_value(known), **entries})
+
+
+def _with_agent_type(node: Node, here: Here) -> Node:
+    """Add the default `agent_type`, which depends on the keys of the persona."""
+    entries = node.entries()
+    written = entries.get("persona_key")
+    given = {key for key, item in entries.items() if item.value is not None}
+    if written is None or given & {"agent_type", "agent_class"}:
+        return node
+    config = node.find(("config",)).entries()
+    listed = [one.value for one in node.find(("personas",)).items()] or [written.value]
+
+    def said(key: str) -> JsonValue:
+        own = config.get(key)
+        if own is not None:
+            return own.plain()
+        return here.value_at("llm_config", "personas", str(listed[0]), key)
+
+    agent_type = _default_type({key: said(key) for key in _DECIDING})
+    return node.with_value({**entries, "agent_type": written.with_value(agent_type)})
+
+
+_DECIDING = ("execution_plan", "tools", "subagents", "exclude_tools", "handoffs")
+"""The keys of a persona that decide the default `agent_type`."""
+
+
+def _default_type(said: Json) -> str:
+    """Return the agent type of a persona that has these values of the deciding keys."""
+    tools, subagents, excluded = (
+        one if isinstance(one := said[key], list) else []
+        for key in ("tools", "subagents", "exclude_tools")
+    )
+    offers_tools = bool(offered_tools(tools, subagents, excluded) or said["handoffs"])
+    return default_agent_type(has_plan=bool(said["execution_plan"]), offers_tools=offers_tools)

@@ -81,8 +81,6 @@ class _Checked:
     ) -> list[ContractMismatch]:
         """Return the mismatches of the option that fits best, among those of the right kind."""
         tried = [self.mismatches(given, option, path, depth + 1) for option in options]
-        if not all(tried):
-            return []
         near = [found for found in tried if not any(f.of_type and f.path == path for f in found)]
         if near:
             return min(near, key=len)
@@ -95,12 +93,13 @@ class _Checked:
             return [wrong]
         if isinstance(given, dict):
             return self._mapping(given, schema, path, depth)
-        items = schema.get("items")
-        if isinstance(given, list) and items is not None:
+        if isinstance(given, list):
             return [
                 mismatch
                 for number, item in enumerate(given)
-                for mismatch in self.mismatches(item, items, (*path, number), depth + 1)
+                for mismatch in self.mismatches(
+                    item, schema.get("items"), (*path, number), depth + 1
+                )
             ]
         return []
 

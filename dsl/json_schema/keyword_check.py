@@ -54,47 +54,35 @@ Word = Callable[[Check, Json, JsonValue, str, int], Iterator[str]]
 
 def brief(value: JsonValue, maximum: int = 60) -> str:
     """Render a value on one line, shortened where it is long; a large one is not rendered whole."""
-    text = json.dumps(_beginning(value, maximum), ensure_ascii=False)
-    return text if len(text) <= maximum else f"{text[:maximum]}..."
+    text = ""
+    for piece in _pieces(value, maximum):
+        text += piece
+        if len(text) > maximum:
+            return f"{text[:maximum]}..."
+    return text
 
 
-def _beginning(value: JsonValue, maximum: int) -> JsonValue:
-    """Return a small value with the same first `maximum` characters as JSON."""
+def _pieces(value: JsonValue, maximum: int) -> Iterator[str]:
+    """Yield the JSON of a value piece by piece; of a long text only its beginning."""
     match value:
         case str():
-            return value[: maximum + 1]
+            yield json.dumps(value[:maximum], ensure_ascii=False)
         case list():
-            begun: list[JsonValue] = []
-            for item in value:
-                if maximum < 0:
-                    break
-                begun.append(_beginning(item, maximum))
-                maximum -= 2 + _width(begun[-1])
-            return begun
+            yield "["
+            for index, item in enumerate(value):
+                yield ", " if index else ""
+                yield from _pieces(item, maximum)
+            yield "]"
         case dict():
-            made: Json = {}
-            for key, item in value.items():
-                if maximum < 0:
-                    break
-                name = key[: maximum + 1]
-                made[name] = _beginning(item, maximum)
-                maximum -= 4 + len(name) + _width(made[name])
-            return made
+            yield "{"
+            for index, (key, item) in enumerate(value.items()):
+                yield ", " if index else ""
+                yield from _pieces(key, maximum)
+                yield ": "
+                yield from _pieces(item, maximum)
+            yield "}"
         case _:
-            return value
-
-
-def _width(value: JsonValue) -> int:
-    """Return the least number of characters that a value has as JSON."""
-    match value:
-        case str():
-            return len(value) + 2
-        case list():
-            return sum(map(_width, value)) + 2
-        case dict():
-            return sum(len(key) + 4 + _width(item) for key, item in value.items()) + 2
-        case _:
-            return 1
+            yield json.dumps(value)
 
 
 def names_steps(names: Sized) -> int:
@@ -107,7 +95,7 @@ def text_steps(text: str) -> int:
     return len(text) // _BYTES_A_STEP
 
 
-def number_steps(number: float) -> int:
+def number_steps(number: float | None) -> int:
     """Return the work of calculating with a number, or of rendering it."""
     return number.bit_length() // _BITS_A_STEP if isinstance(number, int) else 0
 

@@ -97,7 +97,7 @@ def bound_check(word: str, relation: str, holds: Callable[[float, float], bool])
 
     def test(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
         number, limit = _number(value), schema[word]
-        check.charge(number_steps(number or 0) + number_steps(_number(limit) or 0))
+        check.charge(number_steps(number) + number_steps(_number(limit)))
         if number is not None and not holds(number, cast("float", limit)):
             yield f"{where} is {brief(number)}, not {relation} {brief(limit)}"
 

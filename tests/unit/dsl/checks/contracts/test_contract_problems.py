@@ -234,15 +234,15 @@ def test_of_several_forms_the_one_of_the_right_kind_that_fits_best_is_reported(w
     ]
 
 
-@pytest.mark.parametrize(
-    ("around_schema", "around_value"),
-    [
-        (lambda schema: {"items": schema}, lambda given: [given]),
-        (lambda schema: {"properties": {"a": schema}}, lambda given: {"a": given}),
-        (lambda schema: {"allOf": [schema]}, lambda given: given),
-        (lambda schema: {"anyOf": [schema]}, lambda given: given),
-    ],
-)
+NESTED: list[tuple[Callable[[Json], Json], Callable[[JsonValue], JsonValue]]] = [
+    (lambda schema: {"items": schema}, lambda given: [given]),
+    (lambda schema: {"properties": {"a": schema}}, lambda given: {"a": given}),
+    (lambda schema: {"allOf": [schema]}, lambda given: given),
+    (lambda schema: {"anyOf": [schema]}, lambda given: given),
+]
+
+
+@pytest.mark.parametrize(("around_schema", "around_value"), NESTED)
 def test_a_schema_is_followed_thirty_levels_deep(
     around_schema: Callable[[Json], Json], around_value: Callable[[JsonValue], JsonValue]
 ) -> None:

@@ -31,7 +31,7 @@ _MAX_CHECKED = 200
 _MAX_ERROR_LENGTH = 240
 _QUOTED_A_STEP = 30
 """Units of a value's weight that an error quotes in one unit of work."""
-_MAX_WORK = 100_000
+MAX_WORK = 100_000
 """Budget of one check: keywords evaluated, plus the cost of the expensive ones."""
 
 
@@ -39,15 +39,21 @@ class InvalidAnswerSchema(Exception):
     """The schema itself is unusable."""
 
 
-def schema_errors(value: JsonValue, schema: Json) -> list[str]:
+def schema_errors(value: JsonValue, schema: Json, *, work: int = MAX_WORK) -> list[str]:
     """List the errors of a value, each as `$.path: what`; empty when it matches the schema.
 
+    Args:
+        value: What to check.
+        schema: What it must match.
+        work: What the check may cost.
+
     Raises:
-        InvalidAnswerSchema: The schema is invalid, has an external reference, or never terminates.
+        InvalidAnswerSchema: The schema is invalid, has an external reference, never terminates, or
+            takes too long.
     """
     try:
         validator = _validator(json.dumps(schema))
-        _WORK.set([_MAX_WORK])
+        _WORK.set([work])
         errors = cast("Iterator[ValidationError]", cast("Any", validator).iter_errors(value))
         found = list(islice(errors, _MAX_CHECKED))
     except Unresolvable as error:

@@ -75,15 +75,15 @@ def read_json(text: str) -> JsonValue | AnswerProblem:
     return AnswerProblem(f"the answer contains {counted}; it must contain exactly one")
 
 
-def _whole(text: str) -> list[JsonValue]:
-    """Parse the whole text as one value."""
+def _whole(text: str) -> list[JsonValue] | None:
+    """Parse the whole text as one value; None when it is not JSON."""
     try:
         return [_sound(_DECODER.decode(text), text)]
     except json.JSONDecodeError:
-        return []
+        return None
 
 
-def _fenced_values(text: str) -> list[JsonValue]:
+def _fenced_values(text: str) -> list[JsonValue] | None:
     """Parse the only fenced block, unless the prose around it has brackets.
 
     Only in a fence does a string, a number, a boolean or null count as a value.
@@ -92,7 +92,7 @@ def _fenced_values(text: str) -> list[JsonValue]:
         case [first, last] if not _BRACKET.search(text[: first.start()] + text[last.end() :]):
             return _whole(text[first.end() : last.start()].strip())
         case _:
-            return []
+            return None
 
 
 def _values_in(text: str) -> list[JsonValue]:

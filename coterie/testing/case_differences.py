@@ -85,14 +85,11 @@ def _paths(
 
 def _what_there_is(found: JsonValue, path: str) -> str:
     """List the existing keys where a path does not match."""
-    here: JsonValue = found
-    for segment in parse(path):
-        below = get(here, (segment,))
-        if below is MISSING:
-            keys = here if isinstance(here, dict) else {}
-            return f"; there are {listed(keys)}. {nearest(segment, keys)}".rstrip(". ")
-        here = below
-    return ""
+    segments = parse(path)
+    first = next(n for n in range(len(segments)) if get(found, segments[: n + 1]) is MISSING)
+    here = get(found, segments[:first])
+    keys = here if isinstance(here, dict) else {}
+    return f"; there are {listed(keys)}. {nearest(segments[first], keys)}".rstrip(". ")
 
 
 def _files(checks: Mapping[str, JsonValue], found: CaseOutcome) -> Iterator[UnmetExpectation]:

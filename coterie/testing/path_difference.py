@@ -40,7 +40,7 @@ def _in_found_order(expected: Expected, found: Sequence[str]) -> list[str]:
 def _beside(wanted: Sequence[str], taken: Sequence[TrailEntry]) -> Iterator[tuple[str, str]]:
     """Yield each line with its mark: equal, `-` for missing, `+` for unexpected."""
     found = [entry.team for entry in taken]
-    width = max(map(len, [*wanted, *found]), default=0)
+    width = max(map(len, [*wanted, *found]))
     matcher = SequenceMatcher(a=list(wanted), b=found, autojunk=False)
     for _, a_from, a_to, b_from, b_to in matcher.get_opcodes():
         same = list(wanted[a_from:a_to]) == found[b_from:b_to]

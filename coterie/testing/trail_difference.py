@@ -86,9 +86,8 @@ def _nearest(check: TrailCheck, trail: Sequence[TrailEntry]) -> TrailEntry | Non
         fields = [field for field, _, _ in _differing(check, entry)]
         return ("step" in fields or "team" in fields, len(fields))
 
-    fitting = [(distance(entry), entry.number, entry) for entry in trail]
-    best = min(fitting, key=lambda one: one[:2], default=None)
-    return None if best is None or best[0][1] == maximum else best[2]
+    best = min(trail, key=distance, default=None)
+    return None if best is None or distance(best)[1] == maximum else best
 
 
 def _line(entry: TrailEntry) -> str:

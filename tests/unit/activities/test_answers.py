@@ -28,6 +28,7 @@ def test_without_a_schema_the_data_is_the_text() -> None:
         '```\n{"verdict": "yes"}\n```\nI hope that this helps.',
         'Here it is: {"verdict": "yes"} as you asked.',
         'Of {all} options, [the best]:\n\n```JSON\n{\n  "verdict":\n  "yes"}\n```',
+        'As in {a [b] {c}}: {"verdict": "yes"}',
     ],
 )
 def test_one_value_is_found_in_fences_and_prose(text: str) -> None:
@@ -95,9 +96,15 @@ def test_a_broken_value_is_reported_with_its_place() -> None:
 
 
 def test_a_bracket_too_many_is_reported_with_its_place() -> None:
-    assert problem('Done: {"a": 1}}').startswith(
-        "the answer is not JSON: Unmatched closing bracket at line 1 column 15"
+    assert problem('Done: {"a": 1}}') == (
+        "the answer is not JSON: Unmatched closing bracket at line 1 column 15, "
+        "near 'Done: {\"a\": 1}}'"
     )
+
+
+def test_a_value_is_found_behind_a_thousand_brackets_of_prose_and_no_more() -> None:
+    assert parse_answer("[x] " * 1000 + '{"verdict": "yes"}', VERDICT) == YES
+    assert problem("[x] " * 1001 + '{"verdict": "yes"}').startswith("the answer is not JSON: ")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from pydantic import JsonValue
 
 from activities.answer_schema import InvalidAnswerSchema, schema_errors, schema_problem
 from activities.answers import AnswerProblem, parse_answer
+from dsl.json_schema.patterns import schema_pattern
 from dsl.values import Json
 
 REVIEW: Json = {
@@ -41,6 +42,11 @@ def test_all_errors_are_reported_with_their_paths() -> None:
     )
 
 
+def test_ten_errors_are_all_reported() -> None:
+    shown = schema_errors([str(n) for n in range(10)], {"items": {"type": "integer"}})
+    assert shown == [f"$[{n}]: '{n}' is not of type 'integer'" for n in range(10)]
+
+
 def test_many_errors_are_reported_in_part() -> None:
     shown = schema_errors([str(n) for n in range(500)], {"items": {"type": "integer"}})
     assert len(shown) == 11
@@ -50,8 +56,9 @@ def test_many_errors_are_reported_in_part() -> None:
 
 def test_a_large_value_is_not_quoted_in_full() -> None:
     (shown,) = schema_errors({"a": "x" * 10_000}, {"type": "array"})
-    assert len(shown) < 300
-    assert shown.endswith("is not of type 'array'")
+    assert shown == f"$: {{'a': '{'x' * 113} … {'x' * 95}'}} is not of type 'array'"
+    (whole,) = schema_errors("x" * 215, {"type": "array"})
+    assert whole == f"$: '{'x' * 215}' is not of type 'array'"
 
 
 def test_answer_error_names_the_nearest_alternative() -> None:
@@ -159,3 +166,46 @@ def test_a_property_may_have_any_name() -> None:
     schema: Json = {"properties": {name: {"type": "integer"} for name in names}}
     assert schema_problem(schema) is None
     assert len(schema_errors(dict.fromkeys(names, "x"), schema)) == 4
+
+
+NAMES: list[JsonValue] = [str(number) for number in range(40)]
+
+
+COSTS: list[tuple[Json, JsonValue, int]] = [
+    ({"type": "integer"}, 1, 1),
+    ({"type": "integer"}, "x", 2),
+    ({"type": "string"}, 2**400, 4),
+    ({"type": "string"}, [1] * 59, 4),
+    ({"properties": {"0": {}, "1": {}}}, {}, 1),
+    ({"properties": {str(name): {} for name in NAMES}}, {}, 3),
+    ({"properties": {}}, {str(name): 1 for name in NAMES}, 3),
+    ({"required": NAMES}, {str(name): 1 for name in NAMES}, 5),
+    ({"items": {"type": "integer"}}, [1] * 40, 43),
+    ({"contains": {"type": "integer"}}, [1] * 40, 81),
+    ({"contains": {}}, {"a": 1}, 1),
+    ({"enum": list(range(20))}, 1, 3),
+    ({"const": [1] * 19}, [1] * 19, 3),
+    ({"multipleOf": 2}, 4, 1),
+    ({"uniqueItems": True}, [1, 2, 3, 4], 3),
+    ({"uniqueItems": False}, [1, 2, 3, 4], 1),
+    ({"additionalProperties": False}, {}, 1),
+    ({"properties": {}}, 1, 1),
+]
+
+
+@pytest.mark.parametrize(("schema", "value", "work"), COSTS)
+def test_a_check_costs_a_step_for_each_keyword_and_more_for_large_values(
+    schema: Json, value: JsonValue, work: int
+) -> None:
+    schema_errors(value, schema, work=work)
+    with pytest.raises(InvalidAnswerSchema, match="it takes too long to check"):
+        schema_errors(value, schema, work=work - 1)
+
+
+def test_a_pattern_costs_by_the_size_of_its_program_and_of_the_text() -> None:
+    size = schema_pattern("^[a-z]{50}").programsize
+    schema: Json = {"pattern": "^[a-z]{50}"}
+    work = 1 + size * 50 // 1000 + size // 5
+    assert schema_errors("a" * 50, schema, work=work) == []
+    with pytest.raises(InvalidAnswerSchema, match="it takes too long to check"):
+        schema_errors("a" * 50, schema, work=work - 1)

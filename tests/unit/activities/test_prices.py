@@ -1,12 +1,16 @@
 """What is known of a model's price before a run is what the run goes by."""
 
+from importlib.metadata import version
+from pathlib import Path
 from typing import Literal
 
 import pytest
 
 from activities.call_prices import Pricing
 from activities.providers.provider import ProviderSettings
-from coterie.documents.price_lists import known_price, prices
+from coterie.documents.price_lists import known_price, prices, read_prices
+from coterie.failures import CommandError
+from coterie.settings import load
 from dsl.model.price import FREE, Price, configured_price
 from dsl.model.sections.provider_document import ProviderSection, provider_kind
 from tests.support.compiling import plan_of
@@ -74,3 +78,90 @@ def test_a_provider_with_a_place_in_its_name_has_the_public_prices_of_its_kind()
     assert not known_price(
         {"scripted": ProviderSection(kind="openai")}, "scripted", "no-such-model"
     )
+
+
+SEVERAL = """
+llm_config:
+  providers:
+    scripted: {answers: a.yml, prices: {paid: {input: 1, output: 2}}}
+    free: {kind: scripted, answers: a.yml}
+  personas:
+    own: {provider: anthropic, model: mine, prompts: {user: hello}}
+    written: {provider: scripted, model: paid, prompts: {user: hello}}
+    public:
+      provider: free
+      model: any
+      fallback: [anthropic/claude-sonnet-4-5, anthropic/no-such-model, openai/gpt-5]
+      prompts: {user: hello}
+    long:
+      provider: anthropic
+      model: claude-sonnet-4-5
+      compaction: {at: 10000, model: openai/gpt-5-mini}
+      prompts: {user: hello}
+orchestration:
+  entry_team: t
+  teams:
+    t:
+      tasks:
+        - {name: a, agent_type: generic_single_shot, persona_key: own}
+        - {name: b, agent_type: generic_single_shot, persona_key: written}
+        - {name: c, agent_type: generic_single_shot, persona_key: public}
+        - {name: d, agent_type: generic_single_shot, persona_key: long}
+"""
+SECTIONS = {
+    "scripted": ProviderSection(
+        answers="a.yml",
+        prices={"paid": Price(input=1, output=2), "other": Price(input=9, output=9)},
+    ),
+    "free": ProviderSection(kind="scripted", answers="a.yml"),
+}
+
+
+def test_the_price_of_each_model_that_a_plan_calls_has_a_source() -> None:
+    own = {"anthropic/mine": Price(input=3, output=4), "free/any": Price(input=5, output=6)}
+    found = prices(plan_of(SEVERAL), SECTIONS, own, "prices.yml", 1000)
+    bundled = f"genai-prices {version('genai-prices')}"
+    assert {name: (price, found.sources[name]) for name, price in found.prices.items()} == {
+        "anthropic/mine": (Price(input=3, output=4), "prices.yml"),
+        "scripted/paid": (Price(input=1, output=2), "llm_config.providers.scripted.prices"),
+        "free/any": (Price(input=5, output=6), "prices.yml"),
+        "anthropic/claude-sonnet-4-5": (Price(input=3, output=15), bundled),
+        "openai/gpt-5": (Price(input=1.25, output=10), bundled),
+        "openai/gpt-5-mini": (Price(input=0.25, output=2), bundled),
+    }
+    free = prices(plan_of(SEVERAL), SECTIONS, {}, "prices.yml", 1000)
+    assert free.sources["free/any"] == "answers from a file are free"
+    assert "anthropic/mine" not in free.prices
+
+
+@pytest.mark.parametrize(
+    ("tokens", "price"),
+    [
+        (0, Price(input=3, output=15)),
+        (1, Price(input=3, output=15)),
+        (300_000, Price(input=6, output=22.5)),
+    ],
+)
+def test_a_public_price_is_that_of_a_prompt_of_the_length(tokens: int, price: Price) -> None:
+    found = prices(plan_of(SEVERAL), SECTIONS, {}, "", tokens)
+    assert found.prices["anthropic/claude-sonnet-4-5"] == price
+    assert known_price({}, "anthropic", "claude-sonnet-4-5") == Price(input=3, output=15)
+
+
+def test_a_vendor_at_another_address_has_no_public_price_for_a_budget() -> None:
+    elsewhere = {"anthropic": ProviderSection(api_base="https://models.example.com")}
+    assert known_price(elsewhere, "anthropic", "claude-sonnet-4-5") is None
+
+
+def test_own_prices_are_read_and_a_wrong_one_is_reported_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "prices.yml"
+    file.write_text("a/b: {input: 3, output: 15.5}\nc/d: {input: 0, output: 0, cached: 1}\n")
+    assert read_prices(load(cwd=tmp_path), "prices.yml") == {
+        "a/b": Price(input=3, output=15.5),
+        "c/d": Price(input=0, output=0, cached=1),
+    }
+    for wrong in ('{input: "3", output: 15}', "{input: 3}", "7", "{input: -1, output: 1}"):
+        file.write_text(f"a/b: {{input: 3, output: 15}}\nc/d: {wrong}\n")
+        with pytest.raises(CommandError) as raised:
+            read_prices(load(cwd=tmp_path), "prices.yml")
+        assert str(raised.value).startswith("prices.yml:2:1: the price of 'c/d' must read like")

@@ -100,7 +100,7 @@ def read_decisions(file: Path, name: str) -> tuple[WrittenDecision, ...]:
     try:
         tree = read(read_text(file, name), name, may_be_list=True)
     except InvalidDocument as error:
-        if any(problem.code == _NO_DOCUMENT for problem in error.problems):
+        if [problem.code for problem in error.problems] == [_NO_DOCUMENT]:
             raise CommandError(
                 f"{name} must be a list of decisions, each with approval, decision and by"
             ) from None

@@ -84,7 +84,7 @@ def known_price(
     section = providers.get(provider) or BUILT_IN_PROVIDERS.get(provider)
     price = _configured_price(provider, section, model)
     if price == "public":
-        return _public(provider, section, model, 1)
+        return _public(provider, section, model)
     return price
 
 
@@ -96,7 +96,7 @@ def _configured_price(
 
 
 def _public(
-    provider: str, section: ProviderSection | None, model: str, input_tokens: int
+    provider: str, section: ProviderSection | None, model: str, input_tokens: int = 1
 ) -> Price | None:
     kind = provider_kind(provider, section)
     api_base = section.api_base if section is not None else None

@@ -128,6 +128,6 @@ def _check_schemas(stand_in: StandInDocument, node: Node, name: str, problems: P
 
 def _errors(stand_in: StandInDocument) -> list[str]:
     try:
-        return schema_errors(stand_in.data, stand_in.output_schema)[:1]
+        return schema_errors(stand_in.data, stand_in.output_schema)
     except InvalidAnswerSchema as problem:
         return [str(problem)]

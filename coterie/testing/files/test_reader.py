@@ -1,7 +1,7 @@
 """Read a test file: report all its problems, or return what to run."""
 
 from argparse import ArgumentTypeError
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -210,20 +210,21 @@ class _Reader:
         """Return the scripts of each case in order, then the file's own; each has one or none."""
         cases = tree.child("cases")
         nodes = [*(cases.items() if cases is not None else ()), tree]
-        return [self._script(node.child("answers")) for node in nodes]
+        return [tuple(self._script(node.child("answers"))) for node in nodes]
 
-    def _script(self, node: Node | None) -> tuple[tuple[ScriptedAnswer, ...], ...]:
+    def _script(self, node: Node | None) -> Iterator[tuple[ScriptedAnswer, ...]]:
+        """Yield what is under `answers`, if it is there and usable."""
         if node is None:
-            return ()
+            return
         try:
             if isinstance(node.value, str):
-                return (read_script(self.file.parent / node.value),)
-            return (tuple(ScriptedAnswer.model_validate(entry.plain()) for entry in node.items()),)
+                yield read_script(self.file.parent / node.value)
+            else:
+                yield tuple(ScriptedAnswer.model_validate(entry.plain()) for entry in node.items())
         except ProviderFailure as failure:
             self.problems.add("E001", node.mark, ("answers",), failure.message)
         except ValueError:
             pass  # already reported: the entry is not a valid answer
-        return ()
 
 
 def _case(

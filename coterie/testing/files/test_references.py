@@ -180,7 +180,7 @@ class _Known:
     ) -> None:
         name = node.value
         if isinstance(name, str) and not PATTERN.search(name) and name not in known:
-            near = nearest_names(name, known) if len(known) > MAX_SHOWN else sorted(known)
+            near = nearest_names(name, known)
             unknown(self.problems, node.mark, path, code, what, name, near)
 
 

@@ -52,9 +52,6 @@ class _Dumper(yaml.SafeDumper):
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)
 
-    def ignore_aliases(self, data: object) -> bool:
-        return True
-
 
 def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
     style = None

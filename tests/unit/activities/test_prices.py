@@ -8,6 +8,7 @@ import pytest
 
 from activities.call_prices import Pricing
 from activities.providers.provider import ProviderSettings
+from activities.public_prices import context_window, public_cost
 from coterie.documents.price_lists import known_price, prices, read_prices
 from coterie.failures import CommandError
 from coterie.settings import load
@@ -151,6 +152,28 @@ def test_a_public_price_is_that_of_a_prompt_of_the_length(tokens: int, price: Pr
 def test_a_vendor_at_another_address_has_no_public_price_for_a_budget() -> None:
     elsewhere = {"anthropic": ProviderSection(api_base="https://models.example.com")}
     assert known_price(elsewhere, "anthropic", "claude-sonnet-4-5") is None
+
+
+def test_a_budget_goes_by_the_own_price_of_a_model() -> None:
+    assert known_price(SECTIONS, "scripted", "paid") == Price(input=1, output=2)
+
+
+def test_a_public_price_counts_what_a_cache_gave_or_took() -> None:
+    model = ("anthropic", None, "claude-sonnet-4-5")
+    assert public_cost(*model, 1000, 100) == (pytest.approx(0.003), pytest.approx(0.0015))
+    assert public_cost(*model, 1000, 0, cached_tokens=1000) == (pytest.approx(0.0003), 0)
+    assert public_cost(*model, 1000, 0, cache_write_tokens=1000) == (pytest.approx(0.00375), 0)
+
+
+def test_a_model_with_half_a_public_price_has_none() -> None:
+    assert public_cost("openai", None, "text-embedding-3-small", 1000, 0) is None
+
+
+def test_the_address_of_a_provider_decides_whose_context_window_a_model_has() -> None:
+    assert context_window("openai", None, "gpt-5") == 400_000
+    assert context_window("anthropic", "https://api.openai.com/v1", "gpt-5") == 400_000
+    assert context_window("anthropic", None, "gpt-5") is None
+    assert context_window("openai", "https://models.example.com", "gpt-5") is None
 
 
 def test_own_prices_are_read_and_a_wrong_one_is_reported_with_its_line(tmp_path: Path) -> None:

@@ -74,7 +74,10 @@ def test_a_file_without_decisions_says_what_each_needs(tmp_path: Path, text: str
 def test_every_wrong_entry_is_reported(tmp_path: Path, text: str, messages: list[str]) -> None:
     with pytest.raises(InvalidDocument) as raised:
         read(tmp_path, text)
-    problems = [f"{p.code} {p.file}:{p.line}:{p.column} {p.message}" for p in raised.value.problems]
+    problems = [
+        f"{p.code} {p.file}:{p.line}:{p.column} {p.message} {p.allowed}"
+        for p in raised.value.problems
+    ]
     assert len(problems) == len(messages)
     for message, problem in zip(messages, problems, strict=True):
         assert message in problem

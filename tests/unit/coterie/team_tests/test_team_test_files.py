@@ -193,6 +193,46 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
             "did you mean 'write'?",
         ),
         (
+            "cases: [{ name: a, redirects: [{ team: relese }] }]",
+            "E201",
+            1,
+            40,
+            "unknown team 'relese'",
+            "did you mean 'release'?",
+        ),
+        (
+            "cases: [{ name: a, skips: [{ task: writ }] }]",
+            "E206",
+            1,
+            36,
+            "unknown step 'writ'",
+            "did you mean 'draft/write'?",
+        ),
+        (
+            "cases: [{ name: a, pauses: [{ lasts: 1m, during: draft/hld }] }]",
+            "E206",
+            1,
+            50,
+            "unknown step 'draft/hld'",
+            "did you mean 'draft/hold'?",
+        ),
+        (
+            "cases: [{ name: a, messages: [{ message: hi, reply: { contians: x } }] }]",
+            "E401",
+            1,
+            55,
+            "unknown operator 'contians'",
+            "did you mean 'contains'?",
+        ),
+        (
+            "cases: [{ name: a, expect: { trail: [{ team: { contians: x } }] } }]",
+            "E401",
+            1,
+            48,
+            "unknown operator 'contians'",
+            "did you mean 'contains'?",
+        ),
+        (
             "answers: [{ task: write }]\ncases: [{ name: a }]",
             "E103",
             1,
@@ -387,6 +427,42 @@ cases:
         ("E201", 8, 14),
         ("E402", 9, 37),
     ]
+
+
+def test_a_case_without_a_name_hides_no_double_name_and_a_wrong_operator_no_wrong_value(
+    tmp_path: Path,
+) -> None:
+    tests = """
+cases:
+  - expect: { context: { a: { contians: x, min_length: many } } }
+  - name: a
+  - name: a
+"""
+    found = [(p.code, p.line) for p in problems(tmp_path, tests)]
+    assert found == [("E102", 3), ("E401", 3), ("E402", 3), ("E208", 5)]
+
+
+@pytest.mark.parametrize("is_project", [False, True])
+def test_a_workspace_that_is_a_project_brings_its_own_settings(
+    tmp_path: Path, is_project: bool
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    if is_project:
+        (folder / "coterie.yml").write_text("{}\n")
+    file = made(tmp_path, "workspace: work\ncases: [{ name: a }]")
+    assert file.workspace == folder.resolve()
+    assert file.settings.project == (folder.resolve() if is_project else tmp_path)
+    assert made(tmp_path, "cases: [{ name: a }]").workspace is None
+
+
+def test_a_file_may_name_a_team_that_comes_with_the_product(tmp_path: Path) -> None:
+    file = made(
+        tmp_path,
+        "team: research\ncontext: { question: why }\ncases: [{ name: a }]",
+        name="other.test.yml",
+    )
+    assert file.team.located.file.name == "research.yml"
 
 
 def test_a_case_that_no_start_would_accept_is_reported_with_each_path(tmp_path: Path) -> None:

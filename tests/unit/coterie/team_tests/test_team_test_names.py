@@ -60,6 +60,50 @@ def test_rounds_and_visits_stay_with_the_name() -> None:
     assert names.full("on") == "on"
 
 
+def test_a_name_in_a_trail_is_the_end_of_a_step_of_its_team(tmp_path: Path) -> None:
+    tests = """
+cases:
+  - name: one
+    signals: [{ signal: go }]
+    expect:
+      trail:
+        - { step: nap }
+        - { team: draft, step: nap }
+        - { team: release, step: nap }
+        - { team: { contains: rel }, step: nap }
+"""
+    (case,) = made(tmp_path, tests, TEAM.replace("name: out", "name: nap")).cases
+    steps = [entry.step for entry in case.document.expect.trail]
+    assert steps == ["nap", "both/right/nap", "nap", "nap"]
+    assert case.document.signals[0].during is None
+
+
+def test_a_step_of_another_team_is_unknown_where_the_team_is_named(tmp_path: Path) -> None:
+    tests = "cases: [{ name: a, expect: { trail: [{ team: release, step: write }] } }]"
+    (problem,) = problems(tmp_path, tests)
+    assert (problem.code, problem.message) == ("E206", "unknown step 'write'")
+    assert problem.allowed == "draft, release, out"
+
+
+def test_a_step_is_looked_for_everywhere_where_the_team_is_unknown(tmp_path: Path) -> None:
+    tests = "cases: [{ name: a, expect: { trail: [{ team: relase, step: write }] } }]"
+    (problem,) = problems(tmp_path, tests)
+    assert (problem.code, problem.message) == ("E201", "unknown team 'relase'")
+
+
+def test_one_name_that_is_left_out_is_counted_as_one(tmp_path: Path) -> None:
+    teams = "".join(
+        f"    t{n}: {{ tasks: [{{ name: go, type: set, values: {{ a: 1 }} }}], "
+        f"routing: {{ default: {f't{n + 1}' if n < 3 else 'null'} }} }}\n"
+        for n in range(4)
+    )
+    team = f"orchestration:\n  entry_team: t0\n  teams:\n{teams}"
+    tests = "cases: [{ name: a, cancel: { during: go } }]"
+    (problem,) = problems(tmp_path, tests, team)
+    assert problem.message == "'go' is the end of the names of 4 steps"
+    assert problem.allowed == "t0/go, t1/go, t2/go, and 1 other"
+
+
 def test_an_end_of_several_names_is_a_problem_with_its_cure(tmp_path: Path) -> None:
     team = TEAM.replace("name: out", "name: write")
     tests = "cases: [{ name: a, cancel: { during: write } }]"
@@ -82,6 +126,21 @@ def test_the_nearest_names_are_few_among_many() -> None:
     known = [f"team/part_{number}/step_{number}" for number in range(60)] + ["team/deep/in/apply"]
     assert nearest_names("applyy", known)[0] == "team/deep/in/apply"
     assert len(nearest_names("applyy", known)) == 3
+
+
+@pytest.mark.parametrize(
+    ("written", "known", "nearest"),
+    [
+        ("applyy", ["appl", "team/deep/in/apply"], ["team/deep/in/apply", "appl"]),
+        ("apply", ["team/apply", "apply"], ["apply", "team/apply"]),
+        ("team/aply", ["other/aply", "team/apply"], ["other/aply", "team/apply"]),
+        ("b", ["y", "x", "a"], ["a", "x", "y"]),
+    ],
+)
+def test_the_end_of_a_name_counts_almost_as_much_as_the_whole(
+    written: str, known: list[str], nearest: list[str]
+) -> None:
+    assert nearest_names(written, known) == nearest
 
 
 def test_a_stand_in_lets_a_team_compile_with_a_skill_of_the_future(tmp_path: Path) -> None:
@@ -119,6 +178,18 @@ def test_a_stand_in_lets_a_team_compile_with_a_skill_of_the_future(tmp_path: Pat
             "E505",
             21,
             "`input_schema` cannot be used: ",
+        ),
+        (
+            "A.b: { data: 1, output_schema: { type: text_of_mine } }",
+            "E505",
+            30,
+            "`output_schema` cannot be used: ",
+        ),
+        (
+            "A.b: { data: 1, output_schema: { $ref: '#/$defs/none' } }",
+            "E505",
+            30,
+            "`output_schema` cannot be used: ",
         ),
         ("A.b: { effects: read }", "E101", 21, "unknown key 'effects'"),
     ],
@@ -165,3 +236,32 @@ orchestration:
     entries = "{ Archive.search: { data: 1 }, Archive.join: { data: 2 } }"
     tests = f"stand_ins: {entries}\ncases: [{{ name: a }}]"
     assert made(tmp_path, tests, team).warnings == ()
+
+
+def test_a_stand_in_without_data_may_return_whatever_its_schema_says(tmp_path: Path) -> None:
+    entry = "Archive.search: { output_schema: { type: object } }"
+    file = made(tmp_path, f"stand_ins: {{ {entry} }}\ncases: [{{ name: a }}]", STAND_IN)
+    assert not file.cases[0].stand_ins["Archive.search"].has_result
+    assert file.warnings == ()
+
+
+def test_the_skills_beside_an_unused_stand_in_are_those_that_a_team_calls(tmp_path: Path) -> None:
+    team = """
+tools: { look: { skill: Archive.search } }
+orchestration:
+  entry_team: split
+  teams:
+    split:
+      tasks: [{ name: find, tool: look }]
+      routing: { rules: [{ next_team: [left, right] }] }
+    left: { tasks: [{ name: l, type: wait, duration: 1 }], routing: { default: meet } }
+    right: { tasks: [{ name: r, type: wait, duration: 1 }], routing: { default: meet } }
+    meet:
+      type: concentrator
+      collect: { aggregate: list }
+      tasks: [{ name: m, type: wait, duration: 1 }]
+"""
+    entries = "{ Archive.search: { data: 1 }, Other.thing: { data: 2 } }"
+    (warning,) = made(tmp_path, f"stand_ins: {entries}\ncases: [{{ name: a }}]", team).warnings
+    assert (warning.path, warning.allowed) == ("stand_ins.Other.thing", "Archive.search")
+    assert warning.fix == "remove it"

@@ -5,7 +5,6 @@ import shutil
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -100,7 +99,6 @@ class Stage:
                 local_activity_supplier=slots,
                 nexus_supplier=slots,
             ),
-            graceful_shutdown_timeout=timedelta(0),
         )
 
 

@@ -88,6 +88,11 @@ def test_an_outcome_that_meets_every_expectation_differs_in_nothing() -> None:
             "context.review.status.x",
             "1, found nothing; there are none",
         ),
+        (
+            {"context": {"review.round": {"greater_than": 1, "lt": 2}}},
+            "context.review.round",
+            "greater_than 1 and less_than 2, found 2",
+        ),
         ({"output": {".": {"equals": 1}}}, "output.", f"equals 1, found {'{'}"),
         ({"files": {"a.txt": "x"}}, "files.a.txt", '"x", found nothing'),
         ({"visits": {"draft": 2}}, "visits.draft", "2, found 1"),

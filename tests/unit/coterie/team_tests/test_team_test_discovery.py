@@ -77,7 +77,13 @@ def test_a_project_without_tests_says_where_one_belongs(tmp_path: Path) -> None:
 
 
 PLAIN: dict[str, JsonValue] = {
-    "skills": [{"step": "a", "data": {"n": [1.0, 2.5, None, True]}}],
+    "skills": [
+        {
+            "step": "a",
+            "asks": {"message": "Sure?", "schema": {"type": "object"}},
+            "data": {"n": [1.0, 2.5, None, True]},
+        }
+    ],
     "answers": [{"task": "write", "answer": "first\nsecond\n"}],
     "team": "team.yml",
     "context": {
@@ -115,6 +121,10 @@ answers:
       second
 skills:
   - step: a
+    asks:
+      message: Sure?
+      schema:
+        type: object
     data:
       n:
         - 1

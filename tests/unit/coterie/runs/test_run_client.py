@@ -1,12 +1,19 @@
 """A run as a client sees it: its end, its first start, its whole trail, and a busy server."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from temporalio.client import WorkflowFailureError, WorkflowQueryFailedError
+from pydantic import BaseModel, Field
+from temporalio.client import (
+    WorkflowFailureError,
+    WorkflowHistory,
+    WorkflowQueryFailedError,
+    WorkflowUpdateFailedError,
+)
 from temporalio.exceptions import (
     ApplicationError,
     CancelledError,
@@ -20,8 +27,17 @@ from activities.contracts import TokenUsage
 from coterie.failures import CommandError
 from coterie.runs.call_errors import NoWorker
 from coterie.runs.ends.end_facts import RunEnd
-from coterie.runs.run_client import Run
+from coterie.runs.run_client import Run, json_of
 from dsl.model.outcomes import Failure
+from workflows.core.messages import (
+    AmendInput,
+    DecideInput,
+    RedirectInput,
+    RetryInput,
+    SkipInput,
+    StateAsked,
+)
+from workflows.core.requests import NOT_YET
 from workflows.core.views import TeamResult, TrailEntry, TrailPage
 
 RESULT = TeamResult(
@@ -56,12 +72,20 @@ class Server:
             result=self._call("result"),
             query=self._call("query"),
             describe=self._call("describe", run_id),
+            execute_update=self._call("update"),
+            signal=self._call("signal"),
+            cancel=self._call("cancel"),
+            fetch_history=self._call("history", run_id),
         )
 
     def _call(self, kind: str, *known: Any) -> Callable[..., Any]:
-        async def call(*names: Any, args: Any = (), **_: Any) -> Any:
-            self.calls.append((kind, *known, *names, *args))
+        async def call(*names: Any, args: Any = (), **options: Any) -> Any:
+            reason = (options["reason"],) if "reason" in options else ()
+            self.calls.append((kind, *known, *names, *args, *reason))
             answer = self._answers[kind].pop(0)
+            if callable(answer):  # an answer for as long as it takes
+                self._answers[kind].append(answer)
+                answer = answer()
             if isinstance(answer, Exception):
                 raise answer
             return answer
@@ -196,3 +220,95 @@ async def test_a_query_that_fails_for_another_reason_is_not_sent_again() -> None
         await run_on(server).trail()
     with pytest.raises(CommandError, match="there is no run 'a'"):
         await run_on(Server(query=[GONE])).trail()
+
+
+async def test_other_tasks_go_on_while_a_query_waits_its_turn() -> None:
+    answered: list[bool] = []
+    asyncio.get_running_loop().call_soon(answered.append, True)
+    server = Server(query=[lambda: page(more=False) if answered else BUSY])
+    assert await run_on(server).trail() == []
+
+
+def refusal(kind: str) -> WorkflowUpdateFailedError:
+    return WorkflowUpdateFailedError(ApplicationError("no such request", type=kind))
+
+
+DECIDE = DecideInput(id="t/a#1", decision="approve", by="ann")
+RETRY = RetryInput(task="t/a", by="ann")
+SKIP = SkipInput(task="t/a", by="ann")
+AMEND = AmendInput(updates={"a": 1}, by="ann")
+REDIRECT = RedirectInput(team="t", by="ann")
+STATE = StateAsked(path="context")
+CALLS: dict[str, tuple[Callable[[Run], Awaitable[Any]], tuple[Any, ...], Any]] = {
+    "decide": (lambda run: run.decide(DECIDE), ("update", "decide", DECIDE), "answer"),
+    "retry": (lambda run: run.retry(RETRY), ("update", "retry", RETRY), "answer"),
+    "skip": (lambda run: run.skip(SKIP), ("update", "skip", SKIP), "answer"),
+    "amend": (lambda run: run.amend(AMEND), ("update", "amend", AMEND), None),
+    "redirect": (lambda run: run.redirect(REDIRECT), ("update", "redirect", REDIRECT), None),
+    "signal": (lambda run: run.signal("go", AMEND), ("signal", "go", AMEND), None),
+    "cancel": (lambda run: run.cancel("enough"), ("cancel", "enough"), None),
+    "status": (lambda run: run.status(), ("query", "status"), "answer"),
+    "cost": (lambda run: run.cost(), ("query", "cost"), "answer"),
+    "request": (lambda run: run.request("t/a#1"), ("query", "request", "t/a#1"), "answer"),
+    "state": (lambda run: run.state("context"), ("query", "state", STATE), "answer"),
+    "pending": (lambda run: run.pending(), ("query", "pending"), tuple("answer")),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+async def test_each_call_reaches_the_run_once_and_returns_its_answer(name: str) -> None:
+    call, sent, answer = CALLS[name]
+    server = Server(**{sent[0]: ["answer"]})
+    assert await call(run_on(server)) == answer
+    assert server.calls == [sent]
+
+
+@pytest.mark.parametrize("name", CALLS)
+async def test_a_call_to_a_run_that_does_not_exist_says_so(name: str) -> None:
+    call, sent, _ = CALLS[name]
+    with pytest.raises(CommandError, match="there is no run 'a'"):
+        await call(run_on(Server(**{sent[0]: [GONE]})))
+
+
+async def test_an_update_is_sent_again_until_the_run_can_take_it() -> None:
+    taken: list[bool] = []
+    asyncio.get_running_loop().call_soon(taken.append, True)
+    server = Server(update=[lambda: "answer" if taken else refusal(NOT_YET)])
+    assert cast("str", await run_on(server).decide(DECIDE)) == "answer"
+    assert len(server.calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("failure", "message"),
+    [
+        (refusal("RequestClosed"), "the run refuses this decision: no such request"),
+        (WorkflowUpdateFailedError(ValueError("odd")), "the run refuses this decision: odd"),
+    ],
+)
+async def test_an_update_that_the_run_refuses_is_not_sent_again(
+    failure: Exception, message: str
+) -> None:
+    server = Server(update=[failure])
+    with pytest.raises(CommandError) as raised:
+        await run_on(server).decide(DECIDE)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize("part", [None, "1"])
+async def test_the_history_of_a_run_is_that_of_the_named_part(part: str | None) -> None:
+    recorded = WorkflowHistory("a", [])
+    server = Server(history=[recorded])
+    assert await run_on(server).history(part) is recorded
+    assert server.calls == [("history", part)]
+
+
+def test_a_message_is_shown_as_json_with_the_names_of_the_wire() -> None:
+    assert json_of(GiveSchema.model_validate({"schema": {"type": "object"}})) == (
+        '{\n  "schema": {\n    "type": "object"\n  }\n}'
+    )
+
+
+class GiveSchema(BaseModel):
+    """A message with a key that Python names otherwise."""
+
+    schema_: dict[str, str] = Field(alias="schema")

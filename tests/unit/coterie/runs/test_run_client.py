@@ -28,6 +28,7 @@ from coterie.failures import CommandError
 from coterie.runs.call_errors import NoWorker
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.run_client import Run, json_of
+from coterie.storage.wire import data_converter
 from dsl.model.outcomes import Failure
 from workflows.core.messages import (
     AmendInput,
@@ -62,6 +63,8 @@ GONE = RPCError("not found", RPCStatusCode.NOT_FOUND, b"")
 
 class Server:
     """A client whose calls answer with what a test gives, each thing once, or raise it."""
+
+    data_converter = data_converter
 
     def __init__(self, **answers: list[Any]) -> None:
         self._answers = answers

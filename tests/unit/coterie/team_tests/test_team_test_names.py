@@ -238,6 +238,14 @@ orchestration:
     assert made(tmp_path, tests, team).warnings == ()
 
 
+def test_data_that_takes_too_long_to_check_is_a_problem_of_its_stand_in(tmp_path: Path) -> None:
+    entry = f"A.b: {{ data: {'ab' * 60_000}, output_schema: {{ pattern: '[ab]{{1000}}c' }} }}"
+    (problem,) = problems(tmp_path, f"stand_ins: {{ {entry} }}\ncases: [{{ name: a }}]")
+    assert problem.message == (
+        "the data does not match its own output_schema: it takes too long to check"
+    )
+
+
 def test_a_stand_in_without_data_may_return_whatever_its_schema_says(tmp_path: Path) -> None:
     entry = "Archive.search: { output_schema: { type: object } }"
     file = made(tmp_path, f"stand_ins: {{ {entry} }}\ncases: [{{ name: a }}]", STAND_IN)

@@ -83,6 +83,8 @@ class _Reader:
                 return
             case ast.Call(func=ast.Name(id="zip"), args=args):
                 children = list[ast.AST](args)  # `strict` is an assertion
+            case ast.keyword(arg="usedforsecurity"):
+                return  # what a hash is for decides nothing
             case ast.AnnAssign(value=value):
                 children = [value] if value else []
             case _:

@@ -47,6 +47,15 @@ def test_large_replies_are_kept_up_to_a_size_and_the_latest_one_always() -> None
     assert list(state.session.replies) == ["huge"]
 
 
+def test_replies_may_have_exactly_the_most_bytes_together() -> None:
+    state = RunState()
+    exchange(state, "first", "x" * 98)
+    exchange(state, "second", "x" * (MAX_BYTES - 102))
+    assert sum(json_size(reply.value) for reply in state.session.replies.values()) == MAX_BYTES
+    exchange(state, "third", "")
+    assert list(state.session.replies) == ["second", "third"]
+
+
 def test_what_travels_to_the_next_history_does_not_grow_with_the_messages() -> None:
     sizes: list[int] = []
     state = RunState()
@@ -76,8 +85,8 @@ def test_visits_count_from_the_latest_message() -> None:
     receive(state.session, "one", SessionInput(message="hello"))
     state.seen["answer"] = ["a context that it saw for the message before"]
     take(state, state.session.queue.pop(0))
-    state.teams_run, state.visits = 9, {"listen": 5, "answer": 4}
-    assert counted_visits(state) == (2, {"listen": 1, "answer": 1})
+    state.teams_run, state.visits = 10, {"listen": 5, "answer": 4, "ask": 1}
+    assert counted_visits(state) == (3, {"listen": 1, "answer": 1, "ask": 1})
     assert state.seen == {}, "the same question twice is no loop without progress"
 
 

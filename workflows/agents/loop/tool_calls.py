@@ -113,8 +113,6 @@ class _Turn:
     async def run(self, indexes: Sequence[int]) -> None:
         """Make calls one after another."""
         for index in indexes:
-            if self._progress.loop.calls[index].result is not None:
-                continue
             if isinstance(self._progress.loop.end, StoppedByHook):
                 leave_out(self._progress.loop, index)
             else:

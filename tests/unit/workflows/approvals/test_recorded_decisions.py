@@ -7,7 +7,7 @@ import pytest
 from dsl.values import Json, JsonValue
 from workflows.approvals.decisions import digest_of, record
 from workflows.core.messages import DecideInput
-from workflows.core.requests import Decision, How, Pending
+from workflows.core.requests import Decision, How, Pending, Verdict
 from workflows.core.state import MAX_DECISIONS, RunState
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -60,7 +60,7 @@ def test_a_decision_about_an_unchanged_value_keeps_no_digest(verdict: str) -> No
     ids=["approved", "approved as shown", "rejected", "a failed task"],
 )
 def test_a_decision_closes_its_request_and_waits_for_its_step(
-    request_: Json, decision: str, verdict: str, payload: JsonValue
+    request_: Json, decision: str, verdict: Verdict, payload: JsonValue
 ) -> None:
     state = waiting(**request_)
     made = decide(state, decision=decision, comment="fine")

@@ -40,8 +40,14 @@ class Listening(StoppingScope):
         self.delivers: list[str] = []
         """Messages that come only with the last task of an activation."""
 
-    async def wait_until(  # type: ignore[override]
-        self, ready: Callable[[], bool], seconds: float | None, summary: str
+    async def wait_until(
+        self,
+        ready: Callable[[], bool],
+        seconds: float | None,
+        summary: str,
+        *,
+        boundary: bool = True,
+        stands_still: bool = True,
     ) -> bool:
         self.waited.append(seconds)
         if not ready():

@@ -106,15 +106,11 @@ def _weight(row: CostRow) -> tuple[float, int, int]:
 
 def _costliest(rows: list[CostRow], maximum: int) -> tuple[CostRow, ...]:
     """Return the costliest rows, in the order in which they began."""
-    if len(rows) <= maximum:
-        return tuple(rows)
     kept = {row.name for row in sorted(rows, key=_weight, reverse=True)[:maximum]}
     return tuple(row for row in rows if row.name in kept)[:maximum]
 
 
 def _fullest(budgets: tuple[BudgetUse, ...]) -> tuple[BudgetUse, ...]:
-    if len(budgets) <= _MAX_OTHER_ROWS:
-        return budgets
     fullest = sorted(budgets, key=lambda use: use.used / use.limit, reverse=True)[:_MAX_OTHER_ROWS]
     kept = {use.id for use in fullest}
     return tuple(use for use in budgets if use.id in kept)

@@ -4,8 +4,20 @@ from collections.abc import Callable
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, ContextUse, TokenUsage
+from activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    CompactionTurn,
+    ContextUse,
+    Conversation,
+    TokenUsage,
+)
+from coterie.runs.in_process.local_scope import LocalScope
+from dsl.errors import BudgetExceeded
+from dsl.model.budgets import Budget
 from dsl.model.plan import Plan
+from dsl.model.price import Price
+from dsl.tool_loop.exchange import ToolResult, ToolTurn
 from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import (
@@ -18,10 +30,14 @@ from tests.support.tool_agents import (
     skill_tool,
     tool_plan,
 )
+from workflows.budgets.input_admission import admit_input, remember_tokens
+from workflows.core.location import Location
+from workflows.core.memory import BudgetBalance
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Pending
 from workflows.core.results import RunFailed
 from workflows.core.state import RunState
+from workflows.core.state_keys import MAIN
 from workflows.core.views import TeamResult
 from workflows.interpreter import run
 
@@ -118,3 +134,106 @@ async def test_after_a_compaction_less_is_sent() -> None:
     _, world, state = await ran(of, model)
     assert [one.compaction is not None for one in world.requests] == [False, True, False]
     assert state.turn_tokens
+
+
+FIRST = AgentRequest(team="work", task="act", conversation=Conversation())
+LATER = AgentRequest(team="work", task="act", conversation=Conversation(head="one"))
+HUNDRED = ToolTurn(results=(ToolResult(text="", size=400),))
+COMPACTING = LATER.model_copy(update={"compaction": CompactionTurn(keep_turns=1, limit=9)})
+
+
+@pytest.mark.parametrize(
+    ("request_", "response", "known"),
+    [
+        (FIRST, used(AgentResponse(conversation="two"), 9, 4), {"one": 7, "two": 13}),
+        (LATER, used(AgentResponse(conversation="two"), 9, 4), {"": 5, "two": 13}),
+        (LATER, AgentResponse(conversation="two"), {"": 5}),
+        (LATER, used(AgentResponse(conversation="two"), 0), {"": 5}),
+        (LATER, used(AgentResponse(), 9, 4), {"": 5, "one": 7}),
+        (
+            LATER.model_copy(update={"conversation": None}),
+            used(AgentResponse(conversation="two"), 9, 4),
+            {"": 5, "one": 7},
+        ),
+        (COMPACTING, used(AgentResponse(conversation="two"), 9, 4), {"": 5}),
+        (
+            COMPACTING,
+            used(AgentResponse(conversation="two", context=ContextUse(tokens=3)), 9, 4),
+            {"": 5, "two": 3},
+        ),
+    ],
+    ids=[
+        "first turn",
+        "later turn",
+        "unknown usage",
+        "nothing used",
+        "not stored",
+        "no conversation",
+        "compacted to an unknown size",
+        "compacted",
+    ],
+)
+def test_the_tokens_of_a_conversation_replace_those_before_its_latest_turn(
+    request_: AgentRequest, response: AgentResponse, known: dict[str, int]
+) -> None:
+    state = RunState(turn_tokens={"one": 7} if request_ is FIRST else {"": 5, "one": 7})
+    remember_tokens(state, request_, response)
+    assert state.turn_tokens == known
+
+
+def test_the_tokens_of_the_latest_thousand_conversations_are_remembered() -> None:
+    state = RunState(turn_tokens={str(number): 1 for number in range(999)})
+    remember_tokens(state, FIRST, used(AgentResponse(conversation="a"), 1))
+    assert len(state.turn_tokens) == 1_000
+    remember_tokens(state, FIRST, used(AgentResponse(conversation="b"), 1))
+    assert list(state.turn_tokens) == [*map(str, range(1, 999)), "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("budget", "spent", "refused"),
+    [
+        (Budget(kind="tokens", limit=1_000), 900, False),
+        (Budget(kind="tokens", limit=999), 900, True),
+        (Budget(kind="money", limit=0.3), 0.1, False),
+        (Budget(kind="money", limit=0.3), 0.100001, True),
+        (Budget(kind="working_time", limit=1), 1, False),
+    ],
+    ids=["tokens, exactly", "tokens, one less", "money, exactly", "money, a bit less", "time"],
+)
+async def test_an_input_of_a_hundred_tokens_takes_exactly_what_is_left(
+    budget: Budget, spent: float, refused: bool
+) -> None:
+    """At 2,000 dollars for a million they cost 0.2, and 0.3 - 0.1 is less than that in binary."""
+    prices = {"p/m": Price(input=2_000, output=1, cached=1)}
+    of = plan().model_copy(update={"prices": prices, "budgets": (budget,)})
+    state = RunState(balances={budget.id: BudgetBalance(used=spent)})
+    asked = FIRST.model_copy(update={"notices": ("a warning",), "tool_turn": HUNDRED})
+    assert await _is_refused(of, state, asked) is refused
+
+
+async def _is_refused(of: Plan, state: RunState, asked: AgentRequest) -> bool:
+    scope = LocalScope(of, state, ModelWorld(two_turns, lambda _: ""))
+    try:
+        await admit_input(scope, Location.of_visit(MAIN, "work", 1).at("act"), (), "p/m", asked)
+    except BudgetExceeded:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("conversation", "refused"),
+    [
+        (Conversation(head="one"), True),
+        (Conversation(head="one", turns=1), False),
+        (Conversation(head="one", characters=10), False),
+        (Conversation(), False),
+        (None, False),
+    ],
+    ids=["all turns", "some turns", "some characters", "a new one", "none"],
+)
+async def test_the_earlier_turns_count_where_all_of_them_are_sent(
+    conversation: Conversation | None, refused: bool
+) -> None:
+    state = RunState(turn_tokens={"one": 901})
+    asked = FIRST.model_copy(update={"conversation": conversation, "tool_turn": HUNDRED})
+    assert await _is_refused(plan({"kind": "tokens", "limit": 1_000}), state, asked) is refused

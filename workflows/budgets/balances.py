@@ -83,8 +83,8 @@ def paid(
     tokens = usage.input_tokens + usage.output_tokens if usage is not None else 0
     amounts = {"tokens": tokens, "money": cost, "working_time": what.seconds}
     for budget in covering(scope, location, personas):
-        if amounts.get(budget.kind):
-            add(scope, location, budget, amounts[budget.kind] or 0)
+        if amount := amounts.get(budget.kind):
+            add(scope, location, budget, amount)
         if unpriced and budget.kind == "money":
             balance = balance_of(scope.state, budget)
             if not balance.unpriced:

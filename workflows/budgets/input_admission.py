@@ -78,17 +78,20 @@ def _earlier(state: RunState, request: AgentRequest) -> int:
     return state.turn_tokens.get(asked.head or "", 0)
 
 
-def _needed_amount(scope: Scope, budget: Budget, model: str, earlier: int, news: int) -> float:
+def _needed_amount(
+    scope: Scope, budget: Budget, model: str, earlier: int, news: int
+) -> float | None:
+    """Return what the input takes of a budget; None if nobody can tell."""
     match budget.kind:
         case "tokens":
             return earlier + news
         case "money":
             price = scope.plan.prices.get(model)
             if price is None:
-                return 0.0
+                return None
             return round(price.of(earlier + news, 0, cached_tokens=earlier), DIGITS)
         case _:
-            return 0.0
+            return None
 
 
 def _remaining_balance(scope: Scope, budget: Budget) -> float:

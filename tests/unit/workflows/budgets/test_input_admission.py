@@ -234,6 +234,15 @@ async def _is_refused(of: Plan, state: RunState, asked: AgentRequest) -> bool:
 async def test_the_earlier_turns_count_where_all_of_them_are_sent(
     conversation: Conversation | None, refused: bool
 ) -> None:
-    state = RunState(turn_tokens={"one": 901})
+    state = RunState(turn_tokens={"one": 1})
     asked = FIRST.model_copy(update={"conversation": conversation, "tool_turn": HUNDRED})
-    assert await _is_refused(plan({"kind": "tokens", "limit": 1_000}), state, asked) is refused
+    assert await _is_refused(plan({"kind": "tokens", "limit": 100}), state, asked) is refused
+
+
+@pytest.mark.parametrize(("visit", "refused"), [(1, False), (2, True)])
+async def test_the_visit_that_a_budget_led_to_may_exceed_it(visit: int, refused: bool) -> None:
+    of = plan({"kind": "tokens", "limit": 99})
+    state = RunState(balances={"run.tokens": BudgetBalance(visit=visit)})
+    budget = of.budgets[0].model_copy(update={"next_team": "work"})
+    asked = FIRST.model_copy(update={"tool_turn": HUNDRED})
+    assert await _is_refused(of.model_copy(update={"budgets": (budget,)}), state, asked) is refused

@@ -1,7 +1,7 @@
 """Where a run waits because of a budget, and whether it may continue as new meanwhile."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -55,7 +55,7 @@ class WatchedScope(LocalScope):
 
 
 @asynccontextmanager
-async def started(*calls: asyncio.Task[object]) -> AsyncIterator[None]:
+async def started(*calls: asyncio.Task[object]) -> AsyncGenerator[None]:
     """Let these calls get as far as they can; none may end."""
     try:
         for _ in range(10):

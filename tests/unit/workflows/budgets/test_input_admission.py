@@ -12,7 +12,6 @@ from activities.contracts import (
     Conversation,
     TokenUsage,
 )
-from coterie.runs.in_process.local_scope import LocalScope
 from dsl.errors import BudgetExceeded
 from dsl.model.budgets import Budget
 from dsl.model.plan import Plan
@@ -212,7 +211,7 @@ async def test_an_input_of_a_hundred_tokens_takes_exactly_what_is_left(
 
 
 async def _is_refused(of: Plan, state: RunState, asked: AgentRequest) -> bool:
-    scope = LocalScope(of, state, ModelWorld(two_turns, lambda _: ""))
+    scope = ModelScope(of, state, ModelWorld(two_turns, lambda _: ""), None)
     try:
         await admit_input(scope, Location.of_visit(MAIN, "work", 1).at("act"), (), "p/m", asked)
     except BudgetExceeded:

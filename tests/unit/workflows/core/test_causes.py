@@ -7,6 +7,7 @@ import pytest
 from dsl.errors import LimitExceeded
 from dsl.model.causes import DefaultTaken, FieldFound, RouteCause, RuleMatched, SentOn
 from dsl.model.outcomes import Failure
+from dsl.task_graph.task_causes import GraphTaskEnded
 from workflows.core.causes.cause_facts import cause_facts, shortened, without_wording
 from workflows.core.causes.message_causes import MessageRefused
 from workflows.core.causes.people_causes import Amended, AmendRefused, NotBegun
@@ -60,9 +61,59 @@ def test_digest_differs_when_a_fact_differs(one: TrailCause, other: TrailCause) 
     assert digest(one) != digest(other)
 
 
-def test_half_of_a_surrogate_pair_has_a_digest() -> None:
-    lone = FieldFound("field", "context.text", "equals", "\ud800", "\ud800")
-    assert cause_facts(RuleMatched("rule", 1, lone)).count(b"\\ud800") == 2
+@pytest.mark.parametrize(
+    ("cause", "facts"),
+    [
+        (None, b""),
+        (
+            RuleMatched("rule", 1, FOUND),
+            b'{"code":"rule","number":1,"condition":{"code":"field","name":"review.status",'
+            b'"operator":"equals","wanted":"FAIL","found":"FAIL"}}',
+        ),
+        (RuleMatched("rule", 1), b'{"code":"rule","number":1}'),
+        (
+            Failed("failed", Failure("Timeout", "slow")),
+            b'{"code":"failed","failure":{"type":"Timeout"}}',
+        ),
+        (
+            Failed("failed", Failure("\ud800", "slow")),
+            b'{"code": "failed", "failure": {"type": "\\ud800"}}',
+        ),
+        (
+            MessageRefused("refused", "Malformed", "\ud800"),
+            b'{"code":"refused","refusal":"Malformed"}',
+        ),
+    ],
+    ids=["none", "all", "defaults", "failure", "half of a surrogate pair", "only in the wording"],
+)
+def test_facts_of_a_cause_have_neither_defaults_nor_wording(
+    cause: TrailCause | None, facts: bytes
+) -> None:
+    assert cause_facts(cause) == facts
+
+
+@pytest.mark.parametrize(
+    ("cause", "shown"),
+    [
+        (None, None),
+        (RuleMatched("rule", 1, FOUND), RuleMatched("rule", 1, FOUND)),
+        (Failed("failed", Failure("E", "slow")), Failed("failed", Failure("E", ""))),
+        (
+            GraphTaskEnded("task_failed", "a", 2, Failure("E", "slow")),
+            GraphTaskEnded("task_failed", "a", 2, Failure("E", "")),
+        ),
+        (GraphTaskEnded("task_done", "a"), GraphTaskEnded("task_done", "a")),
+        (
+            MessageRefused("refused", "Malformed", "no JSON"),
+            MessageRefused("refused", "Malformed", ""),
+        ),
+    ],
+    ids=["none", "no wording", "failure", "failed task", "task", "message"],
+)
+def test_a_cause_beside_its_text_repeats_no_wording(
+    cause: TrailCause | None, shown: TrailCause | None
+) -> None:
+    assert without_wording(cause) == shown
 
 
 def test_long_cause_is_cut_down_to_what_an_answer_can_show_and_keeps_its_code() -> None:
@@ -71,7 +122,8 @@ def test_long_cause_is_cut_down_to_what_an_answer_can_show_and_keeps_its_code() 
     short = shortened(refused)
     assert isinstance(short, AmendRefused)
     assert len(cause_facts(short)) < 5_000
-    assert short.asked.paths[1] == paths[1][:200]
+    assert short.asked.paths == tuple(path[:200] for path in paths[:20])
+    assert (short.asked.by, short.asked.why) == ("ann", "y" * 200)
     assert shortened(RuleMatched("rule", 7, FOUND)) == RuleMatched("rule", 7)
     assert shortened(None) is None
 

@@ -197,7 +197,6 @@ class RunState:
 
     def forget(self, key: StateKey) -> None:
         """Drop everything at and below a key: it has ended, or the run has left it."""
-        self.frames.pop(key, None)
         for kept in self._kept_mappings():
             for one in [one for one in kept if one.startswith(key) and key.holds(one)]:
                 del kept[one]

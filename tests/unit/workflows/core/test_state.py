@@ -3,9 +3,17 @@
 import json
 
 from activities.contracts import Notification, VisibilitySettings
-from workflows.core.memory import FanOut, PendingNotification, Track, TrailRecord
-from workflows.core.progress.progress_kinds import RetryProgress
-from workflows.core.state import RunState
+from dsl.model.causes import RouteCause, RuleMatched, Started
+from workflows.core.memory import FanOut, Frame, PendingNotification, Track, TrailRecord
+from workflows.core.progress.progress_kinds import (
+    RetryProgress,
+    SequenceProgress,
+    StartedStep,
+)
+from workflows.core.requests import Decision
+from workflows.core.state import MAX_DECISIONS, RunState
+from workflows.core.state_keys import MAIN, StateKey
+from workflows.core.views import TrailKind
 
 
 def test_a_trail_of_more_than_two_thousand_entries_forgets_its_oldest_thousand() -> None:
@@ -43,3 +51,85 @@ def test_a_renamed_field_is_carried_under_the_name_that_histories_have() -> None
     assert carried["progress"] == {"retries": {"draft#1/write": {"most": 2}}}
     assert '"1":{"notice":{' in json.dumps(carried, separators=(",", ":"))
     assert RunState.resumed(carried) == state
+
+
+def test_a_run_takes_its_latest_hundred_trail_entries_along() -> None:
+    state = RunState()
+    for number in range(1, 102):
+        state.note(TrailRecord(number, 0.0, "step", "a", 1))
+    resumed = RunState.resumed(state.carried())
+    assert [entry.number for entry in resumed.trail] == list(range(2, 102))
+    assert (resumed.trail_length, resumed.trail_digest) == (101, state.trail_digest)
+
+
+def test_the_entry_of_a_visit_leaves_its_cause_to_the_route_that_led_there() -> None:
+    def digest(kind: TrailKind, cause: RouteCause) -> str:
+        state = RunState()
+        state.note(TrailRecord(1, 0.0, kind, "a", 1, cause=cause))
+        return state.trail_digest
+
+    one, other = Started("started"), RuleMatched("rule", 1)
+    assert digest("team", one) == digest("team", other)
+    assert digest("route", one) != digest("route", other)
+    assert len(digest("route", one)) == 16
+
+
+def _decision(number: int) -> Decision:
+    return Decision(id=f"a/s#{number}", verdict="approved", by="ann", at="now", how="update")
+
+
+def test_the_oldest_decisions_that_steps_have_read_are_dropped_beyond_five_hundred() -> None:
+    state = RunState()
+    for number in range(MAX_DECISIONS):
+        state.decide(_decision(number), awaited=number in (0, 2))
+    assert len(state.decisions) == MAX_DECISIONS == 500
+    state.decide(_decision(500), awaited=False)
+    state.decide(_decision(501), awaited=False)
+    assert list(state.decisions)[:3] == ["a/s#0", "a/s#2", "a/s#4"]
+    assert len(state.decisions) == 500
+    assert state.decided("a/s#0") == _decision(0)
+    assert (len(state.decisions), state.unread) == (500, ["a/s#2"])
+
+
+def test_decisions_that_steps_wait_for_stay_until_they_are_read() -> None:
+    state = RunState()
+    for number in range(MAX_DECISIONS + 1):
+        state.decide(_decision(number))
+    assert len(state.decisions) == MAX_DECISIONS + 1
+    state.heard("unknown")
+    assert len(state.decisions) == MAX_DECISIONS + 1
+    assert state.decided("a/s#7") == _decision(7)
+    assert "a/s#7" not in state.decisions
+    assert len(state.unread) == len(state.decisions) == MAX_DECISIONS
+
+
+def test_tokens_of_a_call_count_as_those_of_others_for_steps_that_do_not_contain_it() -> None:
+    visit = StateKey.visit(MAIN, "a", 1)
+    owners = {"all": visit, "left": f"{visit}/both|left", "right": f"{visit}/both/right"}
+    state = RunState()
+    for owner in owners.values():
+        step = SequenceProgress(started=StartedStep(0.0, tokens_of_others=3))
+        state.progress.sequences[f"{owner}:steps"] = step
+    state.progress.sequences[f"{visit}/later:steps"] = SequenceProgress()
+    state.used_at(f"{visit}/both/right/ask", 5)
+    state.used_at(f"{visit}/both/right/ask", 2)
+    found = [one.started for one in state.progress.sequences.values() if one.started is not None]
+    assert [started.tokens_of_others for started in found] == [3, 10, 3]
+
+
+def test_what_is_within_a_key_is_forgotten_and_nothing_beside_it() -> None:
+    here = StateKey.at(MAIN, "a", 1, "code")
+    beside = [
+        StateKey.at(MAIN, "a", 1, "coder"),
+        StateKey.at(MAIN, "a", 10, "code"),
+        StateKey.visit(MAIN, "a", 1),
+        StateKey.at(StateKey("main>b"), "a", 1, "code"),
+    ]
+    within = [StateKey(f"{here}/apply"), here.frame_of("left"), here.part("steps")]
+    state = RunState()
+    for key in (here, *within, *beside):
+        state.frames[key] = Frame()
+        state.progress.personas[key] = "writer"
+    state.forget(here)
+    assert list(state.frames) == beside
+    assert list(state.progress.personas) == beside

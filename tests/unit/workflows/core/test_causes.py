@@ -102,7 +102,7 @@ def test_facts_of_a_cause_have_neither_defaults_nor_wording(
             GraphTaskEnded("task_failed", "a", 2, Failure("E", "slow")),
             GraphTaskEnded("task_failed", "a", 2, Failure("E", "")),
         ),
-        (GraphTaskEnded("task_done", "a"), GraphTaskEnded("task_done", "a")),
+        (GraphTaskEnded("task_completed", "a"), GraphTaskEnded("task_completed", "a")),
         (
             MessageRefused("refused", "Malformed", "no JSON"),
             MessageRefused("refused", "Malformed", ""),

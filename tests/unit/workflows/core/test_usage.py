@@ -1,5 +1,7 @@
 """What calls use is counted by task and model, whatever rounds and attempts there were."""
 
+from dataclasses import replace
+
 import pytest
 
 from activities.contracts import (
@@ -49,20 +51,15 @@ def test_the_calls_of_a_task_with_one_model_share_a_tally() -> None:
 
 
 USED = TokenUsage(input_tokens=30, output_tokens=5, cached_tokens=20)
-COUNTED: dict[str, int] = {
-    "input_tokens": 30,
-    "output_tokens": 5,
-    "cached_tokens": 20,
-    "largest_call": 35,
-}
+COUNTED = Tally("t", input_tokens=30, output_tokens=5, cached_tokens=20, largest_call=35)
 
 
 @pytest.mark.parametrize(
     ("what", "tally"),
     [
-        (Spent(usage=USED, cost=0.5, seconds=2, cut_off=1), Tally("t", cost=0.5, **COUNTED)),
-        (Spent(usage=USED, cost=0.5, unpriced=True), Tally("t", cost=0.5, unpriced=1, **COUNTED)),
-        (Spent(usage=USED), Tally("t", unpriced=1, **COUNTED)),
+        (Spent(usage=USED, cost=0.5, seconds=2, cut_off=1), replace(COUNTED, cost=0.5)),
+        (Spent(usage=USED, cost=0.5, unpriced=True), replace(COUNTED, cost=0.5, unpriced=1)),
+        (Spent(usage=USED), replace(COUNTED, unpriced=1)),
         (Spent(cost=0.5), Tally("t")),
         (Spent(), Tally("t")),
         (AgentResponse(), Tally("t", untold=1)),
@@ -85,8 +82,7 @@ COUNTED: dict[str, int] = {
 def test_the_usage_of_a_call_is_counted_once(what: AgentResponse | Spent, tally: Tally) -> None:
     state, found = RunState(), Tally("t")
     used(state, HERE, found, what)
-    tally.seconds, tally.cut_off = what.seconds, what.cut_off
-    assert found == tally
+    assert found == replace(tally, seconds=what.seconds, cut_off=what.cut_off)
     assert state.usage == (what.usage or TokenUsage())
 
 

@@ -13,6 +13,11 @@ OUTPUT_TOKENS: Key = ("output_tokens",)
 COST: Key = ("cost",)
 
 
+def numbers_by_name(load: Load, kind: str) -> dict[str, float]:
+    """Return `{name: number}` of one kind of keys: the calls of each "model" or "team"."""
+    return {key[1]: number for key, number in load.items() if key[0] == kind}
+
+
 def added(loads: Iterable[Load]) -> Load:
     """Add the loads of a sequence."""
     total: dict[Key, float] = {}

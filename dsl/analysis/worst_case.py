@@ -21,6 +21,7 @@ from dsl.analysis.load_sums import (
     Key,
     Load,
     added,
+    numbers_by_name,
     times,
 )
 from dsl.analysis.loads import Loads, Unbounded
@@ -80,10 +81,7 @@ def worst_case(compiled: Compiled, analysis: Analysis, terms: Terms) -> WorstCas
         for team in graph.plan.teams
         if team in graph.reached
     }
-    calls = {
-        team: {key[1]: number for key, number in load.items() if len(key) > 1 and key[0] == "team"}
-        for team, load in teams.items()
-    }
+    calls = {team: numbers_by_name(load, "team") for team, load in teams.items()}
     session = message_bounds(graph, analysis.bodies, loads)
     if session is not None:
         return _of_session(session, loads, terms)
@@ -136,12 +134,11 @@ _MEASURES = (MODEL_CALLS, SKILL_CALLS, APPROVALS, OUTPUT_TOKENS, COST)
 
 
 def _models(loads: Iterable[Load]) -> list[str]:
-    found = (key[1] for load in loads for key in load if len(key) > 1 and key[0] == "model")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(m for load in loads for m in numbers_by_name(load, "model")))
 
 
 def _figures(visits: int, load: Load, terms: Terms) -> Figures:
-    used = [key[1] for key, calls in load.items() if len(key) > 1 and key[0] == "model" and calls]
+    used = [model for model, calls in numbers_by_name(load, "model").items() if calls]
     return Figures(
         visits,
         load.get(MODEL_CALLS, 0),

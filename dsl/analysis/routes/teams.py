@@ -184,11 +184,11 @@ def _exits(team: Team, worlds: Sequence[Statuses], effort: Effort) -> Iterator[E
     good = [after_success(team.steps)]
     earlier: list[Formula] = []
     for number, rule in enumerate(routing.rules):
-        asked = (*earlier, _rule_formula(rule))
+        asked = (*earlier, rule_formula(rule))
         usable = can_hold(asked, worlds, effort)
         well = usable and can_hold(asked, good, effort)
         yield _by_rule(routing, rule, number, usable)._replace(after_success=well)
-        earlier.append(_rule_formula(rule, False))
+        earlier.append(rule_formula(rule, False))
     if routing.default is not None:
         usable = can_hold(earlier, worlds, effort)
         well = usable and can_hold(earlier, good, effort)
@@ -200,7 +200,8 @@ def _exits(team: Team, worlds: Sequence[Statuses], effort: Effort) -> Iterator[E
         yield Exit((), None, updates, usable=usable, after_success=usable)
 
 
-def _rule_formula(rule: Rule, holds: bool = True) -> Formula:
+def rule_formula(rule: Rule, holds: bool = True) -> Formula:
+    """Return what makes the condition of a rule hold, or fail."""
     return holds if rule.condition is None else formula(rule.condition, holds)
 
 

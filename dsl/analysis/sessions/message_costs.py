@@ -8,16 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dsl.analysis.bodies import Bodies, Body
-from dsl.analysis.load_sums import Key, Load, largest, times
+from dsl.analysis.load_sums import Key, Load, largest, numbers_by_name, times
 from dsl.analysis.loads import Loads
 from dsl.analysis.routes.exits import Exit
-from dsl.analysis.routes.teams import Teams
+from dsl.analysis.routes.teams import Teams, rule_formula
 from dsl.analysis.routes.visits import RoutesBound
 from dsl.analysis.sessions.paths_without_reply import takes_message
 from dsl.evaluate.limits import depth_allowed
 from dsl.logic.formulas import Formula
 from dsl.logic.solver import SUCCESS, Effort, Statuses, can_hold
-from dsl.logic.translation import formula
 from dsl.model.plan import Plan, Routing
 from dsl.model.steps import Step
 
@@ -77,8 +76,9 @@ class _Parts:
         index = _only_wait(self.bodies.teams[team])
         body = self.bodies.teams[team]
         rest = self.loads.team(body) if index is None else self.loads.part(body, index + 1)
-        found = self._segment(team, {team: rest}, {team: self._exits(team, taken=True)})
-        return replace(found, visits=found.visits - 1)  # this visit began before the message
+        taken = {team: self._exits(team, taken=True)}
+        found = self._segment(team, {team: rest}, taken, visits_before=1)
+        return replace(found, visits=found.visits - 1)
 
     def at_start(self) -> Segment:
         """Return the segment before the first message."""
@@ -86,9 +86,21 @@ class _Parts:
         return self._segment(_WAITING + entry if entry in self.takers else entry, {}, {})
 
     def _segment(
-        self, entry: str, rest: Mapping[str, Load], left: Mapping[str, tuple[Exit, ...]]
+        self,
+        entry: str,
+        rest: Mapping[str, Load],
+        left: Mapping[str, tuple[Exit, ...]],
+        *,
+        visits_before: int = 0,
     ) -> Segment:
-        """Bound the paths from a team on which no further message is taken."""
+        """Bound the paths from a team on which no further message is taken.
+
+        Args:
+            entry: The first team.
+            rest: The load of each team that takes a message, once it has taken it.
+            left: Its exits then.
+            visits_before: How many of these visits began before the limits count.
+        """
         graph = self.graph
         loads: dict[str, Load] = {
             team: self.loads.team(body)
@@ -101,16 +113,17 @@ class _Parts:
             exits[_WAITING + team] = self._aside(self._exits(team, taken=False))
             loads[team] = rest.get(team, {})
             exits[team] = self._aside(left.get(team, ()))
-        part = Teams(self._plan(entry), _calls(self.graph.calls, exits), exits, {})
+        part = Teams(self._plan(entry, visits_before), _calls(self.graph.calls, exits), exits, {})
         reached = {team: load for team, load in loads.items() if team in part.reached}
-        routes = RoutesBound(part, {team: _calls_in_load(load) for team, load in reached.items()})
+        routes = RoutesBound(
+            part, {team: numbers_by_name(load, "team") for team, load in reached.items()}
+        )
         return _bounded_segment(routes, reached)
 
-    def _plan(self, entry: str) -> Plan:
+    def _plan(self, entry: str, visits_before: int) -> Plan:
         """Return a plan with a second team for each that takes messages: before it takes one.
 
-        The limits count from the message, so the rest of its visit comes on top of them. A
-        `max_visits` per such a team no longer bounds anything, since both may be visited.
+        A `max_visits` per such a team no longer bounds anything, since both may be visited.
         """
         plan = self.graph.plan
         teams = {
@@ -120,7 +133,8 @@ class _Parts:
             for id, team in plan.teams.items()
         }
         teams |= {_WAITING + id: teams[id] for id in self.takers}
-        limits = plan.limits.model_copy(update={"max_total_teams": plan.limits.max_total_teams + 1})
+        total = plan.limits.max_total_teams + visits_before
+        limits = plan.limits.model_copy(update={"max_total_teams": total})
         update = {"entry_team": entry, "teams": teams, "limits": limits}
         return plan.model_copy(update=update)
 
@@ -199,10 +213,9 @@ def _condition_of_exit(routing: Routing, exit: Exit) -> tuple[Formula, ...] | No
     if exit.rule is None and exit.targets != default:
         return None
     rules = routing.rules if exit.rule is None else routing.rules[: exit.rule]
-    found = [False if one.condition is None else formula(one.condition, False) for one in rules]
+    found = [rule_formula(rule, False) for rule in rules]
     if exit.rule is not None:
-        condition = routing.rules[exit.rule].condition
-        found.append(True if condition is None else formula(condition))
+        found.append(rule_formula(routing.rules[exit.rule]))
     return tuple(found)
 
 
@@ -220,10 +233,6 @@ def _one(steps: Sequence[Step]) -> Step | None:
 def _calls(calls: Mapping[str, Iterable[str]], teams: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return the called teams of each team, also of those before their message."""
     return {team: tuple(calls[team.removeprefix(_WAITING)]) for team in teams}
-
-
-def _calls_in_load(load: Load) -> dict[str, float]:
-    return {key[1]: number for key, number in load.items() if len(key) > 1 and key[0] == "team"}
 
 
 def _keys(loads: Iterable[Load]) -> list[Key]:

@@ -184,11 +184,11 @@ def _exits(team: Team, worlds: Sequence[Statuses], effort: Effort) -> Iterator[E
     good = [after_success(team.steps)]
     earlier: list[Formula] = []
     for number, rule in enumerate(routing.rules):
-        asked = (*earlier, rule_formula(rule))
+        asked = (*earlier, _rule_formula(rule))
         usable = can_hold(asked, worlds, effort)
         well = usable and can_hold(asked, good, effort)
         yield _by_rule(routing, rule, number, usable)._replace(after_success=well)
-        earlier.append(rule_formula(rule, False))
+        earlier.append(_rule_formula(rule, False))
     if routing.default is not None:
         usable = can_hold(earlier, worlds, effort)
         well = usable and can_hold(earlier, good, effort)
@@ -200,9 +200,16 @@ def _exits(team: Team, worlds: Sequence[Statuses], effort: Effort) -> Iterator[E
         yield Exit((), None, updates, usable=usable, after_success=usable)
 
 
-def rule_formula(rule: Rule, holds: bool = True) -> Formula:
-    """Return what makes the condition of a rule hold, or fail."""
+def _rule_formula(rule: Rule, holds: bool = True) -> Formula:
     return holds if rule.condition is None else formula(rule.condition, holds)
+
+
+def conditions_of_exit(routing: Routing, rule: int | None) -> tuple[Formula, ...]:
+    """Return what holds when a run takes the exit by a rule; None: by no rule."""
+    if rule is None:
+        return tuple(_rule_formula(one, False) for one in routing.rules)
+    earlier = (_rule_formula(one, False) for one in routing.rules[:rule])
+    return (*earlier, _rule_formula(routing.rules[rule]))
 
 
 def _by_rule(routing: Routing, rule: Rule, number: int, usable: bool) -> Exit:

@@ -11,7 +11,7 @@ from dsl.analysis.bodies import Bodies, Body
 from dsl.analysis.load_sums import Key, Load, largest, numbers_by_name, times
 from dsl.analysis.loads import Loads
 from dsl.analysis.routes.exits import Exit
-from dsl.analysis.routes.teams import Teams, rule_formula
+from dsl.analysis.routes.teams import Teams, conditions_of_exit
 from dsl.analysis.routes.visits import RoutesBound
 from dsl.analysis.sessions.paths_without_reply import takes_message
 from dsl.evaluate.limits import depth_allowed
@@ -212,11 +212,7 @@ def _condition_of_exit(routing: Routing, exit: Exit) -> tuple[Formula, ...] | No
     default = () if routing.default is None else (routing.default,)
     if exit.rule is None and exit.targets != default:
         return None
-    rules = routing.rules if exit.rule is None else routing.rules[: exit.rule]
-    found = [rule_formula(rule, False) for rule in rules]
-    if exit.rule is not None:
-        found.append(rule_formula(routing.rules[exit.rule]))
-    return tuple(found)
+    return conditions_of_exit(routing, exit.rule)
 
 
 def _only_wait(body: Body) -> int | None:

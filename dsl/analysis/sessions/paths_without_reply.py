@@ -78,7 +78,7 @@ class PathsWithoutReply:
             if own is None:
                 return None
             joined = continued(paths, own)
-            if joined is None or not joined:
+            if not joined:
                 return joined
             paths = joined
         return paths

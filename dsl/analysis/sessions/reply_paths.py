@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dsl.analysis.bodies import Bodies, Body
 from dsl.analysis.routes.exits import Exit
-from dsl.analysis.routes.teams import TeamNode, Teams
+from dsl.analysis.routes.teams import TeamNode, Teams, conditions_of_exit
 from dsl.analysis.sessions.paths_without_reply import (
     PathsWithoutReply,
     PathWithoutReply,
@@ -21,7 +21,6 @@ from dsl.analysis.sessions.paths_without_reply import (
 from dsl.logic.formulas import Formula
 from dsl.logic.possible_statuses import after_success
 from dsl.logic.solver import ABSENT, ANY_STATUS, SKIPPED, SUCCESS, Effort, Statuses, can_hold
-from dsl.logic.translation import formula
 from dsl.model.plan import Routing
 from dsl.model.steps import ReplyStep, Step
 from dsl.model.traversal.step_lists import EachRound, step_lists
@@ -103,7 +102,7 @@ class _Paths:
                 if isinstance(inner.role, EachRound):
                     self._rounds(step, inner.steps, wait, paths, rounds)
                 return None if paths is None or rest is None else continued(paths, rest)
-        return ()
+        return None
 
     def _rounds(
         self, loop: Step, body: Sequence[Step], wait: Step, paths: SomePaths, rounds: list[str]
@@ -125,7 +124,7 @@ class _Paths:
                 first, then = self.silent.through(before), self._before(inner.steps, wait)
                 return None if first is None or then is None else continued(first, then)
             before.append(step)
-        return ()
+        return None
 
     def _waits_again(self, team: str) -> bool:
         """Return whether a visit of the team comes to a wait for a message without a reply."""
@@ -154,14 +153,7 @@ class _Paths:
     def _conditions_of_exit(self, team: str, exit: Exit) -> tuple[Formula, ...]:
         """Return what holds when the run takes this exit."""
         routing = self.graph.plan.teams[team].routing or Routing()
-        earlier = routing.rules if exit.rule is None else routing.rules[: exit.rule]
-        found = [
-            False if rule.condition is None else formula(rule.condition, False) for rule in earlier
-        ]
-        if exit.rule is not None:
-            condition = routing.rules[exit.rule].condition
-            found.append(True if condition is None else formula(condition))
-        return tuple(found)
+        return conditions_of_exit(routing, exit.rule)
 
     def _possible(
         self,
@@ -181,8 +173,6 @@ class _Paths:
                 statuses[step.name] &= SKIPPED | ABSENT
         for name in path.skipped:
             statuses[name] = statuses.get(name, ANY_STATUS) & (SKIPPED | ABSENT)
-        if not all(statuses.values()):
-            return False
         world = Statuses(statuses, ended.counted)
         return can_hold((*path.holds, *asked), (world,), self.effort)
 

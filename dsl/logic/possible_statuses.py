@@ -97,8 +97,8 @@ def _statuses_after_failure(
         elif not passed and step.on_failure != "continue":
             statuses[step.name] &= ~FAILURE
         elif passed and stop_on_failure:
-            for inner, path in walk([step], ()):
-                statuses[inner.name] = ABSENT if len(path) > 1 else SKIPPED
+            for inner, _ in walk([step], ()):
+                statuses[inner.name] = SKIPPED if inner is step else ABSENT
     return statuses
 
 
@@ -129,12 +129,9 @@ def stops(step: Step) -> bool:
 
 def _ran(step: Step) -> int:
     """Return the possible statuses of a step that runs."""
-    mask = FAILURE if can_fail(step) else 0
-    match step:
-        case FailStep():
-            return mask
-        case _:
-            return mask | SUCCESS
+    if isinstance(step, FailStep):
+        return FAILURE
+    return SUCCESS | FAILURE if can_fail(step) else SUCCESS
 
 
 def can_fail(step: Step) -> bool:
@@ -149,12 +146,10 @@ def can_fail(step: Step) -> bool:
             return _always_fills(step) or any(_fails(inner.steps) for inner in step_lists(step))
         case LoopStep(iterate_on=items, body=body):
             return not isinstance(items, list | None) or _always_fills(step) or _fails(body)
-        case WaitStep(message=True):
-            return True
         case WaitStep(duration=duration, signal=signal, deadline=deadline):
             if signal is not None:
                 return deadline is not None
-            return duration is None or _always_fills(step)
+            return duration is None or _always_fills(step)  # a message may never come
         case TryStep(steps=steps, catch=clauses, finally_=last):
             caught = any(clause.takes_all for clause in clauses)
             in_clause = any(_fails(clause.steps) for clause in clauses)

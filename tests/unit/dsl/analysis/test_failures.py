@@ -48,6 +48,13 @@ def test_failure_without_a_route_is_reported_when_it_is_certain(
 
 ASKED = "{name: asked, type: set, values: {a: 1}, when: {context_field: a, value: 1}}"
 FAILING = "{name: call, team: risky}"
+FAILING2 = "{name: again, team: risky}"
+NOTE2 = NOTE.replace("note", "other")
+ASKS = "}, on_failure: ask}"
+GOES_ON = ", on_failure: continue}"
+COND = "condition: {context_field: a, value: 1}"
+BOUND = "max_iterations: {value: '{{ context.n }}', maximum: 5}"
+ELSE = f"otherwise: [{FAILING}]"
 
 
 @pytest.mark.parametrize(
@@ -63,6 +70,45 @@ FAILING = "{name: call, team: risky}"
         (f"{{name: l, iterate_on: [1, 2], loop_variable: i, body: [{NOTE}]}}", False),
         (f"{{name: l, iterate_on: [1, 2], loop_variable: i, body: [{FAILING}]}}", True),
         (f"{{name: l, iterate_on: '{{{{ context.a }}}}', loop_variable: i, body: [{NOTE}]}}", True),
+        ("{name: w, type: wait, signal: go, timeout: 5}", True),
+        (f"{{name: l, iterate_on: [1], {BOUND}, loop_variable: i, body: [{NOTE}]}}", True),
+        (NOTE.replace("a: 1", "a: [1, {b: 2}]"), False),
+        (NOTE.replace("a: 1", "a: [1, {b: '{{ context.a }}'}]"), True),
+        ("{name: r, type: return, value: 1}", False),
+        ("{name: r, type: return, value: '{{ context.a }}'}", True),
+        (f"{{name: p, type: parallel, join: any, branches: {{x: [{ASKED}], y: [{NOTE2}]}}}}", True),
+        (
+            "{name: p, type: parallel, join: any, "
+            f"branches: {{x: [{NOTE.replace('}}', ASKS)}]}}}}",
+            True,
+        ),
+        (f"{{name: b, type: block, steps: [{NOTE}, {FAILING}]}}", True),
+        (f"{{name: b, type: block, steps: [{NOTE}, {FAILING.replace('}', GOES_ON)}]}}", False),
+        (f"{{name: b, type: branch, branches: [{{{COND}, steps: [{NOTE}]}}]}}", False),
+        (f"{{name: b, type: branch, branches: [{{{COND}, steps: [{FAILING}]}}]}}", True),
+        (f"{{name: b, type: branch, branches: [{{{COND}, steps: [{NOTE}]}}], {ELSE}}}", True),
+        ("{name: w, type: wait, duration: 1m}", False),
+        ("{name: w, type: wait, duration: '{{ context.a }}'}", True),
+        ("{name: w, type: wait, signal: go}", False),
+        ("{name: w, type: wait, signal: go, deadline: 1m}", True),
+        (f"{{name: t, type: try, steps: [{FAILING}], finally: [{NOTE}]}}", True),
+        (f"{{name: t, type: try, steps: [{FAILING}], catch: [{{steps: [{NOTE}]}}]}}", False),
+        (f"{{name: t, type: try, steps: [{NOTE}], catch: [{{steps: [{FAILING}]}}]}}", False),
+        (f"{{name: t, type: try, steps: [{NOTE}], finally: [{FAILING}]}}", True),
+        (
+            f"{{name: t, type: try, steps: [{FAILING}], catch: [{{error: E, steps: [{NOTE}]}}]}}",
+            True,
+        ),
+        (
+            f"{{name: t, type: try, steps: [{FAILING}], "
+            f"catch: [{{error: E, steps: [{NOTE}]}}, {{steps: [{NOTE2}]}}]}}",
+            False,
+        ),
+        (
+            f"{{name: t, type: try, steps: [{FAILING}], "
+            f"catch: [{{error: E, steps: [{FAILING2}]}}, {{steps: [{NOTE2}]}}]}}",
+            True,
+        ),
     ],
 )
 def test_a_step_can_fail_where_it_or_a_step_or_list_of_it_can(task: str, fails: bool) -> None:

@@ -1,8 +1,9 @@
 """Lists the files that three journeys enter: `python -m bench.journeys`, see bench/README.md.
 
 A newcomer reads a journey by following each call into the function that it reaches first. So a
-function counts once, where the journey reaches it first. A *stay* is a row of such functions in
-one file, a *return* is a stay in a file that the journey entered before.
+function counts once, where the journey reaches it first. A coroutine that continues after a wait is
+reached where it calls something, innermost first. A *stay* is a row of such functions in one file,
+a *return* is a stay in a file that the journey entered before.
 """
 
 import asyncio
@@ -10,7 +11,10 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import cache
+from inspect import CO_COROUTINE
 from itertools import groupby
+from opcode import opmap
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
@@ -22,12 +26,15 @@ from coterie.runtime.workflow_runner import ContextFreeRunner
 from coterie.settings import Settings
 from coterie.storage.histories import read_history
 from coterie.storage.wire import data_converter
+from workflows.steps import approval
 from workflows.team import TeamWorkflow
 
 ROOT = Path(__file__).parents[1]
 _ASKS = ("start_activity", "execute_activity")
-_COMPILER = ("dsl/compile", "dsl/normalise", "dsl/source")
+COMPILER = ("dsl/compile", "dsl/normalise", "dsl/source")
 """The shelves of the compiler."""
+_NO_FUNCTIONS = ("<module>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+"""Code that a reader meets within the function that has it."""
 _HISTORIES = ROOT / "tests/replay/histories"
 
 
@@ -42,14 +49,24 @@ class Journey(NamedTuple):
         """Each file once, in the order of its first stay."""
         return tuple(dict.fromkeys(self.files))
 
+    @property
+    def stays(self) -> int:
+        """The number of stays."""
+        return len(self.files)
+
+    @property
+    def returns(self) -> int:
+        """The number of stays in files that the journey entered before."""
+        return len(self.files) - len(self.entered)
+
     def within(self, *folders: str) -> "Journey":
         """Return the part in some folders, as if nothing happened in between."""
         kept = (file for file in self.files if file.startswith(folders))
         return Journey(f"{self.name}, in {', '.join(folders)}", tuple(f for f, _ in groupby(kept)))
 
     def __str__(self) -> str:
-        stays, files = len(self.files), len(self.entered)
-        return f"{self.name}: files {files}, stays {stays}, returns {stays - files}"
+        files = len(self.entered)
+        return f"{self.name}: files {files}, stays {self.stays}, returns {self.returns}"
 
 
 class _Tracer:
@@ -63,11 +80,17 @@ class _Tracer:
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
         """Watch one call, as `sys.setprofile` reports it."""
-        code = frame.f_code
-        if self._stopped or event != "call" or code in self._seen or code.co_name.startswith("<"):
+        if self._stopped or event != "call" or _continues(frame):
             return
-        if code.co_filename.startswith(self._rooms):
-            self._seen.add(code)
+        if frame.f_back is not None:  # a coroutine that continues
+            self._reach(frame.f_back.f_code)
+        self._reach(frame.f_code)
+
+    def _reach(self, code: CodeType) -> None:
+        if code in self._seen or not code.co_filename.startswith(self._rooms):
+            return
+        self._seen.add(code)
+        if code.co_name not in _NO_FUNCTIONS:
             self._files.append(code.co_filename.removeprefix(f"{ROOT}/"))
 
     def stop(self) -> None:
@@ -81,6 +104,19 @@ class _Tracer:
         self._files.clear()
         self._stopped = False
         return Journey(name, files)
+
+
+def _continues(frame: FrameType) -> bool:
+    """Return whether a frame is a coroutine that continues after a wait."""
+    code = frame.f_code
+    return bool(code.co_flags & CO_COROUTINE) and frame.f_lasti not in _beginnings(code)
+
+
+@cache
+def _beginnings(code: CodeType) -> set[int]:
+    """Return the offsets at which a function begins: `RESUME 0`, see `dis`."""
+    operations = zip(code.co_code[::2], code.co_code[1::2], strict=True)
+    return {2 * n for n, one in enumerate(operations) if one == (opmap["RESUME"], 0)}
 
 
 @contextmanager
@@ -121,6 +157,8 @@ async def activations(history: str) -> list[tuple[set[str], Journey]]:
                 jobs.clear()
         if event == "call" and code.co_name in _ASKS and "temporalio" in code.co_filename:
             tracer.stop()  # the run has asked for its first activity
+        if event == "return" and code is approval.execute.__code__:
+            tracer.stop()  # the approval has its outcome
         tracer(frame, event, argument)
 
     replayer = Replayer(
@@ -138,11 +176,11 @@ async def journeys() -> list[Journey]:
     found = await activations("review_loop.0.1.0.json")
     start = next(j for jobs, j in found if "initialize_workflow" in jobs)
     found = await activations("terms.0.1.0.json")
-    decided = next(j for jobs, j in found if "do_update" in jobs or "signal_workflow" in jobs)
+    *_, decided = (j for jobs, j in found if "do_update" in jobs)  # the one that closes the request
     return [
         compilation(),
         start._replace(name="start -> interpreter"),
-        decided._replace(name="approval -> decision"),
+        decided._replace(name="decision -> outcome"),
     ]
 
 
@@ -150,8 +188,8 @@ def main() -> None:
     """Print each journey and the files of its stays; a return is indented."""
     for journey in asyncio.run(journeys()):
         print(journey)
-        if journey.files[0].startswith(_COMPILER):
-            print(journey.within(*_COMPILER))
+        if journey.files[0].startswith(COMPILER):
+            print(journey.within(*COMPILER))
         seen: set[str] = set()
         for file in journey.files:
             print(f"  {'  ' if file in seen else ''}{file}")

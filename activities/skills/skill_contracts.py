@@ -12,6 +12,6 @@ CONTRACTS = Path(__file__).with_name("contracts.json")
 
 
 def known_contracts() -> dict[str, SkillContract]:
-    """Return `{name: contract}` of every skill, equal to `registry.contracts()`."""
+    """Return `{name: contract}` of every skill, equal to `skill_registry.contracts()`."""
     written = json.loads(CONTRACTS.read_text(encoding="utf-8"))
     return {one["name"]: SkillContract.model_validate(one) for one in written}

@@ -3,9 +3,10 @@
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 from temporalio.exceptions import ApplicationError
 
 from activities.skills.skill_registry import SKILLS
@@ -41,8 +42,36 @@ TOOLS: dict[str, tuple[FieldKind, Given]] = {
     "Python.run": ("code", lambda text: {"code": text}),
     "Web.fetch": ("url", lambda text: {"url": text}),
 }
-PLACES = ("path", "paths", "file_path", "url", "code", "cwd", "folder", "directory")
-"""What fields of these kinds are called."""
+TEXTS = frozenset(
+    {
+        "base",
+        "choices",
+        "command",
+        "content",
+        "description",
+        "diff",
+        "exclude",
+        "expression",
+        "if_sha256",
+        "include",
+        "key",
+        "message",
+        "name",
+        "packages",
+        "pattern",
+        "query",
+        "question",
+        "region",
+        "revision",
+        "sources",
+        "space",
+        "text",
+        "topic",
+        "topics",
+    }
+)
+"""Fields whose texts are no path, address or code. Whoever adds a field names it here, or else
+lists its skill in TOOLS: the `source` of a move is a path, whatever it is called."""
 PARAMETERS: tuple[ParameterType, ...] = ("path", "url", "code", "command")
 
 
@@ -62,17 +91,31 @@ def said(rule: BlockedRule, text: str, message: str) -> bool:
     return why in message or (text in OF_PATHS and OF_PATHS[text] in message)
 
 
-def names_in(schema: JsonValue) -> set[str]:
-    """The names of all properties of a schema."""
+def text_fields(schema: JsonValue) -> set[str]:
+    """The names of all properties of a schema that are texts, or lists of texts."""
     match schema:
         case dict():
             own = schema.get("properties")
-            found = {*own} if isinstance(own, dict) else set[str]()
-            return found.union(*map(names_in, schema.values()))
+            fields = own if isinstance(own, dict) else {}
+            found = {name for name, one in fields.items() if is_text(one)}
+            return found.union(*map(text_fields, schema.values()))
         case list():
-            return set[str]().union(*map(names_in, schema))
+            return set[str]().union(*map(text_fields, schema))
         case _:
             return set()
+
+
+def is_text(schema: JsonValue) -> bool:
+    """Whether a schema allows any text, also within a list or as an alternative."""
+    match schema:
+        case {"type": "string"}:
+            return "enum" not in schema and "const" not in schema
+        case {"anyOf": list(options)}:
+            return any(map(is_text, options))
+        case {"items": items}:
+            return is_text(items)
+        case _:
+            return False
 
 
 @pytest.fixture
@@ -100,9 +143,19 @@ def files(workspace: Workspace) -> Mapping[str, bytes]:
 
 def test_every_tool_that_takes_such_a_text_is_in_the_table() -> None:
     taking = {
-        name for name, one in SKILLS.items() if names_in(one.contract().input_schema) & {*PLACES}
+        name for name, one in SKILLS.items() if text_fields(one.contract().input_schema) - TEXTS
     }
-    assert taking - {"SemanticIterator.initialize"} == {*TOOLS} | {"Git.commit"}
+    assert taking - {"SemanticIterator.initialize"} == {*TOOLS}
+
+
+def test_a_path_of_a_tool_counts_whatever_its_field_is_called() -> None:
+    class Move(BaseModel):
+        source: str
+        targets: tuple[str, ...] | None = None
+        force: bool = False
+        mode: Literal["copy", "rename"] = "rename"
+
+    assert text_fields(Move.model_json_schema()) - TEXTS == {"source", "targets"}
 
 
 @pytest.mark.parametrize("tool", TOOLS)

@@ -1,5 +1,7 @@
-"""Kinds of JSON values, and their equality."""
+"""Kinds of JSON values, their equality, and their digest."""
 
+import json
+from hashlib import sha256
 from typing import Literal
 
 from pydantic import JsonValue
@@ -33,3 +35,8 @@ def describe_kind(value: JsonValue) -> str:
             return "a mapping"
         case None:
             return "null"
+
+
+def json_digest(*values: JsonValue) -> str:
+    """Return the SHA-256 of some values: 64 hexadecimal digits."""
+    return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

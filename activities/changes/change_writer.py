@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 
 from activities.changes.file_edits import Edit
-from activities.changes.journal import AppliedChange, Backup, Journal, begin, digest_of
+from activities.changes.journal import AppliedChange, Backup, Journal, begin, content_digest
 from activities.os_errors import reason_of
 from activities.workspace.project_files import (
     NotRegular,
@@ -135,7 +135,7 @@ def _refuse_foreign(workspace: Workspace, backup: Backup) -> None:
 def _state(workspace: Workspace, path: str) -> str | None:
     """Return the digest of a file; None if there is none, a dash if it is not a regular file."""
     try:
-        return digest_of(read_file(workspace.root, path))
+        return content_digest(read_file(workspace.root, path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

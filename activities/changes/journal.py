@@ -185,7 +185,7 @@ def begin(
     return backup
 
 
-def digest_of(content: bytes) -> str:
+def content_digest(content: bytes) -> str:
     """Return the SHA-256 digest in hexadecimal."""
     return sha256(content).hexdigest()
 
@@ -210,8 +210,8 @@ def sync(directory: Path) -> None:
 def _journal_file(workspace: Workspace, edit: Edit) -> JournalFile:
     return JournalFile(
         path=edit.path.relative_to(workspace.root).as_posix(),
-        before=None if edit.before is None else digest_of(edit.before),
-        after=None if edit.after is None else digest_of(edit.after),
+        before=None if edit.before is None else content_digest(edit.before),
+        after=None if edit.after is None else content_digest(edit.after),
         mode_before=None if edit.before is None else edit.path.stat().st_mode & 0o7777,
         executable=edit.executable,
     )
@@ -231,7 +231,7 @@ def _missing_directories(workspace: Workspace, edits: list[Edit]) -> tuple[str, 
 def _free_directory(workspace: Workspace, digest: str, key: str) -> Path:
     """Create a directory named after the set and the call, never an existing one."""
     home = workspace.state_dir / "backups"
-    name = f"{digest[:12]}-{digest_of(key.encode())[:8]}"
+    name = f"{digest[:12]}-{content_digest(key.encode())[:8]}"
     for number in range(1, MAX_BACKUPS + 1):
         directory = home / (name if number == 1 else f"{name}.{number}")
         try:

@@ -13,7 +13,7 @@ from pydantic import JsonValue, TypeAdapter
 from activities.changes.change import Change
 from activities.changes.change_writer import finish, stands, undo, write
 from activities.changes.file_edits import Edit, plan_edits
-from activities.changes.journal import AppliedChange, Backup, backups, digest_of, locked
+from activities.changes.journal import AppliedChange, Backup, backups, content_digest, locked
 from activities.contracts import FailureType
 from activities.workspace.skill_base import Skill, SkillContext, Workspace
 from activities.workspace.threads import finished_in_thread
@@ -150,7 +150,7 @@ def _report(edit: Edit) -> AppliedChange:
 
 def _set_digest(changes: list[Change]) -> str:
     values = [change.model_dump(mode="json") for change in changes]
-    return digest_of(json.dumps(values, sort_keys=True, ensure_ascii=True).encode())
+    return content_digest(json.dumps(values, sort_keys=True, ensure_ascii=True).encode())
 
 
 _ERRORS = {

@@ -14,7 +14,7 @@ from coterie.rendering.request_text import decision_text, words_for
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
 from dsl.person_names import is_among
-from workflows.approvals.decisions import digest_of
+from workflows.approvals.decisions import request_digest
 from workflows.core.messages import AmendInput, DecideInput, RedirectInput, RetryInput, SkipInput
 from workflows.core.requests import Decision, Pending
 from workflows.core.state_keys import StepKey
@@ -94,7 +94,7 @@ class Decider:
         digest = None if request.edited else request.digest
         for entry in entries:
             changed = "payload" in entry.model_fields_set  # null counts as a change too
-            after = digest_of(request.prompt, entry.payload) if changed else digest
+            after = request_digest(request.prompt, entry.payload) if changed else digest
             if entry.decision == "approve" and is_among(entry.by, request.approved_by):
                 digest = after if after == request.digest else digest
                 continue  # applied before the run was resumed

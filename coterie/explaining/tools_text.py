@@ -43,7 +43,7 @@ class ListedTool(NamedTuple):
         return {**self._asdict(), "labels": [*self.labels], "grants": [*self.grants]}
 
 
-def listed_tools(
+def tool_listing(
     plan: Plan | None,
     skills: Mapping[str, SkillContract],
     servers: Mapping[str, McpContract],

@@ -10,7 +10,7 @@ from dsl.checks.context_declarations import PLACE
 from dsl.evaluate.context_writes import written_value
 from dsl.evaluate.declared_values import form_of
 from dsl.hooks.hook_reads import read_by
-from dsl.json_schema.keyword_check import brief
+from dsl.json_schema.keyword_check import excerpt
 from dsl.model.context.declarations import Declarations
 from dsl.model.plan import Plan, Team
 from dsl.model.steps import AgentStep, TeamStep
@@ -134,7 +134,7 @@ def declared_inputs(
             tree.find((*PLACE, path)).at,
             next(iter(users[path].readers), ""),
             form_of(one),
-            "" if one.required else brief(one.default),
+            "" if one.required else excerpt(one.default),
             one.keep_last,
             tuple(users[path].operations),
         )

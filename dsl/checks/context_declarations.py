@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from dsl.evaluate.declared_values import form_of, reset, value_problems
-from dsl.json_schema.keyword_check import brief
+from dsl.json_schema.keyword_check import excerpt
 from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_grammar import KEYWORDS
 from dsl.json_schema.schema_problems import schema_problem
@@ -94,7 +94,7 @@ class _Check:
             return None
         if isinstance(kept, bool) or not isinstance(kept, int) or kept < 1:
             mark = self.tree.find(key_path).mark
-            self.problems.note("E106", mark, key_path, keep_last_form(path, brief(kept)))
+            self.problems.note("E106", mark, key_path, keep_last_form(path, excerpt(kept)))
             return None
         return kept
 

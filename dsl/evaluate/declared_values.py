@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from dsl.errors import InvalidContext
-from dsl.json_schema.keyword_check import UnusableSchema, brief
+from dsl.json_schema.keyword_check import UnusableSchema, excerpt
 from dsl.json_schema.schema_checker import mismatches
 from dsl.json_values import describe_kind
 from dsl.model.context.declarations import (
@@ -37,7 +37,7 @@ from dsl.wording.context_wording import (
 def form_of(one: DeclaredPath) -> str:
     """Describe what the path holds, in a few words."""
     listed = one.schema_.get("enum")
-    return value_form(one.schema_, [*map(brief, listed)] if isinstance(listed, list) else ())
+    return value_form(one.schema_, [*map(excerpt, listed)] if isinstance(listed, list) else ())
 
 
 def value_problems(path: str, value: JsonValue, one: DeclaredPath) -> list[str]:

@@ -52,7 +52,7 @@ Word = Callable[[Check, Json, JsonValue, str, int], Iterator[str]]
 """Checks one keyword of a schema; yields the errors of the value."""
 
 
-def brief(value: JsonValue, maximum: int = 60) -> str:
+def excerpt(value: JsonValue, maximum: int = 60) -> str:
     """Render a value on one line, shortened where it is long; a large one is not rendered whole."""
     text = ""
     for piece in _pieces(value, maximum):

@@ -8,7 +8,14 @@ from pydantic import JsonValue
 
 from dsl.json_schema import container_keywords as containers
 from dsl.json_schema import value_keywords as values
-from dsl.json_schema.keyword_check import MAX_ERRORS, Check, UnusableSchema, Word, brief, text_steps
+from dsl.json_schema.keyword_check import (
+    MAX_ERRORS,
+    Check,
+    UnusableSchema,
+    Word,
+    excerpt,
+    text_steps,
+)
 from dsl.json_schema.references import is_own, target_of
 from dsl.values import Json
 
@@ -39,7 +46,7 @@ def _one(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -
 
 def _not(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
     if check.fits(value, schema["not"], depth):
-        yield f"{where} is {brief(value)}, which is excluded"
+        yield f"{where} is {excerpt(value)}, which is excluded"
 
 
 def _if(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from dsl.json_schema.keyword_check import (
     Check,
     Word,
-    brief,
+    excerpt,
     names_steps,
     number_steps,
     some_of,
@@ -81,7 +81,8 @@ def check_enum(
     """Check `enum`."""
     options = cast("list[JsonValue]", schema["enum"])
     if not any(check.equal(value, option) for option in options):
-        yield f"{where} is {brief(value)}, not one of {some_of([brief(one) for one in options])}"
+        known = some_of([excerpt(option) for option in options])
+        yield f"{where} is {excerpt(value)}, not one of {known}"
 
 
 def check_const(
@@ -89,7 +90,7 @@ def check_const(
 ) -> Iterator[str]:
     """Check `const`."""
     if not check.equal(value, schema["const"]):
-        yield f"{where} is {brief(value)}, not {brief(schema['const'])}"
+        yield f"{where} is {excerpt(value)}, not {excerpt(schema['const'])}"
 
 
 def bound_check(word: str, relation: str, holds: Callable[[float, float], bool]) -> Word:
@@ -99,7 +100,7 @@ def bound_check(word: str, relation: str, holds: Callable[[float, float], bool])
         number, limit = _number(value), schema[word]
         check.charge(number_steps(number) + number_steps(_number(limit)))
         if number is not None and not holds(number, cast("float", limit)):
-            yield f"{where} is {brief(number)}, not {relation} {brief(limit)}"
+            yield f"{where} is {excerpt(number)}, not {relation} {excerpt(limit)}"
 
     return test
 
@@ -135,4 +136,4 @@ def check_pattern(
         steps = len(value) * found.programsize // _PATTERN_A_STEP
         check.charge(steps + found.programsize // _INSTRUCTIONS_A_STEP)
         if found.search(value) is None:
-            yield f"{where} is {brief(value)}, which does not match {text!r}"
+            yield f"{where} is {excerpt(value)}, which does not match {text!r}"

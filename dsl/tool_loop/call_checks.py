@@ -1,4 +1,4 @@
-"""Check the calls of a model turn before any of them is executed. Pure."""
+"""Check the calls of a model turn before any of them is executed, and edited arguments. Pure."""
 
 import json
 from collections import Counter
@@ -8,6 +8,9 @@ from hashlib import sha256
 from pydantic import JsonValue
 
 from dsl.json_schema.schema_checker import UnusableSchema, mismatches
+from dsl.json_values import describe_kind
+from dsl.model.outcomes import Outcome
+from dsl.model.tools.tool_contract import Tool
 from dsl.tool_loop.call_refusals import (
     ArgumentsUnusable,
     CallRefusal,
@@ -59,6 +62,21 @@ def argument_problems(arguments: JsonValue, schema: Json) -> tuple[str, ...]:
         return tuple(mismatches(arguments, schema, "arguments")[:_MAX_PROBLEMS])
     except UnusableSchema:
         return ()
+
+
+def edit_problem(tool: Tool, given: JsonValue) -> Outcome | None:
+    """Return the failure of arguments that a person changed and a tool cannot take, or None."""
+    if not isinstance(given, dict):
+        problems = (f"they are {describe_kind(given)}, not a mapping",)
+    elif tool.input_schema is None:
+        return None
+    else:
+        own = {key: one for key, one in given.items() if key not in tool.fixed}
+        problems = argument_problems(own, tool.input_schema)
+    if not problems:
+        return None
+    message = f"a person changed the arguments: {'; '.join(problems)}"
+    return Outcome.failed("InvalidArguments", message)
 
 
 def checked_calls(

@@ -2,7 +2,7 @@
 
 from pydantic import JsonValue
 
-from dsl.json_schema.keyword_check import brief
+from dsl.json_schema.keyword_check import excerpt
 from dsl.model.tools.asked_input import AskedForm, AskedInput
 from dsl.values import Json
 
@@ -19,7 +19,7 @@ def input_prompt(step: str, tool: str, asked: AskedInput, arguments: JsonValue) 
     messages = "; ".join(one.message for one in asked.questions.values())
     if asked.is_plain:
         return f"{step} asks: {messages}"
-    called = f" (called with {brief(arguments)})" if arguments else ""
+    called = f" (called with {excerpt(arguments)})" if arguments else ""
     return f"The tool {tool!r}{called} asks: {messages}"
 
 

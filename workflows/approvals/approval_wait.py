@@ -13,7 +13,7 @@ from dsl.model.terms import ApprovalTerms, DecisionTerms
 from dsl.model.traversal.approvers import people
 from dsl.person_names import each_once
 from dsl.sizes import MAX_SHOWN, check_size
-from workflows.approvals.decisions import approvable, digest_of, record
+from workflows.approvals.decisions import approvable, record, request_digest
 from workflows.approvals.notification_moments import notify
 from workflows.core.causes.people_causes import RequestDecided, RequestEscalated, RequestReminded
 from workflows.core.causes.trail_because import trail_because
@@ -59,7 +59,7 @@ class PersonRequest(NamedTuple):
     @property
     def digest(self) -> str:
         """The digest of what people see."""
-        return digest_of(self.prompt, self.show)
+        return request_digest(self.prompt, self.show)
 
 
 async def ask(

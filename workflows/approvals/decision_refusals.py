@@ -1,4 +1,4 @@
-"""Refusals of decisions, as facts: `workflows.approvals.decision_wording` renders them for people.
+"""Refusals of decisions: `workflows.approvals.decision_wording` renders their facts for people.
 
 The code is also the type of the error that `decide` answers with, and the fields are its detail.
 """
@@ -85,6 +85,7 @@ class PayloadRefused:
 
     request: str
     message: str
+    """What is wrong, in words: most come from the checker of schemas."""
     code: Literal["BadPayload"] = "BadPayload"
 
 

@@ -5,12 +5,13 @@ to a later round. The run refuses a decision about an unknown or closed request,
 is not allowed; a refusal changes nothing.
 """
 
-import json
 from datetime import datetime
-from hashlib import sha256
 
 from pydantic import JsonValue
 
+from dsl.errors import listed
+from dsl.json_schema.schema_checker import UnusableSchema, mismatches
+from dsl.json_values import describe_kind, json_digest
 from dsl.person_names import listed_name
 from dsl.sizes import MAX_SHOWN, too_large
 from workflows.approvals import decision_wording as wording
@@ -25,7 +26,7 @@ from workflows.approvals.decision_refusals import (
     RequestClosed,
     RequestUnknown,
 )
-from workflows.approvals.payload_edits import MAX_CHANGES, changes, payload_problem
+from workflows.approvals.value_changes import MAX_CHANGES, changes
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Decision, How, Pending, Verdict
 from workflows.core.state import MAX_DECISIONS, RunState
@@ -33,9 +34,9 @@ from workflows.core.state import MAX_DECISIONS, RunState
 _MAX_NAMED_REQUESTS = 50
 
 
-def digest_of(prompt: str, show: JsonValue) -> str:
-    """Return the SHA-256 of a question and the value it shows: 64 hexadecimal digits."""
-    return sha256(json.dumps([prompt, show], sort_keys=True).encode()).hexdigest()
+def request_digest(prompt: str, show: JsonValue) -> str:
+    """Return the digest of a question and the value it shows, which a decision may name."""
+    return json_digest(prompt, show)
 
 
 def refusal(state: RunState, asked: DecideInput) -> DecisionRefusal | None:
@@ -46,7 +47,11 @@ def refusal(state: RunState, asked: DecideInput) -> DecisionRefusal | None:
     request = state.pending.get(asked.id)
     if request is None:
         return RequestUnknown(asked.id, tuple(state.pending)[:_MAX_NAMED_REQUESTS])
-    return _not_by(request, asked) or _not_of_this(request, asked) or _not_with(request, asked)
+    refused = _not_by(request, asked) or _not_of_this(request, asked)
+    if refused is not None:
+        return refused
+    problem = _payload_problem(request, asked)
+    return None if problem is None else PayloadRefused(request.id, problem)
 
 
 def _not_by(request: Pending, asked: DecideInput) -> DecisionRefusal | None:
@@ -72,12 +77,6 @@ def _not_of_this(request: Pending, asked: DecideInput) -> DecisionRefusal | None
     return None
 
 
-def _not_with(request: Pending, asked: DecideInput) -> DecisionRefusal | None:
-    """Return why the value that the decision gives, or keeps, is invalid."""
-    problem = _payload_problem(request, asked)
-    return None if problem is None else PayloadRefused(request.id, problem)
-
-
 def _replaces_shown_value(request: Pending, asked: DecideInput) -> bool:
     """Return whether the decision replaces the value shown.
 
@@ -90,15 +89,16 @@ def _replaces_shown_value(request: Pending, asked: DecideInput) -> bool:
 def _edits(request: Pending, asked: DecideInput) -> bool:
     """Return whether the decision changes the value shown."""
     return _replaces_shown_value(request, asked) and (
-        digest_of("", asked.payload) != digest_of("", request.show)
+        json_digest(asked.payload) != json_digest(request.show)
     )
 
 
 def _payload_problem(request: Pending, asked: DecideInput) -> str | None:
+    """Return what is wrong with the value that the decision gives, or keeps, or None."""
     if not _replaces_shown_value(request, asked):
         if asked.decision == "reject" or request.payload_schema is None:
             return None
-        unfit = payload_problem(request, request.show, "the shown value")
+        unfit = form_problem(request, request.show, "the shown value")
         return None if unfit is None else wording.shown_value_invalid(unfit)
     large = too_large(asked.payload, "`payload`", MAX_SHOWN)
     if large is not None:
@@ -107,12 +107,49 @@ def _payload_problem(request: Pending, asked: DecideInput) -> str | None:
         return wording.not_editable(request.id)
     if asked.decision == "reject":
         return wording.rejected_with_payload()
-    return payload_problem(request, asked.payload, "payload")
+    return form_problem(request, asked.payload, "payload")
+
+
+def form_problem(request: Pending, payload: JsonValue, where: str) -> str | None:
+    """Return what is wrong with a value that replaces the one shown, or None.
+
+    It must match the JSON Schema of the request, or else keep the types of the value shown.
+    """
+    if request.payload_schema is None:
+        mismatch = _mismatch(request.show, payload, where)
+        if mismatch is None:
+            return None
+        return f"{mismatch}; a change must keep the form of the value shown"
+    try:
+        found = mismatches(payload, request.payload_schema, where)
+    except UnusableSchema as error:
+        return f"{where} cannot be checked against its schema: {error}"
+    return "; ".join(found) or None
+
+
+def _mismatch(shown: JsonValue, given: JsonValue, where: str) -> str | None:
+    """Return where the given value has another shape than the shown one, or None."""
+    match shown, given:
+        case None, _:
+            return None
+        case dict(), dict():
+            if shown.keys() != given.keys():
+                return f"{where} has the keys {listed(given)}, not {listed(shown)}"
+            parts = (_mismatch(shown[key], given[key], f"{where}.{key}") for key in shown)
+        case list(), list():
+            pattern = shown[0] if shown else None
+            parts = (_mismatch(pattern, one, f"{where}[{i}]") for i, one in enumerate(given))
+        case _ if type(shown) is type(given):
+            return None
+        case _:
+            kinds = describe_kind(shown), describe_kind(given)
+            return None if kinds[0] == kinds[1] else f"{where} is {kinds[1]}, not {kinds[0]}"
+    return next((part for part in parts if part is not None), None)
 
 
 def approvable(request: Pending) -> bool:
     """Return whether `on_timeout: approve` may approve the value shown: it matches the schema."""
-    return request.payload_schema is None or payload_problem(request, request.show, "it") is None
+    return request.payload_schema is None or form_problem(request, request.show, "it") is None
 
 
 def refused_as(request: Pending) -> Verdict:
@@ -156,7 +193,7 @@ def _with_new_value(request: Pending, show: JsonValue, by: str) -> Pending:
     edited = request.model_copy(
         update={
             "show": show,
-            "digest": digest_of(request.prompt, show),
+            "digest": request_digest(request.prompt, show),
             "edited": True,
             "approved_by": (),
             "changes": (*request.changes, *made)[-MAX_CHANGES:],

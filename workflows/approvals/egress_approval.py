@@ -17,12 +17,12 @@ from dsl.egress.egress_rules import (
 )
 from dsl.egress.egress_wording import egress_question
 from dsl.egress.met_labels import KEPT, without_numbers
+from dsl.json_values import json_digest
 from dsl.model.capabilities import KeptLabel, Label
 from dsl.model.outcomes import Outcome
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.tools.tool_contract import Tool
 from workflows.approvals.approval_wait import PersonRequest, ask
-from workflows.approvals.decisions import digest_of
 from workflows.approvals.rejections import is_approved, rejected
 from workflows.core.causes.egress_causes import (
     EgressAsked,
@@ -77,7 +77,7 @@ async def refused_egress(
     terms = scope.plan.egress_approval
     if terms is None or not call.sends:
         return None
-    state, key, digest = scope.state, location.key, digest_of("", given)
+    state, key, digest = scope.state, location.key, json_digest("", given)
     calls = state.progress.sending_calls
     while True:
         known = calls.get(key)
@@ -129,7 +129,7 @@ def _to_ask(call: LabelledCall, location: Location, scope: Scope) -> MustAsk | N
 def approve_call(decision: Decision, given: JsonValue, location: Location, scope: Scope) -> None:
     """Let a call send out these arguments: a person has seen and approved them."""
     if decision.how != "deadline" and scope.plan.egress_approval is not None:
-        approved = SendingCall(digest_of("", given), approved=True)
+        approved = SendingCall(json_digest("", given), approved=True)
         scope.state.progress.sending_calls[location.key] = approved
 
 

@@ -9,8 +9,8 @@ import json
 from pydantic import JsonValue
 
 from activities.contracts import Notification, NotificationKind
+from dsl.json_values import json_digest
 from dsl.model.terms import DecisionTerms, channels
-from workflows.approvals.decisions import digest_of
 from workflows.core.location import Location
 from workflows.core.memory import PendingNotification
 from workflows.core.requests import Pending
@@ -39,7 +39,7 @@ def notify(
         # The time distinguishes requests of two successive runs with the same id.
         key = [scope.run_id, request.id, request.since, name, channel]
         message = Notification(
-            id=f"msg_{digest_of('', list(key))}",
+            id=f"msg_{json_digest('', list(key))}",
             channel=channel,
             what=what,
             number=number,

@@ -8,12 +8,12 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from activities.contracts import FailureType
+from dsl.json_values import json_digest
 from dsl.model.outcomes import Outcome
 from dsl.model.terms import ApprovalTerms, DecisionTerms
 from dsl.model.tools.asked_input import AskedInput, GivenInput
 from dsl.tool_loop.input_questions import answers_of, input_form, input_prompt, suggested_input
 from workflows.approvals.approval_wait import PersonRequest, ask
-from workflows.approvals.decisions import digest_of
 from workflows.approvals.rejections import is_approved, rejected
 from workflows.core.location import Location
 from workflows.core.progress.agent_progress import CallInput
@@ -37,7 +37,7 @@ class InteractiveCall(NamedTuple):
     @property
     def digest(self) -> str:
         """Of what is called with which input."""
-        return digest_of(self.skill, self.given)
+        return json_digest(self.skill, self.given)
 
 
 def earlier_execution(call: InteractiveCall, scope: Scope) -> int | None:

@@ -127,7 +127,7 @@ def _update(name: str, description: str, kind: MessageKind[Asked, Done]) -> obje
     @handle.validator
     @takes_any_arguments
     def validate(self: MessageJudge, *given: RawValue) -> None:  # pyright: ignore[reportUnusedFunction]
-        _decode_message(kind, given)
+        _decode_message(kind, given)  # nobody needs to repeat a malformed one
         self.refuse_too_early()
         self.checked_update(kind, given)
 

@@ -56,8 +56,17 @@ class MessageKind(Generic[Asked, Done]):
     """Applies it; it has not been refused."""
 
 
-def _decision(answer: Answer, decision: Literal["approve", "reject"]) -> DecideInput:
-    return DecideInput(**answer.model_dump(exclude_unset=True), decision=decision)
+def _short_for(decision: Literal["approve", "reject"]) -> MessageKind[Answer, Decision]:
+    """Return the message that is short for `decide` with this decision."""
+
+    def decided(answer: Answer) -> DecideInput:
+        return DecideInput(**answer.model_dump(exclude_unset=True), decision=decision)
+
+    return MessageKind(
+        Answer,
+        lambda run, asked: decisions.refusal(run.state, decided(asked)),
+        lambda run, asked, now, how: decisions.record(run.state, decided(asked), now, how),
+    )
 
 
 def _declarations_of(run: SteeredRun) -> Declarations:
@@ -82,17 +91,8 @@ DECIDE = MessageKind[DecideInput, Decision](
     lambda run, asked, now, how: decisions.record(run.state, asked, now, how),
 )
 
-APPROVE = MessageKind[Answer, Decision](
-    Answer,
-    lambda run, asked: DECIDE.refusal(run, _decision(asked, "approve")),
-    lambda run, asked, now, how: DECIDE.act(run, _decision(asked, "approve"), now, how),
-)
-
-REJECT = MessageKind[Answer, Decision](
-    Answer,
-    lambda run, asked: DECIDE.refusal(run, _decision(asked, "reject")),
-    lambda run, asked, now, how: DECIDE.act(run, _decision(asked, "reject"), now, how),
-)
+APPROVE = _short_for("approve")
+REJECT = _short_for("reject")
 
 AMEND = MessageKind[AmendInput, int](
     AmendInput,

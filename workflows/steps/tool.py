@@ -10,7 +10,7 @@ from dsl.model.template_bound import optional_seconds
 from dsl.model.terms import call_approval
 from dsl.model.tools.tool_contract import Tool
 from dsl.templates.template_filling import fill
-from dsl.tool_loop.call_checks import argument_problems
+from dsl.tool_loop.call_checks import argument_problems, edit_problem
 from dsl.values import Json
 from workflows.agents.hooked_calls import CallHooks, HookedResult
 from workflows.agents.shared_work import publish_work
@@ -18,7 +18,6 @@ from workflows.agents.skill_calls import CalledSkill, call_skill
 from workflows.agents.tool_kinds import ToolCall, call_tool, skill_call
 from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from workflows.approvals.output_approval import ApprovalSubject, with_approval
-from workflows.approvals.payload_edits import edit_problem
 from workflows.core.causes.agent_causes import ToolCalled
 from workflows.core.location import Interpreter, Location, Skipped
 from workflows.core.patches import Patch

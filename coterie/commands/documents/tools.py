@@ -12,7 +12,7 @@ from coterie.documents.product_capabilities import capabilities
 from coterie.documents.tool_packages import known_skills
 from coterie.documents.trusted_catalog import trusted_catalog, trusted_document
 from coterie.documents.worker_trust import TrustedConfig, resolved
-from coterie.explaining.tools_text import ListedTool, listed_tools, tool_text, tools_table
+from coterie.explaining.tools_text import ListedTool, tool_listing, tool_text, tools_table
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
 from coterie.terminal import say
@@ -64,7 +64,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     listed = capabilities(skills=skills, mcp_listings=read_listings(settings))
     offered = with_servers(listed, trusted.mcp_servers)
     plan = None if compiled is None else compiled.plan
-    tools = listed_tools(plan, offered.skills, offered.mcp_tools)
+    tools = tool_listing(plan, offered.skills, offered.mcp_tools)
     if args.action == "list":
         say(_json([one.as_dict() for one in tools]) if args.json else tools_table(tools))
         return ExitCode.DONE

@@ -11,6 +11,7 @@ from dsl.model.hooks import Hook
 from dsl.model.outcomes import Outcome
 from dsl.model.terms import CallApproval, call_approval
 from dsl.model.tools.tool_contract import Tool
+from dsl.tool_loop.call_checks import edit_problem
 from dsl.tool_loop.call_names import call_name, without_calls
 from dsl.tool_loop.decision import leave_out, take_result
 from dsl.tool_loop.tool_loop_progress import OpenCall, StoppedByHook
@@ -23,7 +24,7 @@ from workflows.agents.shared_work import has_result, is_read, note_tool_result, 
 from workflows.agents.skill_calls import CalledSkill
 from workflows.agents.tool_kinds import ToolCall, call_tool
 from workflows.approvals.output_approval import ApprovalSubject, with_approval
-from workflows.approvals.payload_edits import changes, edit_problem
+from workflows.approvals.value_changes import changes
 from workflows.core.causes.agent_causes import CallRepeated
 from workflows.core.causes.step_causes import Failed
 from workflows.core.location import Interpreter, Location, Skipped

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from activities.answer_schema import InvalidAnswerSchema, schema_errors
-from dsl.json_schema.keyword_check import MAX_ERRORS, brief, weight
+from dsl.json_schema.keyword_check import MAX_ERRORS, excerpt, weight
 from dsl.json_schema.schema_checker import UnusableSchema, beyond, mismatches
 from dsl.values import Json
 from tests.support.documents.hostile_schemas import HOSTILE_SCHEMAS
@@ -230,7 +230,7 @@ def test_an_error_lists_a_hundred_names_and_counts_the_rest() -> None:
 @given(json_values, st.integers(0, 80))
 def test_a_value_is_shortened_as_if_it_had_been_rendered_whole(value: JsonValue, most: int) -> None:
     text = json.dumps(value, ensure_ascii=False)
-    assert brief(value, most) == (text if len(text) <= most else f"{text[:most]}...")
+    assert excerpt(value, most) == (text if len(text) <= most else f"{text[:most]}...")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from pydantic import JsonValue
 
-from dsl.json_schema.keyword_check import MAX_ERRORS, brief, some_of
+from dsl.json_schema.keyword_check import MAX_ERRORS, excerpt, some_of
 from dsl.json_schema.references import is_own, target_of
 from dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from dsl.values import Json
@@ -174,10 +174,10 @@ def test_what_is_no_schema_gives_no_verdict(schema: Json) -> None:
 
 
 def test_a_value_and_a_list_of_names_are_shortened_beyond_their_limits() -> None:
-    assert brief("x" * 58) == f'"{"x" * 58}"'
-    assert brief("x" * 59) == f'"{"x" * 59}...'
-    assert brief("x" * 9, 4) == '"xxx...'
-    assert brief({"aaa": 1, "aaab": 2}, 10) == '{"aaa": 1,...'
+    assert excerpt("x" * 58) == f'"{"x" * 58}"'
+    assert excerpt("x" * 59) == f'"{"x" * 59}...'
+    assert excerpt("x" * 9, 4) == '"xxx...'
+    assert excerpt({"aaa": 1, "aaab": 2}, 10) == '{"aaa": 1,...'
     assert some_of(["n"] * 100) == ", ".join(["n"] * 100)
     assert some_of(["n"] * 101) == ", ".join(["n"] * 100) + " and 1 more"
 
@@ -188,8 +188,8 @@ def test_a_large_value_is_read_no_further_than_it_is_shown() -> None:
             yield from [""] * 3
             pytest.fail("this part is not shown")
 
-    assert brief(Unending(), 7) == '["", ""...'
-    assert brief({"a": Unending(), "b": 1}, 13) == '{"a": ["", ""...'
+    assert excerpt(Unending(), 7) == '["", ""...'
+    assert excerpt({"a": Unending(), "b": 1}, 13) == '{"a": ["", ""...'
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,14 @@ from workflows.approvals.decision_refusals import (
     RequestClosed,
     RequestUnknown,
 )
-from workflows.approvals.decisions import approvable, digest_of, refusal
+from workflows.approvals.decisions import approvable, refusal, request_digest
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Decision, Pending
 from workflows.core.state import RunState
 
 ID = "a/s#1"
 SHOWN: Json = {"pages": 3, "title": "Rain"}
-DIGEST = digest_of("Good?", SHOWN)
+DIGEST = request_digest("Good?", SHOWN)
 EDIT: Json = {"pages": 4, "title": "Rain"}
 PAGES: Json = {"properties": {"pages": {"type": "integer"}}}
 
@@ -38,9 +38,9 @@ def refused(of: Pending, decision: str = "approve", **asked: JsonValue) -> Decis
 
 
 def test_a_digest_is_of_the_values_and_not_of_the_order_of_their_keys() -> None:
-    assert digest_of("Good?", {"title": "Rain", "pages": 3}) == DIGEST
-    assert digest_of("Good?", {"title": "Rain", "pages": 4}) != DIGEST
-    assert digest_of("Bad?", SHOWN) != DIGEST
+    assert request_digest("Good?", {"title": "Rain", "pages": 3}) == DIGEST
+    assert request_digest("Good?", {"title": "Rain", "pages": 4}) != DIGEST
+    assert request_digest("Bad?", SHOWN) != DIGEST
     assert len(DIGEST) == 64
 
 

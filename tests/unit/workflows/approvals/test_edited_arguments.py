@@ -3,10 +3,10 @@
 import pytest
 
 from dsl.model.tools.tool_contract import Tool
+from dsl.tool_loop.call_checks import edit_problem
 from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import MODEL, QUERY, ModelScope, ModelWorld, answer, tool_plan
-from workflows.approvals.payload_edits import edit_problem
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Pending
 from workflows.core.results import RunFailed

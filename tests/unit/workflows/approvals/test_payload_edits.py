@@ -3,13 +3,14 @@
 import pytest
 
 from dsl.values import Json, JsonValue
-from workflows.approvals.payload_edits import changes, payload_problem
+from workflows.approvals.decisions import form_problem
+from workflows.approvals.value_changes import changes
 from workflows.core.requests import Pending
 
 
 def problem(show: JsonValue, given: JsonValue, schema: Json | None = None) -> str | None:
     asked = Pending(id="a/s#1", prompt="", show=show, payload_schema=schema, since="-")
-    return payload_problem(asked, given, "payload")
+    return form_problem(asked, given, "payload")
 
 
 @pytest.mark.parametrize(

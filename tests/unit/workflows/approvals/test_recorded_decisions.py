@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from dsl.values import Json, JsonValue
-from workflows.approvals.decisions import digest_of, record
+from workflows.approvals.decisions import record, request_digest
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Decision, How, Pending, Verdict
 from workflows.core.state import MAX_DECISIONS, RunState
@@ -23,7 +23,7 @@ def waiting(**more: JsonValue) -> RunState:
         "id": ID,
         "prompt": "Good?",
         "show": SHOWN,
-        "digest": digest_of("Good?", SHOWN),
+        "digest": request_digest("Good?", SHOWN),
         "editable": True,
         "since": AT,
         **more,
@@ -40,7 +40,7 @@ def test_an_approval_of_a_changed_value_keeps_the_digest_of_what_was_approved() 
     decision = decide(waiting(), decision="approve", payload=EDIT)
     assert decision.payload == EDIT
     assert decision.changes == ("pages: 3 -> 4 (ann)",)
-    assert decision.digest == digest_of("Good?", EDIT)
+    assert decision.digest == request_digest("Good?", EDIT)
 
 
 @pytest.mark.parametrize("verdict", ["approve", "reject"])
@@ -102,7 +102,7 @@ def test_a_changed_value_must_be_approved_anew_and_no_deadline_approves_it() -> 
     assert (counted.verdict, counted.changes) == ("counted", made)
     changed = state.pending[ID]
     assert (changed.show, changed.edited, changed.approved_by) == (EDIT, True, ("ann",))
-    assert (changed.digest, changed.changes) == (digest_of("Good?", EDIT), made)
+    assert (changed.digest, changed.changes) == (request_digest("Good?", EDIT), made)
     assert changed.on_timeout == "fail"
 
 

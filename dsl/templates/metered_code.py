@@ -96,7 +96,7 @@ class MeteredCode(NodeTransformer):
 
     def visit_For(self, node: nodes.For) -> nodes.Node:
         """Charge for the items, for each test, and for each round."""
-        own, tested = weight(node.body), 0 if node.test is None else weight([node.test])
+        own, tested = weight(node.body), weight([node.test] if node.test else [])
         self.generic_visit(node)
         node.iter = _filter(node.iter, EACH)
         if node.test is not None:

@@ -9,13 +9,13 @@ import yaml
 from dsl.errors import EvaluationLimitExceeded
 from dsl.model.evaluation_budget import MAX_BYTES, MAX_STEPS, EvaluationMeter, Names
 from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
-from dsl.templates.template_filling import fill
+from dsl.templates.template_filling import fill, fill_text
 from dsl.values import Json
 
 TABLE: dict[str, tuple[int, int]] = yaml.safe_load(
     (Path(__file__).parents[3] / "data/evaluation_costs.yml").read_text()
 )
-"""Each expression, with the steps and the bytes that it takes from the budget of its evaluation."""
+"""Each expression or prompt, with the steps and the bytes that its evaluation takes."""
 
 DATA: Json = {
     "text": "The quick brown fox jumps over the lazy dog.\n" * 60,
@@ -30,10 +30,19 @@ DATA: Json = {
 }
 
 
+def evaluate(expression: str, meter: EvaluationMeter) -> None:
+    """Evaluate an expression, or a prompt with statements."""
+    names = Names(dict(DATA), meter)
+    if "{%" in expression:
+        fill_text(expression, names)
+    else:
+        fill("{{ " + expression + " }}", names)
+
+
 def spent(expression: str) -> list[int]:
     """Evaluate an expression, and return the steps and bytes that it took."""
     meter = EvaluationMeter()
-    fill("{{ " + expression + " }}", Names(dict(DATA), meter))
+    evaluate(expression, meter)
     return [MAX_STEPS - meter.steps_left, MAX_BYTES - meter.bytes_left]
 
 
@@ -59,9 +68,9 @@ def test_a_budget_that_is_just_enough_is_enough() -> None:
     for expression, (steps, made) in TABLE.items():
         meter = EvaluationMeter()
         meter.charge(MAX_STEPS - steps, MAX_BYTES - made)
-        fill("{{ " + expression + " }}", Names(dict(DATA), meter))
+        evaluate(expression, meter)
         if steps:
             short = EvaluationMeter()
             short.charge(MAX_STEPS - steps + 1)
             with pytest.raises(EvaluationLimitExceeded):
-                fill("{{ " + expression + " }}", Names(dict(DATA), short))
+                evaluate(expression, short)

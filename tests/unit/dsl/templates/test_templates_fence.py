@@ -149,3 +149,10 @@ def test_filling_what_was_filled_is_another_matter(value: JsonValue) -> None:
     """Values come out as they went in, whatever marks they carry."""
     wrapped = {"said": ["{{ context.x }}", value]}
     assert fill("{{ context }}", {"context": wrapped}) == wrapped
+
+
+def test_an_expression_is_nested_sixty_levels_deep_at_most() -> None:
+    deepest = "-" * 57  # the template, its output and the number are levels as well
+    assert fill("{{ " + deepest + "1 }}", {}) == -1
+    with pytest.raises(BadTemplate, match="in more than 60 levels"):
+        parse("{{ -" + deepest + "1 }}")

@@ -77,7 +77,7 @@ def names_secret(key: str) -> bool:
 @lru_cache(maxsize=4096)
 def _is_misspelt(word: str) -> bool:
     """Compare a word with the names of secrets; a text repeats its few words thousands of times."""
-    return bool(get_close_matches(word, _MISSPELT, n=1, cutoff=0.82))
+    return bool(get_close_matches(word, _MISSPELT, cutoff=0.82))
 
 
 def redacted(text: str) -> str:
@@ -185,16 +185,23 @@ def _without(text: str, spans: Sequence[Span], column: int = 0) -> tuple[str, in
     """Return the text with each span replaced, and the new column."""
     parts: list[str] = []
     end, moved = 0, column
-    for begin, stop in sorted(spans):
-        if stop <= end:
-            continue
-        if begin >= end:
-            parts += [text[end:begin], HIDDEN]
-            if column >= stop:
-                moved += len(HIDDEN) - (stop - begin)
-            elif column > begin:
-                moved -= column - begin
-        elif column >= stop:
-            moved -= stop - end
+    for begin, stop in _merged(spans):
+        parts += [text[end:begin], HIDDEN]
+        if column >= stop:
+            moved += len(HIDDEN) - (stop - begin)
+        else:
+            moved -= max(0, column - begin)
         end = stop
     return "".join([*parts, text[end:]]), moved
+
+
+def _merged(spans: Sequence[Span]) -> list[Span]:
+    """Return the spans in order, those that meet as one."""
+    merged: list[Span] = []
+    for begin, stop in sorted(spans):
+        if merged and begin <= merged[-1][1]:
+            first, last = merged.pop()
+            merged.append((first, max(last, stop)))
+        else:
+            merged.append((begin, stop))
+    return merged

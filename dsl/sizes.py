@@ -69,8 +69,6 @@ MAX_NAME_LENGTH = 500
 
 def too_large(value: JsonValue, what: str, maximum: int = MAX_VALUE_SIZE) -> str | None:
     """Return why a value is too large to travel, or None."""
-    if value is None or isinstance(value, int | float):
-        return None
     if isinstance(value, str) and len(value) < maximum // 6:  # an escaped character has six bytes
         return None
     size = json_size(value)

@@ -71,6 +71,6 @@ def turns_to_keep(sizes: Sequence[int], wanted: int, limit: int, least: int) -> 
     for size in reversed(sizes[1:]):
         tokens += size
         if kept >= max(wanted, least) or (kept >= least and tokens > limit // _KEPT_SHARE):
-            break
+            return kept
         kept += 1
     return kept

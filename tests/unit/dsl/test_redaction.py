@@ -4,7 +4,7 @@ import pytest
 
 from coterie.text.problems import problems_text
 from dsl.errors import Problem
-from dsl.redaction import names_secret, redacted, redacted_line
+from dsl.redaction import names_secret, open_shape, redacted, redacted_line, without_shapes
 from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Mark
 from tests.support.compiling import problems_of
@@ -31,6 +31,7 @@ SHAPED = "sk-ant-no-real-key-of-anyone-0000"
         "Authorization",
         "credentials",
         "secrets",
+        "authorization_value",
     ],
 )
 def test_these_keys_are_called_like_a_secret(key: str) -> None:
@@ -62,6 +63,10 @@ def test_these_keys_are_not(key: str) -> None:
     [
         (f"    api_key: {SECRET}", "    api_key: ***"),
         (f"    api_key: {SECRET} # mine", "    api_key: ***"),
+        (f"    api_key: one, {SECRET}", "    api_key: ***"),
+        (f"    api_key: '{SHAPED} b'", "    api_key: ***"),
+        ("header: Bearer password='a b'", "header: Bearer ***"),
+        ("x: {token: abc://u:p,q@h, b: 2}", "x: {token: ***@h, b: 2}"),
         (f"    - api_key:   '{SECRET} b'", "    - api_key:   ***"),
         (f"    api_key={SECRET}", "    api_key=***"),
         (f"    api_key:{SECRET}", "    api_key:***"),
@@ -122,6 +127,40 @@ def test_the_caret_stays_below_its_place(word: str) -> None:
     _, shown, caret = problems_text([problem], lambda _: [line]).splitlines()
     assert SECRET not in shown
     assert shown[caret.index("^") :].startswith("***" if word == SECRET else word)
+
+
+def test_the_caret_stays_below_its_place_where_two_secrets_overlap() -> None:
+    line = "x: {token: abc://u:p,q@h, b: 2}"
+    for word in ("x:", "token", "@h", "b:", "2}"):
+        shown, column = redacted_line([line], 0, line.index(word))
+        assert shown[column:].startswith(word)
+    shown, column = redacted_line([line], 0, line.index("q@h"))
+    assert (shown[column:], column) == ("***@h, b: 2}", shown.index("***"))
+
+
+def test_the_line_after_an_empty_secret_is_shown() -> None:
+    assert redacted_line(['api_key: ""', "name: x"], 1, 0) == ("name: x", 0)
+    assert redacted_line(["api_key: ''", "name: x"], 1, 0) == ("name: x", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "waiting"),
+    [
+        ("plain words", "plain words", ""),
+        (f"a {SHAPED} b", "a *** b", ""),
+        (f"api_key: {SECRET}", f"api_key: {SECRET}", ""),
+        ("see sk-", "see sk-", "sk-"),
+        ("see ghp_ab", "see ghp_ab", "ghp_ab"),
+        ("a Bearer abc", "a Bearer abc", "abc"),
+        ("https://me:pa", "https://me:pa", "me:pa"),
+        ("-----BEGIN PRI", "-----BEGIN PRI", "-----BEGIN PRI"),
+    ],
+)
+def test_a_text_is_shown_without_shapes_and_its_end_may_become_one(
+    text: str, shown: str, waiting: str
+) -> None:
+    assert without_shapes(text) == shown
+    assert open_shape(text) == len(waiting)
 
 
 def test_a_place_within_a_secret_is_shown_at_its_beginning() -> None:

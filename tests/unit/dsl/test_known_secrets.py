@@ -41,7 +41,7 @@ def test_a_value_is_masked_from_twelve_characters_of_it_or_whole(
 
 
 @pytest.mark.parametrize("before", ["", "a", "ab", "abc"])
-@pytest.mark.parametrize("value", ["hunter2-Xk29vQzLabc", "~~~???>>>~~~???>>>~"])
+@pytest.mark.parametrize("value", ["hunter2-Xk29vQzLabc", "~1?2>3~?4>5?>6~7>8~"])
 def test_the_base64_of_a_value_is_masked_at_every_offset(before: str, value: str) -> None:
     known = KnownSecrets([value])
     for encode in (base64.b64encode, base64.urlsafe_b64encode):

@@ -81,7 +81,7 @@ def hook_lines(hooks: Sequence[HookSection], path: NodePath, tree: Node) -> Mapp
     return {
         hook.name: tree.find((*path, index, "name")).mark.line
         for index, hook in enumerate(hooks)
-        if hook.name is not None and hook.name != UNREADABLE
+        if hook.name is not None
     }
 
 
@@ -165,7 +165,7 @@ class _HookChecks:
         """Note a retry that would repeat an effect."""
         for name in self._matching_tools():
             section = self.tools.get(name)
-            skill = None if section is None or section.skill is None else section.skill
+            skill = None if section is None else section.skill
             contract = self.scope.capabilities.skills.get(skill or "")
             if contract is not None and contract.effect == "once":
                 self._note("E510", "decide", hook_repeats_effect(name))

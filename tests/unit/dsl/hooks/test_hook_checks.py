@@ -5,7 +5,7 @@ import pytest
 from dsl.hooks.hook_costs import skill_calls
 from dsl.model.plan import Persona
 from tests.support.compiling import plan_of, problems_of
-from tests.unit.dsl.tools.documents import document
+from tests.unit.dsl.tools.documents import TOOLS, document
 
 HOOKS = "llm_config.personas.planner.hooks[0]"
 
@@ -159,3 +159,122 @@ def test_a_hook_of_a_persona_and_one_of_the_document_have_different_names() -> N
     (problem,) = problems_of(both)
     assert (problem.code, problem.path) == ("E208", f"{HOOKS}.name")
     assert "another hook is called 'guard' already, at line" in problem.message
+
+
+def told(text: str) -> list[tuple[str, str, str, str]]:
+    """What is wrong with a text; the tools that it never calls are no matter here."""
+    found = [one for one in problems_of(text) if one.code != "W520"]
+    return [(one.code, one.message, one.allowed, one.fix) for one in found]
+
+
+def with_hooks(hooks: str, planner: str = "tools: [read_files, calculate, change]") -> str:
+    """A document with hooks of its own, in flow style."""
+    return document(planner).replace(
+        "  entry_team: main\n", f"  entry_team: main\n  hooks: [{hooks}]\n"
+    )
+
+
+def test_a_hook_of_a_persona_names_its_offered_tools_and_one_of_the_document_every_tool() -> None:
+    hook = "{ on: before_tool_call, tool: chang, decide: fail }"
+    fix = "did you mean 'change'?"
+    assert told(document(f"tools: [read_files, change]\nhooks: [{hook}]")) == [
+        ("E204", "unknown offered tool 'chang'", "change, read_files", fix)
+    ]
+    assert told(with_hooks(hook)) == [
+        ("E204", "unknown tool 'chang'", "calculate, change, read_files", fix)
+    ]
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        "{ on: after_tool_call, tool: 'read*', decide: retry, max_retries: 2 }",
+        "{ on: after_tool_call, tool: 'helper', decide: retry }",
+        "{ on: before_turn, decide: \"{{ 'fail' if turn > 1 else 'continue' }}\", value: x }",
+        "{ on: before_turn, decide: modify, value: '{{ agent }}' }",
+        "{ on: before_turn, decide: modify, value: text }",
+        "{ on: before_turn, decide: modify, value: null }",
+        "{ on: before_model_call, decide: modify, value: text }",
+        "{ on: after_model_call, decide: modify, value: { a: 1 } }",
+        "{ on: after_tool_call, tool: calculate, decide: modify, value: { expresion: x } }",
+        "{ on: before_tool_call, tool: calculate, decide: modify, value: { expression: x } }",
+        "{ on: before_tool_call, decide: modify, value: '{{ arguments }}' }",
+        "{ on: before_turn, skill: CommandRunner.run, input: { command: pytest }, decide: fail }",
+        "{ on: before_turn, skill: CommandRunner.run, input: { command: '{{ task }}' },"
+        " decide: fail }",
+        "{ on: before_turn, when: { context_field: a, operator: exists }, decide: fail }",
+        "{ name: x.y-z_1, on: after_turn, decide: continue }",
+    ],
+)
+def test_a_sound_hook_is_no_problem(hook: str) -> None:
+    tools = TOOLS + "helper: { agent: helper }\n"
+    keys = f"tools: [read_files, calculate, change, helper]\nhooks: [{hook}]"
+    assert problems_of(document(keys, tools)) == ()
+
+
+@pytest.mark.parametrize(
+    ("hook", "code", "message"),
+    [
+        (
+            "{ on: before_model_call, decide: modify, value: [1] }",
+            "E103",
+            "`value` at `before_model_call` is a list, and must be a note for the model",
+        ),
+        (
+            "{ on: before_turn, skill: CommandRunner.run, input: { command: pytst },"
+            " decide: fail }",
+            "E209",
+            "unknown command 'pytst'",
+        ),
+        (
+            "{ on: before_turn, decide: '{{ turn', message: x }",
+            "E301",
+            None,
+        ),
+    ],
+)
+def test_a_wrong_hook_is_told_with_its_reason(hook: str, code: str, message: str | None) -> None:
+    found = told(document(f"tools: [read_files]\nhooks: [{hook}]"))
+    assert [one[0] for one in found] == [code]
+    assert message is None or [one[1] for one in found] == [message]
+
+
+def test_the_hooks_of_a_run_change_its_context_by_a_mapping() -> None:
+    assert told(with_hooks("{ on: before_run, decide: modify, value: text }")) == [
+        (
+            "E103",
+            "`value` at `before_run` is a text, and must be a mapping of context paths to values",
+            "",
+            "write a mapping of context paths to values",
+        )
+    ]
+    assert told(with_hooks("{ on: before_run, decide: modify, value: { a: 1 } }")) == []
+    assert told(with_hooks("{ on: after_run, decide: modify, value: text }")) == []
+
+
+@pytest.mark.parametrize(
+    ("hook", "refused"),
+    [
+        ("{ on: after_model_call, decide: continue }", False),
+        ("{ on: before_turn, decide: fail }", False),
+        ("{ on: after_turn, decide: fail }", True),
+        ("{ on: after_model_call, decide: '{{ turn }}' }", True),
+    ],
+)
+def test_a_streamed_answer_is_refused_by_hooks_that_come_after_it(hook: str, refused: bool) -> None:
+    codes = [one[0] for one in told(document(f"stream: true\nhooks: [{hook}]"))]
+    assert codes == (["E506"] if refused else [])
+
+
+def test_hooks_without_a_name_are_never_called_the_same() -> None:
+    hook = "{ on: before_turn, decide: fail }"
+    assert told(with_hooks(f"{hook}, {hook}", f"hooks: [{hook}, {hook}]")) == []
+
+
+def test_of_three_hooks_with_one_name_each_later_one_names_the_first() -> None:
+    hook = "{ name: a, on: before_turn, decide: fail }"
+    text = document(f"hooks:\n  - {hook}\n  - {hook}\n  - {hook}")
+    first = text[: text.index(hook)].count("\n") + 1
+    assert [one[1] for one in told(text)] == [
+        f"another hook is called 'a' already, at line {first}"
+    ] * 2

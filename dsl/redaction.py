@@ -185,7 +185,7 @@ def _without(text: str, spans: Sequence[Span], column: int = 0) -> tuple[str, in
     """Return the text with each span replaced, and the new column."""
     parts: list[str] = []
     end, moved = 0, column
-    for begin, stop in _merged(spans):
+    for begin, stop in _merge_spans(spans):
         parts += [text[end:begin], HIDDEN]
         if column >= stop:
             moved += len(HIDDEN) - (stop - begin)
@@ -195,7 +195,7 @@ def _without(text: str, spans: Sequence[Span], column: int = 0) -> tuple[str, in
     return "".join([*parts, text[end:]]), moved
 
 
-def _merged(spans: Sequence[Span]) -> list[Span]:
+def _merge_spans(spans: Sequence[Span]) -> list[Span]:
     """Return the spans in order, those that meet as one."""
     merged: list[Span] = []
     for begin, stop in sorted(spans):

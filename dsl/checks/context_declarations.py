@@ -79,7 +79,7 @@ class _Check:
         unknown = [key for key in schema if key not in KEYWORDS and not key.startswith("x-")]
         for key in unknown:
             here = (*key_path, key)
-            details = unknown_keyword(path, key, (*KEYWORDS, *_OWN))
+            details = unknown_keyword(path, key, sorted((*KEYWORDS, *_OWN)))
             self.problems.note("E101", self.tree.find(here).at, here, details)
         problem = schema_problem(schema) or beyond(schema)
         if problem is not None:

@@ -13,6 +13,7 @@ from dsl.model.conditions import CONDITION_KEYS, UNKNOWN_CONDITION
 from dsl.model.document import SystemDocument
 from dsl.model.step_kinds.step_base import STEP_KINDS
 from dsl.model.step_kinds.step_tags import UNKNOWN_STEP
+from dsl.model.steps import STEP_MODELS
 from dsl.problem_details import (
     Advice,
     Bound,
@@ -41,7 +42,7 @@ from dsl.source.synonyms import meant_word
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, Form, NodePath
 from dsl.wording.form_wording import wanted_form, write_boolean, write_each_key, write_value
-from dsl.wording.replacements import REPLACED_OPERATORS, explained, replacement
+from dsl.wording.replacements import REPLACED_OPERATORS, explained, of_other_kinds, replacement
 
 
 class ShapeProblem:
@@ -147,14 +148,22 @@ class ShapeProblem:
         known = set(keys(self.model)) if self.model else set[str]()
         there = tree.find(self.path[:-1]).entries()
         part = self.model.__name__ if self.model else None
-        instead = replacement(part, name, anywhere=self.of_system)
+        others = self._kinds_with(name)
+        instead = replacement(part, name, anywhere=self.of_system and not others)
         if instead is not None:
-            return "E108", RefusedKey(name, tuple(known), instead)
+            return "E108", RefusedKey(name, tuple(sorted(known)), instead)
         meant = meant_word(name, known - set(there), part) or closest(name, known)
-        suggestion = Advice(explained(part, name)) if meant is None else DidYouMean(meant)
+        otherwise = of_other_kinds(name, others) if others else explained(part, name)
+        suggestion = Advice(otherwise) if meant is None else DidYouMean(meant)
         if name == "type" and "kind" in known:
             suggestion = WriteKey("kind")
         return "E101", UnknownKey(name, tuple(sorted(known)), suggestion)
+
+    def _kinds_with(self, key: str) -> tuple[str, ...]:
+        """Return the kinds of step that have a key which a step of this kind does not have."""
+        if self.model not in STEP_MODELS.values():
+            return ()
+        return tuple(kind for kind, model in STEP_MODELS.items() if key in keys(model))
 
     def _unknown_kind(self, node: Node) -> UnknownStepKind:
         written = node.entries().get("kind")

@@ -262,6 +262,8 @@ def _with_agent_type(node: Node, here: Here) -> Node:
     given = {key for key, item in entries.items() if item.value is not None}
     if written is None or given & {"agent_type", "agent_class"}:
         return node
+    if "kind" in entries and entries["kind"].value != "agent":
+        return node  # that the step has no persona is told of the key that its author wrote
     config = node.find(("config",)).entries()
     listed = [one.value for one in node.find(("personas",)).items()] or [written.value]
 

@@ -4,6 +4,8 @@ Tables by key, used where a key is unknown, before similar spellings. `AT_PLACES
 part of a document, and comes before `REPLACEMENTS`.
 """
 
+from collections.abc import Sequence
+
 from dsl.problem_details import Advice, Suggestion, WriteKey
 
 _AS_CONTEXT = (
@@ -119,6 +121,12 @@ def explained(part: str | None, name: str) -> str:
     if known is not None:
         return known.format(name)
     return f"remove it: nothing reads `{name}` here, and the keys above are all that there are"
+
+
+def of_other_kinds(key: str, kinds: Sequence[str]) -> str:
+    """Return the fix for a key that only other kinds of step have."""
+    types = " or ".join(f"`type: {kind}`" for kind in kinds)
+    return f"write {types}, which has `{key}`, or remove the key"
 
 
 RENAMED = {

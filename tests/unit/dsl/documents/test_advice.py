@@ -26,6 +26,20 @@ def fixes(text: str) -> dict[str, str]:
     return {f"{one.code} {one.path}": one.fix for one in problems_of(text)}
 
 
+@pytest.mark.parametrize(
+    ("key", "kinds"),
+    [
+        ("agent_type", "`type: agent`"),
+        ("persona_key", "`type: agent`"),
+        ("iterate_on", "`type: loop`"),
+        ("body", "`type: loop` or `type: task_graph`"),
+    ],
+)
+def test_a_key_of_another_kind_of_step_names_the_kinds_that_have_it(key: str, kinds: str) -> None:
+    (fix,) = fixes(TEAM % f"{{name: w, type: wait, duration: 1, {key}: x}}").values()
+    assert fix == f"write {kinds}, which has `{key}`, or remove the key"
+
+
 def test_no_fix_is_only_to_leave_something_out() -> None:
     found = [one.fix for file in BROKEN for one in broken(file)]
     found += [one.fix for file in MISTAKES for one in mistakes(file.read_text())]

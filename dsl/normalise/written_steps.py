@@ -263,7 +263,7 @@ def _with_agent_type(node: Node, here: Here) -> Node:
     if written is None or given & {"agent_type", "agent_class"}:
         return node
     if "kind" in entries and entries["kind"].value != "agent":
-        return node  # that the step has no persona is told of the key that its author wrote
+        return node  # the key that its author wrote is reported: the step has no persona
     config = node.find(("config",)).entries()
     listed = [one.value for one in node.find(("personas",)).items()] or [written.value]
 

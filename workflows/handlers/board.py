@@ -168,8 +168,6 @@ def _between(main: Track) -> str:
 
 def _budgets(plan: Plan, state: RunState) -> str:
     """Return a line for each budget that some call was paid from."""
-    if not plan.budgets:
-        return ""
     return "".join(
         [
             f"\n- {plain(budget.description)}: "

@@ -3,7 +3,9 @@
 import pytest
 from pydantic import JsonValue
 
+from activities.contracts import TokenUsage
 from coterie.rendering.run_text import status_text
+from dsl.model.budgets import Budget
 from dsl.model.plan import Plan
 from dsl.task_graph.graph_tasks import TaskNotes
 from dsl.task_graph.task_causes import GraphTaskEnded, GraphTaskStarted
@@ -11,18 +13,22 @@ from dsl.task_graph.task_reading import read_tasks
 from dsl.task_graph.task_schedule import TaskSchedule
 from dsl.tool_loop.tool_loop_progress import OpenCall, ToolLoopProgress, ToolResult
 from tests.support.engine import plan_of
-from workflows.core.memory import FanOut, Track
+from workflows.core.memory import BudgetBalance, FanOut, Session, SessionMessage, Track
 from workflows.core.progress.agent_progress import AgentLoopProgress
 from workflows.core.progress.progress_kinds import TaskAttempts, TaskGraphProgress
 from workflows.core.requests import Pending
 from workflows.core.state import RunState
-from workflows.handlers.board import board, status
+from workflows.core.views import Paused, RunStatus, StepInProgress
+from workflows.handlers.board import board, state_of, status
 
 PLAN: Plan = plan_of("""
 orchestration:
   entry_team: draft
   teams: { draft: { tasks: [{ name: note, type: set, values: { n: 1 } }] } }
 """)
+
+ASKS = Pending(id="draft/ok#1", prompt="Well?", since="")
+PAUSED = Paused(by="ann", why="lunch", since="")
 
 
 @pytest.mark.parametrize(
@@ -41,8 +47,30 @@ def test_the_board_begins_with_where_the_run_is(main: Track, message: str) -> No
     assert board(PLAN, RunState(tracks={"main": main})).startswith(message)
 
 
-def test_a_run_without_budgets_has_no_line_for_them() -> None:
-    assert board(PLAN, RunState()).endswith("- 0 model calls, 0 skill calls, 0 tokens")
+def test_the_board_of_a_run_that_has_done_nothing_is_short() -> None:
+    assert board(PLAN, RunState()) == (
+        "**test**: at its end (0 of 30 team visits)\n\n"
+        "- came here because: the run began\n"
+        "- 0 model calls, 0 skill calls, 0 tokens"
+    )
+
+
+def test_the_board_shows_the_budgets_that_calls_were_paid_from() -> None:
+    budgets = (
+        Budget(kind="tokens", limit=10_000),
+        Budget(kind="tool_calls", limit=9, scope="team", name="draft"),
+        Budget(kind="model_calls", limit=9),
+    )
+    balances = {
+        "run.tokens": BudgetBalance(used=9_120, extended=500, warned=True),
+        "team.draft.tool_calls": BudgetBalance(used=1),
+    }
+    shown = board(PLAN.model_copy(update={"budgets": budgets}), RunState(balances=balances))
+    assert shown.splitlines()[-3:] == [
+        "- 0 model calls, 0 skill calls, 0 tokens",
+        "- the token budget of the run: 9,120 of 10,500 tokens (nearly used up)",
+        "- the tool call budget of the team draft: 1 of 9 calls",
+    ]
 
 
 def test_board_shows_a_few_of_very_many_steps_and_requests() -> None:
@@ -59,9 +87,9 @@ def test_board_shows_a_few_of_very_many_steps_and_requests() -> None:
 
 
 def _calling(*calls: OpenCall) -> RunState:
-    """A run whose agent makes the calls of its second turn."""
+    """A run whose agent makes the calls of its second turn, one of which was asked again."""
     state = RunState()
-    loop = ToolLoopProgress(turns=2, calls=[*calls])
+    loop = ToolLoopProgress(turns=1, reasks=1, calls=[*calls])
     state.progress.tool_loops["main:draft#1/act"] = AgentLoopProgress(1, loop=loop)
     for number, call in enumerate(calls, 1):
         state.doing[f"draft/act/{call.tool}@2.{number}"] = 0.0
@@ -124,3 +152,101 @@ def test_the_status_of_a_large_graph_shows_what_matters_most() -> None:
     (graph,) = status(PLAN, _graph(3000), done=False).graphs
     assert (len(graph.tasks), graph.left_out) == (50, 2950)
     assert {"failed", "in_progress", "blocked"} <= {task.status for task in graph.tasks}
+
+
+@pytest.mark.parametrize(
+    ("state", "done", "expected"),
+    [
+        (RunState(), False, "running"),
+        (RunState(pending={ASKS.id: ASKS}), False, "waiting"),
+        (RunState(pending={ASKS.id: ASKS}, paused=PAUSED), False, "paused"),
+        (RunState(pending={ASKS.id: ASKS}, paused=PAUSED), True, "done"),
+        (RunState(paused=PAUSED, stop_by=1.0), False, "stopping"),
+        (RunState(stop_by=1.0), True, "cancelled"),
+    ],
+)
+def test_one_word_says_what_a_run_does(state: RunState, done: bool, expected: str) -> None:
+    assert state_of(state, done=done) == expected
+
+
+def test_the_board_of_a_busy_run_has_each_line_once() -> None:
+    state = _calling(OpenCall("look", {}))
+    state.progress.tool_loops["main:draft#1/act"].loop.turns = 2
+    state.tracks["main"] = Track(team="draft", visit=1)
+    state.doing = {"draft/act": 0.0, "draft/act/look@3.1": 61.0}
+    state.pending, state.paused = {ASKS.id: ASKS}, PAUSED
+    state.session = Session(queue=[SessionMessage("m2", "Hi", "ann")], received=2)
+    state.usage = TokenUsage(input_tokens=30, output_tokens=4)
+    state.model_calls, state.skill_calls, state.teams_run = 3, 2, 1
+    assert board(PLAN, state) == (
+        "**test**: team **draft**, visit 1 (1 of 30 team visits)\n\n"
+        "- **paused** by ann: lunch\n"
+        "- doing `draft/act`, turn 3, since 1970-01-01T00:00:00+00:00\n"
+        "- doing `draft/act/look@3.1` since 1970-01-01T00:01:01+00:00\n"
+        "- **waits for a person**: `draft/ok#1`: Well?\n"
+        f"- message 2 of {PLAN.limits.max_messages}, 1 waiting\n"
+        "- came here because: the run began\n"
+        "- 3 model calls, 2 skill calls, 34 tokens"
+    )
+
+
+def test_ten_lines_of_a_kind_are_all_and_none_is_said_to_be_missing() -> None:
+    state = RunState(doing={f"draft/s{number}": 0.0 for number in range(10)})
+    state.pending = {f"draft/s{n}#1": ASKS for n in range(10)}
+    shown = board(PLAN, state)
+    assert (shown.count("- doing "), shown.count("- **waits")) == (10, 10)
+    assert "more" not in shown
+
+
+def test_a_session_without_waiting_messages_shows_how_many_came() -> None:
+    state = RunState(session=Session(received=1))
+    assert f"- message 1 of {PLAN.limits.max_messages}\n" in board(PLAN, state)
+
+
+@pytest.mark.parametrize(("length", "shown"), [(2_000, 2_000), (2_001, 2_003)])
+def test_a_reason_has_exactly_the_most_characters(length: int, shown: int) -> None:
+    paused = PAUSED.model_copy(update={"why": "x" * length})
+    found = status(PLAN, RunState(paused=paused), done=False).paused
+    assert found is not None
+    assert (len(found.why), found.why.endswith("...")) == (shown, length > 2_000)
+
+
+def test_the_status_says_whole_what_a_run_is_and_does() -> None:
+    state = _calling(OpenCall("look", {"path": "b.py"}))
+    state.tracks["main"] = Track(team="draft", visit=1)
+    state.doing["draft/act"] = 1.5
+    state.pending, state.teams_run, state.visits = {ASKS.id: ASKS}, 1, {"draft": 1}
+    state.model_calls, state.skill_calls, state.session.received = 3, 2, 1
+    state.usage = TokenUsage(input_tokens=30, output_tokens=4)
+    assert status(PLAN, state, done=False) == RunStatus(
+        plan="test",
+        digest=PLAN.digest,
+        state="waiting",
+        team="draft",
+        visit=1,
+        doing=(
+            StepInProgress(
+                step="draft/act/look@2.1",
+                since="1970-01-01T00:00:00.000+00:00",
+                arguments='{"path": "b.py"}',
+            ),
+            StepInProgress(step="draft/act", since="1970-01-01T00:00:01.500+00:00", turn=2),
+        ),
+        waiting_for=(ASKS.id,),
+        teams_run=1,
+        max_total_teams=30,
+        visits_counted=1,
+        messages=1,
+        visits={"draft": 1},
+        model_calls=3,
+        skill_calls=2,
+        usage=TokenUsage(input_tokens=30, output_tokens=4),
+        last_because="the run began",
+        events=0,
+    )
+
+
+def test_the_status_of_a_run_without_a_plan_is_empty() -> None:
+    found = status(None, RunState(), done=False)
+    assert (found.plan, found.digest, found.max_total_teams) == ("", "", 0)
+    assert (found.team, found.visit) == (None, None)

@@ -50,6 +50,18 @@ def nested(levels: int) -> Json:
     return step
 
 
+def routed(rule: Json) -> Plan:
+    return altered(lambda data: data["teams"]["a"].update(routing={"rules": [rule]}))
+
+
+BUDGET: Json = {"kind": "tokens", "limit": 1, "on_exceeded": "route", "next_team": "b"}
+GRAPH: Json = {
+    "kind": "task_graph",
+    "name": "g",
+    "task_variable": "t",
+    "tasks": [],
+    "body": [SET],
+}
 AGENT: Json = {"kind": "agent", "name": "x", "agent_type": "generic_orchestrating"}
 
 
@@ -77,7 +89,27 @@ AGENT: Json = {"kind": "agent", "name": "x", "agent_type": "generic_orchestratin
             with_step({"kind": "loop", "name": "l", "while": {"and": []}, "body": [SET]}),
             "the loop 'l' has no bound",
         ),
-        (with_step(nested(45)), "nested more than 40 deep"),
+        (with_step(nested(40)), "nested more than 40 deep"),
+        (altered(lambda data: data.update(on_cancel="b")), "the plan has no team 'b'"),
+        (
+            altered(lambda data: data["teams"]["a"].update(on_cancel="b")),
+            "the plan has no team 'b'",
+        ),
+        (routed({"next_team": ["a", "a"], "concentrator": "b"}), "the plan has no team 'b'"),
+        (routed({"next_team": "b"}), "the plan has no team 'b'"),
+        (altered(lambda data: data.update(budgets=[BUDGET])), "the plan has no team 'b'"),
+        (
+            altered(lambda data: data["teams"]["a"].update(resets=["notes"])),
+            "the team 'a' resets paths that the plan does not declare",
+        ),
+        (
+            with_step({**GRAPH, "tasks": "{{ x }}"}),
+            "the task graph 'g' has no bound",
+        ),
+        (
+            with_step({**GRAPH, "add": "{{ x }}"}),
+            "the task graph 'g' has no bound",
+        ),
     ],
 )
 def test_a_plan_that_does_not_hold_together_is_refused(plan: Plan, message: str) -> None:
@@ -85,8 +117,23 @@ def test_a_plan_that_does_not_hold_together_is_refused(plan: Plan, message: str)
         begin(plan, RunState())
 
 
-def test_a_plan_without_a_digest_is_taken_as_it_is() -> None:
-    begin(with_step(SET), RunState())
+@pytest.mark.parametrize(
+    "plan",
+    [
+        with_step(SET),
+        with_step(nested(39)),
+        with_step({**AGENT, "persona_key": "p"}),
+        with_step({"kind": "team", "name": "t", "team": "a"}),
+        with_step({"kind": "loop", "name": "l", "iterate_on": [1], "body": [SET]}),
+        with_step(GRAPH),
+        routed({"next_team": "a"}),
+        altered(lambda data: data["teams"]["a"].update(routing={"default": "a"})),
+    ],
+)
+def test_a_plan_without_a_digest_is_taken_as_it_is(plan: Plan) -> None:
+    state = RunState()
+    begin(plan, state)
+    assert state.main.team == "a"
 
 
 def test_personas_that_share_plans_are_looked_at_once() -> None:

@@ -1,0 +1,112 @@
+"""What a notification of a request says, and through which channels it goes."""
+
+import pytest
+
+from activities.contracts import Notification
+from dsl.model.terms import DecisionTerms
+from dsl.values import Json, JsonValue
+from tests.support.compiling import plan_of
+from tests.support.simulation.stopping import StoppingScope, World, fresh
+from workflows.approvals.notification_moments import notify
+from workflows.core.location import Location
+from workflows.core.memory import PendingNotification
+from workflows.core.requests import Pending
+from workflows.core.state_keys import MAIN
+
+TEAM = Location.of_visit(MAIN, "work", 2)
+STEP = TEAM.at("in").at("ok")
+REQUEST = Pending(
+    id="work/ok#1",
+    prompt="Good?",
+    show={"n": 1},
+    digest="d",
+    approvers=("ann",),
+    quorum=2,
+    since="then",
+    deadline="later",
+    on_timeout="approve",
+    edited=True,
+)
+
+
+def sent(
+    request: Pending = REQUEST,
+    *,
+    plan: str = "",
+    number: int = 1,
+    here: Location = STEP,
+    **terms: JsonValue,
+) -> list[PendingNotification]:
+    of = plan_of(
+        f"orchestration: {{entry_team: work, {plan} teams: {{work: {{tasks: [{{name: s}}]}}}}}}"
+    )
+    scope = StoppingScope(of, fresh(of, {}), World(lambda _: {}), None)
+    scope.state.calls = 6
+    kinds = DecisionTerms.model_validate(terms)
+    named = notify(scope, here, request, kinds, "reminder", "It waits.", number)
+    assert named is bool(scope.notifications)
+    return scope.notifications
+
+
+def test_a_notification_has_all_that_a_person_needs_to_decide() -> None:
+    (one,) = sent(notify="pager")
+    assert one.message == Notification(
+        id=one.message.id,
+        channel="pager",
+        what="reminder",
+        number=1,
+        text="It waits.",
+        run="test",
+        plan="test",
+        request="work/ok#1",
+        prompt="Good?",
+        show={"n": 1},
+        digest="d",
+        approvers=("ann",),
+        quorum=2,
+        since="then",
+        deadline="later",
+        on_timeout="fail",
+    )
+    assert (one.id, one.team, one.visit, one.step) == ("0007.work.ok.reminder", "work", 2, "in/ok")
+
+
+@pytest.mark.parametrize(
+    ("plan", "terms", "channels"),
+    [
+        ("", {}, []),
+        ("notify: pager,", {}, ["pager"]),
+        ("notify: pager,", {"notify": "mail"}, ["mail"]),
+        ("notify: pager,", {"notify": ["mail", "chat"]}, ["mail", "chat"]),
+        ("notify: pager,", {"notify": []}, []),
+    ],
+)
+def test_the_channels_of_the_request_replace_those_of_the_plan(
+    plan: str, terms: Json, channels: list[str]
+) -> None:
+    found = sent(plan=plan, **terms)
+    assert [one.message.channel for one in found] == channels
+    assert len({one.message.id for one in found}) == len({one.id for one in found}) == len(channels)
+
+
+@pytest.mark.parametrize(("number", "name"), [(1, "reminder"), (2, "reminder2")])
+def test_a_further_notification_has_its_number_in_its_name(number: int, name: str) -> None:
+    (one,) = sent(number=number, notify="pager")
+    assert (one.id, one.message.number) == (f"0007.work.ok.{name}", number)
+
+
+def test_a_request_of_the_team_itself_names_no_step() -> None:
+    (one,) = sent(here=TEAM, notify="pager")
+    assert one.step is None
+
+
+@pytest.mark.parametrize(("length", "is_shown"), [(3_998, True), (3_999, False)])
+def test_a_value_of_exactly_the_most_characters_is_shown(length: int, is_shown: bool) -> None:
+    show = "x" * length  # and two quotes
+    (one,) = sent(REQUEST.model_copy(update={"show": show}), notify="pager")
+    assert one.message.show == (show if is_shown else None)
+
+
+def test_a_long_prompt_is_cut() -> None:
+    (one,) = sent(REQUEST.model_copy(update={"prompt": "x" * 2_001}), notify="pager")
+    assert one.message.prompt == "x" * 2_000

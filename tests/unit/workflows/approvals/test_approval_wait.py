@@ -41,7 +41,7 @@ class Waiting(StoppingScope):
     def __init__(self, decides_at: float | None = None, **decided: JsonValue) -> None:
         super().__init__(PLAN, fresh(PLAN, {}), World(lambda _: {}), None)
         self.decides_at = decides_at
-        self.decided = decided
+        self.decided: Json = decided
         self.waits: list[tuple[float | None, str]] = []
         self.seen: list[Pending] = []
 
@@ -69,11 +69,9 @@ class Waiting(StoppingScope):
         self.world.seconds = until
         return False
 
-    async def ask(
-        self, show: JsonValue = None, tool: str | None = None, **terms: JsonValue
-    ) -> Decision | None:
+    async def ask(self, show: JsonValue = None, **terms: JsonValue) -> Decision | None:
         kind = ApprovalTerms if {"editable", "schema", "digest"} & terms.keys() else DecisionTerms
-        asked = PersonRequest("Good?", show, kind.model_validate(terms), tool=tool)
+        asked = PersonRequest("Good?", show, kind.model_validate(terms))
         return await ask(self, HERE, asked)
 
     def opened(self, **more: JsonValue) -> None:
@@ -276,13 +274,15 @@ async def test_an_approval_of_a_tool_answers_its_calls_anywhere_in_the_run(
     tool: str | None, answers: bool
 ) -> None:
     scope = Waiting(10)
-    await scope.ask(1, "post", remember=True)
+    terms = DecisionTerms(remember=True)
+    await ask(scope, HERE, PersonRequest("Good?", 1, terms, tool="post"))
     (kept,) = scope.state.remembered
     assert kept == f"tool post {digest_of('Good?', 1)}"
     scope.waits.clear()
     elsewhere = Location.of_visit(MAIN, "work", 1).at("other")
-    scope.decides_at, scope.decided = 20, {"id": "work/other#1"}
-    asked = PersonRequest("Good?", 1, DecisionTerms(remember=True), tool=tool)
+    scope.decides_at = 20
+    scope.decided = {"id": "work/other#1"}
+    asked = PersonRequest("Good?", 1, terms, tool=tool)
     await ask(scope, elsewhere, asked)
     assert (scope.waits == []) is answers
 

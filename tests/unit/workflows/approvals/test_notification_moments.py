@@ -4,7 +4,7 @@ import pytest
 
 from activities.contracts import Notification
 from dsl.model.terms import DecisionTerms
-from dsl.values import Json, JsonValue
+from dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from workflows.approvals.notification_moments import notify
@@ -14,6 +14,7 @@ from workflows.core.requests import Pending
 from workflows.core.state_keys import MAIN
 
 TEAM = Location.of_visit(MAIN, "work", 2)
+PAGER: Json = {"notify": "pager"}
 STEP = TEAM.at("in").at("ok")
 REQUEST = Pending(
     id="work/ok#1",
@@ -35,7 +36,7 @@ def sent(
     plan: str = "",
     number: int = 1,
     here: Location = STEP,
-    **terms: JsonValue,
+    terms: Json = PAGER,
 ) -> list[PendingNotification]:
     of = plan_of(
         f"orchestration: {{entry_team: work, {plan} teams: {{work: {{tasks: [{{name: s}}]}}}}}}"
@@ -49,7 +50,7 @@ def sent(
 
 
 def test_a_notification_has_all_that_a_person_needs_to_decide() -> None:
-    (one,) = sent(notify="pager")
+    (one,) = sent()
     assert one.message == Notification(
         id=one.message.id,
         channel="pager",
@@ -84,29 +85,29 @@ def test_a_notification_has_all_that_a_person_needs_to_decide() -> None:
 def test_the_channels_of_the_request_replace_those_of_the_plan(
     plan: str, terms: Json, channels: list[str]
 ) -> None:
-    found = sent(plan=plan, **terms)
+    found = sent(plan=plan, terms=terms)
     assert [one.message.channel for one in found] == channels
     assert len({one.message.id for one in found}) == len({one.id for one in found}) == len(channels)
 
 
 @pytest.mark.parametrize(("number", "name"), [(1, "reminder"), (2, "reminder2")])
 def test_a_further_notification_has_its_number_in_its_name(number: int, name: str) -> None:
-    (one,) = sent(number=number, notify="pager")
+    (one,) = sent(number=number)
     assert (one.id, one.message.number) == (f"0007.work.ok.{name}", number)
 
 
 def test_a_request_of_the_team_itself_names_no_step() -> None:
-    (one,) = sent(here=TEAM, notify="pager")
+    (one,) = sent(here=TEAM)
     assert one.step is None
 
 
 @pytest.mark.parametrize(("length", "is_shown"), [(3_998, True), (3_999, False)])
 def test_a_value_of_exactly_the_most_characters_is_shown(length: int, is_shown: bool) -> None:
     show = "x" * length  # and two quotes
-    (one,) = sent(REQUEST.model_copy(update={"show": show}), notify="pager")
+    (one,) = sent(REQUEST.model_copy(update={"show": show}))
     assert one.message.show == (show if is_shown else None)
 
 
 def test_a_long_prompt_is_cut() -> None:
-    (one,) = sent(REQUEST.model_copy(update={"prompt": "x" * 2_001}), notify="pager")
+    (one,) = sent(REQUEST.model_copy(update={"prompt": "x" * 2_001}))
     assert one.message.prompt == "x" * 2_000

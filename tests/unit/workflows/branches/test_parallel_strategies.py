@@ -81,6 +81,12 @@ ROWS: dict[str, tuple[str, str, JsonValue, int]] = {
         ["one", "success"],
         1,
     ),
+    "later tasks see what the tasks of each branch came to": (
+        parallel(ways("good1", "good2"), "join: all"),
+        "[tasks.good1.status, tasks.good2.status]",
+        ["success", "success"],
+        2,
+    ),
     "only names the branches that run": (
         parallel(ways("good1", "good2", "good3"), "only: [way_good3, way_good1]"),
         "[data.way_good1.status, data.way_good2.status, tasks.good2.status, tasks.many.status]",
@@ -250,3 +256,70 @@ def test_a_wrong_strategy_is_a_problem_of_the_document(
 ) -> None:
     problems = problems_of(document(parallel(branches, more)))
     assert any(one.code == code and words in one.message for one in problems)
+
+
+SKIPPED_WAY = f"way_none: [{agent('good4').replace('}', ', when: all_failure}', 1)}]"
+
+
+@pytest.mark.parametrize(
+    ("branches", "more", "expected"),
+    [
+        (
+            f"{scored('good1', OWN)}, {scored('good2', OWN)}, {ways('bad3')}, {SKIPPED_WAY}",
+            "join: best, only: [way_good1, way_good2, way_bad3, way_none]",
+            {
+                "way_good1": ("success", "branch_lost"),
+                "way_good2": ("success", "branch_won"),
+                "way_bad3": ("failure", "branch_failed"),
+                "way_none": ("skipped", None),
+            },
+        ),
+        (
+            ways("bad1", "good2", "good3", "good5"),
+            "join: fallback, only: [way_bad1, way_good2, way_good3]",
+            {
+                "way_bad1": ("failure", "branch_failed"),
+                "way_good2": ("success", "first_success"),
+                "way_good3": ("skipped", "not_needed"),
+                "way_good5": ("skipped", "not_chosen"),
+            },
+        ),
+        (
+            ways("good1", "good2"),
+            "join: any",
+            {"way_good1": ("success", None), "way_good2": ("cancelled", "not_needed")},
+        ),
+    ],
+    ids=["best", "fallback", "any"],
+)
+async def test_the_trail_says_why_each_branch_ended_as_it_did(
+    branches: str, more: str, expected: dict[str, tuple[str, str | None]]
+) -> None:
+    plan = work(parallel(branches, more))
+    state = fresh(plan, {})
+    await run(StoppingScope(plan, state, World(answer), None))
+    found = {
+        entry.step.removeprefix("many/"): (entry.status, entry.cause and entry.cause.code)
+        for entry in state.trail
+        if entry.step is not None and entry.step.count("/") == 1
+    }
+    assert {name: found[name] for name in expected} == expected
+    assert not [key for key in state.frames if "many" in key]
+
+
+@pytest.mark.parametrize(("join", "root"), [("all", "SkillRefused"), ("any", "RateLimited")])
+async def test_a_parallel_step_can_be_repeated_as_its_join_can(join: str, root: str) -> None:
+    """All need each branch, so the one that cannot pass decides; any needs the one that can."""
+
+    def fails(request: AgentRequest | SkillRequest) -> Json:
+        assert isinstance(request, AgentRequest)
+        return {"fails": "RateLimited" if request.task == "bad1" else "SkillRefused"}
+
+    plan = work(parallel(ways("bad1", "bad2"), f"join: {join}"))
+    state = fresh(plan, {})
+    await run(StoppingScope(plan, state, World(fails), None))
+    outcome = state.main.latest["work"]["many"]
+    assert outcome.root_error == root
+    needed = "" if join == "all" else "0 of 1 needed branches succeeded; "
+    assert outcome.error is not None
+    assert outcome.error.message == f"{needed}way_bad1: on purpose; way_bad2: on purpose"

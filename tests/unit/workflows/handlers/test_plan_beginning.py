@@ -97,6 +97,14 @@ AGENT: Json = {"kind": "agent", "name": "x", "agent_type": "generic_orchestratin
         ),
         (routed({"next_team": ["a", "a"], "concentrator": "b"}), "the plan has no team 'b'"),
         (routed({"next_team": "b"}), "the plan has no team 'b'"),
+        (
+            altered(
+                lambda data: data["teams"].update(
+                    c={"id": "c", "name": "c", "steps": [SET], "routing": {"default": "b"}}
+                )
+            ),
+            "the plan has no team 'b'",
+        ),
         (altered(lambda data: data.update(budgets=[BUDGET])), "the plan has no team 'b'"),
         (
             altered(lambda data: data["teams"]["a"].update(resets=["notes"])),

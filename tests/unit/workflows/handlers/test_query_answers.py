@@ -46,6 +46,14 @@ def test_a_page_of_events_holds_what_fits_and_says_that_more_follow() -> None:
     assert (len(latest.entries), latest.more) == (len(page.entries), False)
 
 
+def test_a_page_of_events_leaves_none_out_in_its_middle() -> None:
+    state = trail(*range(1, 40), message="x" * 1_000)
+    state.trail += trail(*range(40, 50)).trail
+    numbers = [one.number for one in events(state, 0).entries]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(numbers) < 40
+
+
 def test_a_long_reason_is_cut_and_a_single_entry_is_always_shown() -> None:
     (entry,) = events(trail(1, message="x" * 100_000), 0).entries
     assert entry.because.endswith(" more characters]")

@@ -110,10 +110,8 @@ def _inner(program: str, arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _without_wrappers(words: Sequence[str]) -> Sequence[str]:
-    while words:
+    while words and (_program(words) in _WRAPPERS or _VARIABLE.fullmatch(words[0])):
         wrapped = _program(words) in _WRAPPERS
-        if not wrapped and not _VARIABLE.fullmatch(words[0]):
-            return words
         words = words[1:]
         while wrapped and words and words[0].startswith("-"):
             words = words[1:]

@@ -10,6 +10,8 @@ _OVERLONG = (b"\xc0\xae", b"\xe0\x80\xae", b"\xc0\x2e")
 """Forbidden encodings of a dot in UTF-8, which lenient decoders accept."""
 _SLASHES = (b"\xc0\xaf", b"\xe0\x80\xaf", b"\xc1\x9c")
 
+_NEVER_IN_URLS = re.compile(r"[\s\x00-\x1f\\]")
+
 
 def blocked_path(text: str) -> Blocked | None:
     """Return why a path is blocked, also in its encoded forms; None for a harmless one."""
@@ -36,7 +38,7 @@ def _leaves(form: bytes) -> bool:
 
 def blocked_url(text: str) -> Blocked | None:
     """Return why an address is blocked; None for one of the web."""
-    if any(character.isspace() or ord(character) < 32 for character in text) or "\\" in text:
+    if _NEVER_IN_URLS.search(text):
         return Blocked("whitespace", cut(text))
     try:
         parts = urlsplit(text)

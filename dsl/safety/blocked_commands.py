@@ -8,6 +8,7 @@ from itertools import pairwise
 from dsl.safety.blocked_rules import Blocked, BlockedRule, cut
 
 _ENDS = frozenset((";", "&", "&&", "||", "|", "|&", "\n", "(", ")", "{", "}", "!"))
+_PIPES = ("|", "|&")
 _WRAPPERS = frozenset(
     ("env", "nice", "nohup", "time", "xargs", "command", "exec", "busybox", "then")
 )
@@ -25,7 +26,7 @@ def blocked_command(text: str, depth: int = 0) -> Blocked | None:
     """Return why a command line is blocked; None for a harmless one."""
     if _BOMB.search(text):
         return Blocked("fork_bomb", cut(text))
-    previous: Sequence[str] = ()
+    previous = [""]
     for words, piped in _commands(text):
         found = blocked_words_of_command(words, depth)
         if found is not None:
@@ -120,8 +121,6 @@ def _without_wrappers(words: Sequence[str]) -> Sequence[str]:
 
 def _program(words: Sequence[str]) -> str:
     """Return the program's own name: no folder, no `.exe`, no upper case."""
-    if not words:
-        return ""
     name = re.split(r"[/\\]", words[0])[-1].lower()
     return name.removesuffix(".exe").removesuffix(".com")
 
@@ -129,16 +128,16 @@ def _program(words: Sequence[str]) -> str:
 def _commands(text: str) -> Iterator[tuple[list[str], bool]]:
     """Yield the words of each simple command, and whether a pipe leads into it."""
     words: list[str] = []
-    piped = False
+    end = ""
     for word in _tokens(text):
         if word in _ENDS:
             if words:
-                yield words, piped
-            words, piped = [], word in ("|", "|&")
+                yield words, end in _PIPES
+            words, end = [], word
         else:
             words.append(word)
     if words:
-        yield words, piped
+        yield words, end in _PIPES
 
 
 def _tokens(text: str) -> list[str]:

@@ -21,10 +21,7 @@ def blocked_path(text: str) -> Blocked | None:
             return Blocked("null", cut(text.replace("\0", "?")))
         if _leaves(form):
             return Blocked("traversal", cut(text))
-        decoded = unquote_to_bytes(form)
-        if decoded == form:
-            break
-        form = decoded
+        form = unquote_to_bytes(form)
     return None
 
 

@@ -135,3 +135,12 @@ def test_as_long_chains_start_in_written_order() -> None:
     assert (graph.available(), graph.first()) == ([0, 1], 0)
     graph.start(0, STARTED)
     assert (graph.available(), graph.first()) == ([1], 1)
+
+
+def test_additions_make_every_chain_before_them_longer_by_their_own_length() -> None:
+    graph = schedule("critical_path", a="", b="a", c="b", d="", e="d")
+    assert graph.available() == [0, 3]
+    add(graph, f="e")
+    assert graph.available() == [0, 3]  # both chains have three tasks
+    add(graph, g="", h="", i="dh")
+    assert graph.available() == [0, 3, 7, 6]

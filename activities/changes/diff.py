@@ -7,6 +7,7 @@ fences around the diff, CRLF and missing file headers. It names every other defe
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from activities.changes.diff_header import DiffHeader, DiffProblem, is_file_header, read_header
@@ -163,10 +164,8 @@ def _hunks(body: list[str]) -> tuple[Hunk, ...]:
                 f"the diff continues with a second file ({body[at + 1][4:].strip()}); "
                 "write one change per file"
             )
-    bounds = starts if starts[:1] == [0] else [-1, *starts]
-    ends = [*bounds[1:], len(body)]
     hunks: list[Hunk] = []
-    for begin, end in zip(bounds, ends, strict=True):
+    for begin, end in pairwise([-1, *starts, len(body)]):
         head = body[begin] if begin >= 0 else ""
         written = body[begin + 1 : end]
         lines = without_trailing_blanks(written)

@@ -57,27 +57,32 @@ def contradiction(
                 f"the diff puts it at line {at + 1}, which has similar lines; copy the lines there "
                 "as they are now, or correct the line number"
             )
-    other = _hunk_on_wrong_side(hunk, hunks, exact) if len(positions) == 1 else None
-    if other is None:
+    wrong = _hunk_on_wrong_side(hunk, hunks, exact) if len(positions) == 1 else None
+    if wrong is None:
         return None
-    side, there = ("below", "above") if other.number < hunk.number else ("above", "below")
+    other, side = wrong
     return (
-        f"the diff and its line numbers put it {side} hunk {other.number}, which is {there} at "
-        f"line {exact[other.number][0] + 1}; correct the line numbers"
+        f"the diff and its line numbers put it {side} hunk {other.number}, which is at line "
+        f"{exact[other.number][0] + 1}; correct the line numbers"
     )
 
 
-def _hunk_on_wrong_side(hunk: Hunk, hunks: list[Hunk], exact: ExactPositions) -> Hunk | None:
-    """Return a unique hunk on the wrong side by both the order of the diff and the numbers."""
+def _hunk_on_wrong_side(
+    hunk: Hunk, hunks: list[Hunk], exact: ExactPositions
+) -> tuple[Hunk, str] | None:
+    """Return a unique hunk on the wrong side by both the order of the diff and the numbers.
+
+    With it: on which side of it the hunk belongs.
+    """
     at = exact[hunk.number][0]
     for other in hunks:
         if hunk.start is None or other.start is None or len(exact[other.number]) != 1:
             continue
         position = exact[other.number][0]
         if other.number < hunk.number and other.start < hunk.start and position > at:
-            return other
+            return other, "below"
         if other.number > hunk.number and other.start > hunk.start and position < at:
-            return other
+            return other, "above"
     return None
 
 

@@ -1,6 +1,7 @@
 """Explain why a hunk does not fit a text, for the model that writes the next one."""
 
 from difflib import get_close_matches
+from itertools import takewhile
 
 from activities.changes.diff import Hunk, HunkLine
 
@@ -33,13 +34,8 @@ def _longest_start(lines: list[str], wanted: tuple[HunkLine, ...]) -> tuple[int,
     """Find where most of the wanted lines follow one another from the first, and count them."""
     best = (0, 0)
     for at in range(len(lines)):
-        fitting = 0
-        while (
-            fitting < len(wanted)
-            and at + fitting < len(lines)
-            and wanted[fitting].is_like(lines[at + fitting])
-        ):
-            fitting += 1
+        alike = map(HunkLine.is_like, wanted, lines[at : at + len(wanted)])
+        fitting = len([*takewhile(bool, alike)])
         if fitting > best[1]:
             best = (at, fitting)
     return best

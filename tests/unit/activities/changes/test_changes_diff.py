@@ -92,3 +92,14 @@ def test_lines_end_at_newlines_only() -> None:
 
 def test_a_file_that_is_not_there_needs_no_mode() -> None:
     assert not Edit("f", Path("no-such-file"), "delete", None, None, executable=True).changes
+
+
+def test_eight_lines_that_may_be_damaged_are_tried_in_every_way_and_nine_are_not() -> None:
+    for lines, unclear in ((8, False), (9, True)):
+        items = "".join(f"- item {n}\n" for n in range(lines))
+        diff = f"@@ -1,{lines + 1} +1,{lines + 1} @@\n{items}-old\n+new\n"
+        if unclear:
+            with pytest.raises(DiffProblem, match="can be read in several ways: '- item 0'"):
+                patch(f"{items}old\n", parse_diff(diff, "f").hunks)
+        else:
+            assert patch(f"{items}old\n", parse_diff(diff, "f").hunks).text == f"{items}new\n"

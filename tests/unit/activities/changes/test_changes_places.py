@@ -114,7 +114,16 @@ def test_hunk_that_fits_elsewhere_is_refused_where_a_changed_copy_is_at_its_plac
 def test_hunk_that_fits_on_the_other_side_of_a_hunk_is_refused() -> None:
     diff = f"@@ -1 +1 @@\n-y\n+Y\n@@ -5,3 +5,3 @@\n{CHANGE}"
     message = refusal("a\nb\nc\n\nz\ny\n", diff)
-    assert "hunk 2 fits at line 1, but the diff and its line numbers put it below hunk 1" in message
+    assert (
+        "hunk 2 fits at line 1, but the diff and its line numbers put it below hunk 1, which is at "
+        "line 6; correct the line numbers"
+    ) in message
+    diff = f"@@ -1,3 +1,3 @@\n{CHANGE}@@ -5 +5 @@\n-y\n+Y\n"
+    message = refusal("y\n\na\nb\nc\n", diff)
+    assert (
+        "hunk 1 fits at line 3, but the diff and its line numbers put it above hunk 2, which is at "
+        "line 1; correct the line numbers"
+    ) in message
 
 
 def test_order_decides_nothing_where_the_hunks_are_out_of_order() -> None:

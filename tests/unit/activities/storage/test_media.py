@@ -24,8 +24,8 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def nested(value: JsonValue, times: int) -> JsonValue:
-    for _ in range(times):
-        value = [value]
+    for number in range(times):
+        value = [value] if number % 2 else {"in": value}
     return value
 
 
@@ -168,6 +168,7 @@ async def test_a_result_shows_an_image_only_when_it_is_nothing_but_its_reference
         ToolResult(text=padded),
         ToolResult(text=f"{padded} "),
         ToolResult(text=f"[{reference}]"),
+        ToolResult(text=f'{{"in": {reference}}}'),
         ToolResult(text="plain: "),
         ToolResult(text="start and ", kept=kept),
         ToolResult(text="", kept=listed),
@@ -181,7 +182,8 @@ async def test_a_result_shows_an_image_only_when_it_is_nothing_but_its_reference
         ToolResultPart("c2", padded, media=shown),
         ToolResultPart("c3", f"{padded} "),
         ToolResultPart("c4", f"[{reference}]"),
-        ToolResultPart("c5", "plain: "),
-        ToolResultPart("c6", "start and beyond"),
-        ToolResultPart("c7", '{"a":["ï",1]}'),
+        ToolResultPart("c5", f'{{"in": {reference}}}'),
+        ToolResultPart("c6", "plain: "),
+        ToolResultPart("c7", "start and beyond"),
+        ToolResultPart("c8", '{"a":["ï",1]}'),
     )

@@ -23,8 +23,7 @@ class BoundedOutput:
         room = self._head_limit - len(self._head)
         self._head += chunk[:room]
         self._tail += chunk[room:]
-        if len(self._tail) > 2 * self._tail_limit:  # not at every chunk
-            del self._tail[: -self._tail_limit]
+        del self._tail[: -self._tail_limit]
 
     def text(self) -> str:
         """Return head and tail as text, with invalid UTF-8 replaced."""

@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from activities.workspace.globs import Globs, Ignores
 from activities.workspace.project_files import directory, read_at, status_of
@@ -32,8 +32,8 @@ def walk(root: Path, top: Path, globs: Globs, never: Path) -> Iterator[Entry]:
     """
     ignores = Ignores()
     relative = top.relative_to(root)
-    for number in range(len(relative.parts) + 1):
-        above = PurePosixPath(*relative.parts[:number]).as_posix()
+    for folder in reversed([relative, *relative.parents]):
+        above = folder.as_posix()
         prefix = "" if above == "." else f"{above}/"
         ignores = ignores.within(prefix, _ignore_file(root, above))
     path = relative.as_posix()

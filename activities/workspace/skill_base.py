@@ -291,7 +291,7 @@ class Skill(Generic[In, Out]):
 def validation_problems(error: ValidationError) -> str:
     """List the errors of a value with their places; never the value itself, which may be huge."""
     found: list[str] = []
-    for detail in error.errors(include_url=False, include_input=False, include_context=False):
+    for detail in error.errors():
         what = detail["msg"]
         place = ".".join(str(part) for part in detail["loc"])
         found.append(f"{place}: {what}" if place else what)

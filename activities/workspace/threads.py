@@ -24,6 +24,6 @@ async def finished_in_thread(
         while not task.done():
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([task])
-        if not task.cancelled():
+        with suppress(asyncio.CancelledError):
             task.exception()  # retrieved, because the caller only wants its own cancellation
         raise

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ import pytest
 from pydantic import (
     AliasChoices,
     BaseModel,
+    ConfigDict,
     Field,
     JsonValue,
     TypeAdapter,
@@ -91,7 +93,7 @@ def test_a_file_is_wanted_when_it_is_included_and_not_excluded() -> None:
 
 
 def test_the_deepest_ignore_file_with_a_matching_rule_decides() -> None:
-    root = Ignores().within("", b"*.log\nbuild/\n!\n")
+    root = Ignores().within("", b"!\n*.log\nbuild/\n")
     deep = root.within("src/", b"!keep.log\n")
     assert root.within("x/", None) is root
     assert [root.ignore(path) for path in ("a.log", "src/keep.log", "build/", "a.txt")] == [
@@ -130,6 +132,20 @@ def test_a_walk_names_what_is_there_in_order(tmp_path: Path) -> None:
         Entry("b/link", why_not="a symlink to c.txt, not followed"),
         Entry("id_rsa", 3, why_not="files of this name contain secrets"),
         Entry("out", why_not="a symlink to a place outside the project, not followed"),
+    ]
+    (tmp_path / ".gitignore").write_text("*.log\n/b/hidden.txt\n")
+    (tmp_path / "b" / ".gitignore").write_text("!keep.log\n/own.txt\n")
+    for name in ("hidden.txt", "own.txt"):
+        (tmp_path / "b" / name).write_text("1")
+    os.mkfifo(tmp_path / "b" / "pipe")
+    assert [
+        (one.path, one.why_not) for one in walk(tmp_path, tmp_path / "b", everything, tmp_path)
+    ] == [
+        ("b/.gitignore", ""),
+        ("b/c.txt", ""),
+        ("b/keep.log", ""),
+        ("b/link", "a symlink to c.txt, not followed"),
+        ("b/pipe", "not a regular file"),
     ]
     below = walk(tmp_path, tmp_path / "b", Globs.of(("*.log",), ()), tmp_path / "state")
     assert list(below) == [Entry("b/keep.log", 1)]
@@ -170,17 +186,37 @@ def test_the_first_five_problems_of_a_value_are_listed(wrong: int, shown: str) -
 class Named(BaseModel):
     """Input with a field of several names."""
 
+    model_config = ConfigDict(extra="forbid")
+
     path: Annotated[str, Field(validation_alias=AliasChoices("path", "file", "name"))]
-    mode: Annotated[str, Field(validation_alias="how")] = ""
+    mode: Annotated[str, Field(validation_alias=AliasChoices("how"))] = ""
     text: str = ""
     count: int | None = None
 
 
-async def echo(given: Named, context: SkillContext) -> Any:
-    return given.model_dump()
+class Said(BaseModel):
+    """Output with a field that JSON names otherwise."""
+
+    given: dict[str, Any] = Field(serialization_alias="from")
 
 
-ECHO = Skill("Echo.it", "Return it.", "read", TypeAdapter(Named), TypeAdapter(dict[str, Any]), echo)
+async def echo(given: Named, context: SkillContext) -> Said:
+    return Said(given=given.model_dump())
+
+
+ECHO = Skill("Echo.it", "Return it.", "read", TypeAdapter(Named), TypeAdapter(Said), echo)
+
+
+def test_the_contract_of_a_skill_has_its_schemas_and_its_defaults() -> None:
+    contract = ECHO.contract()
+    assert (contract.name, contract.description, contract.effect) == (
+        "Echo.it",
+        "Return it.",
+        "read",
+    )
+    assert contract.input_schema == ECHO.input_schema
+    assert list(contract.output_schema["properties"]) == ["from"]  # type: ignore[arg-type]
+    assert (contract.timeout, contract.retries, contract.asks) == (60.0, 2, False)
 
 
 def test_the_schema_of_a_skill_lists_the_other_names_of_a_field() -> None:
@@ -193,12 +229,15 @@ def test_the_schema_of_a_skill_lists_the_other_names_of_a_field() -> None:
 async def test_a_null_counts_as_absent_where_a_field_does_not_allow_it(tmp_path: Path) -> None:
     context = SkillContext(Workspace(tmp_path), key="k")
     assert await ECHO.call({"file": "a", "text": None, "count": None}, context) == {
-        "path": "a",
-        "mode": "",
-        "text": "",
-        "count": None,
+        "from": {"path": "a", "mode": "", "text": "", "count": None}
     }
-    refused: list[JsonValue] = [{"file": None}, {"file": "a", "text": 3}, None, "a"]
+    refused: list[JsonValue] = [
+        {"file": None},
+        {"file": "a", "text": 3},
+        {"file": "a", "x": None},
+        None,
+        "a",
+    ]
     for wrong in refused:
         with pytest.raises(SkillRefusal, match=r"invalid input for Echo\.it: "):
             await ECHO.call(wrong, context)
@@ -223,8 +262,8 @@ async def test_work_that_fails_after_its_caller_was_cancelled_is_not_reported_as
     await asyncio.sleep(0)
     assert not caller.done()
     go_on.set()
-    with pytest.raises(asyncio.CancelledError):
-        await caller
+    await asyncio.wait([caller])
+    assert caller.cancelled()
     del caller
     gc.collect()
     assert not reported

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from temporalio.api.failure.v1 import Failure as SentFailure
 from temporalio.converter import DataConverter
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from temporalio.worker import (
     ActivityInboundInterceptor,
     ActivityOutboundInterceptor,
@@ -103,6 +103,12 @@ class Inbound(ActivityInboundInterceptor):
 
     async def execute_activity(self, input: ExecuteActivityInput) -> object:
         match input.args[0]:
+            case Exception() as error:
+                raise error
+            case int() | AgentResponse() as result:
+                return result
+            case str() as result if result == KEY:
+                return result
             case "plain":
                 raise ValueError(f"bad {KEY}")
             case "cause":
@@ -124,7 +130,7 @@ class Inbound(ActivityInboundInterceptor):
                 return AgentResponse(success=False, error=error)
 
 
-async def attempt(how: str, outbound: Outbound | None = None) -> object:
+async def attempt(how: object, outbound: Outbound | None = None) -> object:
     """One attempt of the activity behind the interceptor of every worker."""
     chain = SecretsInterceptor(KNOWN).intercept_activity(Inbound())
     chain.init(outbound or Outbound())
@@ -153,3 +159,75 @@ async def test_a_heartbeat_and_an_agents_own_failure_tell_no_secret() -> None:
     answer = await attempt("answer")
     assert isinstance(answer, AgentResponse)
     assert answer.error == AgentError(type="Raised", message="its own words: ***")
+
+
+def chained(error: Exception, *causes: Exception) -> Exception:
+    """The error with its causes, the last of which was caused by the first again."""
+    for one, cause in zip((error, *causes), (*causes, causes[0]), strict=True):
+        one.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("nothing"),
+        chained(ValueError("nothing"), KeyError("more")),
+        ApplicationError("nothing", {"tried": ["no key"]}, 7, type="Refused"),
+        chained(ApplicationError("nothing", type="Refused"), KeyError("more"), OSError("less")),
+    ],
+)
+async def test_a_failure_without_secrets_leaves_as_it_is(error: Exception) -> None:
+    with pytest.raises(type(error)) as raised:
+        await attempt(error)
+    assert raised.value is error
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "type", "details"),
+    [
+        (ValueError(f"bad {KEY}"), "bad ***", "ValueError", ()),
+        (chained(ValueError("bad"), KeyError(KEY)), "bad", "ValueError", ()),
+        (
+            chained(ApplicationError("bad", 1, type="T"), KeyError("ok"), KeyError(KEY)),
+            "bad",
+            "T",
+            (1,),
+        ),
+        (ApplicationError("bad", [KEY], 1, type="T"), "bad", "T", (["***"], 1)),
+        (ApplicationError("bad", f"say {KEY}", type="T"), "bad", "T", ("say ***",)),
+        (ApplicationError(f"no {KEY}", None, type="T"), "no ***", "T", (None,)),
+    ],
+)
+async def test_a_failure_with_a_secret_anywhere_leaves_without_it_and_without_its_causes(
+    error: Exception, message: str, type: str, details: tuple[object, ...]
+) -> None:
+    with pytest.raises(ApplicationError) as raised:
+        await attempt(error)
+    clean = raised.value
+    assert (clean.message, clean.type, tuple(clean.details)) == (message, type, details)
+    assert clean is not error
+    assert clean.__cause__ is None
+
+
+async def test_a_clean_failure_keeps_how_it_is_retried_and_counted() -> None:
+    error = ApplicationError(
+        KEY,
+        type="T",
+        non_retryable=True,
+        next_retry_delay=timedelta(seconds=3),
+        category=ApplicationErrorCategory.BENIGN,
+    )
+    with pytest.raises(ApplicationError) as raised:
+        await attempt(error)
+    clean = raised.value
+    assert (clean.non_retryable, clean.next_retry_delay, clean.category) == (
+        True,
+        timedelta(seconds=3),
+        ApplicationErrorCategory.BENIGN,
+    )
+
+
+@pytest.mark.parametrize("result", [3, KEY, AgentResponse(success=True, data={"key": KEY})])
+async def test_a_result_without_a_failure_leaves_as_it_is(result: object) -> None:
+    assert await attempt(result) is result

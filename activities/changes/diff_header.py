@@ -70,10 +70,10 @@ def names_file(header_path: str, file_path: str) -> bool:
         return True
     said = [part for part in PurePosixPath(header_path).parts if part != "/"]
     meant = list(PurePosixPath(file_path).parts)
-    if said[:1] in (["a"], ["b"]) and len(said) > 1 and said != meant:
+    if said[:1] in (["a"], ["b"]) and len(said) > 1:
         said = said[1:]
     shared = min(len(said), len(meant))
-    return shared > 0 and said[-shared:] == meant[-shared:]
+    return said[-shared:] == meant[-shared:]
 
 
 def _end(lines: list[str]) -> int:
@@ -96,7 +96,8 @@ def _end(lines: list[str]) -> int:
 def _talk(lines: list[str]) -> int:
     """Count the lines of prose before the lines that name the files."""
     for at, line in enumerate(lines):
-        if is_file_header(lines, at) and lines[at + 2 : at + 3] and lines[at + 2][:2] == "@@":
+        below = lines[at + 2 : at + 3]
+        if is_file_header(lines, at) and any(one.startswith("@@") for one in below):
             return at
         if line.startswith(("+", "-", "@", " ")):
             break

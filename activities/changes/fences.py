@@ -69,7 +69,7 @@ def _closing_fence(lines: list[str]) -> int | None:
         marks, language = fence[1], fence[2].strip()
         if not open_fences or language:
             open_fences.append(marks)
-        elif marks[0] == open_fences[-1][0] and len(marks) >= len(open_fences[-1]):
+        elif marks.startswith(open_fences[-1]):
             open_fences.pop()
             if not open_fences:
                 return at
@@ -78,9 +78,9 @@ def _closing_fence(lines: list[str]) -> int | None:
 
 def _until_fence(lines: list[str], fence: str) -> list[str]:
     """Return the lines before the closing fence if only prose follows it."""
-    for at in range(len(lines) - 1, -1, -1):
-        if lines[at].rstrip() == fence:
+    for at, line in reversed([*enumerate(lines)]):
+        if line.rstrip() == fence:
             return lines[:at]
-        if lines[at].startswith(("+", "-", "@", " ")):
+        if line.startswith(("+", "-", "@", " ")):
             break
     return lines

@@ -17,7 +17,7 @@ def first_missing(lines: list[str], hunk: Hunk) -> str:
         return "the file is empty"
     for wanted in hunk.old:
         if not any(wanted.is_like(line) for line in lines):
-            near = get_close_matches(wanted.text, lines[:_LONG], n=1, cutoff=0.5)
+            near = get_close_matches(wanted.text, lines[:_LONG], cutoff=0.5)
             hint = f"; the nearest is line {lines.index(near[0]) + 1}, {near[0]!r}" if near else ""
             return f"the file has no line {wanted.text!r}{hint}"
     at, fitting = _longest_start(lines, hunk.old)
@@ -32,10 +32,10 @@ def first_missing(lines: list[str], hunk: Hunk) -> str:
 
 def _longest_start(lines: list[str], wanted: tuple[HunkLine, ...]) -> tuple[int, int]:
     """Find where most of the wanted lines follow one another from the first, and count them."""
-    best = (0, 0)
-    for at in range(len(lines)):
+
+    def fitting(at: int) -> int:
         alike = map(HunkLine.is_like, wanted, lines[at : at + len(wanted)])
-        fitting = len([*takewhile(bool, alike)])
-        if fitting > best[1]:
-            best = (at, fitting)
-    return best
+        return len([*takewhile(bool, alike)])
+
+    at = max(range(len(lines)), key=fitting)
+    return at, fitting(at)

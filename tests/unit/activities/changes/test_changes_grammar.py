@@ -123,6 +123,8 @@ def test_a_marker_counts_only_at_the_start_of_a_line() -> None:
         ("a", "a", True),
         ("b", "x/b", True),
         ("a", "x", False),
+        ("a/x", "y/x", True),
+        ("a/b/x", "c/x", False),
         ("a/b/x.py", "b/x.py", True),
         ("b/a/x.py", "a/x.py", True),
         ("/", "x", False),
@@ -146,6 +148,7 @@ HUNK = ["@@ -1 +1 @@", "-a", "+b"]
         (["--- a/f\t2026-01-01", "+++ /dev/null"], DiffHeader(True, False, True, None)),
         (["Here is the diff:", "", "--- f", "+++ f"], DiffHeader(True, False, False, None)),
         (["old mode 100644", "new mode 100755"], DiffHeader(True, False, False, True)),
+        (["index 1a2b..3c4d 100644"], DiffHeader(True, False, False, None)),
         (["new file mode 100644", ""], DiffHeader(True, False, False, False)),
         (["diff --git a/f b/f", "index 1a2b..3c4d 100644"], DiffHeader(True, False, False, None)),
     ],
@@ -156,8 +159,14 @@ def test_a_header_ends_where_the_hunks_begin(lines: list[str], header: DiffHeade
 
 
 def test_prose_before_a_header_is_skipped_only_where_a_hunk_follows_it() -> None:
-    for body in (["prose", "--- f", "+++ f"], ["prose", "--- f", "+++ f", "x"], ["+a", "--- f"]):
+    for body in (
+        ["--- f"],
+        ["prose", "--- f", "+++ f"],
+        ["prose", "--- f", "+++ f", "x", "@@"],
+        ["+a", "--- f"],
+    ):
         assert read_header(body, "f") == (DiffHeader(False, False, False, None), body)
+    assert read_header(["prose", "--- f", "+++ f", "@@", "-a"], "f")[1] == ["@@", "-a"]
     changed = ["+a", "--- f", "+++ f", *HUNK]
     assert read_header(changed, "f")[1] == changed
 
@@ -181,6 +190,7 @@ def test_a_header_for_something_else_is_refused(head: list[str], message: str) -
     ("text", "lines"),
     [
         ("", []),
+        ("\na", ["a"]),
         ("\ufeff\n \na\r\nb\n\n", ["a", "b"]),
         ("```\n```", []),
         ("```python\na\n```\n", ["a"]),

@@ -80,11 +80,23 @@ def test_digest_differs_when_a_fact_differs(one: TrailCause, other: TrailCause) 
             b'{"code": "failed", "failure": {"type": "\\ud800"}}',
         ),
         (
+            SentOn("redirected", "a", "\ud800"),
+            b'{"code": "redirected", "team": "a", "by": "\\ud800"}',
+        ),
+        (
             MessageRefused("refused", "Malformed", "\ud800"),
             b'{"code":"refused","refusal":"Malformed"}',
         ),
     ],
-    ids=["none", "all", "defaults", "failure", "half of a surrogate pair", "only in the wording"],
+    ids=[
+        "none",
+        "all",
+        "defaults",
+        "failure",
+        "half of a surrogate pair",
+        "half and defaults",
+        "only in the wording",
+    ],
 )
 def test_facts_of_a_cause_have_neither_defaults_nor_wording(
     cause: TrailCause | None, facts: bytes

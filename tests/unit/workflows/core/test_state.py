@@ -4,7 +4,15 @@ import json
 
 from activities.contracts import Notification, VisibilitySettings
 from dsl.model.causes import RouteCause, RuleMatched, Started
-from workflows.core.memory import FanOut, Frame, PendingNotification, Track, TrailRecord
+from workflows.core.memory import (
+    CachedResult,
+    FanOut,
+    Frame,
+    PendingNotification,
+    ReadInProgress,
+    Track,
+    TrailRecord,
+)
 from workflows.core.progress.progress_kinds import (
     RetryProgress,
     SequenceProgress,
@@ -133,3 +141,31 @@ def test_what_is_within_a_key_is_forgotten_and_nothing_beside_it() -> None:
     state.forget(here)
     assert list(state.frames) == beside
     assert list(state.progress.personas) == beside
+
+
+def test_a_call_with_an_effect_makes_a_run_forget_what_it_has_read() -> None:
+    state = RunState(
+        cached_results={"a": CachedResult(1)}, reads_in_progress={"b": ReadInProgress()}
+    )
+    state.forget_reads()
+    assert state == RunState()
+
+
+def test_a_state_becomes_another_one_in_place() -> None:
+    other = RunState(executions={"a/s": 2}, trail_length=3, tracks={"main": Track(team="a")})
+    state = RunState(executions={"a/s": 1}, stop_by=5.0)
+    state.become(other)
+    assert state == other
+
+
+def test_a_track_has_the_frame_of_its_current_visit() -> None:
+    frame = Frame(input=7)
+    state = RunState(tracks={"main": Track(team="a", visit=2)}, frames={"main:a#2": frame})
+    assert state.open_frame("main") is frame
+    state.main.visit = 3
+    assert state.open_frame("main") is None
+
+
+def test_the_executions_of_each_step_are_counted_from_one() -> None:
+    state = RunState()
+    assert [state.executed(step) for step in ("a/s", "a/t", "a/s", "a/s")] == [1, 1, 2, 3]

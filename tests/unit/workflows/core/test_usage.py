@@ -14,6 +14,7 @@ from activities.contracts import (
 )
 from workflows.core.location import Location
 from workflows.core.memory import Tally
+from workflows.core.progress.progress_kinds import SequenceProgress, StartedStep
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN, StateKey
 from workflows.core.usage import began, tally_of, together, total_cost, used
@@ -163,3 +164,13 @@ def test_the_cost_of_a_run_adds_up_what_has_a_price(
     tallies: list[Tally], total: tuple[float | None, bool]
 ) -> None:
     assert total_cost(RunState(tallies={one.task: one for one in tallies})) == total
+
+
+def test_the_tokens_of_a_call_are_those_of_others_for_a_concurrent_step() -> None:
+    state = RunState()
+    steps = {name: StartedStep(0.0) for name in ("ask", "other")}
+    for name, started in steps.items():
+        key = HERE.beside(name).key.part("steps")
+        state.progress.sequences[key] = SequenceProgress(started=started)
+    used(state, HERE.at("model"), Tally("t"), Spent(usage=USED))
+    assert [one.tokens_of_others for one in steps.values()] == [0, USED.total]

@@ -164,15 +164,20 @@ async def test_a_step_that_a_person_skips_has_the_value_that_they_gave(value: Js
     assert (state.skips, world.calls) == ({}, [])
 
 
+SEEN = "[tasks.outer.status, tasks.outer.data, tasks.outer.seconds]"
+END = f"{{name: end, type: return, value: '{{{{ {SEEN} }}}}'}}"
+
+
 async def test_a_step_that_is_skipped_as_it_ends_is_skipped_and_took_its_time() -> None:
-    plan = work(f"- {{name: outer, type: block, steps: [{agent('one')}]}}\n- {agent('two')}")
+    plan = work(f"- {{name: outer, type: block, steps: [{agent('one')}]}}\n- {END}")
     state = fresh(plan, {})
 
     def skipping(request: AgentRequest | SkillRequest) -> Json:
         state.skips["work/outer"] = SkipInput(task="work/outer", value=7, by="ann")
         return answer(request)
 
-    await run(StoppingScope(plan, state, World(skipping), None))
+    result = await run(StoppingScope(plan, state, World(skipping), None))
+    assert task_data(result)["end"] == ["skipped", 7, 1.0]
     assert _steps(state)[1] == ("outer", "skipped", StepStated("skipped_with_value"), 1.0)
 
 
@@ -212,17 +217,33 @@ async def test_a_step_says_that_it_stops_because_the_run_is_cancelled(reason: st
 
 
 async def test_the_first_failure_counts_where_a_team_goes_on_after_it() -> None:
-    tasks = "".join(f"- {{name: {one}, type: fail, message: {one}}}\n" for one in ("x", "y"))
-    text = document(tasks + f"- {agent('z')}\n")
-    plan = plan_of(text.replace("      tasks:", "      stop_on_failure: false\n      tasks:"))
+    fail = "{{name: {0}, type: fail, message: {0}}}"
+    tasks = "".join(f"- {one}\n" for one in (fail.format("x"), agent("y"), fail.format("z")))
+    text = document(tasks).replace("      tasks:", "      stop_on_failure: false\n      tasks:")
+    plan = plan_of(text)
+    for stop_at in (None, 2):  # also where the run continues as new after the failure
+        state = fresh(plan, {})
+        if stop_at is not None:
+            with pytest.raises(Interrupted):
+                await run(StoppingScope(plan, state, World(answer), stop_at))
+        with pytest.raises(RunFailed, match="x"):
+            await run(StoppingScope(plan, state, World(answer), None))
+        assert [(step, status) for step, status, *_ in _steps(state)] == [
+            ("x", "failure"),
+            ("y", "success"),
+            ("z", "failure"),
+        ]
+        routed = next(one for one in state.trail if one.kind == "route")
+        assert "x" in routed.because
+        assert "z" not in routed.because
+        assert state.progress.sequences == {}
+
+
+async def test_a_cancelled_run_does_not_say_that_a_plan_that_returns_stops_for_that() -> None:
+    plan = work("- {name: outer, type: block, steps: [{name: end, type: return, value: 1}]}")
     state = fresh(plan, {})
-    with pytest.raises(RunFailed, match="x"):
-        await run(StoppingScope(plan, state, World(answer), None))
-    assert [(step, status) for step, status, *_ in _steps(state)] == [
-        ("x", "failure"),
-        ("y", "failure"),
-        ("z", "success"),
-    ]
-    routed = next(one for one in state.trail if one.kind == "route")
-    assert "x" in routed.because
-    assert "y" not in routed.because
+    scope = CancelledScope(plan, state, World(answer), None)
+    scope.reason = "too late"
+    await run(scope)
+    assert [one.status for one in state.trail if one.kind == "control"] == []
+    assert "cancelled" not in [status for _, status, *_ in _steps(state)]

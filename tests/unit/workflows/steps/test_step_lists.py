@@ -247,3 +247,33 @@ async def test_a_cancelled_run_does_not_say_that_a_plan_that_returns_stops_for_t
     await run(scope)
     assert [one.status for one in state.trail if one.kind == "control"] == []
     assert "cancelled" not in [status for _, status, *_ in _steps(state)]
+
+
+@pytest.mark.parametrize(
+    ("second", "skipped", "seen"),
+    [
+        ("", False, {"n": 2}),
+        (", when: '{{ false }}'", False, {"n": 1}),
+        (", on_failure: continue, fail_when: '{{ true }}'", False, {"n": 1}),
+        ("", True, 7),
+    ],
+    ids=["ran", "did not run", "failed with a result", "skipped with a value"],
+)
+async def test_an_output_variable_keeps_the_latest_result_that_somebody_can_use(
+    second: str, skipped: bool, seen: JsonValue
+) -> None:
+    first, other = (
+        agent(name).replace("}", f", output_variable: found{more}}}", 1)
+        for name, more in (("one", ""), ("two", second))
+    )
+    plan = work(f"- {first}\n- {other}\n- {{name: end, type: return, value: '{{{{ found }}}}'}}")
+    state = fresh(plan, {})
+    if skipped:
+        state.skips["work/two"] = SkipInput(task="work/two", value=7, by="ann")
+
+    def counting(request: AgentRequest | SkillRequest) -> Json:
+        assert isinstance(request, AgentRequest)
+        return {"n": 1 if request.task == "one" else 2}
+
+    result = await run(StoppingScope(plan, state, World(counting), None))
+    assert task_data(result)["end"] == seen

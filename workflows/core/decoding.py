@@ -135,7 +135,7 @@ def _validate_value(value: object, model: type[Model]) -> Model:
     except ValidationError as error:
         wrong = "; ".join(
             f"{'.'.join(str(part) for part in details['loc']) or 'the value'}: {details['msg']}"
-            for details in error.errors(include_url=False)
+            for details in error.errors()
         )
         raise RunRefused(f"not a {model.__name__}: {wrong}") from None
 

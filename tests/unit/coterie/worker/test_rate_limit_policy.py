@@ -7,6 +7,9 @@ import pytest
 
 from activities.contracts import OwnQueue
 from coterie.cli import main
+from coterie.documents.worker_trust import TrustedConfig
+from coterie.worker.provider_queues import ProviderQueue, provider_queues
+from dsl.model.sections.provider_document import ProviderSection, RateLimitPolicy
 from dsl.values import Json
 from workflows.temporal.queues import fairness_key
 
@@ -92,3 +95,32 @@ def test_a_key_is_never_longer_than_the_server_takes() -> None:
     keys = [fairness_key(OwnQueue(name="q"), f"{'é' * 60}{number}", {}) for number in range(2)]
     assert all(len(key.encode()) == 64 for key in keys)
     assert keys[0] != keys[1]
+
+
+def test_each_limited_provider_has_a_queue_and_a_document_its_own_where_its_limit_differs() -> None:
+    slow = RateLimitPolicy(requests_per_second=1, fair_by="tenant")
+    fast = RateLimitPolicy(requests_per_second=9)
+
+    def limited(policy: RateLimitPolicy | None) -> ProviderSection:
+        return ProviderSection(kind="openai", rate_limit_policy=policy)
+
+    trusted = TrustedConfig(
+        workspace="/w",
+        providers={"a": limited(slow), "b": limited(None)},
+        scoped={
+            "a@same": limited(slow),
+            "a@other": limited(fast),
+            "a@free": limited(None),
+            "b@one": limited(slow),
+            "c@one": limited(fast),
+        },
+    )
+    queues = provider_queues(trusted, "main")
+    assert queues == {
+        "a": ProviderQueue("main.provider.a", slow),
+        "a@same": ProviderQueue("main.provider.a", slow),
+        "a@other": ProviderQueue("main.provider.a@other", fast),
+        "b@one": ProviderQueue("main.provider.b@one", slow),
+        "c@one": ProviderQueue("main.provider.c@one", fast),
+    }
+    assert queues["a"].own_queue == OwnQueue(name="main.provider.a", fair_by="tenant")

@@ -1,5 +1,6 @@
 """Small values that a schema accepts, made up without chance."""
 
+from collections.abc import Callable
 from typing import cast
 
 import pytest
@@ -84,6 +85,11 @@ NODE: Json = {
             {"type": "object", "allOf": [{"required": ["a"]}, {"properties": {"a": {"const": 1}}}]},
             {"a": 1},
         ),
+        ({"type": "string", "pattern": "^text[0-9]$"}, "text2"),
+        ({"type": "boolean", "not": {"const": False}}, True),
+        ({"type": "array", "minItems": 1}, [None]),
+        ({"type": "integer", "anyOf": [False, True]}, 0),
+        ({"type": "integer", "oneOf": [False, {"minimum": 2}]}, 2),
         (NODE, {"name": "namexx", "next": None}),
     ],
 )
@@ -104,6 +110,46 @@ def test_a_value_is_the_smallest_of_its_kind(schema: Json, value: JsonValue) -> 
 def test_a_schema_without_such_a_value_says_what_is_in_the_way(schema: Json, reason: str) -> None:
     with pytest.raises(NoMinimalValue, match=reason):
         minimal_value(schema)
+
+
+WRAPPED: list[Callable[[Json], Json]] = [
+    lambda schema: {"type": "object", "properties": {"a": schema}, "required": ["a"]},
+    lambda schema: {"type": "object", "additionalProperties": schema, "required": ["a"]},
+    lambda schema: {"type": "array", "items": schema, "minItems": 1},
+    lambda schema: {"type": "array", "contains": schema},
+    lambda schema: {"allOf": [schema]},
+    lambda schema: {"anyOf": [schema]},
+]
+
+
+@pytest.mark.parametrize("wrap", WRAPPED)
+def test_a_value_is_nested_twenty_four_levels_deep_at_most(wrap: Callable[[Json], Json]) -> None:
+    schema: Json = {"type": "null"}
+    for _ in range(24):
+        schema = wrap(schema)
+    assert mismatches(minimal_value(schema), schema) == []
+    with pytest.raises(NoMinimalValue):
+        minimal_value(wrap(schema))
+
+
+def test_a_reference_is_followed_twenty_four_times_at_most() -> None:
+    links: Json = {str(number): {"$ref": f"#/$defs/{number - 1}"} for number in range(1, 25)}
+    definitions: Json = {"0": {"type": "null"}, **links}
+    assert minimal_value({"$ref": "#/$defs/23", "$defs": definitions}) is None
+    with pytest.raises(NoMinimalValue):
+        minimal_value({"$ref": "#/$defs/24", "$defs": definitions})
+
+
+def test_a_value_is_given_up_after_two_thousand_tries() -> None:
+    tries: list[JsonValue] = [0] * 1999
+    assert minimal_value({"type": "integer", "minimum": 1, "examples": [*tries, 7]}) == 7
+    with pytest.raises(NoMinimalValue, match="the value is 0, not at least 1"):
+        minimal_value({"type": "integer", "minimum": 1, "examples": [*tries, 0, 7]})
+
+
+def test_an_empty_value_that_a_part_of_the_schema_demands_is_kept() -> None:
+    empty: JsonValue = []
+    assert minimal_value({"allOf": [{"const": empty}]}) == empty
 
 
 def schemas() -> st.SearchStrategy[Json]:

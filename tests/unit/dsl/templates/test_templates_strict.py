@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.errors import TemplateFailed
+from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from dsl.model.outcomes import Outcome
 from dsl.templates.template import parse
 from dsl.templates.template_filling import fill, fill_text
@@ -120,6 +120,42 @@ def test_a_template_of_eighty_characters_is_named_whole(length: int, shown: str)
     with pytest.raises(TemplateFailed) as caught:
         fill(text, NAMES)
     assert str(caught.value).startswith(f"{shown.format(text=text)}: ")
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("{{ nope }}", "{{ nope }}: nope has no value (here has: context, tasks)"),
+        ("{{ context['x' ~ 'y'] }}", "{{ context['x' ~ 'y'] }}: a name in it has no value"),
+        ("{{ 1 / 0 }}", "{{ 1 / 0 }} cannot be evaluated: division by zero"),
+        ("a\nb {{ 1 / 0 }}", "a b {{ 1 / 0 }} cannot be evaluated in line 2: division by zero"),
+        (
+            "a\n\n{{ range(99999) | sum + (range(99999) | sum) }}",
+            "a {{ range(99999) | sum + (range(99999) | sum) }} is given up in line 3: it takes "
+            "more than 200,000 steps",
+        ),
+    ],
+)
+def test_a_failed_text_names_the_template_the_line_and_the_reason(
+    template: str, message: str
+) -> None:
+    for use in (fill, fill_text):
+        with pytest.raises((TemplateFailed, EvaluationLimitExceeded)) as caught:
+            use(template, NAMES)
+        assert str(caught.value) == message
+
+
+def test_every_template_of_a_value_is_filled_and_all_else_stays() -> None:
+    given: JsonValue = {"a": ["{{ 1 + 1 }}", 2.5, None, "plain"], "b": {"c": "{{ context.text }}"}}
+    assert fill(given, NAMES) == {"a": [2, 2.5, None, "plain"], "b": {"c": "t"}}
+    assert fill("{{ context.order }}", NAMES) is NAMES["context"]["order"]
+
+
+def test_a_prompt_is_always_a_text() -> None:
+    assert fill_text("plain", NAMES) == "plain"
+    assert fill_text("{{ context.text }}", NAMES) == "t"
+    assert fill_text("{{ [1, 'é'] }}", NAMES) == '[1, "é"]'
+    assert fill_text("{% if context.none %}a{% else %}b{% endif %}", NAMES) == "b"
 
 
 @pytest.mark.parametrize(

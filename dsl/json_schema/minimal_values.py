@@ -175,10 +175,7 @@ def _combinations(schema: Json) -> Iterator[Json]:
     if not options:
         yield rest
     for option in options:
-        if isinstance(option, dict):
-            yield _join_objects(rest, option)
-        elif option is True:
-            yield rest
+        yield _join_objects(rest, option) if isinstance(option, dict) else rest
 
 
 def _join_objects(first: Json, then: Json) -> Json:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from dsl.model.facts import CALL_VARIABLE
 from dsl.source.author_paths import name_of_path
 from dsl.source.yaml_reader import read
 from dsl.values import NodePath
@@ -49,3 +50,26 @@ def test_a_place_is_named_by_its_team_and_its_steps(path: NodePath, named: str) 
 def test_teams_as_a_list_are_no_steps() -> None:
     tree = read("orchestration: {teams: [{name: draft, tasks: []}]}", "team.yml")
     assert name_of_path(tree, ("orchestration", "teams", 0, "tasks")) == ""
+
+
+def test_the_list_of_a_loop_that_makes_calls_is_named_as_its_author_wrote_it() -> None:
+    tree = read(
+        f"""
+orchestration:
+  teams:
+    draft:
+      tasks:
+        - {{name: several, loop_variable: {CALL_VARIABLE}, iterate_on: [{{tool: a}}], body: []}}
+        - {{name: loop, loop_variable: one, iterate_on: [{{tool: a}}], body: []}}
+        - {{name: bare, iterate_on: [{{tool: a}}], body: []}}
+""",
+        "team.yml",
+    )
+    assert (
+        name_of_path(tree, (*TEAM, "tasks", 0, "iterate_on", 0, "tool"))
+        == "draft/several: calls[0].tool"
+    )
+    assert name_of_path(tree, (*TEAM, "tasks", 0, "iterate_on")) == "draft/several: calls"
+    assert name_of_path(tree, (*TEAM, "tasks", 0, "body", 0)) == "draft/several: body[0]"
+    assert name_of_path(tree, (*TEAM, "tasks", 1, "iterate_on", 0)) == "draft/loop: iterate_on[0]"
+    assert name_of_path(tree, (*TEAM, "tasks", 2, "iterate_on", 0)) == "draft/bare: iterate_on[0]"

@@ -196,7 +196,7 @@ async def _poll_task(
 ) -> CalledSkill:
     """Ask for the task of a call: that may be repeated, whatever the call may not."""
     update = {"effect": "read", "retries": _POLL_RETRIES, "timeout": _POLL_SECONDS}
-    own = terms.model_copy(update={**update, "local_activity": False})
+    own = terms.model_copy(update=update)  # too long for a local activity
     called = await _make_activity(request, own, location, scope, None, terms)
     if called.asked is None and terms.effect != "read":
         scope.state.forget_reads()  # its effect has happened in the meantime

@@ -30,11 +30,14 @@ class Calling(StoppingScope):
         self.answers = [*answers]
         self.made: list[Call] = []
         self.requests: list[SkillRequest] = []
+        self.known: list[str] = []
+        """What the run has read when the latest call begins."""
         self.state.cached_results["read before"] = CachedResult(1)
 
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
         self.made.append(call)
         self.requests.append(request)
+        self.known = list(self.state.cached_results)
         self.state.cached_results.setdefault("read meanwhile", CachedResult(1))
         answer = self.answers.pop(0)
         if answer is None:
@@ -93,7 +96,20 @@ async def test_a_call_with_an_effect_forgets_what_was_read_before_and_meanwhile(
 ) -> None:
     scope = Calling(answer)
     await scope.call({"effect": effect, "timeout": 9, "retries": 0})
+    assert scope.known == (["read before"] if effect == "read" else [])
     assert list(scope.state.cached_results) == kept
+
+
+@pytest.mark.parametrize(
+    ("personas", "payer"), [((), ""), (("coder",), "coder"), (("lead", "coder"), "coder")]
+)
+async def test_a_call_counts_for_the_innermost_persona(
+    personas: tuple[str, ...], payer: str
+) -> None:
+    scope = Calling({"n": 1})
+    await scope.call(READ, here=HERE._replace(personas=personas))
+    (tally,) = scope.state.tallies.values()
+    assert (tally.task, tally.persona, tally.tool, tally.calls) == ("work/in/s", payer, "A.b", 1)
 
 
 @pytest.mark.parametrize(

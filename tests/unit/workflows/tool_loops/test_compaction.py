@@ -176,7 +176,8 @@ async def test_a_request_that_the_worker_refuses_is_sent_again_after_a_compactio
         "0004.work.act.t2.compact",
         "0005.work.act.t2.again",
     ]
-    assert [one.code for one in compactions(state)] == ["window_exceeded"]
+    (cause,) = compactions(state)
+    assert cause == ConversationCompacted("window_exceeded", 0, 1000, "scripted/demo", 2, 1)
 
 
 async def test_a_request_that_stays_too_large_is_the_failure() -> None:
@@ -191,6 +192,72 @@ async def test_a_request_that_stays_too_large_is_the_failure() -> None:
         await ran(plan(), model)
     assert failed.value.result.error is not None
     assert "too large" in str(failed.value.result.error)
+
+
+@pytest.mark.parametrize(
+    ("at", "failure"),
+    [(1, "ContextWindowExceeded"), (2, "ProviderRefused")],
+    ids=["nothing came before", "another failure"],
+)
+async def test_a_request_that_no_summary_would_help_fails_at_once(at: int, failure: str) -> None:
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        if number == at:
+            raise CallFailed(failure, "too large")
+        return calls(("search", {"query": "a"}))
+
+    world = ModelWorld(model, found)
+    with pytest.raises(RunFailed):
+        await run(ModelScope(plan(), fresh(plan(), {}), world, None))
+    assert [one.compaction for one in world.requests] == [None] * at
+
+
+async def test_the_turn_whose_results_wait_is_not_summed_up_alone() -> None:
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        made = calls(("search", {"query": "a"})) if number == 1 else answer("done")
+        return full(made, 2_000, 1)
+
+    _, world, _ = await ran(plan(), model)
+    assert world.calls == ["0001.work.act.t1", "0002.work.search@1.1", "0003.work.act.t2"]
+
+
+async def test_a_summary_that_made_nothing_shorter_leaves_the_conversation() -> None:
+    growing = filling()
+
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        response = growing(request, number)
+        if request.compaction is None:
+            return response
+        return response.model_copy(update={"context": None})
+
+    _, world, state = await ran(plan(), model)
+    asked = next(one for one in world.requests if one.compaction is not None)
+    after = world.requests[world.requests.index(asked) + 1]
+    assert after.conversation is not None
+    assert after.conversation.head == "0003.work.act.t2"
+    assert compactions(state) == []
+
+
+async def test_a_conversation_stays_compacted_when_the_turn_after_it_fails() -> None:
+    step: Json = {"conversation": "talk", "agent_type": "generic_single_shot"}
+    again: Json = {
+        "name": "again",
+        "persona_key": "actor",
+        "input": "more",
+        "on_failure": "continue",
+        **step,
+    }
+    of = tool_plan({}, {"actor": persona(compaction=POLICY)}, step=step, tasks=[again])
+
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        if request.compaction is not None:
+            return summary()
+        if request.task == "again":
+            raise CallFailed("ProviderRefused", "on purpose")
+        return full(answer("done"), 2_000, 2)
+
+    _, _, state = await ran(of, model)
+    assert state.conversations == {"talk": "0002.work.again.t1.compact"}
+    assert state.conversation_sizes["talk"].tokens == 100
 
 
 async def test_without_a_policy_a_request_that_is_too_large_fails() -> None:

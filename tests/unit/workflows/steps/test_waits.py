@@ -1,13 +1,17 @@
-"""What is left of a wait after a pause and a new history."""
+"""How long a wait takes, and what is left of it after a pause and a new history."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
+from dsl.model.outcomes import Failure
 from dsl.model.steps import WaitStep
+from dsl.values import MAX_DURATION
 from tests.support.one_team import work
-from tests.support.simulation.stopping import StoppingScope, World, carried, fresh
-from workflows.core.location import Location
+from tests.support.simulation.stopping import BEGAN, StoppingScope, World, carried, fresh
+from workflows.core.location import Location, Skipped
+from workflows.core.messages import SkipInput
 from workflows.core.scope import Interrupted
 from workflows.core.state_keys import MAIN
 from workflows.steps.wait import execute
@@ -49,3 +53,127 @@ async def test_a_wait_remembers_a_pause_in_a_new_history(step: WaitStep, ends_af
     outcome = await execute(step, PLACE, StoppingScope(plan, carried(state), world, None))
     assert outcome.status == "success"
     assert world.seconds == ends_after * _HOUR
+
+
+def _ended(hours: float) -> dict[str, str]:
+    return {"until": (BEGAN + timedelta(hours=hours)).isoformat()}
+
+
+@pytest.mark.parametrize(
+    ("step", "waited", "data"),
+    [
+        (WaitStep(kind="wait", name="nap", duration="{{ 2 }}h"), 2 * _HOUR, _ended(2)),
+        (WaitStep(kind="wait", name="nap", duration="{{ 0 }}"), 0, _ended(0)),
+        (WaitStep(kind="wait", name="nap", duration="{{ 0.5 }}"), 0.5, _ended(0.5 / _HOUR)),
+        (WaitStep(kind="wait", name="nap", time="2026-01-01T01:00"), _HOUR, _ended(1)),
+        (WaitStep(kind="wait", name="nap", time="2026-01-01T01:00+01:00"), 0, _ended(0)),
+        (WaitStep(kind="wait", name="nap", time="2025-12-31T23:00Z"), 0, _ended(-1)),
+    ],
+    ids=["template", "nothing", "half a second", "UTC by default", "another zone", "past"],
+)
+async def test_a_wait_ends_after_its_duration_or_at_its_time(
+    step: WaitStep, waited: float, data: dict[str, str]
+) -> None:
+    plan = work("- {name: nap, type: wait, duration: 1s}\n")
+    world, state = World(lambda _: {}), fresh(plan, {})
+    outcome = await execute(step, PLACE, StoppingScope(plan, state, world, None))
+    assert (outcome.status, outcome.data) == ("success", data)
+    assert world.seconds == waited
+    assert (state.progress.waits, state.progress.relative_waits) == ({}, {})
+
+
+_CENTURY = "a hundred years"
+
+
+@pytest.mark.parametrize(
+    ("step", "type", "message"),
+    [
+        (
+            WaitStep(kind="wait", name="nap", duration="{{ 'soon' }}"),
+            "NotADuration",
+            "'soon'",
+        ),
+        (
+            WaitStep(kind="wait", name="nap", duration="{{ true }}"),
+            "NotADuration",
+            "True is not a duration like 90 or 5m",
+        ),
+        (
+            WaitStep(kind="wait", name="nap", duration="{{ [1] }}"),
+            "NotADuration",
+            "[1] is not a duration like 90 or 5m",
+        ),
+        (
+            WaitStep(kind="wait", name="nap", duration="{{ 0 - 0.001 }}"),
+            "NotADuration",
+            f"-0.001 is not between 0 and {_CENTURY}",
+        ),
+        (
+            WaitStep(kind="wait", name="nap", duration=f"{{{{ {MAX_DURATION} + 1 }}}}"),
+            "NotADuration",
+            f"is not between 0 and {_CENTURY}",
+        ),
+        (
+            WaitStep(kind="wait", name="nap", time="{{ 'noon' }}"),
+            "NotATime",
+            "'noon' is not a time like 2026-01-31T09:00",
+        ),
+        (
+            WaitStep(kind="wait", name="nap", time="0001-01-01T00:00+10:00"),
+            "NotATime",
+            "is not a time like",
+        ),
+        (
+            WaitStep(kind="wait", name="nap", time="2200-01-01T00:00"),
+            "NotATime",
+            f"'2200-01-01T00:00' is more than {_CENTURY} away",
+        ),
+    ],
+    ids=["word", "boolean", "list", "negative", "endless", "no time", "first year", "far away"],
+)
+async def test_a_wait_for_no_duration_or_time_fails_and_says_why(
+    step: WaitStep, type: str, message: str
+) -> None:
+    plan = work("- {name: nap, type: wait, duration: 1s}\n")
+    world = World(lambda _: {})
+    outcome = await execute(step, PLACE, StoppingScope(plan, fresh(plan, {}), world, None))
+    assert outcome.error is not None
+    assert outcome.error.type == type
+    assert message in outcome.error.message
+    assert world.seconds == 0
+
+
+@pytest.mark.parametrize("length", [0, MAX_DURATION])
+async def test_a_wait_of_nothing_and_of_a_hundred_years_are_allowed(length: float) -> None:
+    plan = work("- {name: nap, type: wait, duration: 1s}\n")
+    step = WaitStep(kind="wait", name="nap", duration=f"{{{{ {length} }}}}")
+    world = World(lambda _: {})
+    outcome = await execute(step, PLACE, StoppingScope(plan, fresh(plan, {}), world, None))
+    assert (outcome.success, world.seconds) == (True, length)
+
+
+async def test_a_wait_for_a_signal_takes_the_oldest_payload_or_its_time() -> None:
+    plan = work("- {name: nap, type: wait, duration: 1s}\n")
+    step = WaitStep(kind="wait", name="nap", signal="go", deadline=5.0)
+    world, state = World(lambda _: {}), fresh(plan, {})
+    state.signals["go"] = [1, 2]
+    scope = StoppingScope(plan, state, world, None)
+    assert [(await execute(step, PLACE, scope)).data for _ in range(2)] == [1, 2]
+    late = await execute(step, PLACE, scope)
+    assert late.error == Failure("NotSignalled", "the signal 'go' did not come in time")
+    assert (world.seconds, state.progress.signal_waits) == (5, {})
+    state.skips["work/nap"] = SkipInput(task="work/nap", value=7, by="ann")
+    with pytest.raises(Skipped) as skipped:
+        await execute(step, PLACE, scope)
+    assert (skipped.value.value, state.skips) == (7, {})
+
+
+async def test_a_wait_for_a_signal_remembers_the_time_that_is_left() -> None:
+    plan = work("- {name: nap, type: wait, duration: 1s}\n")
+    step = WaitStep(kind="wait", name="nap", signal="go", deadline=4 * _HOUR)
+    world, state = World(lambda _: {}), fresh(plan, {})
+    with pytest.raises(Interrupted):
+        await execute(step, PLACE, PausedScope(plan, state, world, None))
+    assert state.progress.signal_waits == {PLACE.key: 3 * _HOUR}
+    await execute(step, PLACE, StoppingScope(plan, carried(state), world, None))
+    assert world.seconds == 6 * _HOUR

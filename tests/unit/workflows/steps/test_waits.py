@@ -50,9 +50,11 @@ async def test_a_wait_remembers_a_pause_in_a_new_history(step: WaitStep, ends_af
     world, state = World(lambda _: {}), fresh(plan, {})
     with pytest.raises(Interrupted):
         await execute(step, PLACE, PausedScope(plan, state, world, None))
-    outcome = await execute(step, PLACE, StoppingScope(plan, carried(state), world, None))
+    next_state = carried(state)
+    outcome = await execute(step, PLACE, StoppingScope(plan, next_state, world, None))
     assert outcome.status == "success"
     assert world.seconds == ends_after * _HOUR
+    assert (next_state.progress.waits, next_state.progress.relative_waits) == ({}, {})
 
 
 def _ended(hours: float) -> dict[str, str]:
@@ -65,11 +67,24 @@ def _ended(hours: float) -> dict[str, str]:
         (WaitStep(kind="wait", name="nap", duration="{{ 2 }}h"), 2 * _HOUR, _ended(2)),
         (WaitStep(kind="wait", name="nap", duration="{{ 0 }}"), 0, _ended(0)),
         (WaitStep(kind="wait", name="nap", duration="{{ 0.5 }}"), 0.5, _ended(0.5 / _HOUR)),
+        (
+            WaitStep(kind="wait", name="nap", time="2026-01-01T00:00:00.5"),
+            0.5,
+            _ended(0.5 / _HOUR),
+        ),
         (WaitStep(kind="wait", name="nap", time="2026-01-01T01:00"), _HOUR, _ended(1)),
         (WaitStep(kind="wait", name="nap", time="2026-01-01T01:00+01:00"), 0, _ended(0)),
         (WaitStep(kind="wait", name="nap", time="2025-12-31T23:00Z"), 0, _ended(-1)),
     ],
-    ids=["template", "nothing", "half a second", "UTC by default", "another zone", "past"],
+    ids=[
+        "template",
+        "nothing",
+        "half a second",
+        "half a second to go",
+        "UTC by default",
+        "another zone",
+        "past",
+    ],
 )
 async def test_a_wait_ends_after_its_duration_or_at_its_time(
     step: WaitStep, waited: float, data: dict[str, str]
@@ -143,13 +158,36 @@ async def test_a_wait_for_no_duration_or_time_fails_and_says_why(
     assert world.seconds == 0
 
 
-@pytest.mark.parametrize("length", [0, MAX_DURATION])
-async def test_a_wait_of_nothing_and_of_a_hundred_years_are_allowed(length: float) -> None:
+_LAST = (BEGAN + timedelta(seconds=MAX_DURATION)).isoformat()
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        WaitStep(kind="wait", name="nap", duration=f"{{{{ {MAX_DURATION} }}}}"),
+        WaitStep(kind="wait", name="nap", time=_LAST),
+    ],
+    ids=["duration", "time"],
+)
+async def test_a_wait_of_a_hundred_years_is_allowed(step: WaitStep) -> None:
     plan = work("- {name: nap, type: wait, duration: 1s}\n")
-    step = WaitStep(kind="wait", name="nap", duration=f"{{{{ {length} }}}}")
     world = World(lambda _: {})
     outcome = await execute(step, PLACE, StoppingScope(plan, fresh(plan, {}), world, None))
-    assert (outcome.success, world.seconds) == (True, length)
+    assert (outcome.success, world.seconds) == (True, MAX_DURATION)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        WaitStep(kind="wait", name="nap", duration="{{ 0 }}"),
+        WaitStep(kind="wait", name="nap", time="2026-01-01T00:00"),
+    ],
+    ids=["duration", "time"],
+)
+async def test_a_wait_that_is_over_at_once_starts_no_timer(step: WaitStep) -> None:
+    plan = work("- {name: nap, type: wait, duration: 1s}\n")
+    world = World(lambda _: {})
+    assert (await execute(step, PLACE, PausedScope(plan, fresh(plan, {}), world, None))).success
 
 
 async def test_a_wait_for_a_signal_takes_the_oldest_payload_or_its_time() -> None:
@@ -175,5 +213,6 @@ async def test_a_wait_for_a_signal_remembers_the_time_that_is_left() -> None:
     with pytest.raises(Interrupted):
         await execute(step, PLACE, PausedScope(plan, state, world, None))
     assert state.progress.signal_waits == {PLACE.key: 3 * _HOUR}
-    await execute(step, PLACE, StoppingScope(plan, carried(state), world, None))
-    assert world.seconds == 6 * _HOUR
+    next_state = carried(state)
+    await execute(step, PLACE, StoppingScope(plan, next_state, world, None))
+    assert (world.seconds, next_state.progress.signal_waits) == (6 * _HOUR, {})

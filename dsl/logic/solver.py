@@ -88,9 +88,7 @@ class _Case:
         if not all(self.statuses.values()):
             return False
         wanted = [self._may_be(status) for status, holds in self.some.items() if holds]
-        return all(wanted) and not (
-            len(wanted) == 2 and wanted[0] == wanted[1] and len(wanted[0]) == 1
-        )
+        return all(wanted) and len(set[str]().union(*wanted)) >= len(wanted)
 
     def _may_be(self, status: Status) -> list[str]:
         return [task for task in self.counted if self.statuses[task] & BITS[status]]

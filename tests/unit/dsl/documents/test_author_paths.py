@@ -21,6 +21,7 @@ orchestration:
           body: [{name: inner, input: {path: x}}, {input: {}}]
     as_list:
       - {name: only, type: set}
+tools: {search: {examples: [{name: first}]}}
 """,
     "team.yml",
 )
@@ -36,7 +37,9 @@ TEAM: NodePath = ("orchestration", "teams", "draft")
         ((*TEAM, "tasks", 0, "body", 1, "input"), "draft/outer: body[1].input"),
         (("llm_config", "personas", "planned", "execution_plan", 0), "planned/first"),
         (("orchestration", "teams", "as_list", 0, "type"), "as_list/only: type"),
+        (("orchestration", "teams", "as_list", 0), "as_list/only"),
         # no step, or none with a name
+        (("tools", "search", "examples", 0, "name"), ""),
         (("llm_config", "personas", "planned", "execution_plan", 1), ""),
         ((*TEAM, "tasks"), ""),
         (TEAM, ""),

@@ -198,6 +198,7 @@ def test_a_hook_of_a_persona_names_its_offered_tools_and_one_of_the_document_eve
         "{ on: after_model_call, decide: modify, value: { a: 1 } }",
         "{ on: after_tool_call, tool: calculate, decide: modify, value: { expresion: x } }",
         "{ on: before_tool_call, tool: calculate, decide: modify, value: { expression: x } }",
+        "{ on: before_tool_call, tool: calculate, decide: modify, value: {} }",
         "{ on: before_tool_call, decide: modify, value: '{{ arguments }}' }",
         "{ on: before_turn, skill: CommandRunner.run, input: { command: pytest }, decide: fail }",
         "{ on: before_turn, skill: CommandRunner.run, input: { command: '{{ task }}' },"

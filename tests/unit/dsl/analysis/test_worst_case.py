@@ -83,6 +83,42 @@ def test_a_limit_per_a_team_allows_visits_before_it_as_well(first: str, visits: 
     assert worst(document).teams["c"].visits == visits
 
 
+ONCE = "  max_visits: { per: a, limit: 1, then: d }\n"
+TWICE = ONCE.replace("limit: 1, then: d", "limit: 2, then: e")
+CALLS_C = "{ name: call, team: c }"
+FANS = "a:\n  tasks: [WRITE]\n  routing: { rules: [{ next_team: [b, c] }] }\n"
+MEETS = "m:\n  type: concentrator\n  tasks: [WRITE]\n"
+
+
+@pytest.mark.parametrize(
+    ("document", "others"),
+    [
+        # each visit of `a` comes between two of `b`
+        (team("a", "b") + team("b", "a", more=ONCE) + team("d"), set()),
+        (team("a", "b") + team("b", "b, a", more=ONCE) + team("d"), {"d"}),
+        (team("a", "b") + team("b", "c", more=ONCE) + team("c", "b") + team("d"), {"c", "d"}),
+        # the other team has a limit too
+        (
+            team("a", "b") + team("b", "b", more=ONCE) + team("d", more=TWICE) + team("e"),
+            {"d", "e"},
+        ),
+        # a called team or a branch may visit it as well
+        (
+            team("a", "b", tasks=CALLS_C) + team("b", "a", more=ONCE) + team("c") + team("d"),
+            {"c", "d"},
+        ),
+        (
+            FANS + team("b", "m", more=ONCE) + team("c", "m") + team("d", "m") + MEETS,
+            {"c", "d", "m"},
+        ),
+    ],
+)  # fmt: skip
+def test_another_team_runs_instead_only_where_the_limit_can_be_reached(
+    document: str, others: set[str]
+) -> None:
+    assert set(worst(document).teams) == {"a", "b"} | others
+
+
 def test_the_limit_of_all_visits_takes_the_dearest_teams() -> None:
     two = "WRITE, { name: again, agent_type: generic_single_shot, persona_key: writer }"
     document = team("a", "b") + team("b", "a", tasks=two)

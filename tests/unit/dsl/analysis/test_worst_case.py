@@ -94,7 +94,7 @@ MEETS = "m:\n  type: concentrator\n  tasks: [WRITE]\n"
     ("document", "others"),
     [
         # each visit of `a` comes between two of `b`
-        (team("a", "b") + team("b", "a", more=ONCE) + team("d"), set()),
+        (team("a", "b") + team("b", "a", more=ONCE) + team("d"), set[str]()),
         (team("a", "b") + team("b", "b, a", more=ONCE) + team("d"), {"d"}),
         (team("a", "b") + team("b", "c", more=ONCE) + team("c", "b") + team("d"), {"c", "d"}),
         # the other team has a limit too

@@ -3,15 +3,18 @@
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from dsl.safety.blocked_rules import Blocked, BlockedRule, cut
 
 _ENDS = frozenset((";", "&", "&&", "||", "|", "|&", "\n", "(", ")", "{", "}", "!"))
 _PIPES = ("|", "|&")
-_WRAPPERS = frozenset(
-    ("env", "nice", "nohup", "time", "xargs", "command", "exec", "busybox", "then")
-)
+_WRAPPERS = {
+    **dict.fromkeys(("env", "nice", "nohup", "time", "xargs", "command", "exec", "busybox"), 0),
+    **dict.fromkeys(("then", "do", "else", "ionice", "setsid", "stdbuf", "unbuffer", "watch"), 0),
+    **dict.fromkeys(("timeout", "taskset", "chrt", "flock", "chroot"), 1),
+}
+"""Programs that run the command after them, and how many words they take before it."""
 _SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "cmd", "powershell", "pwsh"))
 _ELEVATION = frozenset(("sudo", "su", "doas", "pkexec", "runas"))
 _POWER = frozenset(("shutdown", "reboot", "halt", "poweroff"))
@@ -20,6 +23,8 @@ _DEVICE = re.compile(r"/dev/(?:sd|hd|nvme|vd|xvd|mmcblk|disk|mapper/|dm-)\w*")
 _BOMB = re.compile(r"(\S+?)\s*\(\)\s*\{[^}]*\|[^}]*&[^}]*\}\s*;?\s*\S*")
 _VARIABLE = re.compile(r"\w+=.*", re.DOTALL)
 _MAX_DEPTH = 4
+_MAX_TRIED = 20
+"""Words of one command that may begin the command within wrappers."""
 
 
 def blocked_command(text: str, depth: int = 0) -> Blocked | None:
@@ -39,9 +44,12 @@ def blocked_command(text: str, depth: int = 0) -> Blocked | None:
 
 def blocked_words_of_command(words: Sequence[str], depth: int = 0) -> Blocked | None:
     """Return why a program with its arguments is blocked; None for a harmless one."""
-    words = _without_wrappers(words)
-    if not words:
-        return None
+    tried = islice(_unwrapped(words), _MAX_TRIED)
+    found = (_blocked_program(one, depth) for one in tried)
+    return next((one for one in found if one is not None), None)
+
+
+def _blocked_program(words: Sequence[str], depth: int) -> Blocked | None:
     program, arguments = _program(words), words[1:]
     rule = _rule(program, arguments)
     if rule is not None:
@@ -102,7 +110,7 @@ def _inner(program: str, arguments: Sequence[str]) -> Iterator[str]:
         for flag in ("/c", "/k", "/C", "/K"):
             if flag in arguments:
                 yield " ".join(arguments[arguments.index(flag) + 1 :])
-    if program == "eval":
+    if program in ("eval", "watch"):
         yield " ".join(arguments)
     if program == "find":
         for flag in ("-exec", "-execdir", "-ok"):
@@ -110,13 +118,21 @@ def _inner(program: str, arguments: Sequence[str]) -> Iterator[str]:
                 yield shlex.join(arguments[arguments.index(flag) + 1 :])
 
 
-def _without_wrappers(words: Sequence[str]) -> Sequence[str]:
-    while words and (_program(words) in _WRAPPERS or _VARIABLE.fullmatch(words[0])):
-        wrapped = _program(words) in _WRAPPERS
-        words = words[1:]
-        while wrapped and words and words[0].startswith("-"):
-            words = words[1:]
-    return words
+def _unwrapped(words: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the command that wrappers run, and each word before it that may be its beginning.
+
+    The value of a wrapper's option looks like a program: `nice -n 10 rm`.
+    """
+    left = 1  # words without `-` that may still come, the command among them
+    for index, word in enumerate(words):
+        if word.startswith("-"):
+            left += "=" not in word
+            continue
+        takes = 0 if _VARIABLE.fullmatch(word) else _WRAPPERS.get(_program([word]))
+        left = left - 1 if takes is None else max(left, takes + 1)
+        yield words[index:]
+        if not left:
+            return
 
 
 def _program(words: Sequence[str]) -> str:

@@ -44,7 +44,7 @@ def blocked_command(text: str, depth: int = 0) -> Blocked | None:
 
 def blocked_words_of_command(words: Sequence[str], depth: int = 0) -> Blocked | None:
     """Return why a program with its arguments is blocked; None for a harmless one."""
-    tried = islice(_unwrapped(words), _MAX_TRIED)
+    tried = islice(_possible_commands(words), _MAX_TRIED)
     found = (_blocked_program(one, depth) for one in tried)
     return next((one for one in found if one is not None), None)
 
@@ -118,7 +118,7 @@ def _inner(program: str, arguments: Sequence[str]) -> Iterator[str]:
                 yield shlex.join(arguments[arguments.index(flag) + 1 :])
 
 
-def _unwrapped(words: Sequence[str]) -> Iterator[Sequence[str]]:
+def _possible_commands(words: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield the command that wrappers run, and each word before it that may be its beginning.
 
     The value of a wrapper's option looks like a program: `nice -n 10 rm`.

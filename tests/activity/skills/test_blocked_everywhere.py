@@ -179,7 +179,8 @@ async def test_no_blocked_text_becomes_an_argument_of_a_command(
         with pytest.raises(ApplicationError) as caught:
             await call(workspace, "CommandRunner.run", given)
         assert caught.value.type == "SkillRefused"
-        assert said(rule, text, caught.value.message), text
+        message = caught.value.message  # no argument has control characters, whatever its kind
+        assert said(rule, text, message) or "free of control characters" in message, text
 
 
 @pytest.mark.parametrize("text", PROSE)

@@ -14,8 +14,7 @@ from bench.report import write_rows
 from bench.stage import stage
 from bench.systems import COTERIE
 from bench.team import CAPABILITIES
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.model.plan import Plan
 from dsl.values import Json
 from workflows.core.messages import TeamInput

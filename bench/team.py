@@ -2,8 +2,7 @@
 
 from activities.contracts import AgentResponse, TokenUsage
 from bench import loop
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Plan
 from dsl.values import Json

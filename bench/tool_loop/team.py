@@ -6,8 +6,7 @@ from activities.skills.skill_registry import AnySkill, contracts
 from activities.workspace.skill_base import Skill, SkillContext
 from bench import loop
 from bench.tool_loop import work
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Plan
 from dsl.values import Documented, Json

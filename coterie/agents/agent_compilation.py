@@ -15,8 +15,7 @@ from coterie.documents.price_lists import known_price
 from coterie.documents.product_capabilities import capabilities
 from coterie.documents.worker_trust import TrustedConfig, resolved
 from coterie.settings import Settings
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.errors import InvalidDocument
 from dsl.model.plan import Plan
 

@@ -17,7 +17,7 @@ from coterie.documents.file_kinds import SUFFIXES, is_test
 from coterie.documents.includes import included_files, with_includes
 from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE, Settings
 from coterie.text.document_text import text_of_document
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText
 from dsl.errors import InvalidDocument, Problem, listed, nearest
 from dsl.source.yaml_reader import read
 

@@ -13,7 +13,7 @@ from coterie.documents.file_kinds import SUFFIXES, is_persona, is_test
 from coterie.documents.include_globs import TooManyEntries, is_glob, matching_files
 from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE
 from coterie.text.document_text import text_of_document
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText
 from dsl.errors import InvalidDocument
 from dsl.problem_details import Details
 from dsl.source.collected_problems import Problems

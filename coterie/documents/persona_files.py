@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.product_capabilities import capabilities
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.errors import InvalidDocument, Problem
 
 _BESIDE = SourceText(

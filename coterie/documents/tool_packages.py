@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from activities.skills.skill_contracts import known_contracts
 from coterie.documents.installed_extensions import searched_packages
 from coterie.settings import Settings
-from dsl.compile.merged_sources import SourceText, merged_sources
+from dsl.compile.compiler import SourceText, merged_sources
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import SkillContract
 from dsl.source.collected_problems import Problems

@@ -11,7 +11,7 @@ from coterie.documents.catalog import Catalog, Located, shown
 from coterie.documents.worker_trust import TrustedConfig, absolute_providers, resolved
 from coterie.settings import OVERRIDE_FILE, Settings
 from coterie.terminal import note
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText
 from dsl.compile.shapes import parse_document
 from dsl.errors import InvalidDocument
 from dsl.model.document import SystemDocument

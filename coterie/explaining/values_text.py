@@ -13,7 +13,7 @@ from coterie.explaining.origins import Effective
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
 from dsl.analysis.context_use import users_of_plan
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText
 from dsl.evaluate.declared_values import form_of
 from dsl.model.plan import Plan
 from dsl.model.step_kinds.agent_types import ORCHESTRATING

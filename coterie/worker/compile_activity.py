@@ -25,9 +25,8 @@ from coterie.documents.worker_trust import TrustedConfig, absolute_providers
 from coterie.settings import Settings
 from coterie.worker.provider_queues import ProviderQueue
 from dsl.analysis.findings import with_needs
-from dsl.compile.compiler import Compiled, compile_sources
-from dsl.compile.mcp.server_offers import with_servers
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import Compiled, SourceText, compile_sources
+from dsl.compile.server_offers import with_servers
 from dsl.errors import InvalidDocument, listed, nearest
 from dsl.model.plan import Plan
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dsl.compile.concentrators import CONCENTRATOR_NAMES
-from dsl.model.plan import Plan, Team
+from dsl.model.plan import CONCENTRATOR_NAMES, Plan, Team
 from dsl.model.step_kinds.agent_types import ORCHESTRATING
 from dsl.model.steps import AgentStep, Step
 from dsl.model.traversal.agent_personas import execution_plans

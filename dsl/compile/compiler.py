@@ -10,14 +10,11 @@ from typing import NamedTuple
 
 from dsl.checks.agents.streaming_checks import check_streamed_replies
 from dsl.checks.document_checks import check_document
-from dsl.compile.concentrators import task_names
-from dsl.compile.document_capabilities import with_declarations
-from dsl.compile.mcp.tool_expansion import with_mcp_tools
-from dsl.compile.merged_sources import SourceText, merged_sources
+from dsl.compile.document_expansion import with_declarations, with_mcp_tools, with_subagents
+from dsl.compile.included_parts import included_part, joined
 from dsl.compile.plan_compiler import PlanCompiler
 from dsl.compile.shapes import parse_document
-from dsl.compile.subagents import with_subagents
-from dsl.errors import InvalidDocument, Problem
+from dsl.errors import UNREADABLE, InvalidDocument, Problem
 from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Plan
 from dsl.model.price import Price
@@ -25,11 +22,31 @@ from dsl.model.sections.provider_document import ProviderSection
 from dsl.model.sections.worker_document import WorkerSection
 from dsl.normalise.forms import normalised
 from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.wording.document_wording import orchestration_missing
+from dsl.source.nodes import Mark, Node, overlaid
+from dsl.source.yaml_reader import read_with_repeated
+from dsl.wording.document_wording import decided_by_worker, orchestration_missing
+from dsl.wording.include_wording import include_inline
+from dsl.wording.yaml_wording import no_document
 
 PriceLookup = Callable[[Mapping[str, ProviderSection], str, str], Price | None]
 """Returns the price of a model, given the document's providers, a provider and a model."""
+
+
+class SourceText(NamedTuple):
+    """One file of a document."""
+
+    file: str
+    text: str
+    trusted: bool = True
+    """False for a file that came with a run: it must not configure the worker's access to the
+    world.
+    """
+    persona: str | None = None
+    """The key of the persona, if the file is one."""
+    included: bool = False
+    """Whether another file includes it: the next source with `included=False`, maybe indirectly."""
+    problems: tuple[Problem, ...] = ()
+    """Found while reading the files that this one includes."""
 
 
 class Compiled(NamedTuple):
@@ -75,10 +92,9 @@ def compile_sources(
     capabilities = with_declarations(capabilities, document)
     document, tree = with_mcp_tools(document, capabilities, tree, problems)
     check_document(document, orchestration, tree, problems, capabilities)
-    names = task_names(orchestration)
     document, tool_paths = with_subagents(document, tree, problems)
     compiler = PlanCompiler(
-        document, orchestration, tree, problems, capabilities, model, names, tool_paths
+        document, orchestration, tree, problems, capabilities, model, tool_paths
     )
     price_of = None if pricing is None else partial(pricing, document.llm_config.providers)
     plan = compiler.plan(name, price_of)
@@ -89,6 +105,53 @@ def compile_sources(
     worker = document.worker or WorkerSection()
     providers = dict(document.llm_config.providers)
     return Compiled(plan, worker, providers, tuple(problems.warnings), tree)
+
+
+def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
+    """Read every file and merge it over the earlier ones.
+
+    Raises:
+        InvalidDocument: a file is not readable YAML, or there is no file.
+    """
+    merged: Node | None = None
+    layer: Node | None = None
+    for source in sources:
+        problems.found.extend(source.problems)
+        try:
+            tree, repeated = read_with_repeated(source.text, source.file)
+            problems.found.extend(repeated)
+        except InvalidDocument as error:
+            problems.found.extend(error.problems)
+            continue
+        if source.persona is not None:
+            for key in (source.persona, "personas", "llm_config"):
+                tree = Node({key: tree}, tree.mark)
+        if not source.trusted:
+            _refuse_untrusted(tree, problems)
+        if source.included:
+            tree = included_part(tree, problems)
+        layer = tree if layer is None else joined(layer, tree, problems)
+        if not source.included:
+            merged = layer if merged is None else overlaid(merged, layer)
+            layer = None
+    if problems.errors and (
+        merged is None or any(problem.code in UNREADABLE for problem in problems.errors)
+    ):
+        raise InvalidDocument(problems.errors)
+    if merged is None:
+        problems.note("E004", Mark("document", 1, 1), (), no_document())
+        raise InvalidDocument(problems.errors)
+    return merged
+
+
+def _refuse_untrusted(tree: Node, problems: Problems) -> None:
+    for path in (("worker",), ("llm_config", "providers")):
+        node = tree.get(path)
+        if node is not None:
+            problems.note("E601", node.at, path, decided_by_worker(".".join(path)))
+    include = tree.child("include")
+    if include is not None:
+        problems.note("E601", include.at, ("include",), include_inline())
 
 
 def _without_teams(tree: Node, problems: Problems) -> None:

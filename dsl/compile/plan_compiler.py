@@ -1,29 +1,36 @@
 """Compiles the parts of a checked document, each by its own compiler, into a plan."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 
+from dsl.checks.agents.prompt_checks import check_syntax
+from dsl.checks.agents.streaming_checks import check_reasks
 from dsl.checks.budget_checks import BudgetCompiler, PriceOf, prices_of
 from dsl.checks.context_declarations import declared_context
 from dsl.checks.contracts.outputs import DeclaredOutputs
+from dsl.checks.format_checks import check_answer_schema
 from dsl.checks.paid_personas import PaidPersonas
+from dsl.checks.steps.step_checks import check_steps
 from dsl.checks.tools.agent_cycles import check_cycles
 from dsl.compile.agent_resolver import AgentResolver
-from dsl.compile.merged_personas import PersonaMerger
+from dsl.compile.merged_personas import PERSONAS, PersonaMerger
 from dsl.compile.persona_checks import PersonaChecks
 from dsl.compile.route_compiler import RouteCompiler
 from dsl.compile.team_compiler import TeamCompiler
 from dsl.compile.tool_compiler import ToolCompiler
-from dsl.compile.unused_personas import check_unused_personas
 from dsl.egress.egress_rules import can_send_private_data
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument
-from dsl.model.plan import DEFAULT_MESSAGES, Limits, Plan
+from dsl.model.plan import DEFAULT_MESSAGES, Limits, Persona, Plan
+from dsl.model.steps import PersonaDocument
 from dsl.model.terms import AskTerms, channels, limit_reaction
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.tools.tool_groups import tool_groups
+from dsl.model.traversal.step_walk import walk
 from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Node
+from dsl.source.unknown_names import unknown
 from dsl.values import Json, NodePath
 
 
@@ -38,7 +45,6 @@ class PlanCompiler:
         problems: Problems,
         capabilities: Capabilities,
         model: str | None,
-        names: Mapping[str, Sequence[str]],
         tool_paths: Mapping[str, NodePath],
     ) -> None:
         """Prepare the compilers.
@@ -50,7 +56,6 @@ class PlanCompiler:
             problems: collects the findings.
             capabilities: of the worker and the document.
             model: `provider/model` for every persona instead of its own.
-            names: `{team: the names of its tasks}`.
             tool_paths: `{tool: where it is written}`.
         """
         self.document = document
@@ -62,6 +67,7 @@ class PlanCompiler:
         outputs = DeclaredOutputs(
             document, capabilities.skills, self.context, capabilities.mcp_tools
         )
+        names = _task_names(orchestration)
         self.routes = RouteCompiler(orchestration.teams, tree, problems)
         settings = orchestration.settings
         self.checks = PersonaChecks(
@@ -87,12 +93,12 @@ class PlanCompiler:
     def plan(self, name: str, price_of: PriceOf | None) -> Plan | None:
         """Compile the plan; None if a problem makes that impossible."""
         orchestration, agents = self.orchestration, self.agents
-        tools = self.tools.tools()
+        tools = self.tools.tools() if self.document.tools else {}
         teams = {key: self.teams.team(key, team) for key, team in orchestration.teams.items()}
-        self._check_teams_of_run()
         hooks = orchestration.hooks
         compiled_hooks = self.checks.run_hooks(hooks, agents.personas) if hooks else ()
-        check_unused_personas(self.checks, agents.used, self.model)
+        _check_unused_personas(self.checks, agents.used, self.model)
+        self._check_teams_of_run()
         check_cycles(tools, agents.personas, teams, self.tools.paths, self.tree, self.problems)
         if orchestration.output is not None:
             self.teams.check_run_output(orchestration.output)
@@ -134,6 +140,71 @@ class PlanCompiler:
         self.routes.check_team(run.entry_team, (*path, "entry_team"))
         if run.on_cancel is not None:
             self.routes.check_clean_up(run.on_cancel, (*path, "on_cancel"))
+
+
+def _task_names(orchestration: Orchestration) -> dict[str, tuple[str, ...]]:
+    """Return `{team: the names of its tasks}`, with nested ones and the one that aggregates."""
+    names: dict[str, tuple[str, ...]] = {}
+    for team_id, team in orchestration.teams.items():
+        collects = team.collects
+        added = ("aggregate",) if collects is not None and collects.by_skill else ()
+        names[team_id] = (*(step.name for step, _ in walk(team.tasks, ())), *added)
+    return names
+
+
+def _check_unused_personas(checks: PersonaChecks, used: Collection[str], model: str | None) -> None:
+    """Report the problems of personas that every task using them would have.
+
+    Args:
+        checks: of the document's personas.
+        used: the keys of those that an agent uses.
+        model: of every persona instead of its own, if one is set.
+    """
+    for key, persona in checks.document.llm_config.personas.items():
+        if key in used:
+            continue
+        path = (*PERSONAS, key)
+        if model is None:
+            _check_written_model(checks, persona, path)
+        _check_persona(checks, persona, path)
+
+
+def _check_persona(checks: PersonaChecks, persona: PersonaDocument, path: NodePath) -> None:
+    tree, problems = checks.tree, checks.problems
+    check_answer_schema(persona.output_schema, (*path, "output_schema"), tree, problems)
+    if persona.stream:
+        reasks = Persona.model_fields["max_reasks"].default
+        reasks = reasks if persona.max_reasks is None else persona.max_reasks
+        check_reasks(persona.output_schema, reasks, (*path, "stream"), tree, problems)
+    check_syntax(
+        tree,
+        problems,
+        persona.prompts or {},
+        persona.prompt_syntax,
+        lambda key: (*path, "prompts", key),
+    )
+    if persona.execution_plan is not None:
+        scope = checks.plan_scope(persona.execution_plan, (*path, "execution_plan"))
+        # The personas of a catalog serve many projects, and each has commands of its own.
+        unknown_here = {"commands": None, "channels": None}
+        known = checks.capabilities.model_copy(update=unknown_here)
+        check_steps(replace(scope, capabilities=known))
+
+
+def _check_written_model(checks: PersonaChecks, persona: PersonaDocument, path: NodePath) -> None:
+    """Check the provider and the model that a persona names itself, without defaults."""
+    tree, problems, llm = checks.tree, checks.problems, checks.document.llm_config
+    providers, written = checks.capabilities.providers, persona.provider
+    if written is not None and written not in providers:
+        where = (*path, "provider")
+        mark = tree.find(where).mark
+        unknown(problems, mark, where, "E205", "provider", written, providers)
+        return
+    section = llm.providers.get(str(llm.defaults.choose(written, persona.model).provider))
+    valid = section.valid_models if section is not None else ()
+    if persona.model is not None and valid and persona.model not in valid:
+        where = (*path, "model")
+        unknown(problems, tree.find(where).mark, where, "E105", "model", persona.model, valid)
 
 
 def _nests_grants(tools: Collection[Tool]) -> bool:

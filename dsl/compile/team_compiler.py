@@ -13,18 +13,19 @@ from dsl.checks.steps.template_checks import check_value
 from dsl.checks.steps.wait_checks import check_signal
 from dsl.checks.team_checks import check_max_visits, check_team_type
 from dsl.compile.agent_resolver import AgentResolver
-from dsl.compile.concentrators import CONCENTRATOR_NAMES, aggregation, collect_of
 from dsl.compile.route_compiler import RouteCompiler
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument, TeamDocument
-from dsl.model.plan import Collect, MaxVisits, Team
+from dsl.model.plan import BUILT_IN_AGGREGATES, CONCENTRATOR_NAMES, Collect, MaxVisits, Team
 from dsl.model.step_kinds.kind_facts import KIND_FACTS
-from dsl.model.steps import LoopStep, Step
+from dsl.model.step_kinds.step_base import terms_of
+from dsl.model.steps import LoopStep, SkillStep, Step
 from dsl.model.template_bound import TemplateBound
 from dsl.model.traversal.step_bounds import VISITS
 from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Node
-from dsl.values import JsonValue, NodePath
+from dsl.source.unknown_names import unknown
+from dsl.values import Json, JsonValue, NodePath
 from dsl.wording.step_names import called
 
 
@@ -46,7 +47,7 @@ class TeamCompiler:
     def team(self, team_id: str, team: TeamDocument) -> Team:
         """Compile one team."""
         path: NodePath = ("orchestration", "teams", team_id)
-        collect = collect_of(team)
+        collect = team.collects
         self._check_settings(team_id, team, collect, path)
         scope = self._scope_of_tasks(team, (*path, "tasks"))
         check_steps(scope)
@@ -58,7 +59,7 @@ class TeamCompiler:
             check_value(scope.of_output(output), team.output, output)
         first: tuple[Step, ...] = ()
         if collect is not None:
-            first = aggregation(collect, self.capabilities, self.tree, self.problems, path)
+            first = _aggregation(collect, self.capabilities, self.tree, self.problems, path)
         routing = self.routes.routing(team, (*path, "routing"), scope)
         resets: tuple[str, ...] = ()
         if team.resets:
@@ -108,7 +109,7 @@ class TeamCompiler:
             path,
             inputs=(),
             tools=self.document.tools,
-            given=() if collect_of(team) is None else CONCENTRATOR_NAMES,
+            given=() if team.collects is None else CONCENTRATOR_NAMES,
             outputs=self.outputs.of(team.tasks),
             settings=self.orchestration.settings,
         )
@@ -145,6 +146,36 @@ class TeamCompiler:
             outputs=self.outputs.of(()),
             settings=self.orchestration.settings,
         )
+
+
+def _aggregation(
+    collect: Collect,
+    capabilities: Capabilities,
+    tree: Node,
+    problems: Problems,
+    path: NodePath,
+) -> tuple[SkillStep, ...]:
+    """Return the step that makes `aggregate`, if a skill does it; else no step."""
+    if not collect.by_skill:
+        return ()
+    key_path = (*path, "collect", "aggregate")
+    known = capabilities.skills
+    contract = known.get(collect.aggregate)
+    if contract is None:
+        names = (*BUILT_IN_AGGREGATES, *known)
+        mark = tree.find(key_path).mark
+        unknown(problems, mark, key_path, "E204", "aggregation", collect.aggregate, names)
+        return ()
+    given: Json = {"branches": "{{ branches }}", "data": "{{ data }}"}
+    step = SkillStep(
+        kind="skill",
+        name="aggregate",
+        skill=collect.aggregate,
+        input=given,
+        terms=terms_of(contract),
+        output_variable="aggregate",
+    )
+    return (step,)
 
 
 def _asking_about_failures(steps: Sequence[Step], team_type: str) -> tuple[Step, ...]:

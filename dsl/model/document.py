@@ -123,6 +123,11 @@ class TeamDocument(Frozen):
     on_cancel: str | None = None
     """The team that cleans up when the run is cancelled during this team, instead of the run's."""
 
+    @property
+    def collects(self) -> Collect | None:
+        """How a concentrator collects; None for every other type of team."""
+        return (self.collect or Collect()) if self.type == "concentrator" else None
+
 
 class Orchestration(Frozen):
     """The teams, the entry team, and the limits of a run."""

@@ -161,6 +161,17 @@ class Collect(Frozen):
     one mapping; `Name.method`, what that skill makes of `{branches, data}`.
     """
 
+    @property
+    def by_skill(self) -> bool:
+        """Whether a skill makes `aggregate`: the team then starts with one more step."""
+        return self.aggregate not in BUILT_IN_AGGREGATES
+
+
+BUILT_IN_AGGREGATES = ("list", "merge_dict")
+
+CONCENTRATOR_NAMES = ("branches", "aggregate", "data")
+"""The variables that a concentrator's tasks can read."""
+
 
 class MaxVisits(Frozen):
     """A bound of a team's visits between two visits of another team."""

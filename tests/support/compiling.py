@@ -1,8 +1,7 @@
 """Compiles documents as the front door does, with everything that a worker of ours has."""
 
 from activities.skills.skill_registry import contracts
-from dsl.compile.compiler import Compiled, compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import Compiled, SourceText, compile_sources
 from dsl.errors import InvalidDocument, Problem
 from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Plan

@@ -7,8 +7,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from coterie.cli import main
 from coterie.failures import ExitCode
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.model.plan import Plan
 from dsl.values import Json
 from tests.law.documents.pages import blocks

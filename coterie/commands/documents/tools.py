@@ -18,7 +18,7 @@ from coterie.settings import Settings
 from coterie.terminal import say
 from coterie.worker.mcp_refresh import refresh_listings
 from dsl.compile.compiler import Compiled
-from dsl.compile.mcp.server_offers import with_servers
+from dsl.compile.server_offers import with_servers
 from dsl.errors import listed, nearest
 from dsl.values import Json
 

@@ -9,8 +9,7 @@ import pytest
 from activities.skills.skill_contracts import known_contracts
 from coterie.cli import main
 from dsl.analysis.findings import findings
-from dsl.compile.compiler import Compiled, compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import Compiled, SourceText, compile_sources
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import TeamDocument

@@ -10,8 +10,7 @@ from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
 from coterie.documents.product_capabilities import capabilities
 from coterie.settings import load
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.model.plan import Plan
 from tests.support.pictures.wide_font import wide as wide_font_width
 

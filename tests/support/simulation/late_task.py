@@ -8,8 +8,7 @@ from pydantic import TypeAdapter
 
 from activities.contracts import FailureType
 from activities.workspace.skill_base import Skill, SkillContext, SkillRefusal
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.model.plan import Plan
 from dsl.model.tools.asked_input import AskedInput, ServerTask
 from dsl.values import JsonValue

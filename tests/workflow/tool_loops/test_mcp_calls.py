@@ -12,8 +12,7 @@ from temporalio.worker import Replayer
 
 from coterie.runtime.workflow_sandbox import sandbox
 from coterie.storage.wire import data_converter
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.model.capabilities import ServerListing
 from dsl.model.plan import Plan
 from dsl.model.sections.mcp_digests import digest_of_address

@@ -20,8 +20,7 @@ from coterie.agents import (
     subagent,
 )
 from coterie.agents.tool_definitions import ready_tool, schema_of
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from tests.support.compiling import CAPABILITIES
 from tests.support.programs.python_agents import PlainAgent, PlannerAgent, around, says, unnamed
 from tests.support.programs.weather_tools import forecast, unmarked

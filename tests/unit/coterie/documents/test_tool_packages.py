@@ -10,7 +10,7 @@ from coterie.documents.compilation import compile_target
 from coterie.documents.tool_packages import packages_in
 from coterie.failures import CommandError
 from coterie.settings import load
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText
 from dsl.errors import InvalidDocument
 from tests.law.documents.pages import text
 

@@ -3,8 +3,7 @@
 from textwrap import dedent, indent
 
 from dsl.analysis.findings import Analysis, analysed
-from dsl.compile.compiler import Compiled, compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import Compiled, SourceText, compile_sources
 from dsl.model.capabilities import Capabilities, SkillContract
 
 CAPABILITIES = Capabilities(

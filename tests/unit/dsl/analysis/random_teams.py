@@ -5,8 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from dsl.compile.compiler import Compiled, compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import Compiled, SourceText, compile_sources
 from dsl.errors import InvalidDocument
 from dsl.values import Json
 from tests.unit.dsl.analysis.documents import CAPABILITIES

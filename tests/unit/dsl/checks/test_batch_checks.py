@@ -2,8 +2,7 @@
 
 import pytest
 
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.errors import InvalidDocument, Problem
 from tests.support.engine import CAPABILITIES
 

@@ -5,8 +5,7 @@ from typing import get_args
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.errors import Code, InvalidDocument, Problem
 from dsl.evaluate.limits import depth_allowed
 from dsl.model.plan import Plan

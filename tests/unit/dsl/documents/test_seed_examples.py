@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from coterie.documents.product_capabilities import capabilities
-from dsl.compile.compiler import Compiled, compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import Compiled, SourceText, compile_sources
 from dsl.evaluate.context_updates import shown_writes
 from dsl.evaluate.routing import choose
 from dsl.model.conditions import AllOf, ContextField, TaskField, TaskStatus

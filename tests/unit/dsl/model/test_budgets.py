@@ -3,8 +3,7 @@
 import pytest
 
 from coterie.documents.price_lists import known_price
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.errors import InvalidPlan
 from dsl.model.budgets import Budget, amount
 from dsl.model.plan import Plan

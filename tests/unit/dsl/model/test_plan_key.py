@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.model.plan import Plan
 from dsl.model.plan_key import PlanKey, can_be_persona
 from dsl.model.steps import AgentStep

@@ -6,7 +6,7 @@ import pytest
 
 from coterie.documents.compilation import compile_target
 from coterie.settings import load
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText
 from dsl.model.conditions import CONDITION_KEYS, AllOf, ContextField, Expression, TaskField
 from dsl.model.plan import Plan
 from dsl.normalise.written_steps import AGENT_TYPES, STEP_TYPES

@@ -16,8 +16,7 @@ import pytest
 from dsl.analysis.findings import analysed
 from dsl.analysis.model_loads import Terms
 from dsl.analysis.worst_case import worst_case
-from dsl.compile.compiler import Compiled, compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import Compiled, SourceText, compile_sources
 from dsl.errors import Problem
 from tests.unit.dsl.analysis.documents import CAPABILITIES
 

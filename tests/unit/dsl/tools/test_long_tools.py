@@ -3,8 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import SkillContract
 from dsl.model.sections.mcp_document import McpServerSection

@@ -2,8 +2,7 @@
 
 import pytest
 
-from dsl.compile.compiler import Compiled, compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import Compiled, SourceText, compile_sources
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import ServerListing, ServerTool
 from dsl.model.sections.mcp_digests import digest_of_address, digest_of_tool

@@ -8,8 +8,7 @@ import pytest
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult, TokenUsage
 from coterie.documents.price_lists import known_price
 from coterie.runs.in_process.local_scope import LocalScope
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.model.plan import Plan
 from tests.support.compiling import CAPABILITIES
 from tests.support.simulation.stopping import fresh

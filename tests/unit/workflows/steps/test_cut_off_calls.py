@@ -8,8 +8,7 @@ import pytest
 
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult, TokenUsage
 from coterie.documents.price_lists import known_price
-from dsl.compile.compiler import compile_sources
-from dsl.compile.merged_sources import SourceText
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.model.plan import Plan
 from dsl.values import Json
 from tests.support.compiling import CAPABILITIES

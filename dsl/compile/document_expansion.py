@@ -1,11 +1,13 @@
-"""Expand `{mcp: server}` into a tool for each tool of that MCP server, with its place in the tree.
+"""What a document declares, expanded: names beside those of the worker, and tools.
 
+`{mcp: server}` becomes a tool for each tool of that MCP server, and each subagent becomes a tool.
 Nothing connects to a server here: its tools come from a recorded listing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from dsl.compile.mcp.server_offers import server_of
+from dsl.checks.tools.tool_names import subagents_of
+from dsl.compile.server_offers import server_of, with_servers
 from dsl.errors import Code
 from dsl.model.capabilities import Capabilities, McpContract
 from dsl.model.document import SystemDocument
@@ -23,9 +25,28 @@ from dsl.wording.tools.mcp_wording import (
     server_not_listed,
     server_without_tools,
 )
-from dsl.wording.tools.tool_wording import tool_name_refused
+from dsl.wording.tools.tool_wording import subagent_named_like_tool, tool_name_refused
 
 _MAX_NAME_LENGTH = 64
+
+
+def with_declarations(capabilities: Capabilities, document: SystemDocument) -> Capabilities:
+    """Return the capabilities with the document's own providers, commands, servers and channels."""
+    update: dict[str, object] = {}
+    if document.worker is not None:
+        known = capabilities.commands or ()
+        own = document.worker.commands
+        once = (name for name, command in own.items() if command.once)
+        update["commands"] = tuple(dict.fromkeys((*known, *own)))
+        update["once_commands"] = (*capabilities.once_commands, *once)
+        if document.worker.mcp_servers:
+            capabilities = with_servers(capabilities, document.worker.mcp_servers)
+        if document.worker.notify:
+            known = (*(capabilities.channels or ()), *document.worker.notify)
+            update["channels"] = tuple(dict.fromkeys(known))
+    providers = (*capabilities.providers, *document.llm_config.providers)
+    update["providers"] = tuple(dict.fromkeys(providers))
+    return capabilities.model_copy(update=update)
 
 
 def with_mcp_tools(
@@ -58,6 +79,24 @@ def with_mcp_tools(
     written = tree.find(("tools",)).with_value(nodes)
     expanded = tree.with_value({**tree.entries(), "tools": written})
     return document.model_copy(update={"tools": tools}), expanded
+
+
+def with_subagents(
+    document: SystemDocument, tree: Node, problems: Problems
+) -> tuple[SystemDocument, Mapping[str, NodePath]]:
+    """Return the document with a tool for each subagent, and `{tool: where it is written}`."""
+    tools = dict(document.tools)
+    paths: dict[str, NodePath] = {name: ("tools", name) for name in tools}
+    for key, path in subagents_of(document):
+        persona = document.llm_config.personas.get(key)
+        written = document.tools.get(key)
+        if written is not None and written.agent != key:
+            details = subagent_named_like_tool(key)
+            problems.note("E208", tree.find(path).mark, path, details)
+        elif persona is not None and key not in tools:
+            tools[key] = ToolSection(agent=key, description=persona.description or "")
+            paths[key] = path
+    return document.model_copy(update={"tools": tools}), paths
 
 
 class _Expansion:

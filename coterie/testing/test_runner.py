@@ -2,9 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from uuid import uuid4
 
 from temporalio.client import Client
@@ -15,6 +16,7 @@ from coterie.runs.new_runs import start_run
 from coterie.runs.run_client import Run
 from coterie.testing.case_differences import UnmetExpectation, differences
 from coterie.testing.files.test_reader import Case, TestFile
+from coterie.testing.ordered_results import in_order
 from coterie.testing.simulation.case_outcome import outcome_of
 from coterie.testing.simulation.clock import Clock, Overshot
 from coterie.testing.simulation.crashes import crashes
@@ -55,9 +57,9 @@ class CaseResult:
         return not self.differences
 
 
-async def run_cases(
+def run_cases(
     client: Client, chosen: Sequence[tuple[TestFile, Case]], limit: float
-) -> AsyncIterator[CaseResult]:
+) -> AsyncGenerator[CaseResult]:
     """Yield the results, in the order of the cases.
 
     Args:
@@ -65,20 +67,9 @@ async def run_cases(
         chosen: Cases with their files.
         limit: Real seconds that one case may take.
     """
-    turns = asyncio.Semaphore(AT_ONCE)
-
-    async def in_turn(file: TestFile, case: Case) -> CaseResult:
-        async with turns:
-            return await run_case(client, file, case, limit)
-
-    tasks = [asyncio.create_task(in_turn(file, case)) for file, case in chosen]
-    try:
-        for task in tasks:
-            yield await task
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    return in_order(
+        [partial(run_case, client, file, case, limit) for file, case in chosen], AT_ONCE
+    )
 
 
 async def run_case(client: Client, file: TestFile, case: Case, limit: float) -> CaseResult:

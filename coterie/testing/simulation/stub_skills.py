@@ -92,13 +92,13 @@ class StubSkills:
         named = key.step.without_model_calls()
         names = (key.step, without_rounds(key.step), named, without_rounds(named))
         fitting = [
-            (entry.visit is None, number, entry)
+            (number, entry)
             for number, entry in enumerate(self._played)
             if entry.step in names and entry.visit in (None, key.execution)
         ]
         if not fitting:
             return None
-        _, number, entry = min(fitting, key=lambda fit: fit[:2])
+        number, entry = min(fitting, key=lambda fit: fit[1].visit is None)
         self.used.add(number)
         return entry
 

@@ -27,6 +27,7 @@ async def test_a_call_asks_before_it_has_the_result_of_the_file(tmp_path: Path) 
     stubs = StubSkills(Workspace(tmp_path), [entry], {}, {})
     with pytest.raises(ApplicationError) as caught:
         await stubs.call_skill(REQUEST)
+    assert caught.value.non_retryable, "a person answers, and no further attempt"
     asked = asked_by(caught.value)
     assert [one.message for one in asked.questions.values()] == ["Now?"]
     again = REQUEST.model_copy(update={"given_input": GivenInput(asked=asked)})

@@ -1,5 +1,6 @@
 """A client of Temporal that knows recorded runs alone, and needs no server."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -25,6 +26,8 @@ class Recorded(Interceptor):
         self.failure: Exception = RPCError("no worker", RPCStatusCode.DEADLINE_EXCEEDED, b"")
         self.queries: list[str] = []
         """The ids of the runs that were asked."""
+        self.silent: set[str] = set()
+        """The ids of runs whose history never comes."""
 
     def intercept_client(self, next: OutboundInterceptor) -> OutboundInterceptor:
         """Stand before everything that goes out."""
@@ -38,6 +41,8 @@ class _Answers(OutboundInterceptor):
 
     def fetch_workflow_history_events(self, input: FetchWorkflowHistoryEventsInput) -> Any:
         async def events() -> AsyncIterator[HistoryEvent]:
+            if input.id in self._known.silent:
+                await asyncio.Event().wait()
             if input.id not in self._known.histories:
                 raise RPCError("not found", RPCStatusCode.NOT_FOUND, b"")
             for event in self._known.histories[input.id].events:

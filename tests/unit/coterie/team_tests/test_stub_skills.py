@@ -1,0 +1,109 @@
+"""A skill's call in a team test: the entry it takes, a stand-in's data, or the real skill."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio.exceptions import ApplicationError
+
+from activities.contracts import FailureType, SkillRequest
+from activities.workspace.skill_base import Workspace
+from coterie.testing.files.stand_ins import StandInDocument
+from coterie.testing.files.test_document import SkillResultDocument
+from coterie.testing.simulation.stub_skills import StubSkills
+from dsl.values import Json
+
+SEARCH = "Archive.search"
+WITH_DATA = StandInDocument.model_validate(
+    {"data": "found", "input_schema": {"type": "object", "required": ["q"]}}
+)
+WITHOUT_DATA = StandInDocument()
+
+
+def stubs(folder: Path, *entries: Json, stand_in: StandInDocument = WITH_DATA) -> StubSkills:
+    played = [SkillResultDocument.model_validate({"data": n} | e) for n, e in enumerate(entries)]
+    return StubSkills(Workspace(folder), played, {SEARCH: stand_in}, {})
+
+
+def request(key: str = "run/t/s#1", given: Any = None, skill: str = SEARCH) -> SkillRequest:
+    return SkillRequest(skill=skill, key=key, input={"q": 1} if given is None else given)
+
+
+ANY: Json = {"step": "t/s"}
+FIRST: Json = {"step": "t/s", "visit": 1}
+SECOND: Json = {"step": "t/s", "visit": 2}
+
+
+@pytest.mark.parametrize(
+    ("entries", "key", "taken"),
+    [
+        ([ANY], "run/t/s#1", 0),
+        ([ANY, ANY], "run/t/s#1", 0),
+        ([ANY, SECOND], "run/t/s#2", 1),
+        ([ANY, SECOND], "run/t/s#1", 0),
+        ([SECOND, FIRST, FIRST], "run/t/s#1", 1),
+        ([{"step": "t/o"}, ANY], "run/t/s#3", 1),
+        ([{"step": "t/each/s"}], "run/t/each/4/s#1", 0),
+        ([{"step": "t/each/4/s"}], "run/t/each/4/s#1", 0),
+        ([{"step": "t/ask/search"}], "run/t/ask/search@2.1#1", 0),
+    ],
+)
+async def test_a_call_takes_the_first_entry_for_its_execution_else_the_first_for_all(
+    tmp_path: Path, entries: list[Json], key: str, taken: int
+) -> None:
+    made = stubs(tmp_path, *entries)
+    assert (await made.call_skill(request(key))).data == taken
+    assert made.used == {taken}
+
+
+async def test_a_stand_in_without_an_entry_returns_its_own_data(tmp_path: Path) -> None:
+    made = stubs(tmp_path, SECOND)
+    assert (await made.call_skill(request())).data == "found"
+    assert (made.used, made.unanswered) == (set(), {})
+
+
+async def refusal(made: StubSkills, asked: SkillRequest) -> tuple[str | None, str]:
+    with pytest.raises(ApplicationError) as failed:
+        await made.call_skill(asked)
+    assert failed.value.non_retryable
+    return failed.value.type, failed.value.message
+
+
+async def test_a_stand_in_without_any_data_says_which_entry_to_add(tmp_path: Path) -> None:
+    made = stubs(tmp_path, stand_in=WITHOUT_DATA)
+    fix = "add `- {step: t/s, visit: 2, data: ...}` under `skills`"
+    assert await refusal(made, request("run/t/s#2")) == (
+        FailureType.SKILL_FAILED,
+        f"the stand-in {SEARCH} has no result for this call: {fix}",
+    )
+    assert made.unanswered == {f"{SEARCH} in t/s#2": fix}
+
+
+@pytest.mark.parametrize("entries", [[], [ANY]])
+async def test_a_stand_in_refuses_an_input_that_its_schema_does_not_allow(
+    tmp_path: Path, entries: list[Json]
+) -> None:
+    kind, message = await refusal(stubs(tmp_path, *entries), request(given={"p": 1}))
+    assert kind == FailureType.SKILL_REFUSED
+    assert message.startswith(f"{SEARCH}: the input does not match its schema: $: 'q' is a req")
+
+
+async def test_an_entry_may_be_a_failure(tmp_path: Path) -> None:
+    error = {"step": "t/s", "error": {"type": "Down", "message": "away"}}
+    played = [SkillResultDocument.model_validate(error)]
+    made = StubSkills(Workspace(tmp_path), played, {}, {})
+    asked = request(skill="AssetManager.process_action")
+    assert await refusal(made, asked) == ("Down", "away")
+
+
+async def test_a_skill_that_exists_really_runs_unless_an_entry_has_its_result(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    made = stubs(tmp_path, {"step": "t/o"})
+    given = {"file_path": "a.txt", "type": "delete"}
+    asked = request("run/t/o#1", given, "AssetManager.process_action")
+    assert (await made.call_skill(asked)).data == 0
+    assert (tmp_path / "a.txt").exists()
+    await made.call_skill(asked.model_copy(update={"key": "run/t/s#1"}))
+    assert not (tmp_path / "a.txt").exists()

@@ -40,7 +40,7 @@ async def run_steps(
     it has `on_failure: continue`. At the end every step has run or is skipped.
 
     Returns:
-        The first failure that stops the list; else the outcome of the last step.
+        The failure that stops the list; else the outcome of the last step.
     """
     sequences, key = scope.state.progress.sequences, location.key.part(part)
     frame = location.frame(scope)
@@ -49,7 +49,10 @@ async def run_steps(
         progress = sequences[key] = SequenceProgress()
         if frame.tasks:
             begin_round(steps, frame)
-    failed, outcome = _so_far(steps[: progress.next], frame)
+    if progress.next:  # the run may have continued as new on its way to the other team
+        last = steps[progress.next - 1].name
+        _leave_if_handed_off(location.at(last), scope, frame.tasks[last])
+    failed, outcome = None, _UNSTARTED
     for step in steps[progress.next :]:
         at = location.at(step.name)
         if failed is not None and stop:
@@ -60,7 +63,7 @@ async def run_steps(
         skip_unrun_within(step, frame)
         _keep_outcome(step, outcome, frame)
         if _stops(step, outcome):
-            failed = failed or outcome
+            failed = outcome
         progress.next += 1
         progress.started = None
         if scope.state.progress.cleared_labels:
@@ -70,17 +73,6 @@ async def run_steps(
     if failed is None and outcome.status == "failure":
         return Outcome.succeeded(outcome.data)  # `on_failure: continue` does not fail the block
     return failed or outcome
-
-
-def _so_far(steps: Sequence[Step], frame: Frame) -> tuple[Outcome | None, Outcome]:
-    """Return the first failure that stops the list, if any, and the outcome of the last step."""
-    failed: Outcome | None = None
-    outcome = _UNSTARTED
-    for step in steps:
-        outcome = frame.tasks.get(step.name, outcome)
-        if _stops(step, outcome):
-            failed = failed or outcome
-    return failed, outcome
 
 
 def _keep_outcome(step: Step, outcome: Outcome, frame: Frame) -> None:
@@ -94,7 +86,7 @@ def _keep_outcome(step: Step, outcome: Outcome, frame: Frame) -> None:
 def _leave_if_handed_off(location: Location, scope: Scope, outcome: Outcome) -> None:
     """Leave the team if the agent of the step here has handed over to another one."""
     handoffs = scope.state.progress.handoffs
-    cause = handoffs.pop(location.key, None) if handoffs else None
+    cause = handoffs.get(location.key) if handoffs else None
     if cause is not None and outcome.success:
         raise Redirected(cause.team, cause)
 

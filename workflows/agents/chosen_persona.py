@@ -50,12 +50,12 @@ def _refusal_outcome(step: AgentStep, why: str, hint: str = "") -> Outcome:
 
 def _with_schema(step: AgentStep, plan: Plan) -> AgentStep:
     """Check an edited answer by the persona's schema, as the compiler does for a fixed persona."""
-    asked = step.requires_approval
-    persona = plan.personas.get(step.persona_key or "")
-    checks = isinstance(asked, CallApproval) and asked.at == "after" and asked.editable
-    if not isinstance(asked, CallApproval) or not checks or asked.schema_ is not None:
-        return step
-    if persona is None or persona.output_schema is None or step.agent_type == ORCHESTRATING:
+    match step.requires_approval:
+        case CallApproval(at="after", editable=True, schema_=None) as asked:
+            persona = plan.personas[step.persona_key or ""]
+        case _:
+            return step
+    if persona.output_schema is None or step.agent_type == ORCHESTRATING:
         return step
     approval = asked.model_copy(update={"schema_": persona.output_schema})
     return step.model_copy(update={"requires_approval": approval})

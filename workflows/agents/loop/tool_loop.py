@@ -172,6 +172,7 @@ class _Loop:
 
     def _begin_progress(self) -> AgentLoopProgress:
         state = self._scope.state
+        state.progress.handoffs.pop(self._location.key, None)  # of an attempt that failed
         count = state.executed(self._location.step.without_model_calls())
         head = None if self._conversation is None else state.conversations.get(self._conversation)
         name = self._conversation or ""

@@ -76,7 +76,7 @@ class StepProgress:
     hooked_calls: dict[str, HookedCall] = field(default_factory=dict[str, HookedCall])
     """The calls of tools that hooks have let pass, until they end."""
     handoffs: dict[str, HandedOff] = field(default_factory=dict[str, HandedOff])
-    """The team that an agent has handed over to, until its step ends."""
+    """The team that an agent has handed over to, until the run has left or its step runs again."""
     called_tools: dict[str, str] = field(default_factory=dict[str, str])
     """The tool that a `tool` step calls, until the step ends."""
     tries: dict[str, TryProgress] = field(default_factory=dict[str, TryProgress])

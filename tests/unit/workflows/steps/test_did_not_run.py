@@ -31,7 +31,7 @@ async def asked(plan: Plan) -> list[JsonValue]:
 
     def looking(request: AgentRequest | SkillRequest) -> Json:
         assert isinstance(request, AgentRequest)
-        if request.task == "look":
+        if request.task.startswith("look"):
             seen.append(request.inputs["input"])
         return answer(request)
 
@@ -75,6 +75,41 @@ BODIES = {
 async def test_step_that_did_not_run_in_this_round_reads_as_skipped(body: str) -> None:
     looking = f"{LOOP}{indent(body, '    ')}    - {LOOK}\n"
     assert await asked(work(looking)) == ["1 success skipped", "2 skipped success"]
+
+
+ALL = "{{ tasks.a.status }} {{ tasks.b.status }} {{ tasks.c.status }}"
+A, B, C = (f"[{agent(name)}, {agent(f'look_{name}', ALL)}]" for name in "abc")
+CHOICES = {
+    "a branch": f"""
+- name: way
+  type: branch
+  branches:
+    - {{condition: "{{{{ n == 1 }}}}", steps: {A}}}
+    - {{condition: "{{{{ n == 2 }}}}", steps: {B}}}
+  otherwise: {C}
+""",
+    "a try": f"""
+- name: careful
+  type: try
+  steps:
+    - {{name: e1, type: fail, error: E1, message: m, when: "{{{{ n == 1 }}}}"}}
+    - {{name: e2, type: fail, error: E2, message: m, when: "{{{{ n == 2 }}}}"}}
+    - {{name: e3, type: fail, error: E3, message: m}}
+  catch: [{{error: E1, steps: {A}}}, {{error: E2, steps: {B}}}, {{error: E3, steps: {C}}}]
+""",
+}
+
+
+@pytest.mark.parametrize("body", CHOICES.values(), ids=CHOICES)
+async def test_chosen_steps_read_those_of_the_other_choices_as_skipped(body: str) -> None:
+    rounds = LOOP.replace("[1, 2]", "[1, 2, 3, 1]")
+    first = "success skipped skipped"
+    assert await asked(work(f"{rounds}{indent(body, '    ')}")) == [
+        first,
+        "skipped success skipped",
+        "skipped skipped success",
+        first,
+    ]
 
 
 async def test_steps_after_a_failed_one_read_as_skipped_with_their_nested_steps() -> None:

@@ -1,0 +1,84 @@
+"""An agent that hands over: when the run leaves for the other team, and when it does not."""
+
+from collections.abc import Callable
+
+from activities.contracts import AgentRequest, AgentResponse
+from dsl.model.plan import Plan
+from dsl.values import Json
+from tests.support.simulation.stopping import carried, fresh
+from tests.support.tool_agents import (
+    ModelScope,
+    ModelWorld,
+    answer,
+    calls,
+    persona,
+    skill_tool,
+    tool_plan,
+)
+from workflows.core.scope import Interrupted
+from workflows.core.state import RunState
+from workflows.core.views import TeamResult
+from workflows.interpreter import run
+
+Model = Callable[[AgentRequest, int], AgentResponse]
+TOOLS: dict[str, Json] = {"clock": skill_tool("Clock.now", input_schema={"type": "object"})}
+ACT: Json = {
+    "name": "act",
+    "agent_type": "generic_tool_calling",
+    "persona_key": "actor",
+    "input": "it",
+}
+
+
+def plan(*tasks: Json) -> Plan:
+    """The plan of a team with these tasks, whose agent may hand over to `review`."""
+    note: Json = {"name": "note", "kind": "set", "values": {"a": 1}}
+    review: Json = {"id": "review", "steps": [note]}
+    return tool_plan(
+        TOOLS,
+        {"actor": persona("clock", handoffs=["review"])},
+        teams={"work": {"id": "work", "steps": list(tasks)}, "review": review},
+    )
+
+
+def over(request: AgentRequest, number: int) -> AgentResponse:
+    return calls(("handoff_to_review", {"reason": "it is written"}))
+
+
+async def stopped_at(of: Plan, model: Model, number: int) -> tuple[TeamResult, RunState] | None:
+    """The run, continued as new once, at the checkpoint of that number; None if it has fewer."""
+    state, world = fresh(of, {}), ModelWorld(model, lambda _: {})
+    try:
+        await run(ModelScope(of, state, world, number))
+    except Interrupted:
+        state = carried(state)
+        return await run(ModelScope(of, state, world, None)), state
+    return None
+
+
+async def test_a_handoff_counts_wherever_the_run_continues_as_new_on_the_way_out() -> None:
+    clean: Json = {"name": "clean", "kind": "set", "values": {"a": 1}}
+    block: Json = {"name": "safe", "kind": "try", "steps": [ACT], "finally": [clean]}
+    later: Json = {"name": "later", "kind": "set", "values": {"a": 1}}
+    seen: list[tuple[dict[str, int], str]] = []
+    while (ran := await stopped_at(plan(block, later), over, len(seen))) is not None:
+        result, state = ran
+        seen.append((dict(result.visits), state.main.latest["work"]["later"].status))
+    assert len(seen) > 4
+    assert set(map(str, seen)) == {str(({"work": 1, "review": 1}, "skipped"))}
+
+
+async def test_a_handoff_of_an_attempt_that_failed_does_not_count() -> None:
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        return over(request, number) if len(world.requests) == 1 else answer("done")
+
+    act: Json = {
+        **ACT,
+        "retry": {"retries": 1, "interval": 0},
+        "fail_when": {"expression": "{{ tasks.act.data.handoff is defined }}"},
+    }
+    of = plan(act)
+    world = ModelWorld(model, lambda _: {})
+    result = await run(ModelScope(of, fresh(of, {}), world, None))
+    assert len(world.requests) == 2
+    assert (result.visits, result.output) == ({"work": 1}, {"act": {"text": "done"}})

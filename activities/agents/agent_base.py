@@ -226,7 +226,7 @@ class BaseAgent(ABC):
         except ValidationError as error:
             details = "; ".join(
                 f"{'.'.join(map(str, problem['loc'])) or 'persona'}: {problem['msg']}"
-                for problem in error.errors(include_url=False, include_input=False)
+                for problem in error.errors()
             )
             raise AgentRefused(
                 f"the persona of agent {self.unique_name!r} is invalid: {details}"

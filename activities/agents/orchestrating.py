@@ -58,7 +58,7 @@ class GenericOrchestratingAgent(BaseAgent):
         try:
             return _adapter().validate_python(self.execution_plan)
         except ValidationError as error:
-            problem = error.errors(include_url=False, include_input=False)[0]
+            problem = error.errors()[0]
             raise AgentRefused(
                 f"the execution plan of agent {self.unique_name!r} is not compiled, at "
                 f"step {'.'.join(map(str, problem['loc']))}: {problem['msg']}"

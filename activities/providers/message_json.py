@@ -97,6 +97,6 @@ def _part_from_json(value: JsonValue) -> Part:
     try:
         return adapter.validate_python(fields)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise UnreadableMessage(f"part {name!r} of a message: {where}: {first['msg']}") from None

@@ -37,7 +37,7 @@ def from_transport(endpoint: Endpoint, request: ModelRequest, error: Exception) 
         case httpx2.TransportError() | httpx2.StreamError() as cause:
             return disconnected(endpoint, str(cause) or type(cause).__name__)
         case ValidationError() as cause:
-            first = cause.errors(include_url=False, include_input=False)[0]
+            first = cause.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
             return malformed(endpoint, f"{where}: {first['msg']}" if where else first["msg"])
         case ValueError() as cause:

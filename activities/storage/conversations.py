@@ -19,8 +19,8 @@ from activities.storage.blobs import BlobMissing, Blobs, InheritedBlobs
 from activities.storage.turn_records import Opening, Turn
 from dsl.values import Frozen
 
-_KEPT = 32_000_000
-"""Characters of turns that a process caches, for all its runs."""
+_MAX_CACHED = 32_000_000
+"""Bytes of turns that a process caches, for all its runs."""
 
 _KEPT_FORKS = 4
 
@@ -30,11 +30,13 @@ Record = TypeVar("Record", bound=Frozen)
 class Conversations:
     """The conversations of a worker's runs."""
 
-    def __init__(self, blobs: Blobs) -> None:
+    def __init__(self, blobs: Blobs, max_cached: int = _MAX_CACHED) -> None:
+        """Take the storage, and the bytes of turns that stay in memory."""
         self._blobs = blobs
+        self._max_cached = max_cached
         self._forks: OrderedDict[tuple[str, ...], Conversations] = OrderedDict()
         self._read: OrderedDict[str, tuple[Frozen, int]] = OrderedDict()
-        self._characters = 0
+        self._cached = 0
 
     def of_run(self, run: str, origins: Sequence[str]) -> "Conversations":
         """Return the conversations that a run can read: a fork also those of its origins.
@@ -113,7 +115,7 @@ class Conversations:
         if name in self._read:
             return
         self._read[name] = record, size
-        self._characters += size
-        while self._characters > _KEPT and len(self._read) > 1:
+        self._cached += size
+        while self._cached > self._max_cached and len(self._read) > 1:
             _, (_, oldest) = self._read.popitem(last=False)
-            self._characters -= oldest
+            self._cached -= oldest

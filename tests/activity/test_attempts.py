@@ -128,6 +128,15 @@ async def test_work_that_waits_for_a_server_that_is_away_is_left_to_its_own_ques
     assert world.beats
 
 
+async def test_the_attempt_in_progress_is_known_to_its_work_alone() -> None:
+    attempt = World().attempt()
+    before = asyncio.all_tasks()
+    async with kept_alive(attempt, 0.01, lambda: None):
+        assert current.get() is attempt
+    assert current.get() is None
+    assert asyncio.all_tasks() == before, "no heartbeat follows the work"
+
+
 async def test_a_stop_of_the_work_is_no_stale_attempt() -> None:
     world = World()
 

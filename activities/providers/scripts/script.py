@@ -93,7 +93,7 @@ def _entry(path: Path, node: Node) -> ScriptedAnswer:
     try:
         return ScriptedAnswer.model_validate(node.plain())
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        first = error.errors()[0]
         known = [part for part in first["loc"][:1] if isinstance(part, str)]
         message = first["msg"]
         what = f"{known[0]}: {message}" if known else message

@@ -1,6 +1,7 @@
 """What a turn used is counted where it is used, priced where prices are known, never guessed."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -26,6 +27,10 @@ OWN = {"model-1": Price(input=1000, output=2000, cached=0)}
 def pricing(kind: str = "openai", prices: dict[str, Price] | None = None) -> Pricing:
     settings = ProviderSettings(name="recorded", kind=kind, prices=prices or {})
     return Pricing({"recorded": settings})
+
+
+def request_of(prompt: str, model: str = "model-1") -> ModelRequest:
+    return ModelRequest(model=model, messages=(ModelMessage.of("user", prompt),))
 
 
 @pytest.mark.parametrize(
@@ -76,9 +81,7 @@ class Twice(BaseAgent):
         assert self.services.providers is not None
         provider = self.services.providers.get("recorded")
         for model in ("model-1", "another"):
-            await provider.complete(
-                ModelRequest(model=model, messages=(ModelMessage.of("user", "Go."),))
-            )
+            await provider.complete(request_of("Go.", model))
         return AgentResponse(success=True, data="done")
 
 
@@ -116,6 +119,25 @@ def test_a_meter_ignores_a_heartbeat_of_another_worker_version(beat: object, use
     made.info = replace(made.info, heartbeat_details=[beat, {"seconds": 9}], attempt=2)
     spent = made.run(lambda: Meter.of_activity().spent)
     assert spent.model_copy(update={"seconds": 0.0}) == used
+
+
+@pytest.mark.parametrize(
+    ("ends", "stays_open"),
+    [(None, False), (ValueError, False), (asyncio.CancelledError, True)],
+)
+async def test_a_call_that_ends_is_reported_no_more(
+    ends: type[BaseException] | None, stays_open: bool
+) -> None:
+    meter = Meter(pricing(prices=OWN))
+    tasks = asyncio.all_tasks()
+    with suppress(ValueError, asyncio.CancelledError):
+        async with meter.in_progress("recorded", request_of("Go.")):
+            assert meter.spent.open == (OpenModelCall(input_tokens=1),)
+            if ends is not None:
+                raise ends
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == tasks
+    assert bool(meter.spent.open) is stays_open
 
 
 async def test_call_without_usage_reports_none() -> None:

@@ -98,16 +98,17 @@ async def test_foundry_gets_its_key_at_the_address_of_the_resource() -> None:
 @pytest.mark.parametrize(
     ("cloud", "region", "address"),
     [
+        (None, "", "https://api.anthropic.com"),
         ("bedrock", "eu-west-1", "https://bedrock-mantle.eu-west-1.api.aws/anthropic"),
         ("vertex", "europe-west1", "https://europe-west1-aiplatform.googleapis.com/v1"),
         ("vertex", "global", "https://aiplatform.googleapis.com/v1"),
         ("vertex", "eu", "https://aiplatform.eu.rep.googleapis.com/v1"),
     ],
 )
-def test_a_region_gives_the_same_address_as_the_client_s_own(
-    cloud: Cloud, region: str, address: str
+def test_a_cloud_and_its_region_give_the_same_address_as_the_client_s_own(
+    cloud: Cloud | None, region: str, address: str
 ) -> None:
-    settings = replace(in_cloud(cloud), region=region, project="p")
+    settings = replace(in_cloud("vertex"), cloud=cloud, region=region, project="p")
     endpoint, client = open_client(settings)
     assert (endpoint.address, str(client.base_url).rstrip("/")) == (address, address)
 

@@ -14,7 +14,7 @@ from temporalio.converter import DefaultFailureConverter, default
 from activities.contracts import FailureType
 from activities.providers.openai import OpenAIProvider
 from activities.providers.openai_responses import OpenAIResponsesProvider
-from activities.providers.provider import ProviderSettings
+from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure, to_application_error
 from activities.providers.provider_registry import Providers
 from dsl.values import Json
@@ -40,7 +40,7 @@ def test_importing_the_registry_loads_no_sdk() -> None:
 def test_using_one_provider_does_not_load_the_other() -> None:
     code = (
         "import sys; from activities.providers.provider_registry import Providers;"
-        "from activities.providers.provider import ProviderSettings as S;"
+        "from activities.providers.provider import Completion, ModelRequest, ProviderSettings as S;"
         "Providers({'o': S('o', 'openai', api_key='k')}).get('o');"
         "print([m for m in ('anthropic', 'openai') if m in sys.modules])"
     )
@@ -55,6 +55,35 @@ async def test_a_provider_is_made_once_until_it_is_closed() -> None:
     await providers.close()
     assert providers.get("openai") is not first
     await providers.close()
+
+
+class Closable:
+    """A provider of a package that notes how often it was closed."""
+
+    def __init__(self, settings: ProviderSettings) -> None:
+        self.closed = 0
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        raise AssertionError
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+async def test_closing_closes_each_provider_that_was_made_once() -> None:
+    settings = {name: ProviderSettings(name, "mine") for name in ("first", "second", "unused")}
+    made: list[Closable] = []
+
+    def make(settings: ProviderSettings) -> Closable:
+        made.append(Closable(settings))
+        return made[-1]
+
+    providers = Providers(settings, {"mine": make})
+    providers.get("first")
+    providers.get("second")
+    await providers.close()
+    await providers.close()
+    assert [one.closed for one in made] == [1, 1]
 
 
 def test_an_unknown_provider_names_the_known_ones_and_the_nearest() -> None:

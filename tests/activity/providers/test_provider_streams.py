@@ -45,6 +45,13 @@ BEGINNINGS = {
     "openai": chunks(piece("Once ", usage={"prompt_tokens": 11})),
     "responses": events({"type": "response.output_text.delta", "delta": "Once "}),
 }
+ENDED: Json = {
+    "status": "completed",
+    "model": "m",
+    "output": [{"type": "message", "content": [{"type": "output_text", "text": "Once"}]}],
+    "usage": {"input_tokens": 11, "output_tokens": 2},
+}
+"""A whole answer of the Responses API."""
 USAGE_SO_FAR = {
     "anthropic": TokenUsage(11, 0),
     "openai": TokenUsage(11, 0),
@@ -170,3 +177,13 @@ async def test_cancelling_a_stream_closes_its_connection(kind: str) -> None:
             await call
         await asyncio.wait_for(server.left.wait(), timeout=120)
     await providers.close()
+
+
+async def test_a_stream_of_responses_is_left_at_its_end_although_the_server_keeps_it_open() -> None:
+    end = events({"type": "response.completed", "response": ENDED})
+    watched, shown = streamed()
+    body = OPEN_ENDED + BEGINNINGS["responses"].encode() + end.encode()
+    async with raw_server(body, hang=True) as server:
+        completion = await ask("responses", server.url, replace(watched, timeout=30.0))
+        await asyncio.wait_for(server.left.wait(), timeout=120)
+    assert (completion.text, completion.usage, shown) == ("Once", TokenUsage(11, 2), ["Once "])

@@ -1,6 +1,11 @@
 """The pieces of an answer are sent together, at once or soon after the previous ones."""
 
 import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from temporalio.testing import ActivityEnvironment
 
 from activities.live_text import LiveText
 from dsl.known_secrets import KnownSecrets
@@ -54,3 +59,14 @@ async def test_a_text_that_has_ended_sends_nothing_more() -> None:
         other.live.write("x ")
         await other.more()
     assert (ended.count, other.count) == (0, 1)
+
+
+@pytest.mark.parametrize("silence", [None, timedelta(seconds=60)])
+async def test_nobody_sees_the_text_of_an_activity_without_heartbeats(
+    silence: timedelta | None,
+) -> None:
+    made = ActivityEnvironment()
+    made.info = replace(made.info, heartbeat_timeout=silence, attempt=3)
+    live = made.run(lambda: LiveText.of_activity(KnownSecrets(), lambda: None))
+    assert (live and live.details()) == (None if silence is None else {"attempt": 3})
+    assert LiveText.of_activity(KnownSecrets(), lambda: None) is None

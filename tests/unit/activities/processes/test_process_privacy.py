@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from activities.processes.process_privacy import keep_to_itself
 from tests.support.project import until
 
 USER = """
@@ -90,3 +91,10 @@ def test_nor_that_of_a_process_that_waits_for_the_order_of_a_long_call() -> None
     until(refused, "a process that keeps to itself")
     process.kill()
     process.communicate()
+
+
+def test_nothing_is_promised_where_the_system_has_no_such_setting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert keep_to_itself() is False

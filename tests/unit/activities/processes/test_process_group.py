@@ -1,0 +1,37 @@
+"""A command ends, whatever outlives it."""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from activities.processes import process_group
+from activities.processes.bounded_output import BoundedOutput
+from activities.processes.process_group import run_group
+
+ESCAPE = """
+import os, time
+reads, writes = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    print(os.getpid(), flush=True)
+    os.write(writes, b"!")
+    time.sleep(100)
+os.read(reads, 1)
+"""
+"""Leaves a process in a session of its own, which holds the output open."""
+
+
+async def test_a_command_ends_although_a_process_that_escaped_holds_its_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_group, "_DRAIN", 0.01)
+    output = BoundedOutput()
+    argv = (sys.executable, "-I", "-S", "-c", ESCAPE)
+    running = run_group(argv, cwd=tmp_path, environment={}, seconds=60, output=output)
+    ended = await asyncio.wait_for(running, timeout=60)
+    os.kill(int(output.text()), signal.SIGKILL)
+    assert (ended.exit_code, ended.timed_out) == (0, False)

@@ -1,0 +1,83 @@
+"""A worker keeps the turns that it has read, up to a size, and those of a few forks."""
+
+import pytest
+
+from activities.storage.blobs import BlobMissing, MemoryBlobs
+from activities.storage.conversations import Conversations
+from activities.storage.turn_records import Opening, Turn
+from dsl.model.plan import Persona
+
+
+class CountedBlobs(MemoryBlobs):
+    """Counts what is read of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: list[str] = []
+
+    async def get(self, name: str, within: str) -> bytes:
+        self.reads.append(name)
+        return await super().get(name, within)
+
+
+SIZE = 1000
+"""Characters of an answer, beside which the rest of a turn is small."""
+
+
+async def three_turns(blobs: CountedBlobs) -> list[str]:
+    """Store three turns of one size, and return their names."""
+    writer = Conversations(blobs)
+    return [await writer.add(Turn(answer=letter * SIZE), "run") for letter in "abc"]
+
+
+@pytest.mark.parametrize(
+    ("room", "order", "reads"),
+    [
+        (3.5, "abcabc", "abc"),
+        (2.5, "abca", "abca"),
+        (2.5, "abcb", "abc"),
+        (2.5, "abacab", "abcb"),
+        (1.5, "aba", "aba"),
+        (0.5, "aabb", "ab"),
+    ],
+)
+async def test_a_cache_drops_the_turn_that_was_not_used_for_the_longest_time(
+    room: float, order: str, reads: str
+) -> None:
+    blobs = CountedBlobs()
+    names = dict(zip("abc", await three_turns(blobs), strict=True))
+    conversations = Conversations(blobs, int(room * SIZE))
+    for letter in order:
+        turn = await conversations.turn(names[letter], "run")
+        assert turn.answer == letter * SIZE
+    assert blobs.reads == [names[letter] for letter in reads]
+
+
+async def test_a_turn_that_is_stored_is_kept_like_one_that_is_read() -> None:
+    blobs = CountedBlobs()
+    conversations = Conversations(blobs, int(2.5 * SIZE))
+    names = [await conversations.add(Turn(answer=letter * SIZE), "run") for letter in "aaab"]
+    for name in names:
+        await conversations.turn(name, "run")
+    assert blobs.reads == []
+
+
+async def test_a_name_of_another_kind_of_record_is_refused_although_it_is_kept() -> None:
+    conversations = Conversations(MemoryBlobs())
+    name = await conversations.add(Turn(answer="a"), "run")
+    with pytest.raises(BlobMissing, match="is not the opening of a conversation"):
+        await conversations.opening(name, "run")
+    persona = Persona(provider="p", model="m")
+    opening = await conversations.add(Opening(agent="a", persona=persona), "run")
+    with pytest.raises(BlobMissing, match="is not a turn of a conversation"):
+        await conversations.turn(opening, "run")
+
+
+async def test_the_four_forks_that_were_used_last_keep_what_they_have_read() -> None:
+    conversations = Conversations(MemoryBlobs())
+    forks = [conversations.of_run(f"fork{number}", ["run"]) for number in range(4)]
+    assert conversations.of_run("fork0", ["run"]) is forks[0]
+    conversations.of_run("fork4", ["run"])
+    assert conversations.of_run("fork0", ["run"]) is forks[0]
+    assert conversations.of_run("fork1", ["run"]) is not forks[1]
+    assert conversations.of_run("run", []) is conversations

@@ -7,7 +7,7 @@ from dsl.evaluate.limits import fingerprint, non_progressing, visits_reached
 from dsl.model.plan import Team
 from dsl.model.terms import AskTerms
 from workflows.approvals.approval_wait import PersonRequest, ask
-from workflows.approvals.rejections import is_approved
+from workflows.approvals.decisions import is_approved
 from workflows.core.location import Location, Redirected, facts_at_end
 from workflows.core.memory import Track
 from workflows.core.scope import Scope

@@ -93,8 +93,11 @@ async def ask(
     requests.pop(key, None)
     if request_id in state.pending:
         return _leave_undecided(scope, location, request_id, terms)
-    decision = state.decided(request_id)
-    _note_decision(scope, location, decision, began)
+    decision = state.decisions[request_id]
+    by, comment, changed = decision.by, decision.comment, decision.changes
+    cause = RequestDecided("decided", request_id, decision.verdict, by, comment, changed)
+    note_request(scope, location, decision.verdict, cause, began)
+    state.heard(request_id)
     if decision.verdict == "skipped" and not asked.choices:
         raise Skipped(None)
     return decision
@@ -105,14 +108,6 @@ def _notify(scope: Scope, location: Location, request: Pending, terms: DecisionT
     text = f"{request.id} waits for a decision"
     if notify(scope, location, request, terms, "request", text):
         scope.state.pending[request.id] = request.model_copy(update={"notified": True})
-
-
-def _note_decision(scope: Scope, location: Location, decision: Decision, began: float) -> None:
-    """Note the decision in the trail, with the time that people took for it."""
-    cause = RequestDecided(
-        "decided", decision.id, decision.verdict, decision.by, decision.comment, decision.changes
-    )
-    note_request(scope, location, decision.verdict, cause, began)
 
 
 def _withdraw(state: RunState, request_id: str) -> None:

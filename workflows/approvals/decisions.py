@@ -1,4 +1,6 @@
-"""Decisions: who may decide a request, and what a decision changes. Pure functions over RunState.
+"""Decisions: who may decide a request, what a decision changes, and what it means for the step.
+
+Pure functions over RunState.
 
 A request is bound to its visit and to a digest of what it shows, so an old decision never applies
 to a later round. The run refuses a decision about an unknown or closed request, or by somebody who
@@ -6,12 +8,14 @@ is not allowed; a refusal changes nothing.
 """
 
 from datetime import datetime
+from typing import TypeGuard
 
 from pydantic import JsonValue
 
 from dsl.errors import listed
 from dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from dsl.json_values import describe_kind, json_digest
+from dsl.model.outcomes import Outcome
 from dsl.person_names import listed_name
 from dsl.sizes import MAX_SHOWN, too_large
 from workflows.approvals import decision_wording as wording
@@ -82,8 +86,9 @@ def _replaces_shown_value(request: Pending, asked: DecideInput) -> bool:
 
     Null counts only if an approval may edit the value: many programs write null for "not given".
     """
+    given = "payload" in asked.model_fields_set
     may_be = request.editable and asked.decision == "approve"
-    return asked.given and (asked.payload is not None or may_be)
+    return given and (asked.payload is not None or may_be)
 
 
 def _edits(request: Pending, asked: DecideInput) -> bool:
@@ -207,3 +212,21 @@ def _remember(state: RunState, name: str, decision: Decision) -> None:
     state.remembered[name] = decision
     if len(state.remembered) > MAX_DECISIONS:
         del state.remembered[next(iter(state.remembered))]
+
+
+def is_approved(decision: Decision | None) -> TypeGuard[Decision]:
+    """Return whether the request was approved: not rejected, and not left without a decision."""
+    return decision is not None and decision.verdict == "approved"
+
+
+def rejected(decision: Decision | None, data: JsonValue = None) -> Outcome:
+    """Return the failure of a step that was not approved.
+
+    Args:
+        decision: the rejection; None if nobody decided in time.
+        data: what other steps may read of the decision.
+    """
+    if decision is None:
+        return Outcome.failed("NotDecided", "nobody decided in time")
+    reason = decision.comment or "no reason given"
+    return Outcome.failed("Rejected", f"{decision.by} rejected it: {reason}", data)

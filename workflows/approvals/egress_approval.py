@@ -23,7 +23,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.tools.tool_contract import Tool
 from workflows.approvals.approval_wait import PersonRequest, ask
-from workflows.approvals.rejections import is_approved, rejected
+from workflows.approvals.decisions import is_approved, rejected
 from workflows.core.causes.egress_causes import (
     EgressAsked,
     EgressGranted,

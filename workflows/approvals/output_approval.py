@@ -13,8 +13,8 @@ from dsl.model.outcomes import Outcome
 from dsl.model.terms import NEVER, CallApproval
 from dsl.templates.template_filling import fill
 from workflows.approvals.approval_wait import PersonRequest, ask
+from workflows.approvals.decisions import is_approved, rejected
 from workflows.approvals.egress_approval import approve_call
-from workflows.approvals.rejections import is_approved, rejected
 from workflows.core.causes.people_causes import ApprovalNotAsked
 from workflows.core.location import Location
 from workflows.core.requests import Decision

@@ -14,7 +14,7 @@ from dsl.model.terms import ApprovalTerms, DecisionTerms
 from dsl.model.tools.asked_input import AskedInput, GivenInput
 from dsl.tool_loop.input_questions import answers_of, input_form, input_prompt, suggested_input
 from workflows.approvals.approval_wait import PersonRequest, ask
-from workflows.approvals.rejections import is_approved, rejected
+from workflows.approvals.decisions import is_approved, rejected
 from workflows.core.location import Location
 from workflows.core.progress.agent_progress import CallInput
 from workflows.core.scope import Scope

@@ -19,7 +19,7 @@ from dsl.model.outcomes import Failure, Outcome
 from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.task_graph.graph_data import GraphView
 from dsl.values import Json
-from workflows.core.causes.cause_facts import without_wording
+from workflows.core.causes.shown_causes import without_wording
 from workflows.core.causes.trail_because import trail_because
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.views import CollectedFiles, TrailEntry, TrailKind

@@ -116,15 +116,11 @@ class Answer(Frozen):
     payload: JsonValue = None
     """Replacement for the shown value of an `editable` request. An explicit null counts."""
 
-    @property
-    def given(self) -> bool:
-        """Whether the message gives a replacement for the value shown."""
-        return "payload" in self.model_fields_set
-
     @model_serializer(mode="wrap")
     def _with_null(self, serialize: SerializerFunctionWrapHandler) -> Json:
         """Keep an explicit null, although it is the default."""
-        return {**serialize(self), "payload": self.payload} if self.given else serialize(self)
+        given = "payload" in self.model_fields_set
+        return {**serialize(self), "payload": self.payload} if given else serialize(self)
 
 
 class DecideInput(Answer):

@@ -64,7 +64,7 @@ class Pace:
         """
         if self.unused:
             self.steps = self.work = 0
-            self.evaluations.take()
+            self.evaluations.meters.clear()
 
     def may_step(self) -> bool:
         """Return whether another step may begin in this task."""

@@ -1,10 +1,11 @@
 """RunState: all that a run remembers. Queries read it, continue-as-new carries it."""
 
-from collections.abc import Iterator, Set
+import json
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Final, cast
 
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
@@ -12,7 +13,7 @@ from activities.contracts import ContextUse, OwnQueue, TokenUsage, VisibilitySet
 from dsl.egress.met_labels import MetLabels
 from dsl.tool_loop.exchange import ToolResult
 from dsl.values import Json
-from workflows.core.causes.cause_facts import cause_facts
+from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.memory import (
     BudgetBalance,
     CachedResult,
@@ -36,6 +37,9 @@ MAX_DECISIONS = 500
 _TRAIL_KEPT = 1000
 
 _TRAIL_CARRIED = 100
+
+_WORDING: Final = {"message": True, "failure": {"message"}}
+"""What the digest of the trail does not cover."""
 
 
 @dataclass(slots=True)
@@ -227,12 +231,6 @@ class RunState:
             self.unread.append(decision.id)
         self._forget_old()
 
-    def decided(self, id: str) -> Decision:
-        """Return the decision that a step has waited for."""
-        decision = self.decisions[id]
-        self.heard(id)
-        return decision
-
     def heard(self, id: str) -> None:
         """Note that no step waits for this decision any longer."""
         if id in self.unread:
@@ -252,12 +250,6 @@ class RunState:
         self.cached_results.clear()
         self.reads_in_progress.clear()
 
-    def used_at(self, key: str, tokens: int) -> None:
-        """Count a call's tokens as concurrent usage of the steps that do not contain it."""
-        for list_key, sequence in self.progress.sequences.items():
-            if sequence.started is not None and not StateKey(list_key).list_owner.holds(key):
-                sequence.started.tokens_of_others += tokens
-
     def executed(self, key: str) -> int:
         """Count one more execution of a step; return its number, from 1."""
         count = self.executions.get(key, 0) + 1
@@ -269,3 +261,24 @@ class RunState:
 def state_adapter() -> TypeAdapter[RunState]:
     """Return what reads and writes a state as JSON; built once, at its first use."""
     return TypeAdapter(RunState)
+
+
+def cause_facts(cause: TrailCause | None) -> bytes:
+    """Return the facts of a cause as JSON, without wording: equal facts give equal bytes."""
+    if cause is None:
+        return b""
+    try:
+        return _json_of(type(cause))(cause)
+    except ValueError:  # half of a surrogate pair: only escaped JSON holds it
+        kind = TypeAdapter(type(cause))
+        facts = kind.dump_python(cause, exclude=_WORDING, exclude_defaults=True)
+        return json.dumps(facts).encode()
+
+
+@cache
+def _json_of(kind: type[TrailCause]) -> Callable[[TrailCause], bytes]:
+    """Return the serializer of one type of cause: that of the union would try each type in turn."""
+    named = {one.name for one in fields(kind)}
+    wording = {key: part for key, part in _WORDING.items() if key in named}
+    write = TypeAdapter(kind).serializer.to_json
+    return partial(write, exclude=wording or None, exclude_defaults=True)

@@ -12,7 +12,7 @@ from dsl.model.plan_key import PlanKey
 from workflows.core.location import Location
 from workflows.core.memory import Tally
 from workflows.core.state import RunState
-from workflows.core.state_keys import StepKey
+from workflows.core.state_keys import StateKey, StepKey
 
 DIGITS = 6
 """Decimal places of US dollars: all answers about a run round alike."""
@@ -63,11 +63,18 @@ def used(state: RunState, location: Location, tally: Tally, what: AgentResponse 
         tally.largest_call = max(tally.largest_call, tokens)
         state.usage += usage
         if len(state.progress.sequences) > 1:  # beside the list whose step calls
-            state.used_at(location.key, tokens)
+            count_beside(state, location.key, tokens)
         if what.cost is None or what.unpriced:
             tally.unpriced += 1
         if what.cost is not None:
             tally.cost = what.cost if tally.cost is None else tally.cost + what.cost
+
+
+def count_beside(state: RunState, key: str, tokens: int) -> None:
+    """Count a call's tokens as concurrent usage of the steps that do not contain it."""
+    for list_key, sequence in state.progress.sequences.items():
+        if sequence.started is not None and not StateKey(list_key).list_owner.holds(key):
+            sequence.started.tokens_of_others += tokens
 
 
 _UNFILLED = (TemplateFailed.__name__, EvaluationLimitExceeded.__name__)

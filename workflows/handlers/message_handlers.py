@@ -23,8 +23,8 @@ from workflows.control.steering_refusals import (
     SteeringRefusal,
     TooManySignals,
 )
-from workflows.core.causes.cause_facts import shortened
 from workflows.core.causes.message_causes import MessageRefused
+from workflows.core.causes.shown_causes import shortened
 from workflows.core.decoding import message, plain, size_of, takes_any_arguments
 from workflows.core.requests import MALFORMED, RunNotReady
 from workflows.core.trail import note_refusal

@@ -9,12 +9,12 @@ from dsl.errors import RunRefused, listed
 from dsl.model.outcomes import Outcome
 from dsl.paths import MISSING, get, parse
 from dsl.values import Json
-from workflows.core.causes.cause_facts import cause_facts, shortened
+from workflows.core.causes.shown_causes import shortened
 from workflows.core.extract import MAX_ANSWER_SIZE, extract, written
 from workflows.core.memory import Frame, Track
 from workflows.core.messages import StateAsked
 from workflows.core.requests import Pending, RequestView
-from workflows.core.state import RunState, state_adapter
+from workflows.core.state import RunState, cause_facts, state_adapter
 from workflows.core.state_keys import MAIN, StateKey
 from workflows.core.views import StateView, TrailEntry, TrailPage
 

@@ -5,8 +5,8 @@ from dsl.model.steps import ApprovalStep
 from dsl.templates.template_filling import fill
 from dsl.values import Json
 from workflows.approvals.approval_wait import PersonRequest, ask
+from workflows.approvals.decisions import is_approved, rejected
 from workflows.approvals.egress_approval import clear_labels
-from workflows.approvals.rejections import is_approved, rejected
 from workflows.core.location import Location
 from workflows.core.scope import Scope
 
@@ -29,7 +29,7 @@ async def execute(step: ApprovalStep, location: Location, scope: Scope) -> Outco
     if step.editable:
         data["payload"] = decision.payload
     if is_approved(decision):
-        if decision.how != "deadline":
+        if decision.how != "deadline" and scope.state.labels.met:
             clear_labels(location, scope)
         return Outcome.succeeded(data)
     return rejected(decision, data)

@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from dsl.model.retryability import DECIDED
-from workflows.approvals.rejections import is_approved, rejected
+from workflows.approvals.decisions import is_approved, rejected
 from workflows.core.requests import Decision, Verdict
 
 

@@ -8,14 +8,14 @@ from dsl.errors import LimitExceeded
 from dsl.model.causes import DefaultTaken, FieldFound, RouteCause, RuleMatched, SentOn
 from dsl.model.outcomes import Failure
 from dsl.task_graph.task_causes import GraphTaskEnded
-from workflows.core.causes.cause_facts import cause_facts, shortened, without_wording
 from workflows.core.causes.message_causes import MessageRefused
 from workflows.core.causes.people_causes import Amended, AmendRefused, NotBegun
+from workflows.core.causes.shown_causes import shortened, without_wording
 from workflows.core.causes.step_causes import Failed, run_ended
 from workflows.core.causes.trail_because import trail_because
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.memory import TrailRecord
-from workflows.core.state import RunState
+from workflows.core.state import RunState, cause_facts
 
 FOUND = FieldFound("field", "review.status", "equals", "FAIL", "FAIL")
 

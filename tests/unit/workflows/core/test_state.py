@@ -15,8 +15,6 @@ from workflows.core.memory import (
 )
 from workflows.core.progress.progress_kinds import (
     RetryProgress,
-    SequenceProgress,
-    StartedStep,
 )
 from workflows.core.requests import Decision
 from workflows.core.state import MAX_DECISIONS, RunState
@@ -95,7 +93,8 @@ def test_the_oldest_decisions_that_steps_have_read_are_dropped_beyond_five_hundr
     state.decide(_decision(501), awaited=False)
     assert list(state.decisions)[:3] == ["a/s#0", "a/s#2", "a/s#4"]
     assert len(state.decisions) == 500
-    assert state.decided("a/s#0") == _decision(0)
+    assert state.decisions["a/s#0"] == _decision(0)
+    state.heard("a/s#0")
     assert (len(state.decisions), state.unread) == (500, ["a/s#2"])
 
 
@@ -106,23 +105,10 @@ def test_decisions_that_steps_wait_for_stay_until_they_are_read() -> None:
     assert len(state.decisions) == MAX_DECISIONS + 1
     state.heard("unknown")
     assert len(state.decisions) == MAX_DECISIONS + 1
-    assert state.decided("a/s#7") == _decision(7)
+    assert state.decisions["a/s#7"] == _decision(7)
+    state.heard("a/s#7")
     assert "a/s#7" not in state.decisions
     assert len(state.unread) == len(state.decisions) == MAX_DECISIONS
-
-
-def test_tokens_of_a_call_count_as_those_of_others_for_steps_that_do_not_contain_it() -> None:
-    visit = StateKey.visit(MAIN, "a", 1)
-    owners = {"all": visit, "left": f"{visit}/both|left", "right": f"{visit}/both/right"}
-    state = RunState()
-    for owner in owners.values():
-        step = SequenceProgress(started=StartedStep(0.0, tokens_of_others=3))
-        state.progress.sequences[f"{owner}:steps"] = step
-    state.progress.sequences[f"{visit}/later:steps"] = SequenceProgress()
-    state.used_at(f"{visit}/both/right/ask", 5)
-    state.used_at(f"{visit}/both/right/ask", 2)
-    found = [one.started for one in state.progress.sequences.values() if one.started is not None]
-    assert [started.tokens_of_others for started in found] == [3, 10, 3]
 
 
 def test_what_is_within_a_key_is_forgotten_and_nothing_beside_it() -> None:

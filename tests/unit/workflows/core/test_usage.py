@@ -17,7 +17,7 @@ from workflows.core.memory import Tally
 from workflows.core.progress.progress_kinds import SequenceProgress, StartedStep
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN, StateKey
-from workflows.core.usage import began, tally_of, together, total_cost, used
+from workflows.core.usage import began, count_beside, tally_of, together, total_cost, used
 
 
 @pytest.mark.parametrize(
@@ -174,3 +174,17 @@ def test_the_tokens_of_a_call_are_those_of_others_for_a_concurrent_step() -> Non
         state.progress.sequences[key] = SequenceProgress(started=started)
     used(state, HERE.at("model"), Tally("t"), Spent(usage=USED))
     assert [one.tokens_of_others for one in steps.values()] == [0, USED.total]
+
+
+def test_tokens_of_a_call_count_as_those_of_others_for_steps_that_do_not_contain_it() -> None:
+    visit = StateKey.visit(MAIN, "a", 1)
+    owners = {"all": visit, "left": f"{visit}/both|left", "right": f"{visit}/both/right"}
+    state = RunState()
+    for owner in owners.values():
+        step = SequenceProgress(started=StartedStep(0.0, tokens_of_others=3))
+        state.progress.sequences[f"{owner}:steps"] = step
+    state.progress.sequences[f"{visit}/later:steps"] = SequenceProgress()
+    count_beside(state, f"{visit}/both/right/ask", 5)
+    count_beside(state, f"{visit}/both/right/ask", 2)
+    found = [one.started for one in state.progress.sequences.values() if one.started is not None]
+    assert [started.tokens_of_others for started in found] == [3, 10, 3]

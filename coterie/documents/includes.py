@@ -51,7 +51,7 @@ def with_includes(source: SourceText, file: Path, shown: Callable[[Path], str]) 
     """
     reader = _Reader(shown, [file.resolve()], [source.file])
     reader.read_entries(source, file)
-    found = tuple(reader.problems.found)
+    found = (*reader.problems.errors, *reader.problems.warnings)
     return [*reader.sources, source._replace(problems=found)]
 
 

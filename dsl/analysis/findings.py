@@ -29,7 +29,7 @@ from dsl.errors import Problem
 from dsl.logic.solver import Effort
 from dsl.model.steps import TeamStep
 from dsl.source.author_paths import name_of_path
-from dsl.source.collected_problems import Problems
+from dsl.source.collected_problems import Problems, reading_order
 
 
 class Analysis(NamedTuple):
@@ -70,7 +70,7 @@ def analysed(compiled: Compiled) -> Analysis:
     check_labels(plan, graph, parts, effort, tree, problems)
     check_grants_count(plan, graph, parts, tree, problems)
     check_stateful_tools(plan, graph, parts, tree, problems)
-    found = tuple(sorted(problems.found, key=_reading_order))
+    found = tuple(sorted(problems.found(), key=reading_order))
     needs = (
         {one.path: one.team for one in inputs if one.needed}
         if plan.context
@@ -103,11 +103,7 @@ def findings(compiled: Compiled) -> list[Problem]:
 def warnings(compiled: Compiled, analysis: Analysis) -> list[Problem]:
     """Return the warnings of the compiler and the analysis, each once, in reading order."""
     found = dict.fromkeys((*compiled.warnings, *analysis.findings))
-    return sorted(found, key=_reading_order)
-
-
-def _reading_order(problem: Problem) -> tuple[str, int, int, str]:
-    return problem.file, problem.line, problem.column, problem.code
+    return sorted(found, key=reading_order)
 
 
 def calls(parts: Bodies) -> dict[str, tuple[str, ...]]:

@@ -23,7 +23,8 @@ from dsl.model.sections.worker_document import WorkerSection
 from dsl.normalise.forms import normalised
 from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Mark, Node, overlaid
-from dsl.source.yaml_reader import read_with_repeated
+from dsl.source.yaml_events import document_events
+from dsl.source.yaml_reader import document_tree
 from dsl.wording.document_wording import decided_by_worker, orchestration_missing
 from dsl.wording.include_wording import include_inline
 from dsl.wording.yaml_wording import no_document
@@ -116,32 +117,35 @@ def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
     merged: Node | None = None
     layer: Node | None = None
     for source in sources:
-        problems.found.extend(source.problems)
-        try:
-            tree, repeated = read_with_repeated(source.text, source.file)
-            problems.found.extend(repeated)
-        except InvalidDocument as error:
-            problems.found.extend(error.problems)
+        tree = _read_source(source, problems)
+        if tree is None:
             continue
-        if source.persona is not None:
-            for key in (source.persona, "personas", "llm_config"):
-                tree = Node({key: tree}, tree.mark)
-        if not source.trusted:
-            _refuse_untrusted(tree, problems)
-        if source.included:
-            tree = included_part(tree, problems)
         layer = tree if layer is None else joined(layer, tree, problems)
         if not source.included:
             merged = layer if merged is None else overlaid(merged, layer)
             layer = None
-    if problems.errors and (
-        merged is None or any(problem.code in UNREADABLE for problem in problems.errors)
-    ):
-        raise InvalidDocument(problems.errors)
-    if merged is None:
+    if merged is None and not problems.errors:
         problems.note("E004", Mark("document", 1, 1), (), no_document())
+    if merged is None or any(problem.code in UNREADABLE for problem in problems.errors):
         raise InvalidDocument(problems.errors)
     return merged
+
+
+def _read_source(source: SourceText, problems: Problems) -> Node | None:
+    """Return the part of the document in a file; None, and a problem, if it is unreadable."""
+    found = Problems()
+    events = document_events(source.text, source.file, found)
+    tree = None if events is None else document_tree(events, found)
+    if source.problems or found.errors:
+        problems.take((*source.problems, *found.errors))
+    if tree is None:
+        return None
+    if source.persona is not None:
+        for key in (source.persona, "personas", "llm_config"):
+            tree = Node({key: tree}, tree.mark)
+    if not source.trusted:
+        _refuse_untrusted(tree, problems)
+    return included_part(tree, problems) if source.included else tree
 
 
 def _refuse_untrusted(tree: Node, problems: Problems) -> None:

@@ -7,8 +7,7 @@ and the models refuse it in place.
 from functools import partial
 
 from dsl.normalise.here import Here
-from dsl.normalise.persona_forms import budget_forms, hook_form, persona_form
-from dsl.normalise.step_forms import approval_form, step_form
+from dsl.normalise.step_forms import approval_form, budget_forms, hook_form, persona_form
 from dsl.normalise.team_forms import TeamForms
 from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Node, change_below, change_entries, each_entry, each_item
@@ -21,9 +20,9 @@ def normalised(document: Node, problems: Problems) -> Node:
     """
     names = document.find(("orchestration", "teams")).entries()
     approval = partial(approval_form, here=Here(document, problems))
-    tool = partial(change_entries, requires_approval=approval)
+    tool = partial(change_entries, changes={"requires_approval": approval})
     document = change_below(document, ("tools",), each_item(tool))
-    persona = partial(persona_form, here=Here(document, problems), step=step_form)
+    persona = partial(persona_form, here=Here(document, problems))
     document = change_below(document, ("llm_config", "personas"), each_entry(persona))
     document = change_below(document, ("orchestration", "budgets"), budget_forms)
     hook = partial(hook_form, here=Here(document, problems))

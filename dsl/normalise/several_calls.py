@@ -4,12 +4,12 @@ A failed call is a result like the others, so one failure loses no other result.
 """
 
 from dsl.model.facts import CALL_VARIABLE
-from dsl.model.steps import LoopStep, ToolStep
 from dsl.normalise.here import Here
 from dsl.source.nodes import Node, path_of_node, text_node
 from dsl.wording.form_wording import calls_with_one_call
 
-_TOOL = f"{{{{ {CALL_VARIABLE}.tool }}}}"
+CALLED_TOOL = f"{{{{ {CALL_VARIABLE}.tool }}}}"
+"""The `tool` of the step that makes each call."""
 
 CONCURRENCY = 20
 
@@ -44,20 +44,12 @@ def calls_as_loop(node: Node, here: Here) -> Node:
     )
 
 
-def is_of_calls(step: LoopStep) -> bool:
-    """Return whether a loop makes the `calls` of a tool step."""
-    first = step.body[0]
-    return (
-        step.loop_variable == CALL_VARIABLE and isinstance(first, ToolStep) and first.tool == _TOOL
-    )
-
-
 def _call(at: Node, base: str) -> Node:
     return at.with_value(
         {
             "name": text_node(at, f"{base}_call"),
             "type": text_node(at, "tool"),
-            "tool": text_node(at, _TOOL),
+            "tool": text_node(at, CALLED_TOOL),
             "arguments": text_node(at, f"{{{{ {CALL_VARIABLE}.arguments | default({{}}) }}}}"),
             "on_failure": text_node(at, "continue"),
         }

@@ -1,18 +1,20 @@
-"""Steps in every written form: the one shape of the models."""
+"""Steps and personas in every written form: either may contain the other."""
 
+from dataclasses import replace
 from functools import partial
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from dsl.model.step_kinds.join_policies import MergePolicyName
 from dsl.normalise.condition_forms import condition_form
 from dsl.normalise.here import Here
-from dsl.normalise.persona_forms import persona_form
 from dsl.normalise.several_calls import calls_as_loop
-from dsl.normalise.written_steps import present_step
+from dsl.normalise.written_steps import present_step, skill_call
 from dsl.problem_details import Advice, UnlistedValue, WrongValue
 from dsl.source.nodes import Node, change_entries, each_item, path_of_node
 from dsl.wording.approval_wording import moment_is_not_a_condition
+from dsl.wording.document_wording import no_form_of_plans, not_enabled
 from dsl.wording.form_wording import policy_renamed
+from dsl.wording.replacements import REPLACEMENTS
 
 
 def step_form(node: Node, here: Here) -> Node:
@@ -28,23 +30,20 @@ def step_form(node: Node, here: Here) -> Node:
     persona_key = None if named is None else str(named.value)
     return change_entries(
         node,
-        when=condition,
-        fail_when=condition,
-        requires_approval=partial(approval_form, here=here),
-        while_=condition,
-        until=condition,
-        break_when=condition,
-        config=partial(persona_form, persona_key, here=here, step=step_form),
-        body=steps,
-        select=steps,
-        on_failed_task=steps,
-        otherwise=steps,
-        branches=partial(_branches, here=here),
-        merge=each_item(partial(policy_form, here=here)),
-        steps=steps,
-        catch=each_item(partial(change_entries, steps=steps)),
-        finally_=steps,
+        {
+            **dict.fromkeys(_CONDITIONS, condition),
+            "requires_approval": partial(approval_form, here=here),
+            "config": partial(persona_form, persona_key, here=here),
+            "branches": partial(_branches, here=here),
+            "merge": each_item(partial(policy_form, here=here)),
+            "catch": each_item(partial(change_entries, changes={"steps": steps})),
+            **dict.fromkeys(_STEP_LISTS, steps),
+        },
     )
+
+
+_CONDITIONS = ("when", "fail_when", "while", "until", "break_when")
+_STEP_LISTS = ("body", "select", "on_failed_task", "otherwise", "steps", "finally")
 
 
 def _branches(node: Node, here: Here) -> Node:
@@ -52,11 +51,12 @@ def _branches(node: Node, here: Here) -> Node:
     steps = each_item(partial(step_form, here=here))
     if not isinstance(node.value, dict):
         condition = partial(condition_form, here=here)
-        return each_item(partial(change_entries, condition=condition, steps=steps))(node)
+        changes = {"condition": condition, "steps": steps}
+        return each_item(partial(change_entries, changes=changes))(node)
 
     def named_branch(branch: Node) -> Node:  # a list of steps, or a mapping with one
         has_keys = isinstance(branch.value, dict)
-        return change_entries(branch, steps=steps) if has_keys else steps(branch)
+        return change_entries(branch, {"steps": steps}) if has_keys else steps(branch)
 
     return each_item(named_branch)(node)
 
@@ -88,3 +88,111 @@ def approval_form(node: Node, here: Here) -> Node:
     here.problems.note("E108", asked.at, (*path_of_node(here.root, node), "when"), details)
     rest = {key: item for key, item in entries.items() if key != "when"}
     return node.with_value({"at": asked, **rest})
+
+
+def persona_form(key: str | None, node: Node, here: Here) -> Node:
+    """Normalise a persona, or a task's `config`.
+
+    Args:
+        key: Of the persona; older forms in its plan may mean it.
+        node: The persona.
+        here: What its forms may refer to.
+    """
+    node = _with_plan(node, here)
+    names = written_names(node, "execution_plan")
+    in_plan = replace(here, tasks=tuple(names.steps), persona=key, variables=names.variables)
+    return change_entries(
+        node,
+        {
+            "execution_plan": each_item(partial(step_form, here=in_plan)),
+            "budgets": budget_forms,
+            "hooks": each_item(partial(hook_form, here=here)),
+        },
+    )
+
+
+def _with_plan(node: Node, here: Here) -> Node:
+    """Convert a persona of a skill agent: `skill` with its `params` is a plan of one step."""
+    entries = dict(node.entries())
+    if "execution_plan" in entries:
+        entries["execution_plan"] = _steps_of_plan(entries["execution_plan"], here)
+    if "skill" in entries and "execution_plan" not in entries:
+        skill = entries.pop("skill")
+        given = next((entries.pop(key) for key in _GIVEN if key in entries), None)
+        entries["execution_plan"] = node.with_value([skill_call(skill, given)])
+    return node.with_value(entries) if entries != node.entries() else node
+
+
+_GIVEN = ("skill_params", "params", "input")
+
+
+def _steps_of_plan(node: Node, here: Here) -> Node:
+    """Convert `execution_plan: {enabled, steps}` to the list of its steps; disabled, to none."""
+    entries = node.entries()
+    if "steps" not in entries:
+        return node
+    for key, entry in entries.items():
+        if key not in ("enabled", "steps", "description"):
+            here.problems.note(
+                "E108",
+                entry.at,
+                path_of_node(here.root, entry),
+                no_form_of_plans(key, REPLACEMENTS.get(key)),
+            )
+    enabled = entries.get("enabled")
+    if enabled is not None and not isinstance(enabled.value, bool):
+        here.problems.note(
+            "E103", enabled.mark, path_of_node(here.root, enabled), not_enabled(enabled.plain())
+        )
+    off = enabled is not None and enabled.value is False
+    return node.with_value([]) if off else entries["steps"]
+
+
+class WrittenNames(NamedTuple):
+    """The names that written steps give, in the order of the steps."""
+
+    steps: list[str]
+    """Of the steps themselves, including nested ones."""
+    variables: set[str]
+    """That they set, in any form."""
+
+
+def written_names(node: Node, key: str) -> WrittenNames:
+    """Return the names that the steps under a key give; a step is a mapping with a name."""
+    found = WrittenNames([], set())
+    ahead = [steps] if (steps := node.entries().get(key)) is not None else []
+    while ahead:
+        one = ahead.pop()
+        if isinstance(one.value, list):
+            ahead.extend(reversed(one.value))
+            continue
+        entries = one.entries()
+        name = entries.get("name")
+        if name is not None:
+            if isinstance(name.value, str):
+                found.steps.append(name.value)
+            kind = entries.get("type")
+            more = ("field", "variable") if kind is not None and kind.value == "set_value" else ()
+            named = (entries.get(key) for key in (*_NAMING, *more))
+            found.variables.update(n.value for n in named if n and isinstance(n.value, str))
+            found.variables.update(entries["values"].entries() if "values" in entries else ())
+        ahead.extend(reversed(entries.values()))
+    return found
+
+
+_NAMING = ("output_variable", "output_field", "loop_variable")
+
+
+def hook_form(node: Node, here: Here) -> Node:
+    """Normalise the condition of a hook."""
+    return change_entries(node, {"when": partial(condition_form, here=here)})
+
+
+def budget_forms(node: Node) -> Node:
+    """Convert budgets to mappings: a bare amount is the limit of one."""
+
+    def amount(budget: Node) -> Node:
+        bare = budget.value is not None and not isinstance(budget.value, dict | list)
+        return budget.with_value({"limit": budget}) if bare else budget
+
+    return each_item(amount)(node) if node.entries() else node

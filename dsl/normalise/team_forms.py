@@ -6,8 +6,7 @@ from functools import partial
 
 from dsl.normalise.condition_forms import condition_form
 from dsl.normalise.here import Here
-from dsl.normalise.persona_forms import budget_forms, written_names
-from dsl.normalise.step_forms import policy_form, step_form
+from dsl.normalise.step_forms import budget_forms, policy_form, step_form, written_names
 from dsl.normalise.team_sections import SHORT_TEAMS, section_as_steps
 from dsl.source.nodes import Node, change_entries, each_item
 
@@ -31,19 +30,24 @@ class TeamForms:
         in_tasks = replace(here, variables=written_names(node, "tasks").variables)
         return change_entries(
             node,
-            tasks=each_item(partial(step_form, here=in_tasks)),
-            budgets=budget_forms,
-            routing=partial(self._routing, here),
-            loop=partial(_loop, here),
+            {
+                "tasks": each_item(partial(step_form, here=in_tasks)),
+                "budgets": budget_forms,
+                "routing": partial(self._routing, here),
+                "loop": partial(_loop, here),
+            },
         )
 
     def _routing(self, here: Here, node: Node) -> Node:
-        return change_entries(node, rules=each_item(partial(self._rule, here)), default=self._next)
+        rules = each_item(partial(self._rule, here))
+        return change_entries(node, {"rules": rules, "default": self._next})
 
     def _rule(self, here: Here, node: Node) -> Node:
         condition = partial(condition_form, here=here)
         policies = each_item(partial(policy_form, here=here))
-        return change_entries(node, condition=condition, next_team=self._next, merge=policies)
+        return change_entries(
+            node, {"condition": condition, "next_team": self._next, "merge": policies}
+        )
 
     def _next(self, node: Node) -> Node:
         """Convert `next_team: "none"` to null, unless a team has that name."""
@@ -55,4 +59,5 @@ class TeamForms:
 
 def _loop(here: Here, node: Node) -> Node:
     condition = partial(condition_form, here=here)
-    return change_entries(node, while_=condition, until=condition, break_when=condition)
+    keys = ("while", "until", "break_when")
+    return change_entries(node, dict.fromkeys(keys, condition))

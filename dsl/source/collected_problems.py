@@ -1,9 +1,10 @@
 """The problems of a document, each with its position."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from bisect import insort
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dsl.errors import Code, Problem, Severity
+from dsl.errors import Code, Problem
 from dsl.problem_details import Details, Remark, key_meant
 from dsl.problem_texts import problem_text
 from dsl.redaction import redacted
@@ -13,9 +14,12 @@ from dsl.values import NodePath, Segment
 
 @dataclass(slots=True)
 class Problems:
-    """Collects the problems of a document; one per position and code, in reading order."""
+    """Collects the problems of a document; one per position and code."""
 
-    found: list[Problem] = field(default_factory=list[Problem])
+    errors: list[Problem] = field(default_factory=list[Problem])
+    """The problems that prevent a plan, in reading order."""
+    warnings: list[Problem] = field(default_factory=list[Problem])
+    """The problems that do not prevent a plan, in reading order."""
     step_of: "Callable[[NodePath], str] | None" = None
     """Returns the named step that contains a path, once the document can be read."""
     _gone: dict[NodePath, list[int]] = field(default_factory=dict[NodePath, list[int]])
@@ -54,8 +58,15 @@ class Problems:
             location,
             details,
         )
-        if problem not in self.found and not self._misspelt(problem):
-            self.found.append(problem)
+        if not self._misspelt(problem):
+            self.take((problem,))
+
+    def take(self, problems: Iterable[Problem]) -> None:
+        """Take over problems that are already worded."""
+        for problem in problems:
+            kept = self.errors if problem.severity == "error" else self.warnings
+            if problem not in kept:
+                insort(kept, problem, key=reading_order)
 
     def took_out(self, paths: Collection[NodePath]) -> None:
         """Note which items are removed from the tree at once; later paths do not count them."""
@@ -88,31 +99,24 @@ class Problems:
             and earlier.details is not None
             and key_meant(earlier.details) == key
             and is_below(earlier.location, above)
-            for earlier in self.found
+            for earlier in self.errors
         )
 
     def has(self, code: Code, path: Sequence[Segment]) -> bool:
         """Return whether a problem of this code is noted at the place."""
         key_path = self.original_path(path)
-        return any(problem.code == code and problem.location == key_path for problem in self.found)
+        return any(one.code == code and one.location == key_path for one in self.found())
 
     def below(self, path: Sequence[Segment]) -> Iterator[Problem]:
         """Yield the problems at the place and below it."""
         key_path = self.original_path(path)
-        return (problem for problem in self.found if is_below(problem.location, key_path))
+        return (problem for problem in self.found() if is_below(problem.location, key_path))
 
-    @property
-    def errors(self) -> list[Problem]:
-        """The problems that prevent a plan, in reading order."""
-        return self._of_severity("error")
+    def found(self) -> tuple[Problem, ...]:
+        """Return all problems: the errors, then the warnings."""
+        return (*self.errors, *self.warnings)
 
-    @property
-    def warnings(self) -> list[Problem]:
-        """The problems that do not prevent a plan, in reading order."""
-        return self._of_severity("warning")
 
-    def _of_severity(self, severity: Severity) -> list[Problem]:
-        return sorted(
-            (problem for problem in self.found if problem.severity == severity),
-            key=lambda problem: (problem.file, problem.line, problem.column, problem.code),
-        )
+def reading_order(problem: Problem) -> tuple[str, int, int, str]:
+    """Return the key by which problems are sorted for people."""
+    return problem.file, problem.line, problem.column, problem.code

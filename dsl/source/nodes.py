@@ -1,6 +1,7 @@
 """The tree of a document: every value with its position, and the changes of a tree."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -141,49 +142,41 @@ def overlaid(base: Node, override: Node) -> Node:
 Change = Callable[[Node], Node]
 
 
+EACH = "\0each"
+"""In place of a key, which has no NUL: every entry of a mapping, and every item of a list."""
+
+
+def change_entries(node: Node, changes: Mapping[str, Change]) -> Node:
+    """Change the named entries of a mapping, as far as there are any; `EACH` changes all."""
+    entries, items = node.entries(), node.items()
+    each = changes.get(EACH)
+    if each is not None:
+        changes = dict.fromkeys(entries, each)
+        if items:
+            return node.with_value([each(item) for item in items])
+    changed = {key: change(entries[key]) for key, change in changes.items() if key in entries}
+    return node.with_value({**entries, **changed}) if changed else node
+
+
 def change_below(node: Node, path: tuple[str, ...], change: Change) -> Node:
     """Change the node at a path, if there is one."""
+    if not node.has(path):
+        return node
     if not path:
         return change(node)
-    entries = node.entries()
-    if path[0] not in entries:
-        return node
-    changed = change_below(entries[path[0]], path[1:], change)
-    return node.with_value({**entries, path[0]: changed})
+    below = partial(change_below, path=path[1:], change=change)
+    return change_entries(node, {path[0]: below})
 
 
 def each_item(change: Change) -> Change:
     """Return the change of every item of a list, or of every value of a mapping."""
-
-    def every(node: Node) -> Node:
-        match node.value:
-            case dict() as entries:
-                return node.with_value({key: change(item) for key, item in entries.items()})
-            case list() as items:
-                return node.with_value([change(item) for item in items])
-            case _:
-                return node
-
-    return every
-
-
-def change_entries(node: Node, **changes: Change) -> Node:
-    """Change the named entries of the mapping; a trailing underscore is not part of a name."""
-    entries = node.entries()
-    changed = {
-        key: change(entries[key])
-        for name, change in changes.items()
-        if (key := name.rstrip("_")) in entries
-    }
-    return node.with_value({**entries, **changed}) if changed else node
+    return partial(change_entries, changes={EACH: change})
 
 
 def each_entry(change: Callable[[str, Node], Node]) -> Change:
     """Return the change of every value of a mapping, which may depend on its key."""
 
     def every(node: Node) -> Node:
-        if not isinstance(node.value, dict):
-            return node
-        return node.with_value({key: change(key, item) for key, item in node.value.items()})
+        return change_entries(node, {key: partial(change, key) for key in node.entries()})
 
     return every

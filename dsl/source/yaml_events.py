@@ -29,6 +29,7 @@ from dsl.source.nodes import Mark
 from dsl.wording.yaml_wording import (
     character_not_allowed,
     document_explodes,
+    not_a_mapping,
     repeated_anchor,
     second_document,
     tab_as_indentation,
@@ -60,12 +61,6 @@ class TextPositions:
         line = bisect_right(self._starts, index)
         return Mark(self.file, line, index - self._starts[line - 1] + 1)
 
-    def indent_after(self, mark: Mark) -> int:
-        """Return the indentation of the first line with text after the one of a position."""
-        texts = (self.lines[number] for number in range(mark.line, len(self.lines)))
-        first = next((text for text in texts if text.strip()), "")
-        return len(first) - len(first.lstrip(" "))
-
 
 MAX_NODES = 200_000
 MAX_DEPTH = 100
@@ -95,7 +90,24 @@ def top_keys(text: str) -> Iterator[str]:
         return
 
 
-def document_events(text: str, positions: TextPositions, problems: Problems) -> "YamlEvents | None":
+def document_events(
+    text: str, file: str, problems: Problems, *, may_be_list: bool = False
+) -> "YamlEvents | None":
+    """Return the events of one YAML document: a mapping, or a list where it may be one.
+
+    None, and a problem, if the text is not such a document.
+    """
+    text = text.removeprefix("\ufeff")
+    positions = TextPositions(file, text)
+    events = _parsed(text, positions, problems)
+    allowed = CollectionStartEvent if may_be_list else MappingStartEvent
+    if events is None or (events.found and isinstance(events.found[0], allowed)):
+        return events
+    problems.note("E004", positions.of(0), (), not_a_mapping())
+    return None
+
+
+def _parsed(text: str, positions: TextPositions, problems: Problems) -> "YamlEvents | None":
     """Return the events of YAML's parser; None, and a problem, if the text is not YAML."""
     try:
         return YamlEvents(text, positions)
@@ -159,17 +171,14 @@ class YamlEvents:
             elif isinstance(event, DocumentStartEvent) and self.found:
                 raise _Refused("E002", event.start_mark, second_document())
 
-    @property
-    def root(self) -> Event | None:
-        """Return the start of the document's value; None if there is no document."""
-        return self.found[0] if self.found else None
-
     def _value(self, event: NodeEvent, open_: list[int], positions: TextPositions) -> None:
         number = len(self.found)
         self.found.append(event)
         self.marks[number] = mark = positions.at(event.start_mark)
         if isinstance(event, ScalarEvent) and event.style == "|":
-            self.indents[number] = positions.indent_after(mark)
+            below = (line for line in positions.lines[mark.line :] if line.strip())
+            first = next(below, "")
+            self.indents[number] = len(first) - len(first.lstrip(" "))
         if isinstance(event, CollectionStartEvent):
             open_.append(number)
         if len(open_) > MAX_DEPTH or number > MAX_NODES:

@@ -10,7 +10,7 @@ from dsl.checks.contracts.outputs import Declared
 from dsl.checks.steps.context_paths import check_read
 from dsl.checks.steps.step_scope import StepScope, TextSpot
 from dsl.checks.steps.template_checks import OwnResult, check_field, check_value
-from dsl.errors import closest
+from dsl.errors import Code, closest
 from dsl.evaluate.operators.operator_table import WITHOUT_VALUE, unusable_pattern, wrong_value
 from dsl.logic.claims import Claim, possible
 from dsl.model.conditions import (
@@ -24,6 +24,7 @@ from dsl.model.conditions import (
 from dsl.model.traversal.step_walk import leaves
 from dsl.paths import MISSING
 from dsl.paths import parse as parse_path
+from dsl.problem_details import Details
 from dsl.templates.jsonable import brief
 from dsl.templates.template import is_template, parse
 from dsl.templates.template_rules import BadTemplate
@@ -104,23 +105,30 @@ def _check_context_field(scope: StepScope, leaf: ContextField, leaf_path: NodePa
 
 
 def _check_operator_value(scope: StepScope, leaf: TaskField | ContextField, path: NodePath) -> None:
-    key_path = (*path, "value")
+    """Check that an operator can use its value, unless a problem already explains why not."""
+    found = _wrong_operand(leaf)
+    if found is None:
+        return
     if any(p.code.startswith(("E1", "E401")) for p in scope.problems.below(path)):
-        return  # already reported: the missing field may be misspelled
+        return  # the missing field may be misspelled
+    code, details = found
+    if code == "E102":
+        scope.problems.note(code, scope.tree.find(path).at, (*path, "value"), details)
+    else:
+        scope.note_value(code, (*path, "value"), details)
+
+
+def _wrong_operand(leaf: TaskField | ContextField) -> tuple[Code, Details] | None:
+    """Return the code of what is wrong with the value of an operator, and what it is."""
     if "value" not in leaf.model_fields_set and leaf.operator not in WITHOUT_VALUE:
-        mark = scope.tree.find(path).at
-        scope.problems.note("E102", mark, key_path, value_missing(leaf.operator, WITHOUT_VALUE))
-        return
+        return "E102", value_missing(leaf.operator, WITHOUT_VALUE)
     if isinstance(leaf.value, str) and _TEMPLATE.search(leaf.value):
-        scope.note_value("E402", key_path, template_as_value(leaf.value))
-        return
+        return "E402", template_as_value(leaf.value)
     wrong = wrong_value(leaf.operator, leaf.value)
     if wrong is not None:
-        scope.note_value("E402", key_path, value_of_operator(leaf.operator, wrong, leaf.value))
-        return
+        return "E402", value_of_operator(leaf.operator, wrong, leaf.value)
     broken = unusable_pattern(leaf.operator, leaf.value)
-    if broken is not None:
-        scope.note_value("E403", key_path, broken_pattern(*broken))
+    return None if broken is None else ("E403", broken_pattern(*broken))
 
 
 _TYPES = {
@@ -169,11 +177,11 @@ def _check_data(
     A condition that already has a problem gets no other.
     """
     here = schema_at(declared.schema, declared.path)
-    if here is None or any(scope.problems.below(path)):
+    if here is None or _wrong_operand(leaf) is not None:
         return
     always = leaf.operator == "not_equals"
     operator = "equals" if always else leaf.operator
-    if possible_in(here, operator, leaf.value):
+    if possible_in(here, operator, leaf.value) or any(scope.problems.below(path)):
         return
     key_path = (*path, "value" if "value" in leaf.model_fields_set else "operator")
     details = decided_condition(

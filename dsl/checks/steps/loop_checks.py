@@ -4,9 +4,10 @@ import re
 
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.write_conflicts import check_round_writes
-from dsl.model.steps import LoopStep
+from dsl.model.facts import CALL_VARIABLE
+from dsl.model.steps import LoopStep, ToolStep
 from dsl.model.template_bound import maximum_of
-from dsl.normalise.several_calls import is_of_calls
+from dsl.normalise.several_calls import CALLED_TOOL
 from dsl.templates.jsonable import brief
 from dsl.templates.template import is_template, parse
 from dsl.templates.template_rules import BadTemplate
@@ -42,6 +43,13 @@ def check_loop(scope: StepScope, step: LoopStep, path: NodePath) -> None:
     if maximum_of(step.concurrency) > 1:
         _concurrent(scope, step, (*path, "concurrency"))
     check_round_writes(scope, step, path)
+
+
+def is_of_calls(step: LoopStep) -> bool:
+    """Return whether a loop makes the `calls` of a tool step."""
+    first = step.body[0]
+    calls_each = isinstance(first, ToolStep) and first.tool == CALLED_TOOL
+    return step.loop_variable == CALL_VARIABLE and calls_each
 
 
 def _concurrent(scope: StepScope, step: LoopStep, path: NodePath) -> None:

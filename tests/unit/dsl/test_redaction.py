@@ -192,7 +192,7 @@ def test_a_sentence_repeats_no_secret_and_loses_nothing_else(
 def test_no_part_of_a_problem_has_the_secret() -> None:
     problems = Problems()
     problems.add("E101", Mark("t.yml", 1, 1), ("a", SHAPED), SHAPED, allowed=SHAPED, fix=SHAPED)
-    (problem,) = problems.found
+    (problem,) = problems.found()
     assert (problem.path, problem.message) == ("a.***", "***")
     assert (problem.allowed, problem.fix) == ("***", "***")
 

@@ -166,7 +166,7 @@ def test_two_problems_are_one_when_their_facts_are() -> None:
     noted.note("E207", place, ("a",), Remark("one wording", names=("context", "x")))
     noted.note("E207", place, ("a",), Remark("another wording", names=("context", "x")))
     noted.note("E207", place, ("a",), Remark("another wording", names=("context", "y")))
-    assert [one.code for one in noted.found] == ["E202", "E202", "E207", "E207"]
+    assert [one.code for one in noted.found()] == ["E202", "E202", "E207", "E207"]
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_a_word_of_a_closed_set_is_one_whatever_it_contains() -> None:
     """They were read out of pydantic's English, split at every comma, `or` and quote."""
     noted = Problems()
     parse_as(read("word: this or thta", "t.yml"), Choice, noted)
-    (problem,) = noted.found
+    (problem,) = noted.found()
     assert problem.details == UnlistedValue(
         WrongValue("word"),
         "this or thta",
@@ -218,7 +218,7 @@ def test_a_word_of_a_closed_set_is_one_whatever_it_contains() -> None:
 def test_a_form_of_our_own_is_refused_by_its_code(text: str, form: str, found: str) -> None:
     noted = Problems()
     parse_as(read(text, "t.yml"), SystemDocument, noted)
-    (problem,) = noted.found
+    (problem,) = noted.found()
     assert isinstance(problem.details, WrongForm)
     assert problem.details.form == form
     assert problem.details.found == Found("scalar", found)

@@ -99,7 +99,7 @@ def document_events(
     """
     text = text.removeprefix("\ufeff")
     positions = TextPositions(file, text)
-    events = _parsed(text, positions, problems)
+    events = _parse(text, positions, problems)
     allowed = CollectionStartEvent if may_be_list else MappingStartEvent
     if events is None or (events.found and isinstance(events.found[0], allowed)):
         return events
@@ -107,7 +107,7 @@ def document_events(
     return None
 
 
-def _parsed(text: str, positions: TextPositions, problems: Problems) -> "YamlEvents | None":
+def _parse(text: str, positions: TextPositions, problems: Problems) -> "YamlEvents | None":
     """Return the events of YAML's parser; None, and a problem, if the text is not YAML."""
     try:
         return YamlEvents(text, positions)

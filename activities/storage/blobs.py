@@ -202,7 +202,7 @@ class DirectoryBlobs:
             Path(beside).chmod(self._mode)
             Path(beside).replace(path)
         except OSError as error:
-            Path(beside).unlink(missing_ok=True)
+            Path(beside).unlink()
             raise OSError(error.errno or errno.EIO, error.strerror or str(error)) from None
 
 

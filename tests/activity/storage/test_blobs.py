@@ -2,9 +2,11 @@
 
 import asyncio
 import os
+import stat
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -74,18 +76,41 @@ async def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> Non
         await DirectoryBlobs(tmp_path).get(name, "")
 
 
-async def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+async def test_a_place_that_cannot_be_written_is_one_sentence(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "file").write_text("in the way")
     blobs = DirectoryBlobs(tmp_path / "file" / "blobs")
     assert not blobs.takes(1)
     with pytest.raises(BlobsUnusable, match=r"cannot be written: .*\(Not a directory\)"):
         await blobs.put(TEXT, "")
+    assert str(blobs.folder) in caplog.text, "the log has the whole path"
 
 
-def test_a_disk_without_room_takes_nothing(tmp_path: Path) -> None:
-    blobs = DirectoryBlobs(tmp_path)
-    assert blobs.takes(10)
-    assert not blobs.takes(10**18)
+def test_a_storage_makes_its_folder_and_takes_what_leaves_a_megabyte_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = DirectoryBlobs(tmp_path / "deep" / "blobs")
+    assert [blobs.takes(10), blobs.takes(10)] == [True, True]
+    assert blobs.folder.is_dir()
+    disk = SimpleNamespace(f_bavail=3_000, f_frsize=1_000)
+    monkeypatch.setattr(os, "statvfs", lambda _: disk)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    assert [blobs.takes(1_999_999), blobs.takes(2_000_000)] == [True, False]
+
+
+@pytest.mark.parametrize(("private", "mode"), [(False, 0o644), (True, 0o600)])
+async def test_a_file_is_whole_on_the_disk_before_it_has_its_name(
+    private: bool, mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs, synced = DirectoryBlobs(tmp_path, private=private), list[tuple[int, int]]()
+
+    def sync(file: int) -> None:
+        synced.append((os.fstat(file).st_size, len(list(tmp_path.rglob(name_of(TEXT))))))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    name = await blobs.put(TEXT, "run")
+    assert synced == [(len(TEXT), 0)]
+    assert stat.S_IMODE(blobs.path(name).stat().st_mode) == mode
 
 
 WRITER = """

@@ -53,6 +53,23 @@ async def test_a_cache_drops_the_turn_that_was_not_used_for_the_longest_time(
     assert blobs.reads == [names[letter] for letter in reads]
 
 
+@pytest.mark.parametrize(("missing", "reads"), [(0, "ab"), (1, "aba")])
+async def test_a_cache_takes_as_many_bytes_as_it_may(missing: int, reads: str) -> None:
+    blobs = CountedBlobs()
+    names = dict(zip("abc", await three_turns(blobs), strict=True))
+    room = 2 * len(await MemoryBlobs.get(blobs, names["a"], "run"))
+    conversations = Conversations(blobs, room - missing)
+    for letter in "aba":
+        await conversations.turn(names[letter], "run")
+    assert blobs.reads == [names[letter] for letter in reads]
+
+
+async def test_a_stored_turn_has_what_it_says_and_no_more() -> None:
+    blobs = MemoryBlobs()
+    name = await Conversations(blobs).add(Turn(answer="a", number=2), "run")
+    assert await blobs.get(name, "run") == b'{"number":2,"answer":"a"}'
+
+
 async def test_a_turn_that_is_stored_is_kept_like_one_that_is_read() -> None:
     blobs = CountedBlobs()
     conversations = Conversations(blobs, int(2.5 * SIZE))

@@ -99,17 +99,14 @@ class CompactingAgent(GenericToolCallingAgent):
         """Return the opening of the agent, which the vendor has in its cache, else its like."""
         turn = self.services.tool_turn
         name = None
-        if turn is not None:
-            continuing = turn.continues and bool(turns)
-            name = turns[-1].opening if continuing else await self._earlier_summary(conversation)
+        if turn is not None and turn.continues and turns:
+            name = turns[-1].opening
+        elif turn is not None:
+            name = await conversation.opening_of(self._agent_digest(turn))
         if name is not None:
             return name, await conversation.opening(name)
         _, system = await self._prompts_of(self.persona, context)
         return None, Opening(agent="", persona=self.persona, system=system)
-
-    async def _earlier_summary(self, conversation: OpenConversation) -> str | None:
-        turn = self.services.tool_turn
-        return None if turn is None else await conversation.opening_of(self._agent_digest(turn))
 
     async def _summary_request(
         self,
@@ -120,7 +117,7 @@ class CompactingAgent(GenericToolCallingAgent):
         asked: CompactionTurn,
     ) -> ModelRequest:
         """Return the old conversation up to the cut, with the instruction as its last message."""
-        persona, conversation = self.persona, self.services.conversation
+        persona = self.persona
         earlier = messages_of(turns[:cut], name)
         results: tuple[Part, ...] = ()
         if cut < len(turns):
@@ -146,7 +143,7 @@ class CompactingAgent(GenericToolCallingAgent):
             timeout=persona.timeout,
             label=self.services.label,
             purpose="compaction",
-            turn=1 if conversation is None else (turns[-1].number or len(turns)) + 1,
+            turn=(turns[-1].number or len(turns)) + 1,
             call=self.services.key,
         )
 
@@ -206,7 +203,7 @@ class CompactingAgent(GenericToolCallingAgent):
 
 def _is_shortened(left: Sequence[Turn]) -> bool:
     """Return whether a summary would replace more than an earlier summary."""
-    return len(left) > 1 or any(not turn.summary or turn.reply for turn in left)
+    return any(not turn.summary or turn.reply for turn in left)
 
 
 def _specs(opening: Opening) -> tuple[ToolSpec, ...]:

@@ -20,7 +20,7 @@ def braces_to_template(text: str, known_inputs: Collection[str]) -> str:
         end = match.end()
         name = match[1]
         if name is None:
-            pieces.append(_literal(match[0][0]))
+            pieces.append(_literal("{") if match[0] == "{{" else "}")
         else:
             root = "input" if name.split(".")[0] in known_inputs else "context"
             pieces.append(f"{{{{ {root}.{name} }}}}")

@@ -193,7 +193,7 @@ def _number(context: MeteredContext, value: object, *args: object, **kwargs: obj
 def _round_filter(
     context: MeteredContext, value: object, precision: int = 0, method: str = "common"
 ) -> object:
-    values.bounded_precision(precision)
+    values.check_precision(precision)
     return value
 
 

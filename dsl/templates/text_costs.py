@@ -86,9 +86,9 @@ def charge_wrap(meter: EvaluationMeter, text: str, width: int, end: str) -> None
     meter.charge(size + 4 * lines, 2 * text_bytes(text) + lines * (text_bytes(end) + _PIECE))
 
 
-def charge_words(meter: EvaluationMeter, text: str, per_word: int = 1) -> None:
+def charge_words(meter: EvaluationMeter, text: str) -> None:
     """Charge for reading every word of the text."""
-    meter.charge(len(text) // 2 * per_word, 3 * text_bytes(text))
+    meter.charge(len(text) // 2, 3 * text_bytes(text))
 
 
 def charge_tags(meter: EvaluationMeter, text: str) -> None:
@@ -104,8 +104,10 @@ def charge_url(meter: EvaluationMeter, text: str) -> None:
 
 
 _DIRECTIVE = re.compile(
-    r"%(?:\([^()%]*\))?[#0\- +]*(?P<width>[0-9]*)(?:\.(?P<precision>[0-9]*))?[hlL]?[a-zA-Z%]"
+    r"%(?:\([^()%]*\))?[#0\- +]*(?P<width>[0-9]{0,4})(?:\.(?P<precision>[0-9]{0,4}))?"
+    r"[hlL]?[a-zA-Z%]"
 )
+"""A directive; one whose width or precision has more digits than any allowed one is none."""
 _MAX_WIDTH = 1000
 
 
@@ -120,11 +122,7 @@ def charge_format(meter: EvaluationMeter, text: str, longest: int, steps: int) -
     rest = 0
     for directive in _DIRECTIVE.finditer(text):
         rest += directive[0].count("%")
-        width, precision = (len(directive[name] or "") for name in ("width", "precision"))
-        size = max(
-            int(directive["width"] or 0) if width <= 4 else _MAX_WIDTH + 1,
-            int(directive["precision"] or 0) if precision <= 4 else _MAX_WIDTH + 1,
-        )
+        size = max(int(directive["width"] or 0), int(directive["precision"] or 0))
         if size > _MAX_WIDTH:
             raise _too_wide()
         meter.charge(1 + steps)

@@ -117,23 +117,23 @@ def charge_arithmetic(meter: EvaluationMeter, name: str, left: object, right: ob
 
 def charge_number(meter: EvaluationMeter, value: object) -> None:
     """Charge for reading a number."""
-    size = len(value) if isinstance(value, str) else 0
-    if size > MAX_NUMBER_LENGTH:
+    meter.charge(1)
+    if not isinstance(value, str):
+        return
+    if len(value) > MAX_NUMBER_LENGTH:
         raise EvaluationLimitExceeded(
             f"a number in a text has at most {MAX_NUMBER_LENGTH:,} characters", bound="integer"
         )
-    meter.charge(1 + (size >> 8) ** 2)
+    meter.charge((len(value) >> 8) ** 2)
 
 
-def bounded_precision(precision: object) -> int:
-    """Return the digits that rounding keeps; a far larger number would compute a power of ten.
+def check_precision(precision: object) -> None:
+    """Refuse to round to far more digits than a number has, which computes a power of ten.
 
     Raises:
         EvaluationLimitExceeded: more digits than a number can have.
     """
-    digits = int(cast("int", precision))
-    if abs(digits) > MAX_INTEGER_BITS // 40:
+    if abs(int(cast("int", precision))) > MAX_INTEGER_BITS // 40:
         raise EvaluationLimitExceeded(
             f"a number is rounded to at most {MAX_INTEGER_BITS // 40} digits", bound="integer"
         )
-    return digits

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dsl.errors import EvaluationLimitExceeded
+from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from dsl.model.evaluation_budget import MAX_BYTES, MAX_STEPS, EvaluationMeter, Names
 from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
 from dsl.templates.template_filling import fill, fill_text
@@ -50,6 +50,13 @@ def spent(expression: str) -> list[int]:
 def test_an_expression_costs_what_recorded_runs_paid(expression: str) -> None:
     """A changed cost changes which runs exceed their budget, also when they are replayed."""
     assert spent(expression) == TABLE[expression]
+
+
+def test_a_refused_operation_costs_what_it_was_charged_for() -> None:
+    meter = EvaluationMeter()
+    with pytest.raises(TemplateFailed, match="empty separator"):
+        evaluate("text.split('')", meter)
+    assert (MAX_STEPS - meter.steps_left, MAX_BYTES - meter.bytes_left) == (13, 2764)
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,8 @@ def test_an_undefined_name_is_an_error_that_says_what_there_is(template: str, me
         ("{{ context.order + 1 }}", "`+` does not take a mapping and a number"),
         ("{{ context.text() }}", "not callable"),
         ("{{ 'x' | int + 'y' }}", "`+` does not take a number and a text; `~` joins texts"),
+        ("{{ [1] + 1 }}", "`+` does not take a list of numbers and a number"),
+        ("{{ 1 + [1] }}", "`+` does not take a number and a list of numbers"),
         ("{{ 5 % 0 }}", "division by zero"),
         ("{{ -'a' }}", "`-` does not take a text"),
         ("{{ 'a' in 3 }}", "`in` does not take a text and a number"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker._workflow import _WorkflowWorker  # pyright: ignore[reportPrivateUsage]
 
@@ -62,8 +62,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 # Time is never asserted, and a test says the same today and tomorrow; to look for more:
 # pytest --hypothesis-profile=explore
-settings.register_profile("house", deadline=None, derandomize=True, max_examples=60)
-settings.register_profile("explore", deadline=None, max_examples=2000)
+# A busy machine is slow to make an example, so no test is refused for that.
+TIMELESS: list[HealthCheck] = [HealthCheck.too_slow]
+settings.register_profile(
+    "house",
+    deadline=None,
+    derandomize=True,
+    max_examples=60,
+    suppress_health_check=TIMELESS,
+)
+settings.register_profile(
+    "explore", deadline=None, max_examples=2000, suppress_health_check=TIMELESS
+)
 settings.load_profile("house")
 
 

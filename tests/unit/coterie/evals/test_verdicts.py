@@ -76,7 +76,7 @@ def test_decide_asks_for_more_pairs_exactly_when_undecided(pairs: Pairs, margin:
     assert (found.more_pairs >= 1) == (found.verdict == "undecided")
 
 
-@settings(suppress_health_check=[HealthCheck.filter_too_much])
+@settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(
     st.builds(Pairs, COUNTS, st.integers(5, 40), st.integers(5, 40), COUNTS), st.floats(0.02, 0.1)
 )

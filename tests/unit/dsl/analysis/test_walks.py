@@ -7,6 +7,7 @@ from itertools import product
 from random import Random
 
 from hypothesis import assume, given, settings
+from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 from activities.contracts import (
@@ -201,26 +202,33 @@ def _within(team: str, message: str) -> bool:
     return team in loop.replace("of ", "").replace(",", " ").split() or f"{team!r} leads" in message
 
 
+SORTS = {"completed", "failed", "max_total_teams", "max_recursion_depth", "fan-out", "call"}
+FOUND = {"W503", "W504", "W505", "W506"}
+SAMPLES = 8
+"""The rarest sort is two to ten of 200 documents, so one sample may lack it by chance."""
+
+
 def test_random_documents_are_not_all_alike() -> None:
     """They fan out, call teams, fail, complete and come to their limits."""
-    ends: set[str] = set()
-    kinds: set[str] = set()
+    seen: set[str] = set()
 
-    @settings(max_examples=200, deadline=None, database=None)
+    @settings(max_examples=200, database=None)
     @given(documents(simple=False), st.integers(0, 10**6))
-    def look(document: Json, seed: int) -> None:
+    def look(document: Json, number: int) -> None:
         done = compiled(document)
         if done is None:
             return
-        state, end = played(done.plan, seed)
-        ends.add(end)
+        state, end = played(done.plan, number)
+        seen.add(end)
         for entry in state.trail:
             if entry.kind == "route" and "," in (entry.next_team or ""):
-                kinds.add("fan-out")
+                seen.add("fan-out")
             if "called by" in entry.because:
-                kinds.add("call")
-        kinds.update({problem.code for problem in analysed(done).findings})
+                seen.add("call")
+        seen.update({problem.code for problem in analysed(done).findings})
 
-    look()
-    assert {"completed", "failed", "max_total_teams", "max_recursion_depth"} <= ends
-    assert {"fan-out", "call", "W503", "W504", "W505", "W506"} <= kinds
+    for sample in range(SAMPLES):
+        seeded(sample)(look)()
+        if seen >= SORTS | FOUND:
+            return
+    raise AssertionError(f"no document shows {sorted((SORTS | FOUND) - seen)}")

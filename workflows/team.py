@@ -144,7 +144,8 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
         scope = DurableScope(plan, self.state)
         self.cut = scope.cut
         self._closed = scope.continues_soon
-        scope.notifier.notify_again()
+        if self.state.notifications:  # in delivery when the run continued as new
+            scope.notifier.notify_again()
         try:
             return await self._run_from_state(plan, scope)
         except asyncio.CancelledError:

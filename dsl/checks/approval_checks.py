@@ -86,9 +86,11 @@ def check_approvals(
         checks.timeout_route(asked)
         checks.quorum(asked)
         checks.change(asked)
-        checks.channels(asked.terms.notify, asked.path)
         checks.moments(asked)
-    checks.channels(orchestration.notify, ("orchestration",))
+        if asked.terms.notify:
+            checks.channels(asked.terms.notify, asked.path)
+    if orchestration.notify:
+        checks.channels(orchestration.notify, ("orchestration",))
     if orchestration.no_progress == "ask":
         path: NodePath = ("orchestration", "no_progress")
         problems.note("W502", tree.find(path).at, path, no_deadline_of_no_progress())
@@ -185,7 +187,7 @@ class _Checks:
                 "W502", self._tree.find(asked.path).at, asked.path, no_deadline(asked.name)
             )
 
-    def channels(self, said: str | tuple[str, ...] | None, path: NodePath) -> None:
+    def channels(self, said: str | tuple[str, ...], path: NodePath) -> None:
         """Check that each named channel exists, where the worker's channels are known."""
         for index, name in enumerate(channels(said)):
             key_path = (*path, "notify", *(() if isinstance(said, str) else (index,)))

@@ -63,11 +63,11 @@ class PlanCompiler:
         self.tree = tree
         self.problems = problems
         self.model = model
+        names = _task_names(orchestration)
         self.context = declared_context(orchestration.context, tree, problems)
         outputs = DeclaredOutputs(
             document, capabilities.skills, self.context, capabilities.mcp_tools
         )
-        names = _task_names(orchestration)
         self.routes = RouteCompiler(orchestration.teams, tree, problems)
         settings = orchestration.settings
         self.checks = PersonaChecks(
@@ -97,8 +97,8 @@ class PlanCompiler:
         teams = {key: self.teams.team(key, team) for key, team in orchestration.teams.items()}
         hooks = orchestration.hooks
         compiled_hooks = self.checks.run_hooks(hooks, agents.personas) if hooks else ()
-        _check_unused_personas(self.checks, agents.used, self.model)
         self._check_teams_of_run()
+        _check_unused_personas(self.checks, agents.used, self.model)
         check_cycles(tools, agents.personas, teams, self.tools.paths, self.tree, self.problems)
         if orchestration.output is not None:
             self.teams.check_run_output(orchestration.output)
@@ -108,12 +108,12 @@ class PlanCompiler:
         offered = {name for persona in agents.personas.values() for name in persona.tools}
         paid = PaidPersonas(agents.personas, tools, teams)
         budgets = self.budgets.budgets(paid, agents.budgets, price_of)
+        prices = prices_of(budgets, paid, price_of)
         plan = Plan(
             name=self.document.name or name,
             entry_team=orchestration.entry_team,
-            limits=_limits(orchestration),
             budgets=budgets,
-            prices=prices_of(budgets, paid, price_of),
+            prices=prices,
             teams=teams,
             personas=agents.personas,
             tools=_without_unread_schemas(tools, offered),
@@ -121,6 +121,7 @@ class PlanCompiler:
             tool_events=bool(tools),
             narrow_grants=_nests_grants(tools.values()),
             groups=orchestration.groups,
+            limits=_limits(orchestration),
             notify=channels(orchestration.notify),
             on_cancel=orchestration.on_cancel,
             output=orchestration.output,

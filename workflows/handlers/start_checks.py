@@ -14,6 +14,7 @@ from dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep, TeamStep
 from dsl.model.traversal.step_bounds import bounds_of
 from dsl.model.traversal.step_lists import lists_of_plan, step_lists
 from dsl.model.traversal.step_walk import walk
+from dsl.values import Json
 from workflows.core.state import RunState
 
 _MAX_DEPTH = 40
@@ -40,14 +41,27 @@ def begin(plan: Plan, state: RunState) -> None:
         _refuse_cycle(key, plan, (), ending)
     for steps in lists_of_plan(plan):
         _check_steps(steps, plan, 1)
-    try:
-        state.main.context = started(state.main.context, plan.context)
-    except InvalidContext as error:
-        raise RunRefused(str(error)) from None
-    lacking = lacking_context(plan.needs, state.main.context)
-    if lacking is not None:
-        raise RunRefused(lacking)
+    state.main.context = _context_at_start(plan, state.main.context)
     state.main.team = plan.entry_team
+
+
+def _context_at_start(plan: Plan, given: Json) -> Json:
+    """Return the context with the defaults of what the plan declares.
+
+    Raises:
+        RunRefused: it lacks what the plan needs, or does not fit what it declares.
+    """
+    context = given
+    if plan.context:
+        try:
+            context = started(given, plan.context)
+        except InvalidContext as error:
+            raise RunRefused(str(error)) from None
+    if plan.needs:
+        lacking = lacking_context(plan.needs, context)
+        if lacking is not None:
+            raise RunRefused(lacking)
+    return context
 
 
 def _check_steps(steps: Sequence[Step], plan: Plan, depth: int) -> None:

@@ -39,7 +39,7 @@ class Notifier:
         self._tasks.add(asyncio.create_task(self._deliver(notification)))
 
     def notify_again(self) -> None:
-        """Send again what was in delivery when the run continued as new; receivers know its id."""
+        """Send again what is in delivery; receivers know its id."""
         for notification in list(self._state.notifications.values()):
             self.notify(notification)
 

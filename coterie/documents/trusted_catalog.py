@@ -23,6 +23,8 @@ from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Mark, Node, overlaid
 from dsl.source.yaml_reader import read
 
+_NOTHING_SAID = Node({}, Mark(OVERRIDE_FILE, 1, 1))
+
 
 def trusted_catalog(settings: Settings, catalog: Catalog, workspace: str | None) -> TrustedConfig:
     """Build the effective sections for all documents of the catalog.
@@ -113,7 +115,7 @@ def _says_worker(source: SourceText) -> bool:
 
 def _sections(sources: Iterable[SourceText]) -> tuple[SystemDocument, Node]:
     """Merge only the `worker` and `llm_config.providers` sections of the documents."""
-    merged = Node({}, Mark(OVERRIDE_FILE, 1, 1))
+    merged = _NOTHING_SAID
     for source in sources:
         if source.persona is None and not source.included:
             merged = overlaid(merged, _trusted_part(read(source.text, source.file)))

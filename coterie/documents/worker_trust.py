@@ -10,7 +10,6 @@ from pathlib import Path
 
 from pydantic import Field
 
-from coterie.documents.catalog import shipped_root
 from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS, KEY_NAMES
 from coterie.documents.source_files import documents_of
 from coterie.failures import CommandError
@@ -64,7 +63,7 @@ class TrustedConfig(Frozen):
     @property
     def digest(self) -> str:
         """A digest that is equal for interchangeable workers."""
-        return sha256(self.model_dump_json(by_alias=True).encode()).hexdigest()[:12]
+        return sha256(self.model_dump_json().encode()).hexdigest()[:12]
 
 
 def resolved(
@@ -156,15 +155,9 @@ def _absolute(
 
 
 def _beside(tree: Node, key_path: Sequence[str | int], path: str, settings: Settings) -> Path:
-    """Resolve a path relative to the folder of its file.
-
-    A path from no file, or the workspace from a shipped file, is relative to the project.
-    """
-    node = tree.find(key_path)
+    """Resolve a path relative to the folder of its file; one from no file, to the project."""
     said = tree.has(key_path)
-    folder = (settings.cwd / node.mark.file).parent if said else settings.project
-    if key_path[-1] == "workspace" and folder.resolve().is_relative_to(shipped_root().resolve()):
-        folder = settings.project
+    folder = (settings.cwd / tree.find(key_path).mark.file).parent if said else settings.project
     return folder / path
 
 

@@ -6,11 +6,12 @@ import pytest
 
 from coterie.documents.catalog import Catalog, shipped_root
 from coterie.documents.compilation import compile_target
-from coterie.documents.trusted_catalog import scope_providers, trusted_catalog
+from coterie.documents.trusted_catalog import scope_providers, trusted_catalog, trusted_document
 from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.failures import CommandError
 from coterie.settings import Settings, load
 from coterie.worker.surroundings import provider_settings, user_code_of, workspace_of
+from dsl.compile.compiler import SourceText
 from dsl.errors import InvalidDocument
 
 TEAM = """
@@ -177,6 +178,42 @@ def test_a_document_cannot_widen_what_the_shared_worker_may_touch(
     trusted = trusted_catalog(settings, Catalog(settings), None)
     assert "sh" not in trusted.commands
     assert "config/teams/x.yml has a `worker` section" in capsys.readouterr().err
+
+
+def test_only_a_document_with_a_worker_section_is_told_that_nobody_uses_it(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(settings, "config/system_config.yml", "worker: {commands: {ls: {run: [ls]}}}\n")
+    write(settings, "config/teams/x.yml", TEAM.replace("PROVIDER", "scripted"))
+    assert "ls" in trusted_catalog(settings, Catalog(settings), None).commands
+    assert "`worker` section" not in capsys.readouterr().err
+
+
+def test_only_the_document_itself_says_what_its_worker_may_touch(settings: Settings) -> None:
+    def asking(name: str) -> str:
+        return f"worker: {{commands: {{{name}: {{run: [{name}]}}}}}}"
+
+    sources = [
+        SourceText("x.yml", asking("own")),
+        SourceText("i.yml", asking("included"), included=True),
+        SourceText("p.yml", asking("persona"), persona="p"),
+    ]
+    assert set(trusted_document(settings, sources, None).commands) == {"own"}
+
+
+@pytest.mark.parametrize(
+    ("section", "sets"),
+    [
+        ("{}", False),
+        ("{search_attributes: true}", True),
+        ("{event_groups: true}", True),
+    ],
+)
+def test_a_worker_sets_visibility_when_it_has_anything_to_show(
+    settings: Settings, section: str, sets: bool
+) -> None:
+    trusted = trusted_document(settings, [SourceText("x.yml", f"worker: {section}")], None)
+    assert trusted.sets_visibility is sets
 
 
 def test_one_broken_document_does_not_keep_the_others_from_being_served(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import count
 
 from pydantic import JsonValue
 
@@ -17,7 +18,7 @@ from dsl.task_graph.graph_data import GraphView, graph_view, restored
 from dsl.task_graph.graph_tasks import MAX_TASKS_SIZE
 from dsl.task_graph.task_causes import GraphTaskStarted
 from dsl.templates.template_filling import fill
-from workflows.agents.repeatable_attempts import close_attempt, is_worth_another, open_attempt
+from workflows.agents.repeatable_attempts import is_worth_another, open_attempt
 from workflows.approvals.failed_steps import accepted
 from workflows.context_drafts import take_draft, write
 from workflows.core.causes.step_causes import Failed
@@ -89,7 +90,7 @@ class _Graph(Mapping[str, Job]):
         self._fields = graph_fields(step, scope.plan.personas)
         self._resumed = self._schedule.in_progress()
         self.begun = frozenset(f"task {index}" for index in self._resumed)
-        self._jobs = 0
+        self._jobs = count()
         self._waiting = 0  # jobs that have yet to take a task
         self._taken: dict[int, int] = {}  # by job: one that comes back has its task
         self._choosing = False
@@ -113,8 +114,7 @@ class _Graph(Mapping[str, Job]):
         if self.has_stopped or not ready or self._ledger.is_used_up(self._waiting):
             return None
         self._waiting += 1
-        self._jobs += 1
-        return f"job {self._jobs}"
+        return f"job {next(self._jobs)}"
 
     def __getitem__(self, name: str) -> Job:
         kind, _, number = name.partition(" ")
@@ -239,7 +239,6 @@ class _Graph(Mapping[str, Job]):
             attempt = open_attempt(inside, scope)
             outcome = await self._interpreter.run_steps(self._step.body, inner, part="body")
             outcome = self._check_result(index, outcome, inner)
-            close_attempt(inside, scope)
             if outcome.error is None:
                 return outcome
             running.error = outcome.error

@@ -167,6 +167,31 @@ async def test_a_given_result_is_the_work_that_others_read(
     assert read == notices
 
 
+async def test_a_skipped_call_leaves_nothing_of_its_progress() -> None:
+    """Neither what hooks let pass nor what an agent within it has in progress."""
+    never: Json = {"name": "h", "on": "before_tool_call", "decide": "reject"}
+    hook: Json = {**never, "when": {"expression": "{{ tool == 'x' }}"}}
+    tools: dict[str, Json] = {**TOOLS, "helper": {"agent": "helper"}}
+    personas: dict[str, Json] = {
+        "actor": persona("helper", "search", hooks=[hook]),
+        "helper": persona("clock"),
+    }
+    of = tool_plan(tools, personas)
+    state = fresh(of, {})
+    kept: list[list[str]] = []
+
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        if number == 1:
+            return calls(("search", {"query": "rain"}), ("helper", {}))
+        kept.append([key for kind in state.progress.kinds() for key in kind])
+        return answer("done")
+
+    world = SkippedCalls(model, {SKIPPED: 1, "work/act/helper@1.2": 2})
+    await run(SkippingScope(of, state, world, None))
+    [keys] = kept
+    assert [key for key in keys if "@" in key] == []
+
+
 @pytest.mark.parametrize("stop", range(5))
 async def test_each_call_has_one_result_wherever_the_run_is_forked(stop: int) -> None:
     plan = tool_plan(TOOLS, {"actor": persona(*TOOLS)})

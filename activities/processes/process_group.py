@@ -102,8 +102,7 @@ async def run_group(
         while not run.done():
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([run])
-        if not run.cancelled():
-            run.exception()
+        run.exception()  # nobody else asks for it, and it would be reported as never retrieved
         raise
 
 

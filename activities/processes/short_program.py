@@ -12,6 +12,8 @@ from pathlib import Path
 from activities.processes.process_group import NotStarted
 
 _MAX_ERRORS = 4_000
+_GRACE = 1.0
+"""Seconds between SIGTERM and SIGKILL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ async def _stop(process: Process) -> None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)  # git removes its lock files
         with suppress(TimeoutError):
-            async with asyncio.timeout(1.0):
+            async with asyncio.timeout(_GRACE):
                 await process.wait()
     _kill(process)
     await process.wait()

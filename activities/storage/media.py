@@ -58,10 +58,10 @@ def _parts_in_value(value: JsonValue, depth: int) -> Iterator[StoredPart]:
     match value:
         case {"stored_media": str(name), **rest} if not rest and _NAME.fullmatch(name):
             yield StoredPart(name)
-        case dict() if depth:
+        case dict() if depth > 0:
             for item in value.values():
                 yield from _parts_in_value(item, depth - 1)
-        case list() if depth:
+        case list() if depth > 0:
             for item in value:
                 yield from _parts_in_value(item, depth - 1)
         case _:

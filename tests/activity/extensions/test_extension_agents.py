@@ -122,7 +122,8 @@ async def test_its_questions_are_answered_and_paid_by_the_worker(user_code: User
     assert response.usage.input_tokens == 3 * 120
     asked = sorted((one.messages[0].text, one.system or "") for one in model.requests)
     assert asked == [("Go on.", "You vote."), ("b", "You vote."), ("c", "other")]
-    assert len({one.call for one in model.requests}) == 3
+    assert sorted(one.turn for one in model.requests) == [1, 2, 3]
+    assert [one.call.rpartition("/")[2] for one in model.requests] == ["1", "2", "3"]
 
 
 async def test_it_may_call_skills(user_code: UserCode) -> None:

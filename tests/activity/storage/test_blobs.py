@@ -1,6 +1,7 @@
 """Blobs are kept once, whole, by any number of processes, and what is missing is reported."""
 
 import asyncio
+import errno
 import os
 import stat
 import sys
@@ -20,6 +21,7 @@ from activities.storage.blobs import (
 )
 
 TEXT = b"what is kept" * 5000
+SMALL = b"less than the buffer of a file"
 
 
 def files(folder: Path) -> list[Path]:
@@ -87,6 +89,18 @@ async def test_a_place_that_cannot_be_written_is_one_sentence(
     assert str(blobs.folder) in caplog.text, "the log has the whole path"
 
 
+async def test_a_disk_that_fails_keeps_no_draft(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sync(file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with pytest.raises(BlobsUnusable, match="No space left on device"):
+        await DirectoryBlobs(tmp_path).put(SMALL, "run")
+    assert files(tmp_path) == []
+
+
 def test_a_storage_makes_its_folder_and_takes_what_leaves_a_megabyte_free(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,11 +119,11 @@ async def test_a_file_is_whole_on_the_disk_before_it_has_its_name(
     blobs, synced = DirectoryBlobs(tmp_path, private=private), list[tuple[int, int]]()
 
     def sync(file: int) -> None:
-        synced.append((os.fstat(file).st_size, len(list(tmp_path.rglob(name_of(TEXT))))))
+        synced.append((os.fstat(file).st_size, len(list(tmp_path.rglob(name_of(SMALL))))))
 
     monkeypatch.setattr(os, "fsync", sync)
-    name = await blobs.put(TEXT, "run")
-    assert synced == [(len(TEXT), 0)]
+    name = await blobs.put(SMALL, "run")
+    assert synced == [(len(SMALL), 0)]
     assert stat.S_IMODE(blobs.path(name).stat().st_mode) == mode
 
 

@@ -8,6 +8,7 @@ from activities.storage.blobs import MemoryBlobs
 from activities.storage.conversations import Conversations, Turn
 from activities.storage.media import MAX_REQUEST_BYTES, MediaUnusable, StoredMedia
 from activities.storage.open_conversation import OpenConversation
+from tests.support.simulation.counted_blobs import CountedBlobs
 
 
 @pytest.mark.parametrize("window", [None, 1, 2])
@@ -33,7 +34,15 @@ async def test_turns_of_an_older_worker_are_counted_as_far_as_they_are_read() ->
 
 @pytest.mark.parametrize(
     ("turns", "characters", "seen"),
-    [(None, None, "abcd"), (None, 8, "cd"), (None, 11, "cd"), (None, 3, ""), (1, 8, "d")],
+    [
+        (None, None, "abcd"),
+        (None, 8, "cd"),
+        (None, 11, "cd"),
+        (None, 3, ""),
+        (1, 8, "d"),
+        (2, None, "cd"),
+        (3, 99, "bcd"),
+    ],
 )
 async def test_a_window_holds_the_latest_whole_turns_that_fit(
     turns: int | None, characters: int | None, seen: str
@@ -48,6 +57,33 @@ async def test_a_window_holds_the_latest_whole_turns_that_fit(
     last = OpenConversation(conversations, window, "run")
     asked = [message.text for message in await last.earlier() if message.role == "user"]
     assert ("".join(asked), last.number) == (seen, 5)
+
+
+async def test_a_conversation_that_nobody_has_read_begins() -> None:
+    turn = OpenConversation(Conversations(MemoryBlobs()), Conversation(), "run")
+    assert (turn.number, turn.turns, turn.tokens) == (1, 1, None)
+    assert await turn.left_results(None, ()) == ()
+
+
+@pytest.mark.parametrize(("characters", "tokens"), [(None, 100), (6, 100), (5, None)])
+async def test_what_a_vendor_counted_holds_only_for_a_whole_conversation(
+    characters: int | None, tokens: int | None
+) -> None:
+    conversations = Conversations(MemoryBlobs())
+    head = await conversations.add(Turn(prompt="ask", answer="yes", tokens=100), "run")
+    turn = OpenConversation(conversations, Conversation(head=head, characters=characters), "run")
+    await turn.earlier()
+    assert turn.tokens == tokens
+
+
+async def test_a_window_reads_no_more_turns_than_it_needs() -> None:
+    blobs = CountedBlobs()
+    writer, head = Conversations(blobs), None
+    for letter in "abcd":
+        head = await writer.add(Turn(parent=head, prompt=letter, answer="yes"), "run")
+    window = Conversation(head=head, characters=5)
+    await OpenConversation(Conversations(blobs), window, "run").earlier()
+    assert len(blobs.reads) == 2
 
 
 async def test_a_turn_keeps_what_the_model_saw_by_its_name() -> None:

@@ -8,6 +8,7 @@ import pytest
 from activities.agents.legacy import LegacyAgent, check_agent_path
 from activities.agents.refusals import AgentRefused
 from activities.factory import AgentFactory
+from activities.user_code.child_messages import NotImported
 from dsl.values import Json
 
 MODULE = "tests.support.legacy_agents"
@@ -17,6 +18,11 @@ CONFIG: Json = {"llm_config": {"agents": {"discovery": {"model": "old"}}}}
 @pytest.mark.parametrize("allowed", ["tests", "tests.support", MODULE, f"{MODULE}.Discovery"])
 def test_a_class_in_an_allowed_package_is_found(allowed: str) -> None:
     check_agent_path(f"{MODULE}.Discovery", ["elsewhere", allowed])
+
+
+@pytest.mark.parametrize("path", ["tests.Agent", "tests:agent", "tests.agents:make"])
+def test_a_class_or_a_function_of_a_package_itself_is_found_too(path: str) -> None:
+    check_agent_path(path, ["tests"])
 
 
 @pytest.mark.parametrize("allowed", [[], ["test"], ["tests.sup"], ["support"], ["tests.support.l"]])
@@ -37,12 +43,31 @@ def test_a_class_outside_the_allowed_packages_is_refused_and_never_imported(
         ("Discovery", "must have the form package.module.Class"),
         ("tests..Discovery", "must have the form package.module.Class"),
         ("tests.support/x.Discovery", "must have the form package.module.Class"),
+        ("tests.agents:make:it", "must have the form package.module:function"),
     ],
 )
 def test_a_path_that_is_none_is_refused_in_one_sentence(path: str, message: str) -> None:
     with pytest.raises(AgentRefused, match=message) as caught:
         check_agent_path(path, ["tests"])
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("missing", "end"),
+    [
+        ("", "no module x"),
+        ("utils.x", "no module x"),
+        ("activities.x", "own package 'activities', which hides yours: rename yours"),
+    ],
+)
+def test_a_class_that_cannot_be_imported_says_when_a_package_of_coterie_hides_it(
+    missing: str, end: str
+) -> None:
+    agent = LegacyAgent(f"{MODULE}.Discovery", "discovery", CONFIG)
+    outcome = NotImported(kind="not_imported", reason="no module x", missing=missing)
+    with pytest.raises(AgentRefused) as caught:
+        agent._response(outcome)  # pyright: ignore[reportPrivateUsage]
+    assert str(caught.value).endswith(end)
 
 
 def test_a_legacy_task_becomes_an_agent_with_its_own_section() -> None:

@@ -1,6 +1,7 @@
-"""A command ends, whatever outlives it."""
+"""A command ends, whatever outlives it, and whoever stops waiting for it."""
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -35,3 +36,21 @@ async def test_a_command_ends_although_a_process_that_escaped_holds_its_output(
     ended = await asyncio.wait_for(running, timeout=60)
     os.kill(int(output.text()), signal.SIGKILL)
     assert (ended.exit_code, ended.timed_out) == (0, False)
+
+
+async def test_a_program_that_did_not_start_is_not_reported_to_a_caller_who_has_left(
+    tmp_path: Path,
+) -> None:
+    reported: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+    argv, output = ("no-such-program",), BoundedOutput()
+    running = run_group(argv, cwd=tmp_path, environment={}, seconds=60, output=output)
+    task = asyncio.create_task(running)
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    del task, running
+    gc.collect()
+    await asyncio.sleep(0)
+    assert reported == []

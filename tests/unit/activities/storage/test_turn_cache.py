@@ -6,19 +6,7 @@ from activities.storage.blobs import BlobMissing, MemoryBlobs
 from activities.storage.conversations import Conversations
 from activities.storage.turn_records import Opening, Turn
 from dsl.model.plan import Persona
-
-
-class CountedBlobs(MemoryBlobs):
-    """Counts what is read of it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.reads: list[str] = []
-
-    async def get(self, name: str, within: str) -> bytes:
-        self.reads.append(name)
-        return await super().get(name, within)
-
+from tests.support.simulation.counted_blobs import CountedBlobs
 
 SIZE = 1000
 """Characters of an answer, beside which the rest of a turn is small."""

@@ -32,7 +32,6 @@ def bounded(http_client: Callable[..., _HttpClient]) -> _HttpClient:
 
 async def _bound(response: httpx2.Response) -> None:
     if response.headers.get("Content-Encoding", _PLAIN) != _PLAIN:
-        await response.aclose()
         raise UnboundedAnswer("it is compressed, although the request refuses that")
     in_events = response.headers.get("Content-Type", "").startswith("text/event-stream")
     assert isinstance(response.stream, httpx2.AsyncByteStream)

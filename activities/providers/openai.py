@@ -112,7 +112,7 @@ class OpenAIProvider:
         )
         async with stream:
             async for chunk in stream:
-                piece = parts.take(ChatChunk.model_validate(_plain(chunk)))
+                piece = parts.take(_chunk(chunk))
                 if piece:
                     on_text(piece)
         return parts.answer()
@@ -144,8 +144,10 @@ def _structured_output(request: ModelRequest) -> tuple[str | None, Json | None]:
     return system, {"type": "json_schema", "json_schema": described}
 
 
-def _plain(chunk: object) -> object:
-    """Return an event as data; the client itself validates nothing."""
-    if isinstance(chunk, BaseModel):
-        return chunk.model_dump(mode="json", exclude_unset=True, warnings=False)
-    return chunk
+def _chunk(event: BaseModel) -> ChatChunk:
+    """Validate what the client received, which the client itself does not."""
+    if not isinstance(event, BaseModel):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError("an event of the stream is not an object")
+    return ChatChunk.model_validate(
+        event.model_dump(mode="json", exclude_unset=True, warnings=False)
+    )

@@ -152,6 +152,14 @@ def test_a_missing_package_is_named_before_any_call(
     )
 
 
+@pytest.mark.parametrize("cloud", [None, "bedrock", "vertex", "foundry"])
+def test_no_client_retries_by_itself(cloud: Cloud | None) -> None:
+    """Only Temporal does, which counts and pays for each attempt."""
+    settings = replace(in_cloud("vertex", "https://there"), cloud=cloud, project="p")
+    _, client = open_client(settings)
+    assert client.max_retries == 0
+
+
 def test_a_key_that_a_cloud_should_have_and_that_is_not_set_is_named() -> None:
     with pytest.raises(ProviderFailure) as caught:
         open_client(replace(in_cloud("bedrock"), api_key=None))

@@ -294,15 +294,17 @@ async def test_a_response_that_failed_is_a_failure_though_its_status_is_200(
 @pytest.mark.parametrize(
     "url", ["http://eu.api.openai.com/v1", "http://shop.openai.azure.com/openai/v1"]
 )
-async def test_openai_own_servers_get_the_newer_name_of_the_token_limit(
+async def test_openai_own_servers_get_the_newer_name_of_the_token_limit_and_a_key_of_the_cache(
     monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
     async with raw_server(SAYS["openai"]) as server:
         monkeypatch.setenv("HTTP_PROXY", server.url)
         await ask("openai", url, request(max_tokens=9))
+        await ask("openai", url, request(prompt_cache="off"))
     assert server.requests[0].path == f"{url}/chat/completions"
-    body = server.requests[0].body
+    body, without = (one.body for one in server.requests)
     assert (body["max_completion_tokens"], "max_tokens" in body) == (9, False)
+    assert ("prompt_cache_key" in body, "prompt_cache_key" in without) == (True, False)
 
 
 async def test_openai_own_refusal_is_a_refusal_with_its_words() -> None:

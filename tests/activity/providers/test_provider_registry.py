@@ -1,5 +1,6 @@
 """The providers of a worker: by name, made late, and never with a key in sight."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -84,6 +85,22 @@ async def test_closing_closes_each_provider_that_was_made_once() -> None:
     await providers.close()
     await providers.close()
     assert [one.closed for one in made] == [1, 1]
+
+
+KEPT_OPEN = b"HTTP/1.1 404 None\r\ncontent-type: text/json\r\ncontent-length: 2\r\n\r\n{}"
+
+
+@pytest.mark.parametrize("kind", APIS)
+async def test_closing_closes_the_connection_that_a_provider_keeps(kind: str) -> None:
+    async with raw_server(KEPT_OPEN, hang=True) as server:
+        providers = Providers({kind: settings(kind, server.url)})
+        provider = providers.get(kind)
+        with pytest.raises(ProviderFailure):
+            await provider.complete(request())
+        assert not server.left.is_set()
+        await providers.close()
+        await asyncio.wait_for(server.left.wait(), timeout=20)
+    assert provider is not None
 
 
 def test_an_unknown_provider_names_the_known_ones_and_the_nearest() -> None:

@@ -62,6 +62,7 @@ def test_status_that_will_not_pass_is_final(status: int) -> None:
 def test_header_names_are_read_in_any_case() -> None:
     failure = failed(500, X_Should_Retry="false", Retry_After="3")
     assert (failure.retryable, failure.retry_after) == (False, 3.0)
+    assert failure.kind == FailureType.PROVIDER_UNAVAILABLE
     assert "asking to wait" not in failure.message
 
 

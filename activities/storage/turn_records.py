@@ -91,8 +91,6 @@ class Turn(Frozen):
 
     def without_bound_parts(self) -> "Turn":
         """Return the turn without what is bound to the beginning of its conversation."""
-        if self.answered is None or isinstance(self.answered, str):
-            return self
         return self.model_copy(update={"answered": content_to_json(unbound(self.reply))})
 
     @property

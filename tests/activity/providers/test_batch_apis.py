@@ -9,6 +9,7 @@ import pytest
 
 from activities.contracts import FailureType, StartedBatch, TokenUsage
 from activities.providers.batches.batch_provider import BatchProvider
+from activities.providers.message_model import ModelMessage
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.provider_registry import Providers
 from tests.support.servers.asking import request, settings
@@ -60,6 +61,22 @@ async def failure(provider: BatchProvider, batch: StartedBatch) -> ProviderFailu
     with pytest.raises(ProviderFailure) as caught:
         await provider.collect(request(), batch)
     return caught.value
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"thinking": 2048}, "has no `thinking`"),
+        ({"messages": (ModelMessage.of("assistant", "Hm."),)}, "is not a user message"),
+    ],
+)
+async def test_a_call_that_the_vendor_would_refuse_is_not_submitted(
+    fields: dict[str, object], why: str, provider: BatchProvider, server: BatchServer
+) -> None:
+    with pytest.raises(ProviderFailure, match=why) as caught:
+        await provider.submit(request(**fields), CALL, SINCE)
+    assert (caught.value.kind, caught.value.retryable) == (FailureType.PROVIDER_REFUSED, False)
+    assert server.batches == []
 
 
 async def test_a_call_is_submitted_and_its_answer_collected(

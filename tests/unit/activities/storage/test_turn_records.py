@@ -1,0 +1,62 @@
+"""Turns as messages: what is bound to a beginning, and results that another agent has left."""
+
+import pytest
+
+from activities.providers.message_json import content_to_json
+from activities.providers.message_model import (
+    ModelMessage,
+    OpaquePart,
+    Part,
+    StoredPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from activities.storage.turn_records import Turn, left_results, unbound
+
+EXTRA = {"gemini": {"signature": "S"}}
+CALL = ToolCallPart("c0", "look", "{}")
+
+
+@pytest.mark.parametrize(
+    ("part", "kept"),
+    [
+        (ThinkingPart("p", "m", {}), None),
+        (OpaquePart("p", {}), None),
+        (TextPart("a", EXTRA), TextPart("a")),
+        (ToolCallPart("c0", "look", "{}", EXTRA), CALL),
+        (StoredPart("f"), StoredPart("f")),
+    ],
+)
+def test_what_is_bound_to_the_beginning_of_a_conversation_is_dropped(
+    part: Part, kept: Part | None
+) -> None:
+    assert unbound((part,)) == (() if kept is None else (kept,))
+
+
+@pytest.mark.parametrize(
+    ("turn", "reply"),
+    [
+        (Turn(answer="yes"), (TextPart("yes"),)),
+        (Turn(answered="yes"), (TextPart("yes"),)),
+        (Turn(answered=content_to_json((ThinkingPart("p", "m", {}), CALL))), (CALL,)),
+    ],
+)
+def test_a_turn_without_bound_parts_says_the_same(turn: Turn, reply: tuple[Part, ...]) -> None:
+    assert turn.without_bound_parts().reply == reply
+
+
+def test_only_results_of_the_calls_of_the_last_message_were_left() -> None:
+    left = (ToolResultPart("c0", "wet"), ToolResultPart("c1", "dry"), TextPart("Go."))
+    turn = Turn(left=content_to_json(left))
+    asked = ModelMessage("assistant", (CALL,))
+    assert left_results([asked], turn) == left[:1]
+    assert left_results([], turn) == ()
+    assert left_results([asked], Turn()) == ()
+
+
+def test_the_length_of_a_turn_counts_what_is_read_of_it() -> None:
+    asked = content_to_json((ToolResultPart("c0", "wet"), TextPart("Go."), StoredPart("f" * 64)))
+    answered = content_to_json((ThinkingPart("p", "m", {}), TextPart("So:"), CALL))
+    assert Turn(asked=asked, answered=answered).length == len("wet" + "Go." + "So:" + "{}")

@@ -70,9 +70,8 @@ class HookTemplates:
     def _check_templates(self, value: JsonValue, path: NodePath, given: tuple[str, ...]) -> None:
         """Check the templates of a value."""
         for text, inner_path in _texts(value, path):
-            if not self._unseen(text, inner_path, given) and not self.scope.problems.below(
-                inner_path
-            ):
+            refused = self._unseen(text, inner_path, given)
+            if not refused and not any(self.scope.problems.below(inner_path)):
                 check_value(self._scope(given), text, inner_path)
 
     def _unseen(self, text: str, path: NodePath, given: tuple[str, ...]) -> bool:

@@ -130,13 +130,11 @@ class _Check:
         key_path = (*PLACE, path, "default")
         refusals = value_problems(path, one.default, one)
         details = default_refused(path, "; ".join(refusals), is_filled=False)
-        if (
-            not refusals
-            and isinstance(one.default, list)
-            and len(one.default) > (one.keep_last or len(one.default))
-        ):
-            refusals = ["too long"]
-            details = default_longer(path, len(one.default), one.keep_last or 0)
+        kept = one.keep_last
+        if not refusals and isinstance(one.default, list) and kept is not None:
+            if len(one.default) > kept:
+                refusals = ["too long"]
+                details = default_longer(path, len(one.default), kept)
         if not refusals and declared_below(parse(path), found):
             filled = get(reset({}, (path,), found), parse(path))
             refusals = [] if filled is MISSING else value_problems(path, filled, one)

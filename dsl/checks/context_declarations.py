@@ -131,10 +131,10 @@ class _Check:
         refusals = value_problems(path, one.default, one)
         details = default_refused(path, "; ".join(refusals), is_filled=False)
         kept = one.keep_last
-        if not refusals and isinstance(one.default, list) and kept is not None:
-            if len(one.default) > kept:
-                refusals = ["too long"]
-                details = default_longer(path, len(one.default), kept)
+        length = len(one.default) if isinstance(one.default, list) else 0
+        if not refusals and kept is not None and length > kept:
+            refusals = ["too long"]
+            details = default_longer(path, length, kept)
         if not refusals and declared_below(parse(path), found):
             filled = get(reset({}, (path,), found), parse(path))
             refusals = [] if filled is MISSING else value_problems(path, filled, one)

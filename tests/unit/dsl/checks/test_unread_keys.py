@@ -1,4 +1,4 @@
-"""Keys that change nothing are warned of where they are written; keys that somebody reads are not."""
+"""Keys that change nothing are warned of where they are written; keys that are read are not."""
 
 import pytest
 

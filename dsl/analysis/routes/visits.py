@@ -82,8 +82,7 @@ class RoutesBound:
         left, total = self.total, 0.0
         for team in sorted(self.visits, key=weight, reverse=True):
             number = min(left, self.visits[team])
-            if number and weight(team):
-                total += number * weight(team)
+            total += _product(number, weight(team))
             left -= number
         return total
 

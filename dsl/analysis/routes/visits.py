@@ -149,7 +149,7 @@ class RoutesBound:
             for node in nodes
             if node == TeamNode(graph.plan.entry_team) or not self.before[node] <= inside
         )
-        hitting = tuple(_hitting(nodes, beside)) if loops and not tangled else ()
+        hitting = tuple(_hitting(nodes, beside)) if loops else ()
         return _Part(nodes, loops, tangled, entered, hitting)
 
     def _along(self, weight: Weight) -> float:

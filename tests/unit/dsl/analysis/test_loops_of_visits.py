@@ -51,7 +51,8 @@ def test_what_a_branch_sets_is_there_where_the_branches_meet_and_after_it() -> N
 a:
   tasks: [WRITE]
   routing:
-    rules: [{{ condition: all_success, next_team: [b, c], concentrator: m, merge: {{ x: replace }} }}]
+    rules:
+      - {{ condition: all_success, next_team: [b, c], concentrator: m, merge: {{ x: replace }} }}
     default: null
 b:
   tasks: [WRITE]
@@ -59,7 +60,7 @@ b:
 c: {{ tasks: [WRITE] }}
 d:
   tasks: [WRITE]
-  routing: {{ default: m, context_updates: {{ x: 1 }} }}
+  routing: {{ default: null, context_updates: {{ x: 1 }} }}
 m:
   type: concentrator
   tasks: [{set_x}]
@@ -67,3 +68,9 @@ m:
 e: {{ tasks: [{set_x}] }}
 """
     assert "x" not in [one.path for one in analysis(document).inputs]
+
+
+def test_a_team_that_reads_its_own_work_before_it_has_run_is_told() -> None:
+    note = "{ name: note, type: set, values: { n: '{{ teams.a.tasks.note.data }}' } }"
+    problems = analysis(f"a: {{ tasks: [{note}] }}\n").findings
+    assert [one.code for one in problems if one.code != "W520"] == ["W508"]

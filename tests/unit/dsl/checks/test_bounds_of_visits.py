@@ -53,9 +53,7 @@ CONCENTRATOR = "type: concentrator, max_visits: { per: a, limit: 1, then: d }"
         ({"a": bounded("b"), "b": bounded("c")}, []),
     ],
 )
-def test_a_limit_of_visits_leads_on(
-    teams: dict[str, str], expected: list[tuple[str, str]]
-) -> None:
+def test_a_limit_of_visits_leads_on(teams: dict[str, str], expected: list[tuple[str, str]]) -> None:
     assert found(**teams) == expected
 
 

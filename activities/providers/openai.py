@@ -148,6 +148,4 @@ def _chunk(event: BaseModel) -> ChatChunk:
     """Validate what the client received, which the client itself does not."""
     if not isinstance(event, BaseModel):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError("an event of the stream is not an object")
-    return ChatChunk.model_validate(
-        event.model_dump(mode="json", exclude_unset=True, warnings=False)
-    )
+    return ChatChunk.model_validate(event.model_dump(mode="json", warnings=False))

@@ -45,3 +45,32 @@ def test_what_it_may_read_outside_is_bound_once_and_what_is_missing_is_left_out(
     assert found[at - 1 : at + 2] == ["--ro-bind", str(outside), str(outside)]
     assert found.count(str(outside)) == 2
     assert not {str(inside), str(none)} & {*found}
+
+
+def test_what_is_hidden_stays_hidden_although_it_is_protected_too(tmp_path: Path) -> None:
+    for name in ("a/kept", "b/deep/secret", "c/kept"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "key.pem").touch()
+    hidden = tuple(tmp_path / name for name in ("a", "b/deep/secret", "key.pem"))
+    protected = (tmp_path / "a" / "kept", tmp_path / "c" / "kept", tmp_path / "none")
+    view = SandboxView(tmp_path, tmp_path, hidden=hidden, protected=protected)
+    found = Bubblewrap("bwrap").wrapped([], view)
+    at = found.index("--bind")
+    given = [one.replace(f"{tmp_path}/", "") for one in found[at + 3 : -4]]
+    empty = given.pop(-4)
+    assert Path(empty).read_bytes() == b""
+    assert " ".join(given) == (
+        "--bind a a --bind b b --bind b/deep b/deep --bind c c --ro-bind c/kept c/kept "
+        "--tmpfs a --remount-ro a --tmpfs b/deep/secret --remount-ro b/deep/secret "
+        "--ro-bind key.pem --remount-ro /"
+    )
+
+
+def test_a_repository_cannot_make_the_user_s_own_git_run_something(tmp_path: Path) -> None:
+    assert SandboxView(tmp_path, tmp_path).trusted == ()
+    (tmp_path / ".git").write_text("gitdir: elsewhere")
+    assert SandboxView(tmp_path, tmp_path).trusted == (tmp_path / ".git",)
+    (tmp_path / ".git").unlink()
+    (tmp_path / ".git").mkdir()
+    names = {path.name for path in SandboxView(tmp_path, tmp_path).trusted}
+    assert names == {"config", "config.worktree", "hooks", "commondir"}

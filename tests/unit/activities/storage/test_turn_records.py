@@ -13,7 +13,7 @@ from activities.providers.message_model import (
     ToolCallPart,
     ToolResultPart,
 )
-from activities.storage.turn_records import Turn, left_results, unbound
+from activities.storage.turn_records import Turn, left_results, unbound, with_question
 
 EXTRA = {"gemini": {"signature": "S"}}
 CALL = ToolCallPart("c0", "look", "{}")
@@ -60,3 +60,18 @@ def test_the_length_of_a_turn_counts_what_is_read_of_it() -> None:
     asked = content_to_json((ToolResultPart("c0", "wet"), TextPart("Go."), StoredPart("f" * 64)))
     answered = content_to_json((ThinkingPart("p", "m", {}), TextPart("So:"), CALL))
     assert Turn(asked=asked, answered=answered).length == len("wet" + "Go." + "So:" + "{}")
+
+
+@pytest.mark.parametrize(
+    ("before", "joined"),
+    [
+        ((TextPart("a"),), (TextPart("a\n\nb"),)),
+        ((TextPart("a", EXTRA),), (TextPart("a", EXTRA), TextPart("b"))),
+        ((TextPart("a"), StoredPart("f")), (TextPart("a"), StoredPart("f"), TextPart("b"))),
+    ],
+)
+def test_two_messages_of_a_user_become_one(
+    before: tuple[Part, ...], joined: tuple[Part, ...]
+) -> None:
+    asked = with_question([ModelMessage("user", before)], ModelMessage.of("user", "b"))
+    assert asked == (ModelMessage("user", joined),)

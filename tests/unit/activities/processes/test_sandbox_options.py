@@ -48,15 +48,16 @@ def test_what_it_may_read_outside_is_bound_once_and_what_is_missing_is_left_out(
 
 
 def test_what_is_hidden_stays_hidden_although_it_is_protected_too(tmp_path: Path) -> None:
-    for name in ("a/kept", "b/deep/secret", "c/kept"):
-        (tmp_path / name).mkdir(parents=True)
-    (tmp_path / "key.pem").touch()
-    hidden = tuple(tmp_path / name for name in ("a", "b/deep/secret", "key.pem"))
-    protected = (tmp_path / "a" / "kept", tmp_path / "c" / "kept", tmp_path / "none")
-    view = SandboxView(tmp_path, tmp_path, hidden=hidden, protected=protected)
+    root, outside = tmp_path / "work", tmp_path / "other"
+    for name in ("a/kept", "b/deep/secret", "c/kept", "../other"):
+        (root / name).mkdir(parents=True)
+    (root / "key.pem").touch()
+    hidden = tuple(root / name for name in ("a", "b/deep/secret", "key.pem"))
+    protected = (root / "a" / "kept", root / "c" / "kept", root / "none")
+    view = SandboxView(root, root, hidden=(*hidden, root), protected=(*protected, outside))
     found = Bubblewrap("bwrap").wrapped([], view)
     at = found.index("--bind")
-    given = [one.replace(f"{tmp_path}/", "") for one in found[at + 3 : -4]]
+    given = [one.replace(f"{root}/", "") for one in found[at + 3 : -3]]
     empty = given.pop(-4)
     assert Path(empty).read_bytes() == b""
     assert " ".join(given) == (

@@ -215,8 +215,7 @@ def _as_file(given: bytes | None) -> int:
         return os.open(os.devnull, os.O_RDONLY)
     with tempfile.TemporaryFile() as file:
         file.write(given)
-        file.flush()
-        file.seek(0)
+        file.seek(0)  # and writes what is still in the buffer
         return os.dup(file.fileno())
 
 

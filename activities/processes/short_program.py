@@ -83,30 +83,22 @@ async def _await_end(process: Process, maximum: int, given: bytes) -> ProgramOut
     assert process.stdout is not None
     assert process.stderr is not None
     errors = asyncio.create_task(_head(process.stderr, _MAX_ERRORS))
-    feeding = asyncio.create_task(_feed(process.stdin, given))
+    process.stdin.write(given)  # sent while the output is read; a program need not read it
+    process.stdin.close()
     try:
         output = await _up_to(process.stdout, maximum + 1)
         complete = len(output) <= maximum
         if not complete:
             _kill(process)
         written = (await errors).decode(errors="replace")
-        await feeding
     finally:
         errors.cancel()
-        feeding.cancel()
     return ProgramOutput(await process.wait(), output[:maximum], written, complete)
-
-
-async def _feed(stream: asyncio.StreamWriter, given: bytes) -> None:
-    with suppress(BrokenPipeError, ConnectionResetError):
-        stream.write(given)
-        await stream.drain()
-    stream.close()
 
 
 async def _up_to(stream: asyncio.StreamReader, maximum: int) -> bytes:
     found = bytearray()
-    while len(found) < maximum and (chunk := await stream.read(maximum - len(found))):
+    while chunk := await stream.read(maximum - len(found)):
         found += chunk
     return bytes(found)
 

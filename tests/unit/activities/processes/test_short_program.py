@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,20 @@ async def test_a_program_is_known_by_its_end_and_what_it_wrote(
     script: str, given: bytes, ended: ProgramOutput, tmp_path: Path
 ) -> None:
     assert await run(script, tmp_path, given=given) == ended
+
+
+async def test_a_program_that_closed_its_output_may_still_read(tmp_path: Path) -> None:
+    await run("exec >&- 2>&-; sleep 0.05; cat > copied", tmp_path, given=b"x" * 1_000_000)
+    assert (tmp_path / "copied").stat().st_size == 1_000_000
+
+
+async def test_nothing_waits_for_an_output_that_a_process_elsewhere_holds(tmp_path: Path) -> None:
+    tasks = asyncio.all_tasks()
+    with pytest.raises(ProgramTimeout):
+        await run("setsid sh -c 'echo $$ > pid; exec sleep 20' >&- &", tmp_path, seconds=0.3)
+    assert asyncio.all_tasks() == tasks
+    if (tmp_path / "pid").exists():
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
 
 
 async def test_a_program_that_writes_too_much_is_stopped(tmp_path: Path) -> None:

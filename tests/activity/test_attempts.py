@@ -128,6 +128,21 @@ async def test_work_that_waits_for_a_server_that_is_away_is_left_to_its_own_ques
     assert world.beats
 
 
+async def test_an_attempt_that_sends_heartbeats_does_not_ask_the_server() -> None:
+    world, sent = World(), asyncio.Event()
+    attempt = world.attempt()
+
+    def beat() -> None:
+        world.beats.append(world.time)
+        world.time += 4.0
+        if len(world.beats) == 4:
+            sent.set()
+
+    async with kept_alive(attempt, 0.001, beat):
+        await asyncio.wait_for(sent.wait(), 60)
+    assert world.asked == 0
+
+
 async def test_the_attempt_in_progress_is_known_to_its_work_alone() -> None:
     attempt = World().attempt()
     before = asyncio.all_tasks()

@@ -184,7 +184,9 @@ def test_a_key_that_cannot_be_one_is_refused_without_showing_it(key: str) -> Non
     assert "sk-" not in failed.message
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://host", "http://", "http://h:port", "x"])
+@pytest.mark.parametrize(
+    "url", ["localhost:8000", "ftp://host", "http://", "http://h:port", "http://h:0", "x"]
+)
 @pytest.mark.parametrize("kind", APIS)
 def test_an_address_that_is_no_url_is_refused_at_once(kind: str, url: str) -> None:
     failed = refused(Providers({kind: settings(kind, url)}), kind)

@@ -59,6 +59,12 @@ def test_status_that_will_not_pass_is_final(status: int) -> None:
     assert (failed(status).kind, failed(status).retryable) == (FailureType.PROVIDER_REFUSED, False)
 
 
+@pytest.mark.parametrize(("length", "end"), [(300, "x"), (301, "…"), (999, "…")])
+def test_a_quote_of_a_server_is_short(length: int, end: str) -> None:
+    quote = ENDPOINT.quote("x" * length)
+    assert (len(quote), quote[-1]) == (300, end)
+
+
 def test_header_names_are_read_in_any_case() -> None:
     failure = failed(500, X_Should_Retry="false", Retry_After="3")
     assert (failure.retryable, failure.retry_after) == (False, 3.0)

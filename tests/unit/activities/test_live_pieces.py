@@ -1,6 +1,7 @@
 """The pieces of an answer are sent together, at once or soon after the previous ones."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,6 +10,7 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.live_text import LiveText
 from dsl.known_secrets import KnownSecrets
+from dsl.values import Json
 
 
 class Sent:
@@ -70,3 +72,27 @@ async def test_nobody_sees_the_text_of_an_activity_without_heartbeats(
     live = made.run(lambda: LiveText.of_activity(KnownSecrets(), lambda: None))
     assert (live and live.details()) == (None if silence is None else {"attempt": 3})
     assert LiveText.of_activity(KnownSecrets(), lambda: None) is None
+
+
+async def test_pieces_wait_until_a_tenth_of_a_second_after_the_ones_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop = asyncio.get_running_loop()
+    now, waits, flushes = [100.0], list[float](), list[Callable[[], None]]()
+
+    def later(wait: float, flush: Callable[[], None]) -> asyncio.TimerHandle:
+        waits.append(wait)
+        flushes.append(flush)
+        return asyncio.TimerHandle(0, flush, (), loop)
+
+    sent: list[Json] = []
+    live = LiveText(KnownSecrets(), 1, lambda: sent.append(live.details()))
+    with monkeypatch.context() as patched:
+        patched.setattr(loop, "time", lambda: now[0])
+        patched.setattr(loop, "call_later", later)
+        for piece, moment in (("a ", 100.0), ("b ", 100.03), ("c ", 105.0)):
+            now[0] = moment
+            live.write(piece)
+            flushes[-1]()
+    assert waits == [0.0, pytest.approx(0.07), 0.0]
+    assert [one["text"] for one in sent] == ["a ", "a b ", "a b c "]

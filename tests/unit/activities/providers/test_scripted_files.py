@@ -1,12 +1,15 @@
 """Files of the scripted provider: mistakes are reported by line, calls counted in a log."""
 
 import asyncio
+import fcntl
 import json
+import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from activities.contracts import FailureType
+from activities.contracts import FailureType, StartedBatch
 from activities.providers.provider import ModelRequest
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.scripted import ScriptedProvider
@@ -80,6 +83,42 @@ async def test_the_log_has_a_line_before_and_after_each_answer(tmp_path: Path) -
         ("asked", "t/a#2.0"),
         ("answered", "t/a#2.0"),
     ]
+
+
+async def test_the_log_has_a_line_for_the_batch_and_one_for_its_answer(tmp_path: Path) -> None:
+    script, log = tmp_path / "answers.yml", tmp_path / "calls.jsonl"
+    script.write_text("answers: [{task: a, answer: x, batch_seconds: 9}]")
+    provider = ScriptedProvider(script, log)
+    request = ModelRequest(model="m", messages=(), label="t/a#1.0")
+    name = await provider.submit(request, "call", datetime.now(UTC))
+    assert (
+        await provider.collect(request, StartedBatch(id=name, custom_id="call", waited=8)) is None
+    )
+    assert lines(log) == [("asked", "t/a#1.0")]
+    assert (
+        await provider.collect(request, StartedBatch(id=name, custom_id="call", waited=9))
+        is not None
+    )
+    assert lines(log) == [("asked", "t/a#1.0"), ("answered", "t/a#1.0")]
+
+
+async def test_a_line_of_the_log_is_written_under_a_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk may leave half a line, which no other worker must append to."""
+    script, log, sizes = tmp_path / "answers.yml", tmp_path / "calls.jsonl", list[int]()
+    script.write_text("answers: [{task: a, answer: x}]")
+
+    def lock(file: int, kind: int) -> None:
+        assert kind == fcntl.LOCK_EX
+        sizes.append(os.fstat(file).st_size)
+
+    monkeypatch.setattr(fcntl, "flock", lock)
+    request = ModelRequest(model="m", messages=(), label="t/a#1.0")
+    await ScriptedProvider(script, log).complete(request)
+    first, second = log.read_bytes().splitlines(keepends=True)
+    assert sizes == [0, len(first)]
+    assert second.endswith(b"\n")
 
 
 async def test_a_call_that_is_cut_while_the_model_thinks_is_logged_as_asked(tmp_path: Path) -> None:

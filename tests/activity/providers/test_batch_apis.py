@@ -71,7 +71,7 @@ async def failure(provider: BatchProvider, batch: StartedBatch) -> ProviderFailu
     ],
 )
 async def test_a_call_that_the_vendor_would_refuse_is_not_submitted(
-    fields: dict[str, object], why: str, provider: BatchProvider, server: BatchServer
+    fields: dict[str, Any], why: str, provider: BatchProvider, server: BatchServer
 ) -> None:
     with pytest.raises(ProviderFailure, match=why) as caught:
         await provider.submit(request(**fields), CALL, SINCE)

@@ -4,6 +4,7 @@ import pytest
 
 from activities.providers.message_json import content_to_json
 from activities.providers.message_model import (
+    Extra,
     ModelMessage,
     OpaquePart,
     Part,
@@ -15,7 +16,7 @@ from activities.providers.message_model import (
 )
 from activities.storage.turn_records import Turn, left_results, unbound, with_question
 
-EXTRA = {"gemini": {"signature": "S"}}
+EXTRA: Extra = {"gemini": {"signature": "S"}}
 CALL = ToolCallPart("c0", "look", "{}")
 
 

@@ -124,6 +124,11 @@ def _message_content(args: Sequence[RawValue]) -> JsonValue:
         return None
 
 
+def time_limit(events: int) -> float:
+    """Return the seconds after which a replay of so many events counts as stuck."""
+    return _START_SECONDS + _EVENT_SECONDS * events
+
+
 async def observed(history: WorkflowHistory, observer: ReplayObserver) -> Exception | None:
     """Replay a history with an observer; return the error of Temporal's own replayer, if any."""
     replayer = Replayer(
@@ -133,9 +138,8 @@ async def observed(history: WorkflowHistory, observer: ReplayObserver) -> Except
         interceptors=[observer],
         build_id=own_version(),
     )
-    limit = _START_SECONDS + _EVENT_SECONDS * len(history.events)
     try:
-        async with asyncio.timeout(limit):
+        async with asyncio.timeout(time_limit(len(history.events))):
             outcome = await replayer.replay_workflow(history, raise_on_replay_failure=False)
     except TimeoutError:  # for some histories it gives up without an error
         return RuntimeError("the events cannot be replayed: were they changed?")

@@ -1,0 +1,83 @@
+"""A replay of a recorded run: what it compares, and how it says that it cannot follow."""
+
+import pytest
+from temporalio.api.enums.v1 import EventType
+from temporalio.api.history.v1 import (
+    HistoryEvent,
+    WorkflowExecutionTerminatedEventAttributes,
+)
+from temporalio.bridge.proto.workflow_activation import WorkflowActivation
+from temporalio.client import WorkflowHistory
+
+from coterie.replay.endings import recorded_end
+from coterie.replay.observer import ReplayObserver, is_the_last, observed, time_limit
+from coterie.replay.replay import replay
+from coterie.runs.ends.end_facts import RunEnd
+from coterie.storage.histories import read_history
+from tests.replay.record import HISTORIES
+
+
+def history(name: str) -> WorkflowHistory:
+    return read_history(HISTORIES / f"{name}.0.1.0.json")
+
+
+@pytest.mark.parametrize(("name", "calls", "decisions"), [("steered", 2, 12), ("blocks", 2, 7)])
+async def test_a_run_that_is_decided_the_same_has_its_calls_answers_and_end(
+    name: str, calls: int, decisions: int
+) -> None:
+    done = await replay(history(name))
+    assert (done.differences, done.more, done.calls) == ((), (), calls)
+    assert done.end is not None
+    assert done.end.facts["ended"] == "completed"
+    assert done.digests[decisions] == done.end.facts["trail_digest"]
+    assert [entry.number for entry in done.trail] == list(range(1, decisions + 1))
+
+
+async def test_events_that_were_changed_are_a_failure_and_differences() -> None:
+    changed = history("blocks")
+    for event in changed.events:
+        scheduled = event.activity_task_scheduled_event_attributes
+        if scheduled.activity_id:
+            scheduled.activity_type.name = "another"
+    assert isinstance(await observed(changed, ReplayObserver()), Exception)
+    assert (await replay(changed)).differences
+
+
+def test_a_longer_history_has_more_time_to_replay() -> None:
+    assert 0 < time_limit(1) < time_limit(50_000)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "last"),
+    [
+        ([], False),
+        (["fire_timer"], False),
+        (["remove_from_cache"], True),
+        (["fire_timer", "remove_from_cache"], True),
+    ],
+)
+def test_the_activation_that_evicts_a_run_is_the_last(jobs: list[str], last: bool) -> None:
+    act = WorkflowActivation()
+    for job in jobs:
+        getattr(act.jobs.add(), job).SetInParent()
+    assert is_the_last(act) is last
+
+
+@pytest.mark.parametrize(
+    ("event", "end"),
+    [
+        ("CANCELED", RunEnd("cancelled")),
+        ("TIMED_OUT", RunEnd("timed out")),
+        ("TERMINATED", RunEnd("terminated", details="by ann")),
+        ("SIGNALED", None),
+    ],
+)
+def test_the_last_event_of_a_history_says_how_its_run_ended(event: str, end: RunEnd | None) -> None:
+    attributes = WorkflowExecutionTerminatedEventAttributes(reason="by ann")
+    last = HistoryEvent(
+        event_type=EventType.Value(f"EVENT_TYPE_WORKFLOW_EXECUTION_{event}"),
+        workflow_execution_terminated_event_attributes=attributes
+        if event == "TERMINATED"
+        else None,
+    )
+    assert recorded_end(last) == end

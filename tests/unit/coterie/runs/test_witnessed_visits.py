@@ -171,7 +171,7 @@ def test_rules_are_shown_only_if_every_task_of_the_team_has_ended(
     ("reason", "told", "because"),
     [
         ("redirected", 1, "redirected to u by ann"),
-        ("redirected", 3, ""),
+        ("redirected", 2, ""),
         ("rule", 1, ""),
     ],
 )
@@ -190,6 +190,21 @@ def test_a_branch_that_a_redirect_stopped_says_so(reason: str, told: int, becaus
     observer.note(state, TrailRecord(2, 5.0, "step", "start", 1, "left", "cancelled"))
     stopped = observer.visits["left", 1]
     assert (stopped.because, stopped.rules) == (because, None)
+
+
+@pytest.mark.parametrize(("done", "status"), [(["b"], "stopped"), (["b", "c"], "TeamFailed")])
+def test_a_branch_that_found_no_route_says_so_once_all_its_tasks_have_ended(
+    done: list[str], status: str
+) -> None:
+    plan, state = plan_of(CHOOSING), RunState()
+    observer = DecisionObserver("run", lambda: plan)
+    state.tracks["main>start"] = Track(team="start", visit=1, branch=True)
+    failed = Outcome.failed("E", "x")
+    state.frames["main>start:start#1"] = Frame(dict.fromkeys(done, failed))
+    observer.see(state)
+    del state.tracks["main>start"]
+    observer.note(state, TrailRecord(1, 5.0, "step", "other", 1, "x"))
+    assert observer.visits["start", 1].status == status
 
 
 def test_a_run_that_goes_on_from_a_state_is_compared_with_that_state() -> None:

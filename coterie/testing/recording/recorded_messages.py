@@ -20,7 +20,12 @@ def session_messages(parts: Sequence[WorkflowHistory]) -> Iterator[MessageDocume
     """
     for part in parts:
         for one in exchanges(part):
-            yield MessageDocument.model_validate(dict(_fields(one)))
+            yield message_document(one)
+
+
+def message_document(one: Exchange) -> MessageDocument:
+    """Return a message as an entry of a test."""
+    return MessageDocument.model_validate(dict(_fields(one)))
 
 
 def _fields(one: Exchange) -> Iterator[tuple[str, JsonValue]]:

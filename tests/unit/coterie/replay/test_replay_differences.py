@@ -37,6 +37,7 @@ def test_each_value_that_differs_is_named_with_its_place() -> None:
         Difference("t/a#1", "input.d", NoValue.NOTHING, "x"),
         Difference("", "because", "so", "thus"),
     ]
+    assert Difference("", "a", "größer", [1]).description == 'a: recorded "größer", now [1]'
     assert [one.description for one in found] == [
         "t/a#1: input.a[1].b: recorded 2, now 3",
         't/a#1: input.c: recorded "x", now nothing',

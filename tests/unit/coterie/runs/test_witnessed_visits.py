@@ -91,7 +91,9 @@ TWICE = f"""
 llm_config:
   personas:
     coder:
-      {{ provider: scripted, model: m, execution_plan: [{{ name: c, type: set, values: {{ n: 1 }} }}] }}
+      provider: scripted
+      model: m
+      execution_plan: [{{ name: c, type: set, values: {{ n: 1 }} }}]
 {CHOOSING}        - {{ name: code, agent_type: generic_orchestrating, persona_key: coder }}
 """
 

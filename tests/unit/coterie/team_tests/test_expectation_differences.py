@@ -174,6 +174,13 @@ def test_an_expected_path_has_no_lines() -> None:
     assert path_lines((), ()) == ()
 
 
+def test_a_long_path_shows_only_where_it_differs() -> None:
+    taken = [entry(n, "team", team="again", because="r") for n in range(250)]
+    lines = path_lines(["draft", *["again"] * 249], taken)
+    marked = [line for line in lines if not line.startswith("    ")]
+    assert marked == ["  - draft  expected", "  + again  taken, because r"]
+
+
 def test_a_group_of_teams_matches_in_any_order_and_only_as_a_group() -> None:
     assert not unmet({"path": [["review", "draft"]]})
     assert not unmet({"path": ["draft", ["review"]]})

@@ -1,0 +1,83 @@
+"""What people did to a recorded run, as the entries of a test: pauses, signals, a cancellation."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from temporalio.api.enums.v1 import EventType
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.client import WorkflowHistory
+
+from coterie.runs.exchanges import Exchange
+from coterie.testing.files.test_document import MessageDocument, PauseDocument, SignalDocument
+from coterie.testing.recording.recorded_events import RecordedMessage, messages
+from coterie.testing.recording.recorded_messages import message_document
+from coterie.testing.recording.recorded_steering import recorded_pauses, recorded_signals
+from dsl.values import Json, JsonValue
+
+START = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def signal(name: str, seconds: float, payload: JsonValue = None) -> RecordedMessage:
+    return RecordedMessage("signal", name, payload, START + timedelta(seconds=seconds))
+
+
+ANN: Json = {"by": "ann", "why": "lunch"}
+
+
+def test_a_pause_lasts_from_its_signal_to_the_next_resume() -> None:
+    came = [
+        signal("resume", 1),
+        RecordedMessage("update", "pause", None, START),
+        signal("go", 2),
+        signal("pause", 3.9, ANN),
+        signal("pause", 5, {"by": "ben"}),
+        signal("go", 6),
+        RecordedMessage("update", "resume", None, START),
+        signal("resume", 9),
+        signal("resume", 10),
+        signal("pause", 20),
+        signal("resume", 21),
+        signal("pause", 30),
+    ]
+    assert list(recorded_pauses(came, START)) == [
+        PauseDocument(lasts=5, after=3, by="ann", why="lunch"),
+        PauseDocument(lasts=1, after=20, by="unknown", why=""),
+    ]
+    assert list(recorded_signals(came, START)) == [
+        SignalDocument(signal="go", after=2),
+        SignalDocument(signal="go", after=6),
+    ]
+
+
+def test_a_cancellation_is_a_message_from_outside() -> None:
+    cancelled = HistoryEvent(event_type=EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED)
+    cancelled.event_time.FromDatetime(START)
+    started = HistoryEvent(event_type=EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED)
+    found = list(messages([WorkflowHistory("r", [started, cancelled])]))
+    assert found == [RecordedMessage("cancel", "", None, START)]
+
+
+LONG = "x" * 299
+
+
+@pytest.mark.parametrize(
+    ("given", "fields"),
+    [
+        ({}, {"by": "unknown"}),
+        ({"by": "ann", "idle_seconds": 0.9}, {"by": "ann"}),
+        ({"idle_seconds": 2.7}, {"by": "unknown", "after": 2}),
+        ({"code": "QueueFull", "answered": True}, {"by": "unknown", "refused": "QueueFull"}),
+        ({"answered": True, "reply": "yes"}, {"by": "unknown", "reply": "yes"}),
+        ({"answered": True}, {"by": "unknown", "reply": None}),
+        ({"answered": True, "reply": {"a": 1}}, {"by": "unknown", "reply": {"equals": {"a": 1}}}),
+        ({"answered": True, "reply": LONG[:298]}, {"by": "unknown", "reply": LONG[:298]}),
+        ({"answered": True, "reply": LONG}, {"by": "unknown", "reply": {"exists": True}}),
+    ],
+)
+def test_a_message_is_recorded_with_its_reply_or_its_refusal(
+    given: dict[str, Any], fields: Json
+) -> None:
+    one = message_document(Exchange("1", given.get("by", ""), "hi")._replace(**given))
+    assert one == MessageDocument.model_validate({"message": "hi"} | fields)
+    assert one.model_fields_set == {"message", *fields}

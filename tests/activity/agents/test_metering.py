@@ -85,6 +85,24 @@ class Twice(BaseAgent):
         return AgentResponse(success=True, data="done")
 
 
+class Broken(Twice):
+    """Asks two times, and breaks."""
+
+    async def process(self, context: Json) -> AgentResponse:
+        await super().process(context)
+        raise LookupError("broken")
+
+
+async def test_what_an_agent_used_that_breaks_reaches_the_next_attempt() -> None:
+    made, beats = environment(), list[Json]()
+    made.on_heartbeat = lambda *details: beats.extend(details)
+    models = RecordingModel(answer(), answer())
+    activities = AgentActivities(models, agent_types={"broken": Broken})
+    with pytest.raises(LookupError):
+        await made.run(activities.run_agent, request(changes={"agent_type": "broken"}))
+    assert Spent.model_validate(beats[-1]).usage == USAGE + USAGE
+
+
 async def test_every_call_of_an_agent_of_one_s_own_is_counted() -> None:
     activities = AgentActivities(
         RecordingModel(answer(), answer()),

@@ -36,6 +36,8 @@ def names(root: Path, program: Path, home: Path | None) -> set[str]:
     [
         ("home = {base}/bin\n", True),
         ("no setting\nversion = 3\nhome={base}/bin\n", True),
+        ("prompt = a=b=c\nhome = {base}/bin\n", True),
+        ("home = {base}/../link/bin\n", True),
         ("home = base/bin\n", False),
         ("base-home = {base}/bin\n", False),
         ("home = {base}/lib/python3.11\n", False),
@@ -45,6 +47,8 @@ def names(root: Path, program: Path, home: Path | None) -> set[str]:
 def test_an_environment_needs_the_real_python_that_it_names(
     tmp_path: Path, base: Path, settings: str, based: bool
 ) -> None:
+    (tmp_path / "link").mkdir()
+    (tmp_path / "link" / "bin").symlink_to(base / "bin")
     place = environment(tmp_path / "env", settings.format(base=base))
     found = names(tmp_path, place / "bin" / "python", None)
     assert {"env", "env/bin"} <= found

@@ -131,3 +131,22 @@ async def test_a_call_that_is_cut_while_the_model_thinks_is_logged_as_asked(tmp_
     with pytest.raises(asyncio.CancelledError):
         await call
     assert lines(log) == [("asked", "t/a#1.0")]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "pieces", "pause"),
+    [(0, ["a b c d"], 0), (0.1, ["a b ", "c d"], 0.05), (10, ["a ", "b ", "c ", "d"], 2.5)],
+)
+async def test_a_stream_spreads_its_words_over_the_time_of_the_answer(
+    seconds: float, pieces: list[str], pause: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script, shown, pauses = tmp_path / "answers.yml", list[str](), list[float]()
+    script.write_text(f"answers: [{{task: a, answer: a b c d, seconds: {seconds}}}]")
+
+    async def sleep(time: float) -> None:
+        pauses.append(time)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    watched = ModelRequest(model="m", messages=(), label="t/a#1.0", on_text=shown.append)
+    await ScriptedProvider(script).complete(watched)
+    assert (shown, pauses) == (pieces, [pause] * len(pieces))

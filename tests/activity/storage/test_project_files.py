@@ -115,6 +115,14 @@ def test_a_folder_that_is_swapped_after_the_check_is_refused(places: tuple[Path,
     assert os.listdir(outside) == ["a.txt"]
 
 
+@pytest.mark.parametrize(("maximum", "content"), [(None, b"ours"), (3, b"our"), (9, b"ours")])
+def test_a_file_is_read_up_to_a_size(
+    maximum: int | None, content: bytes, places: tuple[Path, Path]
+) -> None:
+    root, _ = places
+    assert read_file(root, "src/a.txt", maximum) == content
+
+
 def test_a_link_in_place_of_a_file_is_not_followed(places: tuple[Path, Path]) -> None:
     root, outside = places
     (root / "link.txt").symlink_to(outside / "a.txt")

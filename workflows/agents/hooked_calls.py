@@ -93,13 +93,13 @@ class CallHooks:
                 "error": None if error is None else {"type": error.type, "message": error.message},
             }
             verdict = await self._ask("after_tool_call", facts)
-            if not verdict.retries:
+            ruling = verdict.ruling
+            if ruling is None or ruling.decision != "retry":
                 return self._let_through(called, verdict)
             tool = self._call.tool
             if tool.is_one_call and tool.effect == "once":
                 message = "a retry would repeat the effect of the tool"
-                ruling = HookRuling(_name(verdict), "fail", message)
-                return _hook_failure(ruling)
+                return _hook_failure(HookRuling(ruling.hook, "fail", message))
             forget_result(self._call.name, tool, given, self._call.location, self._scope)
 
     def _let_through(self, called: CalledSkill, verdict: HookVerdict) -> HookedResult:
@@ -134,7 +134,3 @@ def _hook_failure(ruling: HookRuling) -> HookedResult:
     """Return the failure: a rejection refuses one call, a failure stops the agent."""
     stop = ruling if ruling.decision == "fail" else None
     return HookedResult(CalledSkill(stopped_outcome(ruling)), stop)
-
-
-def _name(verdict: HookVerdict) -> str:
-    return "" if verdict.ruling is None else verdict.ruling.hook

@@ -1,0 +1,131 @@
+"""Hooks of a call that a person edits, or in whose middle the run continues as new."""
+
+from contextlib import suppress
+
+import pytest
+
+from activities.contracts import AgentRequest, AgentResponse
+from dsl.model.plan import Plan
+from dsl.values import Json, JsonValue
+from tests.support.simulation.stopping import carried, fresh
+from tests.support.tool_agents import (
+    QUERY,
+    ModelScope,
+    ModelWorld,
+    answer,
+    calls,
+    persona,
+    skill_tool,
+    tool_plan,
+)
+from workflows.core.causes.hook_causes import HookDecided
+from workflows.core.messages import DecideInput
+from workflows.core.requests import Pending
+from workflows.core.results import RunFailed
+from workflows.core.scope import Interrupted
+from workflows.core.state import RunState
+from workflows.interpreter import run
+
+CLOCK = skill_tool("Clock.now", input_schema={"type": "object"})
+
+
+def hook(decide: str, when: str, **more: JsonValue) -> Json:
+    condition: Json = {"expression": when}
+    return {"name": decide, "on": "before_tool_call", "decide": decide, "when": condition, **more}
+
+
+def decided(state: RunState) -> list[tuple[str, str]]:
+    causes = [entry.cause for entry in state.trail]
+    return [(one.decision, one.tool) for one in causes if isinstance(one, HookDecided)]
+
+
+def one_search(request: AgentRequest, number: int) -> AgentResponse:
+    return calls(("search", {"query": "rain"})) if number == 1 else answer("done")
+
+
+class EditingScope(ModelScope):
+    """A scope in which Ann changes the query of each call."""
+
+    query: JsonValue = "rain"
+
+    def decision_about(self, request: Pending) -> DecideInput:
+        changed: Json = {"query": self.query}
+        return DecideInput(id=request.id, decision="approve", by="ann", payload=changed)
+
+
+async def edited(query: str, *hooks: Json) -> tuple[ModelWorld, RunState]:
+    """The run of an agent whose one call Ann edits."""
+    tool = skill_tool(input_schema=QUERY, requires_approval={"editable": True})
+    plan = tool_plan({"search": tool}, {"actor": persona("search", hooks=[*hooks])})
+    state, world = fresh(plan, {}), ModelWorld(one_search, lambda request: request.input)
+    scope = EditingScope(plan, state, world, None)
+    scope.query = query
+    with suppress(RunFailed):
+        await run(scope)
+    return world, state
+
+
+def last_text(world: ModelWorld) -> str:
+    turn = world.requests[-1].tool_turn
+    assert turn is not None
+    [result] = turn.results
+    return result.text
+
+
+async def test_a_hook_refuses_arguments_that_a_person_has_changed() -> None:
+    rejects = hook("reject", "{{ arguments.query == 'war' }}")
+    world, state = await edited("war", rejects)
+    assert world.made == []
+    assert last_text(world).startswith("HookRejected: ")
+    assert decided(state) == [("reject", "search")]
+
+
+async def test_a_hook_that_fails_on_changed_arguments_ends_the_agent() -> None:
+    world, state = await edited("war", hook("fail", "{{ arguments.query == 'war' }}"))
+    assert (world.made, len(world.requests)) == ([], 1)
+    assert decided(state) == [("fail", "search")]
+
+
+async def test_a_hook_changes_nothing_that_a_person_has_changed() -> None:
+    adds = hook("modify", "{{ true }}", value={"query": "snow"})
+    world, state = await edited("sun", adds)
+    assert [request.input for request in world.made] == [{"query": "sun"}]
+    assert decided(state) == [("modify", "search")]
+
+
+async def test_changed_arguments_are_called_with_if_no_hook_refuses_them() -> None:
+    world, state = await edited("sun", hook("reject", "{{ arguments.query == 'war' }}"))
+    assert [request.input for request in world.made] == [{"query": "sun"}]
+    assert decided(state) == []
+
+
+def nested() -> Plan:
+    """An agent that calls an agent, which calls a tool; the query of the call is changed."""
+    tools: dict[str, Json] = {"clock": CLOCK, "helper": {"agent": "helper", "input_schema": QUERY}}
+    adds = hook("modify", "{{ tool == 'helper' }}", value={"query": "snow"})
+    return tool_plan(tools, {"actor": persona("helper", hooks=[adds]), "helper": persona("clock")})
+
+
+def in_helper(request: AgentRequest, number: int) -> AgentResponse:
+    if request.task == "helper":
+        return calls(("clock", {})) if number == 1 else answer("helped")
+    return calls(("helper", {"query": "rain"})) if number == 1 else answer("done")
+
+
+@pytest.mark.parametrize("stop", [None, *range(7)])
+async def test_what_a_hook_has_decided_counts_after_the_run_continues_as_new(
+    stop: int | None,
+) -> None:
+    plan = nested()
+    state, world = fresh(plan, {}), ModelWorld(in_helper, lambda _: {})
+    try:
+        await run(ModelScope(plan, state, world, stop))
+    except Interrupted:
+        state = carried(state)
+        await run(ModelScope(plan, state, world, None))
+    assert decided(state) == [("modify", "helper")]
+    turn = next(one.tool_turn for one in world.requests[::-1] if one.task == "act")
+    assert turn is not None
+    assert [one.text for one in turn.results] == [
+        '[The hook modify changed the arguments: query: "rain" -> "snow"]\n{"text":"helped"}'
+    ]

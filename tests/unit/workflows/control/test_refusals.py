@@ -1,17 +1,24 @@
 """Refusals are facts with a code; one place makes sentences of them."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import get_args, get_type_hints
 
 import pytest
 
+from dsl.evaluate.context_writes import ContextWrite
 from tests.law.sources import ROOT
 from tests.support.compiling import plan_of
 from workflows.approvals import decision_refusals as decided
 from workflows.approvals.decision_refusals import DecisionRefusal
 from workflows.approvals.decision_wording import decision_refusal_text
 from workflows.control import steering_refusals as refusals
-from workflows.control.pause_and_amend import amend_refusal, end_refusal, redirect_refusal
+from workflows.control.pause_and_amend import (
+    amend_refusal,
+    end_refusal,
+    redirect_refusal,
+    worker_blocked,
+)
 from workflows.control.refusal_texts import refusal_text
 from workflows.control.retry_and_skip import retry_refusal, skip, skip_refusal
 from workflows.control.steering_refusals import (
@@ -32,7 +39,9 @@ from workflows.control.steering_refusals import (
     TooManySignals,
     ValueForApproval,
 )
-from workflows.core.messages import AmendInput, RedirectInput, RetryInput, SkipInput
+from workflows.core.causes.message_causes import WorkerBlocked
+from workflows.core.messages import AmendInput, Control, RedirectInput, RetryInput, SkipInput
+from workflows.core.progress.progress_kinds import ConcurrentLoopProgress
 from workflows.core.requests import Decision, Pending, RunNotReady
 from workflows.core.state import RunState
 
@@ -58,49 +67,151 @@ def failed(*tasks: str) -> RunState:
     return state
 
 
+ROUNDS = plan_of(
+    """
+orchestration:
+  entry_team: work
+  teams:
+    work:
+      tasks:
+        - name: each
+          iterate_on: [1, 2]
+          loop_variable: n
+          concurrency: 2
+          body: [{name: act, type: set, values: {a: 1}}]
+        - name: both
+          type: parallel
+          branches:
+            left: [{name: l, type: set, values: {a: 1}}]
+            right: [{name: r, type: set, values: {b: 1}}]
+        - {name: consent, type: approval, prompt: "?", approvers: [ada]}
+"""
+)
+
+
+def doing(*steps: str) -> RunState:
+    state = failed()
+    state.doing = dict.fromkeys(steps, 1.0)
+    return state
+
+
+def asking() -> RunState:
+    state = failed()
+    id = "work/consent#1"
+    state.pending[id] = Pending(id=id, prompt="?", approvers=("ada",), since="2026-01-01")
+    return state
+
+
 @pytest.mark.parametrize(
     ("refusal", "expected"),
     [
-        (amend_refusal(RunState(), AmendInput(updates={})), NothingToAmend()),
+        (lambda: amend_refusal(RunState(), AmendInput(updates={})), NothingToAmend()),
         (
-            amend_refusal(RunState(), AmendInput(updates={f"a{n}": 1 for n in range(101)})),
+            lambda: amend_refusal(RunState(), AmendInput(updates={f"a{n}": 1 for n in range(101)})),
             TooManyPaths(101, 100),
         ),
         (
-            amend_refusal(RunState(), AmendInput(updates={"a" * 301: 1})),
+            lambda: amend_refusal(RunState(), AmendInput(updates={"a" * 301: 1})),
             PathTooLong("a" * 60, 301, 300, 50),
         ),
-        (end_refusal(RunState(stop_by=1.0), done=True), RunUnable("RunCancelled")),
-        (end_refusal(RunState(), done=True), RunUnable("RunHasEnded")),
-        (redirect_refusal(PLAN, RunState(), RedirectInput(team="x")), RunUnable("BetweenTeams")),
+        (lambda: end_refusal(RunState(stop_by=1.0), done=True), RunUnable("RunCancelled")),
+        (lambda: end_refusal(RunState(), done=True), RunUnable("RunHasEnded")),
         (
-            redirect_refusal(PLAN, failed(), RedirectInput(team="x")),
+            lambda: redirect_refusal(PLAN, RunState(), RedirectInput(team="x")),
+            RunUnable("BetweenTeams"),
+        ),
+        (
+            lambda: redirect_refusal(PLAN, failed(), RedirectInput(team="x")),
             TeamUnknown("x", ("work", "rest")),
         ),
-        (retry_refusal(RunState(), RetryInput()), RunUnable("NothingFailed")),
+        (lambda: retry_refusal(RunState(), RetryInput()), RunUnable("NothingFailed")),
         (
-            retry_refusal(failed("work/a", "work/b"), RetryInput()),
+            lambda: retry_refusal(failed("work/a", "work/b"), RetryInput()),
             TaskAmbiguous(None, ("work/a", "work/b")),
         ),
         (
-            retry_refusal(failed("work/a"), RetryInput(task="b")),
+            lambda: retry_refusal(failed("work/a"), RetryInput(task="b")),
             FailedTaskUnknown("b", ("work/a",)),
         ),
         (
-            retry_refusal(failed("work/a"), RetryInput(by="eve")),
+            lambda: retry_refusal(failed("work/a"), RetryInput(by="eve")),
             PersonNotAllowed("eve", "work/a/failed#1", ("ada",)),
         ),
-        (skip_refusal(None, RunState(), SkipInput(task="x")), RunUnable("RunNotBegun")),
+        (lambda: skip_refusal(None, RunState(), SkipInput(task="x")), RunUnable("RunNotBegun")),
         (
-            skip_refusal(PLAN, failed(), SkipInput(task="work/drat")),
+            lambda: skip_refusal(PLAN, failed(), SkipInput(task="work/drat")),
             TaskUnknown("work/drat", "work/draft"),
+        ),
+        (
+            lambda: skip_refusal(PLAN, doing("work/a/x", "rest/b/x"), SkipInput(task="x")),
+            TaskAmbiguous("x", ("work/a/x", "rest/b/x")),
+        ),
+        (
+            lambda: skip_refusal(PLAN, doing("work/a", "work/a/x"), SkipInput(task="work/a")),
+            TaskNotSkippable("TaskHasSteps", "work/a", step="work/a/x"),
+        ),
+        (
+            lambda: skip_refusal(ROUNDS, failed(), SkipInput(task="work/each/act")),
+            TaskNotSkippable("TaskInRounds", "work/each/act"),
+        ),
+        (
+            lambda: skip_refusal(ROUNDS, failed(), SkipInput(task="work/both/left")),
+            TaskNotSkippable("TaskIsBranch", "work/both/left"),
+        ),
+        (
+            lambda: skip_refusal(ROUNDS, asking(), SkipInput(task="consent", by="eve")),
+            PersonNotAllowed("eve", "work/consent#1", ("ada",)),
+        ),
+        (
+            lambda: skip_refusal(ROUNDS, asking(), SkipInput(task="consent", value=1, by="ada")),
+            ValueForApproval("work/consent#1"),
+        ),
+        (
+            lambda: skip_refusal(ROUNDS, failed(), SkipInput(task="work/consent", by="eve")),
+            ApprovalProtected("eve", "work/consent", "work/consent", ("ada",)),
         ),
     ],
 )
 def test_message_is_refused_with_the_facts_of_its_reason(
-    refusal: SteeringRefusal | None, expected: SteeringRefusal
+    refusal: Callable[[], SteeringRefusal | None], expected: SteeringRefusal
 ) -> None:
-    assert refusal == expected
+    assert refusal() == expected
+
+
+def test_the_value_of_a_skipped_task_is_small_enough_to_show() -> None:
+    large = SkipInput(task="work/draft", value="x" * 1_000_000)
+    refusal = skip_refusal(PLAN, failed(), large)
+    assert isinstance(refusal, MessageUnusable)
+    assert refusal.code == "TooLarge"
+
+
+def test_a_path_of_an_amendment_has_at_most_300_characters_and_50_parts() -> None:
+    def refusal(path: str) -> SteeringRefusal | None:
+        return amend_refusal(RunState(), AmendInput(updates={path: 1}))
+
+    assert refusal("a" * 300) is refusal(".".join("a" * 50)) is None
+    assert refusal(".".join("a" * 51)) == PathTooLong(".".join("a" * 30) + ".", 101, 300, 50)
+    hundred = AmendInput(updates={f"a{n}": 1 for n in range(100)})
+    assert amend_refusal(RunState(), hundred) is None
+
+
+def test_an_amendment_leaves_what_concurrent_rounds_have_written_alone() -> None:
+    state = failed()
+    write = ContextWrite("x.y", 1)
+    state.progress.concurrent_loops["key"] = ConcurrentLoopProgress([], writes={"0": [write]})
+    refusal = amend_refusal(state, AmendInput(updates={"x": 1}))
+    assert isinstance(refusal, refusals.AmendConflicts)
+    assert "'x.y'" in refusal.message
+    assert amend_refusal(state, AmendInput(updates={"z": 1})) is None
+
+
+def test_the_trail_says_that_a_watchdog_ended_a_worker() -> None:
+    state = failed()
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    worker_blocked(state, Control(by="w1", why="90 s"), at)
+    [entry] = state.trail
+    assert (entry.status, entry.cause) == ("blocked", WorkerBlocked("worker_blocked", "w1", "90 s"))
+    assert entry.because == "the run blocked worker w1: 90 s"
 
 
 EXAMPLES: list[SteeringRefusal] = [
@@ -117,7 +228,14 @@ EXAMPLES: list[SteeringRefusal] = [
     PersonNotAllowed("eve", "a#1", ("ada",)),
     ApprovalProtected("eve", "a", "a/b", ("ada",)),
     ValueForApproval("a#1"),
+    ApprovalProtected("eve", "a", "a", ("ada",)),
+    TaskAmbiguous("x", ("a/x", "b/x")),
     TaskNotSkippable("TaskHasSteps", "a", step="a/b"),
+    TaskNotSkippable("TaskIsBranch", "a"),
+    TaskNotSkippable("TaskHasEnded", "a", status="success"),
+    TaskNotSkippable("TaskInRounds", "a"),
+    refusals.TooManyMessages("SessionFull", 5),
+    TaskUnknown("x", "y"),
     SignalUnwanted("go"),
     TooManySignals("go", 100),
     refusals.TooManyMessages("QueueFull", 5),

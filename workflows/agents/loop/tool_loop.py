@@ -105,8 +105,9 @@ class _Loop:
         response: AgentResponse | None = None
         while True:
             action = next_action(self._terms, self._progress.loop)
-            if not isinstance(action, RunCalls) and await self._close_turn(response):
-                continue
+            if self._hooks and not isinstance(action, RunCalls):
+                await self._close_turn(response)
+                action = next_action(self._terms, self._progress.loop)
             match action:
                 case AskModel() as asked:
                     try:
@@ -147,21 +148,19 @@ class _Loop:
         del self._scope.state.progress.tool_loops[self._location.key]
         self._leave_results()
 
-    async def _close_turn(self, response: AgentResponse | None) -> bool:
-        """Ask the hooks once after each turn and its calls; return whether they stop the agent."""
+    async def _close_turn(self, response: AgentResponse | None) -> None:
+        """Ask the hooks once after each turn and its calls; they may stop the agent."""
         loop = self._progress.loop
         number = loop.turns + loop.reasks
-        if not self._hooks or loop.closed == number:
-            return False
+        if loop.closed == number:
+            return
         loop.closed = number
         if isinstance(loop.end, StoppedByHook):
-            return False
+            return
         answer = None if response is None else response.data
         verdict = await self._turn_hooks().after_turn(number, answer, loop.calls)
-        if verdict.stop is None:
-            return False
-        loop.end = stopped_by(verdict.stop)
-        return True
+        if verdict.stop is not None:
+            loop.end = stopped_by(verdict.stop)
 
     def _turn_hooks(self) -> TurnHooks:
         """Return the hooks, which count their retries in the state."""

@@ -1,0 +1,84 @@
+"""What the hooks of an agent read at each point, and what follows when one cannot decide."""
+
+from contextlib import suppress
+
+import pytest
+
+from activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from dsl.values import Json, JsonValue
+from tests.support.simulation.stopping import fresh
+from tests.support.tool_agents import (
+    QUERY,
+    READ,
+    ModelScope,
+    ModelWorld,
+    answer,
+    calls,
+    persona,
+    skill_tool,
+    tool_plan,
+)
+from workflows.core.causes.hook_causes import HookDecided
+from workflows.core.results import RunFailed
+from workflows.interpreter import run
+
+TOOLS: dict[str, Json] = {
+    "search": skill_tool(input_schema=QUERY),
+    "clock": skill_tool("Clock.now", input_schema={"type": "object"}),
+}
+
+
+def two_turns(request: AgentRequest, number: int) -> AgentResponse:
+    if number == 1:
+        return calls(("search", {"query": "rain"}), ("clock", {}))
+    return answer("done")
+
+
+async def ran(hook: Json) -> list[HookDecided]:
+    """What the hook of an agent decided; its search fails, and its clock does not."""
+
+    def skill(request: SkillRequest) -> JsonValue:
+        if request.skill == "Check.it":
+            return {"fails": "SkillFailed", "message": "no network"}
+        return {"fails": "Broken"} if request.skill == "Discovery.collect" else {"n": 1}
+
+    plan = tool_plan(TOOLS, {"actor": persona(*TOOLS, hooks=[{"name": "h", **hook}])})
+    state = fresh(plan, {"x": 1})
+    with suppress(RunFailed):
+        await run(ModelScope(plan, state, ModelWorld(two_turns, skill), None))
+    causes = [entry.cause for entry in state.trail]
+    return [one for one in causes if isinstance(one, HookDecided)]
+
+
+@pytest.mark.parametrize(
+    ("point", "reads"),
+    [
+        ("before_turn", "agent == 'actor' and task == 'act' and turn == 1"),
+        ("before_model_call", "model == 'scripted/demo' and inputs.input == 'it' and turn == 1"),
+        ("after_model_call", "answer == none and calls[0].tool == 'search' and turn == 1"),
+        ("after_model_call", "calls[0].arguments.query == 'rain' and calls[1].tool == 'clock'"),
+        ("after_model_call", "answer.text == 'done' and calls == [] and turn == 2"),
+        ("after_turn", "calls[0].failed and not calls[1].failed and answer == none"),
+        ("after_turn", "calls[0].arguments.query == 'rain' and calls[1].tool == 'clock'"),
+        ("after_turn", "answer.text == 'done' and calls == [] and turn == 2"),
+        ("before_tool_call", "tool == 'search' and arguments.query == 'rain' and task == 'act'"),
+        ("after_tool_call", "tool == 'search' and error.type == 'Broken' and result == none"),
+        ("after_tool_call", "tool == 'clock' and error == none and result.n == 1"),
+    ],
+)
+async def test_a_hook_reads_what_the_agent_does_at_its_point(point: str, reads: str) -> None:
+    when: Json = {"expression": f"{{{{ {reads} }}}}"}
+    decided = await ran({"on": point, "decide": "fail", "when": when})
+    assert [(one.point, one.decision) for one in decided] == [(point, "fail")]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [("x", "Check.it: no network"), ("{{ context.no.such }}", "context.no.such has no value")],
+    ids=["its skill fails", "its input cannot be filled"],
+)
+async def test_a_hook_that_cannot_decide_fails_and_says_why(given: str, message: str) -> None:
+    hook: Json = {"on": "before_turn", "decide": "reject", "skill": "Check.it", "terms": READ}
+    [decided] = await ran({**hook, "input": given})
+    assert decided.decision == "fail"
+    assert message in decided.message

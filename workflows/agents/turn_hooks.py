@@ -50,18 +50,12 @@ class TurnHooks:
         """Ask before a turn, and before its first call of a model."""
         if not self.hooks:
             return _UNASKED
-        begun = await self.before_turn(turn)
+        begun = await self._ask("before_turn", self.of_agent(turn))
         if begun.stop is not None:
             return begun
         asking = await self.before_call(turn, model, inputs)
         asking.notes = begun.notes + asking.notes
         return asking
-
-    async def before_turn(self, turn: int) -> HookVerdict:
-        """Ask before a turn."""
-        if not self.hooks:
-            return _UNASKED
-        return await self._ask("before_turn", self.of_agent(turn))
 
     async def before_call(self, turn: int, model: str, inputs: Json) -> HookVerdict:
         """Ask before a call of a model."""

@@ -50,7 +50,7 @@ def extract(value: JsonValue, path: Path, start: int, maximum: int = MAX_ANSWER_
         named = [(str(number), item) for number, item in enumerate(value)]
         kept, end = _of_items(named, path, start, maximum)
         return Extract([item for _, item in kept], size, False, end)
-    return Extract(value if start == 0 else None, size, start == 0, None)
+    return Extract(None, size, False, None)  # after the end of what has no parts
 
 
 def _of_text(text: str, size: int, start: int, maximum: int) -> Extract:

@@ -101,11 +101,6 @@ class BudgetUse(Frozen):
     reserved: float = 0.0
     """What the calls in progress will probably use."""
 
-    @property
-    def left(self) -> float:
-        """What is left of the limit."""
-        return max(self.limit - self.used, 0.0)
-
 
 class GraphTaskView(Frozen):
     """One task of a task graph in progress."""

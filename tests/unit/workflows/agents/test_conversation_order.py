@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
 from coterie.runs.in_process.local_scope import LocalScope
 from dsl.model.plan import Plan
@@ -90,6 +92,35 @@ async def test_a_waiter_that_is_cancelled_lets_the_next_one_go_on() -> None:
     asked, state = await ended({"kind": "parallel", "name": "all", "branches": branches})
     assert asked == ["first", "last", "again"]
     assert "conversation_tickets" not in str(state)
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "error"),
+    [
+        ("talk", 999, None),
+        ("talk", 1000, "TooManyConversations"),
+        ("c1", 1000, None),
+        ("x" * 200, 0, None),
+        ("x" * 201, 0, "NotAName"),
+        ("", 0, "NotAName"),
+        (7, 0, None),
+        (None, 0, "NotAName"),
+        (["x"], 0, "NotAName"),
+    ],
+)
+@pytest.mark.parametrize("persona_key", ["actor", "other"])
+async def test_a_conversation_begins_with_a_short_name_and_if_there_are_not_too_many(
+    name: JsonValue, known: int, error: str | None, persona_key: str
+) -> None:
+    kind = "generic_single_shot" if persona_key == "actor" else "generic_tool_calling"
+    step: Json = {"conversation": "{{ context.name }}", "persona_key": persona_key}
+    of = plan({**ask("a"), **step, "agent_type": kind, "on_failure": "continue"})
+    state, world = fresh(of, {"name": name}), World()
+    state.conversations = {f"c{n}": "head" for n in range(known)}
+    await run(LocalScope(of, state, world))
+    found = state.main.latest["work"]["a"].error
+    assert (None if found is None else found.type) == error
+    assert len(world.asked) == (error is None)
 
 
 async def test_a_wait_looks_again_when_another_wait_is_cancelled() -> None:

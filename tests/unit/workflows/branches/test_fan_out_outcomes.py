@@ -5,6 +5,7 @@ from dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.one_team import agent
 from tests.support.runs import task_data
+from tests.support.simulation.skipping import skipped_run
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed
 
 FAN_OUT = f"""
@@ -75,3 +76,31 @@ async def test_a_path_that_a_branch_resets_has_its_default_after_the_fan_out() -
     again, _ = await stopped_everywhere(plan, {}, answer)
     for result in (first, again):
         assert task_data(result)["seen"] == {"notes": [0], "kept": 2}
+
+
+BY_SIGNAL = """
+orchestration:
+  entry_team: start
+  teams:
+    start:
+      tasks: [{name: begin, type: set, values: {x: 1}}]
+      routing: {rules: [{condition: all_success, next_team: [quick, held], concentrator: both}]}
+    quick: {tasks: [{name: note, type: set, values: {x: 1}}], routing: {default: both}}
+    held: {tasks: [{name: hold, type: wait, signal: never}], routing: {default: both}}
+    both:
+      type: concentrator
+      collect: {signal: go}
+      tasks:
+        - {name: again, type: wait, signal: go}
+        - name: ends
+          type: set
+          values: {v: "{{ [branches.quick.status, branches.held.status] }}"}
+"""
+
+
+def test_the_signal_that_ends_a_fan_out_is_taken_by_it() -> None:
+    """Who waits gets one signal of each name when all else rests, with a number."""
+    run = skipped_run(plan_of(BY_SIGNAL), {})
+    data = task_data(run.result)
+    assert data["ends"] == {"v": ["done", "cancelled"]}
+    assert data["again"] == {"number": 2}

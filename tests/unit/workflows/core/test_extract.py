@@ -120,3 +120,13 @@ def test_a_large_text_comes_in_pages_that_join() -> None:
 def test_path_as_written_is_read_back_as_the_same_path(path: tuple[str, ...]) -> None:
     shown = written(path)
     assert (parse(shown) if isinstance(shown, str) else tuple(cast("Any", shown))) == path
+
+
+@pytest.mark.parametrize("value", [7, True, None])
+def test_what_has_no_parts_has_no_second_page(value: JsonValue) -> None:
+    assert extract(value, (), 1) == Extract(None, size(value), False, None)
+
+
+def test_a_number_that_is_too_long_is_left_out_as_a_value() -> None:
+    found = extract([10**300, 1], ("n",), 0, 300)
+    assert found.value == [{"left_out": "a value, 301 bytes", "path": "n.0"}, 1]

@@ -237,8 +237,9 @@ async def test_a_summary_that_made_nothing_shorter_leaves_the_conversation() -> 
     assert compactions(state) == []
 
 
-async def test_a_conversation_stays_compacted_when_the_turn_after_it_fails() -> None:
-    step: Json = {"conversation": "talk", "agent_type": "generic_single_shot"}
+@pytest.mark.parametrize("kind", ["generic_single_shot", "generic_tool_calling"])
+async def test_a_conversation_stays_compacted_when_the_turn_after_it_fails(kind: str) -> None:
+    step: Json = {"conversation": "talk", "agent_type": kind}
     again: Json = {
         "name": "again",
         "persona_key": "actor",

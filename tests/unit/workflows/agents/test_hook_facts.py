@@ -20,6 +20,7 @@ from tests.support.tool_agents import (
 )
 from workflows.core.causes.hook_causes import HookDecided
 from workflows.core.results import RunFailed
+from workflows.core.views import TeamResult
 from workflows.interpreter import run
 
 TOOLS: dict[str, Json] = {
@@ -82,3 +83,40 @@ async def test_a_hook_that_cannot_decide_fails_and_says_why(given: str, message:
     [decided] = await ran({**hook, "input": given})
     assert decided.decision == "fail"
     assert message in decided.message
+
+
+@pytest.mark.parametrize(
+    ("point", "value"),
+    [
+        ("before_turn", 7),
+        ("before_turn", " "),
+        ("before_model_call", ["x"]),
+        ("before_tool_call", "x"),
+        ("after_turn", {"a": 1}),
+    ],
+)
+async def test_a_hook_whose_change_cannot_be_used_fails(point: str, value: JsonValue) -> None:
+    [decided] = await ran({"on": point, "decide": "modify", "value": value})
+    assert (decided.point, decided.decision) == (point, "fail")
+
+
+async def output_of(plan_context: Json, value: str) -> TeamResult:
+    """The result of a run whose output a hook replaces."""
+    hook: Json = {"name": "h", "on": "after_run", "decide": "modify", "value": value}
+    step: Json = {"agent_type": "generic_single_shot"}
+    plan = tool_plan({}, {"actor": persona()}, step=step, hooks=[hook])
+    state = fresh(plan, plan_context)
+    return await run(
+        ModelScope(plan, state, ModelWorld(lambda _, __: answer("done"), lambda _: None), None)
+    )
+
+
+async def test_a_hook_at_the_end_of_a_run_stands_in_no_visit_of_a_team() -> None:
+    result = await output_of({}, "{{ run.team }} {{ run.visit }}")
+    assert result.output == "work 0"
+
+
+async def test_an_output_that_a_hook_changes_is_as_small_as_any() -> None:
+    half = "x" * 1_100_000
+    with pytest.raises(RunFailed, match="the output of the run"):
+        await output_of({"big": half}, "{{ [context.big, context.big] }}")

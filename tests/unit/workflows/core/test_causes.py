@@ -8,6 +8,7 @@ from dsl.errors import LimitExceeded
 from dsl.model.causes import DefaultTaken, FieldFound, RouteCause, RuleMatched, SentOn
 from dsl.model.outcomes import Failure
 from dsl.task_graph.task_causes import GraphTaskEnded
+from workflows.core.causes.agent_causes import ConversationCompacted
 from workflows.core.causes.message_causes import MessageRefused
 from workflows.core.causes.people_causes import Amended, AmendRefused, NotBegun
 from workflows.core.causes.shown_causes import shortened, without_wording
@@ -157,3 +158,28 @@ def test_codes_tell_causes_apart() -> None:
 def test_because_of_a_team_that_is_not_begun_names_the_team_and_who_led_elsewhere() -> None:
     cause = NotBegun("not_begun", "b", SentOn("redirected", "c", "ann", "too dear"))
     assert trail_because(cause) == "b does not start: redirected to c by ann: too dear"
+
+
+@pytest.mark.parametrize(
+    ("cause", "because"),
+    [
+        (
+            Failed("when_failed", Failure("TemplateFailed", "x has no value")),
+            "when: x has no value",
+        ),
+        (Failed("branch_failed", Failure("E", "no")), "no"),
+        (Failed("failed", Failure("E", "no")), "E: no"),
+        (
+            ConversationCompacted("window_exceeded", 0, 0, "a/b", 1, 2),
+            "the next request exceeds the context window; "
+            "a/b sums 1 turn up, and the latest 2 stay",
+        ),
+        (
+            ConversationCompacted("compaction_due", 2_000, 1_500, "a/b", 3, 2),
+            "the next request would have about 2,000 tokens, more than 1,500; "
+            "a/b sums 3 turns up, and the latest 2 stay",
+        ),
+    ],
+)
+def test_a_cause_is_worded_in_one_sentence(cause: TrailCause, because: str) -> None:
+    assert trail_because(cause) == because

@@ -1,8 +1,10 @@
 """How loops end and join: whether they completed, and what concurrent rounds may write."""
 
+from typing import cast
+
 import pytest
 
-from dsl.values import JsonValue
+from dsl.values import Json, JsonValue
 from tests.support.one_team import work
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import undisturbed
@@ -63,3 +65,29 @@ async def test_concurrent_rounds_write_to_paths_of_their_own(
     else:
         result, _ = await undisturbed(plan, {}, lambda _: {})
         assert result.context == context
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kept"),
+    [
+        ([1_050_000], [0]),
+        ([1_050_000, 1], [1]),
+        ([1, 1_050_000], [1]),
+        ([600_000, 300_000], [0, 1]),
+    ],
+)
+async def test_a_loop_keeps_its_latest_results_up_to_a_megabyte_and_always_the_last(
+    sizes: list[int], kept: list[int]
+) -> None:
+    plan = work("""
+- name: all
+  iterate_on: "{{ context.sizes }}"
+  loop_variable: n
+  body: [{name: note, type: set, values: {v: "{{ context.long[:n] }}"}}]
+- {name: end, type: return, value: "{{ tasks.all.data }}"}
+""")
+    context: Json = {"sizes": [*sizes], "long": "x" * max(sizes)}
+    result, _ = await undisturbed(plan, context, lambda _: {})
+    data = cast("dict[str, list[dict[str, str]]]", task_data(result)["end"])
+    assert [len(one["v"]) for one in data["results"]] == [sizes[number] for number in kept]
+    assert data.get("dropped", 0) == len(sizes) - len(kept)

@@ -1,4 +1,4 @@
-"""An agent that hands over: when the run leaves for the other team, and when it does not."""
+"""How an agent leaves: it hands over, and the run goes to the other team, or a person skips it."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,8 @@ from tests.support.tool_agents import (
     skill_tool,
     tool_plan,
 )
-from workflows.core.scope import Interrupted
+from workflows.core.location import Skipped
+from workflows.core.scope import Call, Interrupted
 from workflows.core.state import RunState
 from workflows.core.views import TeamResult
 from workflows.interpreter import run
@@ -82,3 +83,26 @@ async def test_a_handoff_of_an_attempt_that_failed_does_not_count() -> None:
     result = await run(ModelScope(of, fresh(of, {}), world, None))
     assert len(world.requests) == 2
     assert (result.visits, result.output) == ({"work": 1}, {"act": {"text": "done"}})
+
+
+class SkippedOnce(ModelScope):
+    """A scope in which a person skips the agent in its second turn."""
+
+    async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
+        if len(self.world.calls) == 2:
+            self.world.calls.append("skipped")
+            raise Skipped(None)
+        return await super().run_agent(request, call)
+
+
+async def test_a_skipped_agent_begins_anew_in_the_next_round() -> None:
+    def model(request: AgentRequest, number: int) -> AgentResponse:
+        return calls(("clock", {"n": number})) if number == 1 else answer("done")
+
+    rounds: Json = {"name": "rounds", "kind": "loop", "iterate_on": [1, 2], "body": [ACT]}
+    of = plan({**rounds, "loop_variable": "n"})
+    world = ModelWorld(model, lambda _: {})
+    await run(SkippedOnce(of, fresh(of, {}), world, None))
+    assert [one.persona is not None for one in world.requests] == [True, True, False]
+    assert world.requests[1].tool_turn is not None
+    assert world.requests[1].tool_turn.results == ()

@@ -230,7 +230,7 @@ def _variables(steps: Sequence[Step], outputs: Outputs) -> dict[str, Json]:
     for step, _ in walk(steps, ()):
         for name, schema in _sets(step, partial(_item, outputs=outputs)):
             setters.setdefault(name, []).append(
-                outputs.tasks.get(step.name) if schema is None else schema or None
+                outputs.tasks.get(step.name) if schema is None else schema
             )
     return {name: found[0] for name, found in setters.items() if len(found) == 1 and found[0]}
 

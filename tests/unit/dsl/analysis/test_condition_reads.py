@@ -89,12 +89,25 @@ def test_a_condition_needs_what_decides_it_only_by_being_there(
         ("{{ context.a.b | default(1) ~ context.a.b.c }}", {"context.a.b": False}),
         ("{{ context.a | upper if true else 1 }}", {"context.a": False}),
         ("{{ (context.a or 1) ~ context.a }}", {"context.a": True}),
+        (
+            "{{ context.a.upper() ~ (context.b | default(1)) }}",
+            {"context.a": True, "context.b": False},
+        ),
+        (
+            "{% for one in context.a %}{{ context.b }}{% endfor %}",
+            {"context.a": True, "context.b": False},
+        ),
+        (
+            "{% if context.a %}{{ context.b }}{% else %}{{ context.c }}{% endif %}",
+            {"context.a": True, "context.b": False, "context.c": False},
+        ),
     ],
 )
 def test_a_template_needs_what_it_always_reads_without_care(
     text: str, needed: dict[str, bool]
 ) -> None:
-    found = {".".join(one.path): one.needed for one in value_reads(text, ("values", "n"))}
+    every = value_reads(text, ("values", "n"), statements=True)
+    found = {".".join(one.path): one.needed for one in every}
     assert {path: found[path] for path in needed} == needed
 
 

@@ -148,3 +148,18 @@ def test_a_placeholder_in_the_prompt_of_a_compaction_is_warned_of() -> None:
 
 def test_each_placeholder_is_found_once_with_its_line() -> None:
     assert placeholders("{{ a\n}}\n{b} {b.c}\n{b}") == [("b", 3), ("b.c", 3)]
+
+
+@pytest.mark.parametrize("syntax", ["", "prompt_syntax: braces, "])
+@pytest.mark.parametrize(
+    ("text", "code"), [("{{ context.a", "E301"), ("{{ context.a }} {% if %}", "E301"), ("Go.", "")]
+)
+def test_a_prompt_that_no_task_asks_must_be_a_template_too(
+    syntax: str, text: str, code: str
+) -> None:
+    spare = f"spare: {{ {syntax}prompts: {{ user: '{text}' }} }}\n    reviewer:"
+    document = DOCUMENT.replace("reviewer:", spare, 1).replace("{SYSTEM}", "Hi.")
+    problems = problems_of(document.replace("{SYNTAX}", "prompt_syntax: braces"))
+    is_literal = syntax != ""  # braces are no templates there
+    errors = [one.code for one in problems if one.severity == "error"]
+    assert errors == ([code] if code and not is_literal else [])

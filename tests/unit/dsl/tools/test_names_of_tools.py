@@ -75,6 +75,11 @@ def test_a_tool_is_used_by_a_list_or_a_step(planner: str, calls: str, unused: li
     assert warned == [f"tools.{name}" for name in unused]
 
 
+def test_a_tool_of_another_file_serves_any_document() -> None:
+    other = "tools: { spare: { skill: Discovery.collect } }"
+    assert problems_of(other, document(USED)) == ()
+
+
 @pytest.mark.parametrize(
     ("persona", "unused"),
     [

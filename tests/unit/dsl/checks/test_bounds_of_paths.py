@@ -7,6 +7,7 @@ from dsl.checks.steps.bound_checks import with_maximum
 from dsl.model.context.declarations import DeclaredPath
 from dsl.model.template_bound import TemplateBound, TemplateDuration
 from dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
+from dsl.values import Json
 
 COUNT = next(key for key in BOUNDS_OF_STEPS["loop"] if key.path == ("max_iterations",))
 LENGTH = next(key for key in BOUNDS_OF_STEPS["loop"] if key.unit == "timeout")
@@ -29,7 +30,9 @@ PATH = "{{ context.a.b }}"
 def test_a_schema_s_maximum_bounds_a_number_and_a_duration(
     maximum: JsonValue, count: float | None, length: float | None
 ) -> None:
-    schema = {"type": "number"} | ({} if maximum is None else {"maximum": maximum})
+    schema: Json = {"type": "number"}
+    if maximum is not None:
+        schema["maximum"] = maximum
     declared = {"a.b": DeclaredPath(schema=schema, required=True)}
     found = with_maximum(COUNT, PATH, declared), with_maximum(LENGTH, PATH, declared)
     assert found == (

@@ -44,6 +44,14 @@ async def test_a_lock_that_has_ended_leaves_no_file_and_no_descriptor(tmp_path: 
         os.fstat(descriptor)
 
 
+async def test_a_lock_whose_file_somebody_removed_ends_all_the_same(tmp_path: Path) -> None:
+    before = open_files()
+    async with alone(tmp_path, "make"):
+        (file,) = files_in(tmp_path)
+        file.unlink()
+    assert open_files() == before
+
+
 async def test_a_lock_that_another_process_holds_is_waited_for_without_open_files(
     tmp_path: Path,
 ) -> None:

@@ -128,6 +128,36 @@ async def test_work_that_waits_for_a_server_that_is_away_is_left_to_its_own_ques
     assert world.beats
 
 
+@pytest.mark.parametrize(("age", "asked"), [(5.0, 0), (5.1, 1)])
+async def test_work_that_goes_on_asks_only_if_it_was_silent(age: float, asked: int) -> None:
+    world = World()
+    await world.attempt(age=age).check_going_on()
+    assert world.asked == asked
+
+
+@pytest.mark.parametrize("says", [Standing.STALE, Standing.UNKNOWN])
+async def test_work_that_goes_on_stops_when_it_does_not_count(says: Standing) -> None:
+    with pytest.raises(ApplicationError):
+        await World([says]).attempt(age=20.0, patience=60.0).check_going_on()
+
+
+async def test_work_that_waits_for_the_server_does_not_ask_it_a_second_time() -> None:
+    asked, answered = list[int](), asyncio.Event()
+
+    async def ask() -> Standing:
+        asked.append(1)
+        await answered.wait()
+        return Standing.CURRENT
+
+    attempt = Attempt(TIMEOUT, ask, age=20.0)
+    waiting = asyncio.create_task(attempt.confirm())
+    await asyncio.sleep(0)
+    await attempt.check_going_on()
+    assert len(asked) == 1
+    answered.set()
+    await waiting
+
+
 async def test_an_attempt_that_sends_heartbeats_does_not_ask_the_server() -> None:
     world, sent = World(), asyncio.Event()
     attempt = world.attempt()

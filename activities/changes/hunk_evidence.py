@@ -32,7 +32,8 @@ def proven_position(
     """Return the one of a hunk's exact places that the numbers prove; None if they prove none."""
     if hunk.start is None or not _is_counted(hunk, hunks):
         return None
-    numbered = {hunk.start + by for by in _shifts_around(hunk, hunks, exact) or [0]}
+    others = [one for one in hunks if one is not hunk]
+    numbered = {hunk.start + by for by in _shifts_around(hunk.start, others, exact) or [0]}
     proven = numbered & set(exact[hunk.number])
     at_edge = {at for at in _edges(lines, hunk) if at in exact[hunk.number]}
     return proven.pop() if len(proven) == 1 and at_edge <= proven else None
@@ -94,14 +95,13 @@ def _is_counted(hunk: Hunk, hunks: list[Hunk]) -> bool:
     return hunk.new_start - hunk.start == sum(one.growth for one in above)
 
 
-def _shifts_around(hunk: Hunk, hunks: list[Hunk], exact: ExactPositions) -> list[int]:
+def _shifts_around(start: int, others: list[Hunk], exact: ExactPositions) -> list[int]:
     """Return how far the nearest unique hunks above and below are from their own numbers."""
     unique = sorted(
         (one.start, exact[one.number][0] - one.start)
-        for one in hunks
-        if one is not hunk and one.start is not None and len(exact[one.number]) == 1
+        for one in others
+        if one.start is not None and len(exact[one.number]) == 1
     )
-    start = hunk.start or 0
     above = [by for other, by in unique if other <= start][-1:]
     return above + [by for other, by in unique if other > start][:1]
 

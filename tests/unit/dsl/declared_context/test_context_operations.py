@@ -51,7 +51,15 @@ def test_an_operation_updates_the_value_that_is_there(
 
 
 def test_removing_from_what_is_missing_writes_nothing() -> None:
-    assert apply(PRESENT, [ContextWrite("new.list", 1, "remove")]) == PRESENT
+    nothing, number = ContextWrite("new.list", 1, "remove"), ContextWrite("number", 5)
+    assert apply(PRESENT, [nothing]) == PRESENT
+    assert apply(PRESENT, [nothing, number]) == PRESENT | {"number": 5}
+
+
+def test_a_policy_leaves_operations_of_several_branches_one_after_another() -> None:
+    first = ContextWrite("list", [7])
+    then = [ContextWrite("list", 8, "append"), ContextWrite("number", 9)]
+    assert joined({"a": [first], "b": then}, {"list": "replace"}, str) == (first, *then)
 
 
 @pytest.mark.parametrize(

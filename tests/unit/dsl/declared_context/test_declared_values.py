@@ -129,7 +129,7 @@ def test_a_write_of_a_map_brings_back_the_defaults_below_it() -> None:
 def test_a_write_that_does_not_fit_is_refused(updates: Json, message: str) -> None:
     with pytest.raises(InvalidContext) as refused:
         updated(started(START, DECLARED), updates, DECLARED)
-    assert message in str(refused.value)
+    assert str(refused.value).count(message) == 1
 
 
 def test_a_write_through_a_value_is_a_conflict_as_without_declarations() -> None:

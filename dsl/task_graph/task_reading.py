@@ -117,7 +117,7 @@ def _unique(wanted: Sequence[str], known: Collection[str], notes: TaskNotes) -> 
             number = numbers.get(name, 2)
             while (id := f"{name}_{number}") in written or id in taken or id in known:
                 number += 1
-            numbers[name] = number + 1
+            numbers[name] = number
             notes.add(TaskNote("duplicate_id", id, name))
         taken.add(id)
         ids.append(id)

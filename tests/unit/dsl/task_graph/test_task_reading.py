@@ -1,7 +1,7 @@
 from pydantic import JsonValue
 
 from dsl.json_values import json_equal
-from dsl.task_graph.graph_tasks import MAX_NOTES, GraphTask, TaskNotes
+from dsl.task_graph.graph_tasks import MAX_NOTES, GraphTask, TaskNote, TaskNotes
 from dsl.task_graph.task_because import note_words
 from dsl.task_graph.task_reading import MAX_ID_LENGTH, read_tasks
 from tests.support.measured import cpu_seconds
@@ -70,6 +70,14 @@ def test_an_unknown_dependency_is_dropped_with_a_note() -> None:
 def test_a_duplicate_is_renamed_to_a_name_that_nobody_wrote() -> None:
     tasks, _ = _read([{"id": "a"}, {"id": "a"}, {"id": "a_2", "dependencies": ["a"]}, {"id": "a"}])
     assert _shape(tasks) == {"a": [], "a_3": [], "a_2": ["a"], "a_4": []}
+
+
+def test_a_rename_leaves_a_note_and_a_long_name_is_shortened_in_it() -> None:
+    notes = TaskNotes()
+    read_tasks([{"id": "a"}, {"id": "a"}], (), notes, room=9, size_left=1000)
+    assert notes.kept == [TaskNote("duplicate_id", "a_2", "a")]
+    shown = [note_words(TaskNote("id_missing", "x" * length)) for length in (60, 61)]
+    assert shown == [f"a task without an id is called '{'x' * 60}{end}'" for end in ("", "...")]
 
 
 def test_only_the_cycle_is_broken() -> None:

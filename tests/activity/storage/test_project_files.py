@@ -205,3 +205,20 @@ async def test_a_stored_value_in_the_state_folder_is_its_owners_alone(
     name = await blobs.put(b"said", "run")
     stored = tmp_path / ".coterie" / "blobs" / name[:2] / name
     assert stat.S_IMODE(stored.stat().st_mode) == 0o600
+
+
+def test_a_change_of_a_folder_is_on_the_disk_before_it_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, list[str]]] = []
+
+    def sync(file: int) -> None:
+        path = Path(f"/proc/self/fd/{file}").readlink()
+        if path.is_dir():
+            seen.append((path.name, sorted(one.name for one in path.iterdir())))
+
+    (tmp_path / "src").mkdir()
+    monkeypatch.setattr(os, "fsync", sync)
+    replace_file(tmp_path, "src/a.txt", b"a", "draft")
+    remove_file(tmp_path, "src/a.txt")
+    assert seen == [("src", ["a.txt"]), ("src", [])]

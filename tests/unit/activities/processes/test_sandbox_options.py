@@ -26,6 +26,14 @@ def test_a_home_that_is_no_folder_of_its_own_is_not_replaced(
     assert options(tmp_path, home) == options(tmp_path, None)
 
 
+def test_the_system_may_be_read_as_far_as_the_machine_has_it(tmp_path: Path) -> None:
+    found = options(tmp_path, None)
+    at = found.index("/usr")
+    assert found[at - 1 : at + 2] == ["--ro-bind", "/usr", "/usr"]
+    known = [name for name in ("/lib32", "/lib64", "/libx32") if name in found]
+    assert all(Path(name).is_dir() for name in known)
+
+
 @pytest.mark.parametrize(("network", "count"), [(True, 1), (False, 0)])
 def test_only_a_view_with_network_shares_it(tmp_path: Path, network: bool, count: int) -> None:
     found = Bubblewrap("bwrap").wrapped([], SandboxView(tmp_path, tmp_path, network=network))

@@ -87,6 +87,9 @@ FACTS = Facts(
         ("{or: [{task: check, status: failure}, {task: other, status: success}]}", False),
         ("{or: []}", False),
         ("{not: {task: check, status: failure}}", True),
+        ("{type: not, conditions: [{task: check, status: failure}]}", True),
+        ("{type: not, conditions: [{task: check, status: success}, all_failure]}", True),
+        ("{type: not, condition: {task: check, status: success}}", False),
         ("{not: [{task: check, status: success}, {task: other, status: success}]}", True),
         ("{or: [[{task: check, status: success}, all_success], {not: all_failure}]}", True),
         # how the team's tasks ended

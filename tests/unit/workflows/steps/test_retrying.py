@@ -7,6 +7,7 @@ from dsl.errors import InvalidDocument
 from dsl.model.plan import Plan
 from dsl.model.retryability import NON_RETRYABLE
 from dsl.values import Json
+from tests.support.compiling import plan_of
 from tests.support.one_team import agent, document, work
 from tests.support.simulation.stopping import StoppingScope, World, fresh, stopped_everywhere
 from workflows.core.state import RunState
@@ -125,11 +126,15 @@ AROUND = {
 }
 
 
+TOOLS = "tools:\n  look: {skill: Discovery.collect}\n"
+
+
 def around(kind: str, *steps: str) -> Plan:
     """A step of the kind with `retry` around the steps."""
     step = AROUND[kind].replace("STEPS", ", ".join(steps))
     inner = "".join(f"  - {one}\n" for one in steps)
-    return work(f"- {{name: outer, {RETRY}, {step}}}\n", f"inner:\n  tasks:\n{inner}")
+    task, team = f"- {{name: outer, {RETRY}, {step}}}\n", f"inner:\n  tasks:\n{inner}"
+    return plan_of(TOOLS + document(task, team))
 
 
 @pytest.mark.parametrize("kind", AROUND)
@@ -154,12 +159,18 @@ async def test_step_around_a_failure_that_may_pass_is_retried(kind: str, error: 
     assert (len(world.calls), retried(state)) == (3, 2)
 
 
+READ = "{name: ask, tool: look, arguments: {path: .}}"
+
+
 @pytest.mark.parametrize("kind", AROUND)
-async def test_step_around_a_call_whose_answer_may_differ_is_retried(kind: str) -> None:
-    ask = agent("ask")
-    _, world, state = await ran(
-        around(kind, ask, UNFILLED.replace("context.none", "tasks.ask.data"))
-    )
+@pytest.mark.parametrize(
+    ("ask", "field"), [(agent("ask"), "at.all"), (READ, "files[0].path")], ids=["agent", "skill"]
+)
+async def test_step_around_a_call_whose_answer_may_differ_is_retried(
+    ask: str, field: str, kind: str
+) -> None:
+    use = UNFILLED.replace("context.none.at.all", f"tasks.ask.data.{field}")
+    _, world, state = await ran(around(kind, ask, use))
     assert (len(world.calls), retried(state)) == (3, 2)
 
 

@@ -1,5 +1,6 @@
 """Hooks of a call that a person edits, or in whose middle the run continues as new."""
 
+from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 
 import pytest
@@ -19,10 +20,11 @@ from tests.support.tool_agents import (
     tool_plan,
 )
 from workflows.core.causes.hook_causes import HookDecided
+from workflows.core.causes.people_causes import RequestDecided
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Pending
 from workflows.core.results import RunFailed
-from workflows.core.scope import Interrupted
+from workflows.core.scope import Interrupted, Job
 from workflows.core.state import RunState
 from workflows.interpreter import run
 
@@ -106,6 +108,29 @@ def nested() -> Plan:
     return tool_plan(tools, {"actor": persona("helper", hooks=[adds]), "helper": persona("clock")})
 
 
+class LateScope(ModelScope):
+    """Its first attempt of the helper is late; in the next, the run continues as new."""
+
+    begun = 0
+
+    async def together(
+        self,
+        jobs: Mapping[str, Job],
+        *,
+        enough: Callable[[frozenset[str]], bool],
+        at_once: int | None = None,
+        seconds: float | None = None,
+        wake: Callable[[], bool] | None = None,
+        begun: Set[str] = frozenset(),
+    ) -> frozenset[str]:
+        if "helper" not in jobs:
+            return await super().together(jobs, enough=enough, seconds=seconds)
+        self.begun += 1
+        if self.begun == 1:
+            return frozenset()
+        raise Interrupted(seconds)
+
+
 def in_helper(request: AgentRequest, number: int) -> AgentResponse:
     if request.task == "helper":
         return calls(("clock", {})) if number == 1 else answer("helped")
@@ -129,3 +154,20 @@ async def test_what_a_hook_has_decided_counts_after_the_run_continues_as_new(
     assert [one.text for one in turn.results] == [
         '[The hook modify changed the arguments: query: "rain" -> "snow"]\n{"text":"helped"}'
     ]
+
+
+async def test_what_people_and_hooks_decided_of_a_late_call_counts_for_its_retry() -> None:
+    terms: Json = {"timeout": 5, "retries": 1, "on_error": "retry", "requires_approval": True}
+    tools: dict[str, Json] = {
+        "clock": CLOCK,
+        "helper": {"agent": "helper", "input_schema": QUERY, **terms},
+    }
+    adds = hook("modify", "{{ tool == 'helper' }}", value={"query": "snow"})
+    plan = tool_plan(tools, {"actor": persona("helper", hooks=[adds]), "helper": persona("clock")})
+    state, world = fresh(plan, {}), ModelWorld(in_helper, lambda _: {})
+    with pytest.raises(Interrupted):
+        await run(LateScope(plan, state, world, None))
+    state = carried(state)
+    await run(ModelScope(plan, state, world, None))
+    assert decided(state) == [("modify", "helper")]
+    assert [one.cause.by for one in state.trail if isinstance(one.cause, RequestDecided)] == ["ann"]

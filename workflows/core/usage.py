@@ -62,8 +62,7 @@ def used(state: RunState, location: Location, tally: Tally, what: AgentResponse 
         tokens = usage.total
         tally.largest_call = max(tally.largest_call, tokens)
         state.usage += usage
-        if len(state.progress.sequences) > 1:  # beside the list whose step calls
-            count_beside(state, location.key, tokens)
+        count_beside(state, location.key, tokens)
         if what.cost is None or what.unpriced:
             tally.unpriced += 1
         if what.cost is not None:

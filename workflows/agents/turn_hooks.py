@@ -115,10 +115,10 @@ def _view_of_call(call: ToolCallRequest) -> JsonValue:
     return {"tool": call.tool, "arguments": call.arguments}
 
 
-def _problem(answer: JsonValue, schema: Json | None) -> str:
-    """Return why a value cannot be the agent's answer; empty if it can."""
+def _problem(answer: JsonValue, schema: Json | None) -> str | None:
+    """Return why a value cannot be the agent's answer, if it cannot."""
     if schema is None:
-        return ""
+        return None
     try:
         return "; ".join(mismatches(answer, schema, "answer"))
     except UnusableSchema as error:

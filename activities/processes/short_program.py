@@ -12,8 +12,6 @@ from pathlib import Path
 from activities.processes.process_group import NotStarted
 
 _MAX_ERRORS = 4_000
-_GRACE = 1.0
-"""Seconds between SIGTERM and SIGKILL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +81,30 @@ async def _await_end(process: Process, maximum: int, given: bytes) -> ProgramOut
     assert process.stdout is not None
     assert process.stderr is not None
     errors = asyncio.create_task(_head(process.stderr, _MAX_ERRORS))
-    process.stdin.write(given)  # sent while the output is read; a program need not read it
-    process.stdin.close()
+    feeding = asyncio.create_task(_feed(process.stdin, given))
     try:
         output = await _up_to(process.stdout, maximum + 1)
         complete = len(output) <= maximum
         if not complete:
             _kill(process)
         written = (await errors).decode(errors="replace")
+        await feeding
     finally:
         errors.cancel()
+        feeding.cancel()
     return ProgramOutput(await process.wait(), output[:maximum], written, complete)
+
+
+async def _feed(stream: asyncio.StreamWriter, given: bytes) -> None:
+    with suppress(BrokenPipeError, ConnectionResetError):
+        stream.write(given)
+        await stream.drain()
+    stream.close()
 
 
 async def _up_to(stream: asyncio.StreamReader, maximum: int) -> bytes:
     found = bytearray()
-    while chunk := await stream.read(maximum - len(found)):
+    while len(found) < maximum and (chunk := await stream.read(maximum - len(found))):
         found += chunk
     return bytes(found)
 
@@ -122,7 +128,7 @@ async def _stop(process: Process) -> None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)  # git removes its lock files
         with suppress(TimeoutError):
-            async with asyncio.timeout(_GRACE):
+            async with asyncio.timeout(1.0):
                 await process.wait()
     _kill(process)
     await process.wait()

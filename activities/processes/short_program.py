@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,12 @@ from pathlib import Path
 from activities.processes.process_group import NotStarted
 
 _MAX_ERRORS = 4_000
+_GRACE = 1.0
+"""Seconds between SIGTERM and SIGKILL."""
+_DRAIN = 0.2
+"""Seconds to wait for the last output, when a process outside the group still holds the pipe."""
+_LOOK = 0.002
+"""Seconds between two looks at whether the program has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +61,8 @@ async def run_program(
         NotStarted: The program does not exist, or cannot be run.
         ProgramTimeout: It did not end in time.
     """
-    try:
-        process = await asyncio.create_subprocess_exec(
+    process = await _started(
+        asyncio.create_subprocess_exec(
             *argv,
             cwd=cwd,
             env=dict(environment),
@@ -65,8 +71,7 @@ async def run_program(
             stderr=PIPE,
             start_new_session=True,
         )
-    except OSError as error:
-        raise NotStarted(error.strerror or type(error).__name__) from None
+    )
     try:
         async with asyncio.timeout(seconds):
             return await _await_end(process, maximum, given)
@@ -76,35 +81,45 @@ async def run_program(
         await _stop(process)
 
 
+async def _started(start: Coroutine[None, None, Process]) -> Process:
+    """Return the process; one that nobody waits for any more is stopped once it has started.
+
+    asyncio itself can wait forever for a start that is cancelled.
+    """
+    starting = asyncio.create_task(start)
+    try:
+        return await asyncio.shield(starting)
+    except OSError as error:
+        raise NotStarted(error.strerror or type(error).__name__) from None
+    except asyncio.CancelledError:
+        await asyncio.wait({starting})
+        if starting.exception() is None:
+            await _stop(starting.result())
+        raise
+
+
 async def _await_end(process: Process, maximum: int, given: bytes) -> ProgramOutput:
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
     errors = asyncio.create_task(_head(process.stderr, _MAX_ERRORS))
-    feeding = asyncio.create_task(_feed(process.stdin, given))
+    process.stdin.write(given)  # sent while the output is read; a program need not read it
+    process.stdin.close()
     try:
         output = await _up_to(process.stdout, maximum + 1)
         complete = len(output) <= maximum
         if not complete:
             _kill(process)
         written = (await errors).decode(errors="replace")
-        await feeding
     finally:
         errors.cancel()
-        feeding.cancel()
-    return ProgramOutput(await process.wait(), output[:maximum], written, complete)
-
-
-async def _feed(stream: asyncio.StreamWriter, given: bytes) -> None:
-    with suppress(BrokenPipeError, ConnectionResetError):
-        stream.write(given)
-        await stream.drain()
-    stream.close()
+        await asyncio.wait({errors})
+    return ProgramOutput(await _end(process), output[:maximum], written, complete)
 
 
 async def _up_to(stream: asyncio.StreamReader, maximum: int) -> bytes:
     found = bytearray()
-    while len(found) < maximum and (chunk := await stream.read(maximum - len(found))):
+    while chunk := await stream.read(maximum - len(found)):
         found += chunk
     return bytes(found)
 
@@ -128,7 +143,18 @@ async def _stop(process: Process) -> None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)  # git removes its lock files
         with suppress(TimeoutError):
-            async with asyncio.timeout(1.0):
-                await process.wait()
+            async with asyncio.timeout(_GRACE):
+                await _end(process)
     _kill(process)
-    await process.wait()
+    await _end(process)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DRAIN):
+            for stream in filter(None, (process.stdout, process.stderr)):
+                await _head(stream, 0)  # asyncio closes a pipe where its reader has come to the end
+
+
+async def _end(process: Process) -> int:
+    """Return the exit code. `process.wait` waits for the end of every pipe, too."""
+    while process.returncode is None:  # noqa: ASYNC110  # asyncio tells of it in no other way
+        await asyncio.sleep(_LOOK)
+    return process.returncode

@@ -40,7 +40,7 @@ def invalid(kind: type, value: object) -> ValidationError:
         (invalid(int, "x"), "claude sent an answer", "(Input should be a valid integer"),
     ],
 )
-def test_an_error_of_a_connection_is_told_in_one_sentence(
+def test_an_error_of_a_connection_is_one_sentence(
     error: Exception, start: str, quoted: str
 ) -> None:
     failure = from_transport(ENDPOINT, request(timeout=30.0), error)

@@ -171,14 +171,14 @@ def test_rules_are_shown_only_if_every_task_of_the_team_has_ended(
 
 
 @pytest.mark.parametrize(
-    ("reason", "told", "because"),
+    ("reason", "since", "because"),
     [
         ("redirected", 1, "redirected to u by ann"),
         ("redirected", 2, ""),
         ("rule", 1, ""),
     ],
 )
-def test_a_branch_that_a_redirect_stopped_says_so(reason: str, told: int, because: str) -> None:
+def test_a_branch_that_a_redirect_stopped_says_so(reason: str, since: int, because: str) -> None:
     plan, state = plan_of(PLAN), RunState()
     observer = DecisionObserver("run", lambda: plan)
     cause = SentOn("redirected", "u", "ann")
@@ -186,7 +186,7 @@ def test_a_branch_that_a_redirect_stopped_says_so(reason: str, told: int, becaus
     state.tracks["main>left"] = Track(team="left", visit=1, branch=True)
     state.frames["main>left:left#1"] = Frame({"l": Outcome.succeeded({})})
     observer.see(state)
-    for _ in range(told):  # the redirect is one of the latest two entries, or no longer
+    for _ in range(since):  # the redirect is one of the latest two entries, or no longer
         observer.trail.append(TrailRecord(1, 5.0, "step", "start", 1).to_entry())
     observer.trail[0] = TrailRecord(1, 5.0, "route", "start", 1, cause=cause).to_entry()
     del state.tracks["main>left"]

@@ -70,7 +70,7 @@ e: {{ tasks: [{set_x}] }}
     assert "x" not in [one.path for one in analysis(document).inputs]
 
 
-def test_a_team_that_reads_its_own_work_before_it_has_run_is_told() -> None:
+def test_a_team_that_reads_its_own_work_before_it_has_run_is_reported() -> None:
     note = "{ name: note, type: set, values: { n: '{{ teams.a.tasks.note.data }}' } }"
     problems = analysis(f"a: {{ tasks: [{note}] }}\n").findings
     assert [one.code for one in problems if one.code != "W520"] == ["W508"]

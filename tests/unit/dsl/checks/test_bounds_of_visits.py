@@ -1,4 +1,4 @@
-"""Limits of visits and types of teams: each contradiction is told once, at its key."""
+"""Limits of visits and types of teams: each contradiction is reported once, at its key."""
 
 import pytest
 

@@ -59,7 +59,7 @@ def found(**words: str) -> list[tuple[str, str]]:
         ({"PLANNER": f"{{ {PLAN}, max_reasks: 1 }}"}, [("E503", f"{PERSONAS}.planner.max_reasks")]),
     ],
 )
-def test_a_key_of_an_agent_or_a_team_that_nobody_reads_is_told(
+def test_a_key_of_an_agent_or_a_team_that_nobody_reads_is_reported(
     words: dict[str, str], expected: list[tuple[str, str]]
 ) -> None:
     assert found(**words) == expected

@@ -1,4 +1,4 @@
-"""Agents and teams that call each other in a circle: each tool of it is told once, with the way."""
+"""Agents and teams that call each other in a cycle: each of its tools is reported once, with the path."""
 
 import pytest
 
@@ -33,7 +33,7 @@ MEETING = "{ rules: [{ next_team: [beside, other], concentrator: meets }] }"
 
 
 def circles(**words: str) -> dict[str, list[str]]:
-    """The way of each tool that leads back to its caller."""
+    """The path of each tool that leads back to its caller."""
     known = {"FIRST": "[]", "SECOND": "[]", "THIRD": "[]", "ROUTING": "{ default: null }"}
     text = DOCUMENT
     for word, value in (known | {"MEETS": f"[{NOTE}]"} | words | {"NOTE": NOTE}).items():
@@ -47,12 +47,12 @@ def circles(**words: str) -> dict[str, list[str]]:
     }
 
 
-def test_agents_without_a_way_back_form_no_circle() -> None:
+def test_agents_without_a_path_back_form_no_cycle() -> None:
     calls = {"FIRST": "[ask_second, ask_third, crew]", "SECOND": "[ask_third]"}
     assert circles(**calls, ROUTING="{ default: beside }") == {}
 
 
-def test_each_tool_of_a_circle_is_told_with_the_shortest_way_back() -> None:
+def test_each_tool_of_a_cycle_is_reported_with_the_shortest_path_back() -> None:
     found = circles(FIRST="[ask_second]", SECOND="[ask_third, ask_first]", THIRD="[ask_first]")
     assert found == {
         "ask_second": ["first", "second", "first"],
@@ -61,7 +61,7 @@ def test_each_tool_of_a_circle_is_told_with_the_shortest_way_back() -> None:
     }
 
 
-def test_a_tool_outside_the_circle_is_not_told() -> None:
+def test_a_tool_outside_the_cycle_is_not_reported() -> None:
     found = circles(FIRST="[ask_third, ask_second]", SECOND="[ask_first]")
     assert sorted(found) == ["ask_first", "ask_second"]
 

@@ -18,7 +18,7 @@ ACT = agent("act", "{{ task.id }}")
 
 
 class WeighingScope(StoppingScope):
-    """A scope that keeps how much work it was told of."""
+    """A scope that keeps how much work was reported to it."""
 
     weighed = 0
 

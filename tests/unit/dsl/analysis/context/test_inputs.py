@@ -62,7 +62,7 @@ def test_a_team_that_no_run_reaches_needs_nothing_and_hides_none_after_it() -> N
 
 
 @pytest.mark.parametrize("text", ["context.x", "context.x.y", "teams.b.tasks.note.data"])
-def test_a_read_that_comes_too_early_is_told_once_a_field(text: str) -> None:
+def test_a_read_that_comes_too_early_is_reported_once_per_field(text: str) -> None:
     later = note("1", more="context_updates: { x: 1 }, ")
     teams = (
         f"a: {{ tasks: [{note(text, text)}], routing: {{ default: b }} }}\n"

@@ -1,4 +1,4 @@
-"""Agents and teams that call each other in a cycle: each of its tools is reported once, with the path."""
+"""Agents and teams that call each other in a cycle: each tool is reported once, with its path."""
 
 import pytest
 

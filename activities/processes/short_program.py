@@ -61,7 +61,7 @@ async def run_program(
         NotStarted: The program does not exist, or cannot be run.
         ProgramTimeout: It did not end in time.
     """
-    process = await _started(
+    process = await _start(
         asyncio.create_subprocess_exec(
             *argv,
             cwd=cwd,
@@ -81,7 +81,7 @@ async def run_program(
         await _stop(process)
 
 
-async def _started(start: Coroutine[None, None, Process]) -> Process:
+async def _start(start: Coroutine[None, None, Process]) -> Process:
     """Return the process; one that nobody waits for any more is stopped once it has started.
 
     asyncio itself can wait forever for a start that is cancelled.

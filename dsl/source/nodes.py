@@ -142,18 +142,16 @@ def overlaid(base: Node, override: Node) -> Node:
 Change = Callable[[Node], Node]
 
 
-EACH = "\0each"
-"""In place of a key, which has no NUL: every entry of a mapping, and every item of a list."""
+def change_entries(node: Node, changes: Mapping[str, Change] | Change) -> Node:
+    """Change the named entries of a mapping, as far as there are any.
 
-
-def change_entries(node: Node, changes: Mapping[str, Change]) -> Node:
-    """Change the named entries of a mapping, as far as there are any; `EACH` changes all."""
+    A single change is for every entry of a mapping, or for every item of a list.
+    """
     entries, items = node.entries(), node.items()
-    each = changes.get(EACH)
-    if each is not None:
-        changes = dict.fromkeys(entries, each)
+    if not isinstance(changes, Mapping):
         if items:
-            return node.with_value([each(item) for item in items])
+            return node.with_value([changes(item) for item in items])
+        changes = dict.fromkeys(entries, changes)
     changed = {key: change(entries[key]) for key, change in changes.items() if key in entries}
     return node.with_value({**entries, **changed}) if changed else node
 
@@ -170,7 +168,7 @@ def change_below(node: Node, path: tuple[str, ...], change: Change) -> Node:
 
 def each_item(change: Change) -> Change:
     """Return the change of every item of a list, or of every value of a mapping."""
-    return partial(change_entries, changes={EACH: change})
+    return partial(change_entries, changes=change)
 
 
 def each_entry(change: Callable[[str, Node], Node]) -> Change:

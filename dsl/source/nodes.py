@@ -140,18 +140,21 @@ def overlaid(base: Node, override: Node) -> Node:
 
 
 Change = Callable[[Node], Node]
+NO_CHANGES: Mapping[str, Change] = {}
 
 
-def change_entries(node: Node, changes: Mapping[str, Change] | Change) -> Node:
+def change_entries(
+    node: Node, changes: Mapping[str, Change] = NO_CHANGES, *, each: Change | None = None
+) -> Node:
     """Change the named entries of a mapping, as far as there are any.
 
-    A single change is for every entry of a mapping, or for every item of a list.
+    `each` changes every entry of a mapping instead, or every item of a list.
     """
     entries, items = node.entries(), node.items()
-    if not isinstance(changes, Mapping):
+    if each is not None:
         if items:
-            return node.with_value([changes(item) for item in items])
-        changes = dict.fromkeys(entries, changes)
+            return node.with_value([each(item) for item in items])
+        changes = dict.fromkeys(entries, each)
     changed = {key: change(entries[key]) for key, change in changes.items() if key in entries}
     return node.with_value({**entries, **changed}) if changed else node
 
@@ -168,7 +171,7 @@ def change_below(node: Node, path: tuple[str, ...], change: Change) -> Node:
 
 def each_item(change: Change) -> Change:
     """Return the change of every item of a list, or of every value of a mapping."""
-    return partial(change_entries, changes=change)
+    return partial(change_entries, each=change)
 
 
 def each_entry(change: Callable[[str, Node], Node]) -> Change:

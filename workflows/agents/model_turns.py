@@ -52,7 +52,7 @@ async def turn_notices(
     scope: Scope, location: Location, persona: str, *, boundary: bool
 ) -> tuple[str, ...]:
     """Wait until the turn may start; return what the agent should know besides its prompt."""
-    nudges = notes(location, scope) if location.loop is not None else ()
+    nudges = notes(location, scope)
     if not scope.plan.budgets:
         return nudges
     personas = (*location.personas, persona)

@@ -220,6 +220,14 @@ async def test_parallel_subagents_reserve_too(owner: str) -> None:
     assert state.balances[f"{owner}.tokens"].used == 600
 
 
+async def test_each_turn_of_an_agent_with_tools_reserves_its_longest_answer() -> None:
+    model, of = Leads(output=100), plan("{tokens: 20000}", LEAD)
+    state, reserved = fresh(of, {}), list[int]()
+    model.meanwhile = lambda _: reserved.append(int(state.balances["run.tokens"].reserved) // 900)
+    await run(CountingScope(of, state, model))
+    assert reserved == [1, 4, 3, 2, 1, 1]
+
+
 BOTH = f"""{{name: both, type: parallel, join: all, branches: {{
   first: [{ONE}], second: [{ONE.replace("name: write", "name: other")}]}}}}"""
 

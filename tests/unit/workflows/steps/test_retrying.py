@@ -87,6 +87,16 @@ async def test_block_that_was_resumed_after_its_call_is_retried_all_the_same() -
     assert len(world.calls) == 3
 
 
+@pytest.mark.parametrize(("error", "retries"), [("ProviderUnavailable", 2), ("AgentRefused", 0)])
+async def test_block_that_continues_after_a_call_is_retried_if_the_call_may_answer_next_time(
+    error: str, retries: int
+) -> None:
+    ask = "ask_bad, on_failure: continue,"
+    text = BLOCK.replace("ask,", ask).replace("tasks.ask", "tasks.ask_bad")
+    _, world, state = await ran(work(text), fails=error)
+    assert (len(world.calls), retried(state)) == (retries + 1, retries)
+
+
 async def test_block_in_which_nothing_can_ever_pass_is_not_retried() -> None:
     refused = BLOCK.replace("ask,", "ask_bad,").replace("tasks.ask", "tasks.ask_bad")
     _, world, state = await ran(work(refused), fails="AgentRefused")

@@ -160,6 +160,25 @@ async def test_a_conversation_stays_with_its_fallback(plan: Plan) -> None:
     assert state.conversation_models == {"talk": "second/big/one"}
 
 
+@pytest.mark.parametrize("plan", [single(), with_tools()])
+async def test_an_agent_without_a_conversation_begins_with_its_own_model_each_time(
+    plan: Plan,
+) -> None:
+    data = plan.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    (act,) = data["teams"]["work"]["steps"]
+    data["teams"]["work"]["steps"] = [act, {**act, "name": "again"}]
+    _, asked, state = await ran(Plan.model_validate(data).with_digest(), {"scripted/demo"})
+    assert asked == ["scripted/demo", "second/big/one"] * 2
+    assert state.conversation_models == {}
+
+
+@pytest.mark.parametrize("plan", [talking(single()), talking(with_tools())])
+async def test_a_conversation_whose_model_answers_remembers_no_fallback(plan: Plan) -> None:
+    _, asked, state = await ran(plan, set())
+    assert asked == ["scripted/demo"] * 2
+    assert state.conversation_models == {}
+
+
 async def test_usage_counts_for_the_model_that_answered() -> None:
     def model(request: AgentRequest, number: int) -> AgentResponse:
         return AgentResponse(data={"text": "x"}, usage=TokenUsage(5, 2), cost=0.1)

@@ -56,14 +56,13 @@ def _try_lock(file: Path) -> int | None:
     """Lock and return the file; None when it is locked, or was until now."""
     file.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    is_ours = False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(descriptor).st_ino == file.stat().st_ino:
-            return descriptor
+        is_ours = os.fstat(descriptor).st_ino == file.stat().st_ino
     except (BlockingIOError, FileNotFoundError):
         pass
-    except BaseException:
-        os.close(descriptor)
-        raise
-    os.close(descriptor)
-    return None
+    finally:
+        if not is_ours:
+            os.close(descriptor)
+    return descriptor if is_ours else None

@@ -32,7 +32,7 @@ def walk(root: Path, top: Path, globs: Globs, never: Path) -> Iterator[Entry]:
     """
     ignores = Ignores()
     relative = top.relative_to(root)
-    for folder in reversed([relative, *relative.parents]):
+    for folder in reversed(relative.parents):
         above = folder.as_posix()
         prefix = "" if above == "." else f"{above}/"
         ignores = ignores.within(prefix, _ignore_file(root, above))
@@ -69,8 +69,7 @@ def _directory(
     here = prefix.rstrip("/") or "."
     try:
         with directory(root, here) as handle, os.scandir(handle) as scan:
-            if here != ".":
-                ignores = ignores.within(prefix, _ignores_at(handle))
+            ignores = ignores.within(prefix, _ignores_at(handle))
             children = [(child.name, child.stat(follow_symlinks=False)) for child in scan]
     except OSError as error:
         yield Entry(here, why_not=f"cannot be read: {error.strerror}", is_gap=True)

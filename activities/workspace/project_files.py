@@ -78,7 +78,7 @@ def read_at(handle: int, name: str, maximum: int | None = None) -> bytes:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise NotRegular(0, "not a regular file", name)
         with os.fdopen(os.dup(file), "rb") as opened:
-            return opened.read() if maximum is None else opened.read(maximum)
+            return opened.read(maximum)
     finally:
         os.close(file)
 
@@ -188,7 +188,7 @@ def write_private(path: Path, text: str) -> None:
         draft.replace(path)
     except OSError as error:
         with suppress(OSError):
-            draft.unlink(missing_ok=True)
+            draft.unlink()
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 

@@ -155,6 +155,17 @@ def test_a_walk_names_what_is_there_in_order(tmp_path: Path) -> None:
     ]
 
 
+def test_the_rules_of_a_folder_above_count_from_that_folder(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / ".gitignore").write_text("/a/b/of-root\n/b/kept\n")
+    (tmp_path / "a" / ".gitignore").write_text("/b/of-a\n/a/b/kept\n")
+    for name in ("kept", "of-root", "of-a"):
+        (tmp_path / "a" / "b" / name).write_text("1")
+    for top in (tmp_path / "a" / "b", tmp_path / "a", tmp_path):
+        found = [one.path for one in walk(tmp_path, top, Globs.of((), ()), tmp_path / "state")]
+        assert [path for path in found if path.startswith("a/b/")] == ["a/b/kept"]
+
+
 def test_a_file_of_exactly_the_largest_size_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"12345")
     workspace = Workspace(tmp_path)

@@ -111,7 +111,8 @@ def look(state: RunState, asked: StateAsked) -> StateView:
 
 def _nowhere(view: Json, path: tuple[str, ...]) -> str:
     """Return how far the path leads, and what exists there."""
-    length = next(n for n in range(len(path), -1, -1) if get(view, path[:n]) is not MISSING)
+    lengths = range(len(path), 0, -1)
+    length = next((n for n in lengths if get(view, path[:n]) is not MISSING), 0)
     there = get(view, path[:length])
     where = f"at {'.'.join(path[:length])!r}" if length else "in the state of a run"
     match there:

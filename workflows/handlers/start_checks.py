@@ -78,10 +78,7 @@ def _check(step: Step, plan: Plan) -> None:
         if isinstance(bound, str):
             raise InvalidPlan(f"`{key.name}` of {step.name!r} has no maximum")
     match step:
-        case AgentStep() if not {one.persona_key for one in step.choices} <= {
-            None,
-            *plan.personas,
-        }:
+        case AgentStep() if {one.persona_key for one in step.choices} - {None, *plan.personas}:
             raise InvalidPlan(f"step {step.name!r} names a persona that the plan has not")
         case TeamStep(team=team) if team not in plan.teams:
             raise InvalidPlan(f"step {step.name!r} names a team that the plan has not")

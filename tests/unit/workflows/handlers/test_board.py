@@ -154,6 +154,16 @@ def test_the_status_of_a_large_graph_shows_what_matters_most() -> None:
     assert {"failed", "in_progress", "blocked"} <= {task.status for task in graph.tasks}
 
 
+def test_the_status_of_a_large_graph_shows_a_late_task_in_progress() -> None:
+    state = _graph(60)
+    progress = state.progress.task_graphs["main:draft#1/work"]
+    late = progress.tasks[58].id
+    TaskSchedule(progress.tasks, "written").start(58, GraphTaskStarted("task_next", late, 2))
+    (graph,) = status(PLAN, state, done=False).graphs
+    assert graph.tasks[-1].id == late
+    assert (len(graph.tasks), graph.left_out) == (50, 10)
+
+
 @pytest.mark.parametrize(
     ("state", "done", "expected"),
     [

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from dsl.errors import InvalidPlan
+from dsl.errors import InvalidPlan, RunRefused
 from dsl.model.plan import Plan
 from dsl.values import Json
 from tests.support.compiling import plan_of
@@ -142,6 +142,64 @@ def test_a_plan_without_a_digest_is_taken_as_it_is(plan: Plan) -> None:
     state = RunState()
     begin(plan, state)
     assert state.main.team == "a"
+
+
+def chained(personas: int) -> Plan:
+    """A plan of personas, each with a plan that asks the next one."""
+    below: dict[str, Any] = {f"p{personas - 1}": {"provider": "scripted", "model": "m"}}
+    for level in range(personas - 1):
+        step = {**AGENT, "persona_key": f"p{level + 1}"}
+        below[f"p{level}"] = {"provider": "scripted", "model": "m", "execution_plan": [step]}
+    return altered(lambda data: data.update(personas=dict(sorted(below.items()))))
+
+
+def test_personas_ask_one_another_in_a_chain_of_at_most_41() -> None:
+    begin(chained(41), RunState())
+    with pytest.raises(InvalidPlan, match="without end"):
+        begin(chained(42), RunState())
+
+
+def test_a_persona_that_asks_itself_is_named() -> None:
+    """Also where the chain of its calls is too short to be without end."""
+    plan = with_persona_step({**AGENT, "persona_key": "p"})
+    with pytest.raises(InvalidPlan, match="'p' contains itself"):
+        begin(plan, RunState())
+
+
+DECLARED = """
+orchestration:
+  context: {a: {type: integer, default: 1}}
+  entry_team: work
+  teams:
+    work: {tasks: [{name: note, type: set, values: {n: 1}}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [({}, {"a": 1}), ({"a": 2}, {"a": 2}), ({"a": "x"}, None)]
+)
+def test_the_context_of_a_start_has_what_the_plan_declares(
+    given: Json, expected: Json | None
+) -> None:
+    plan = plan_of(DECLARED)
+    state = RunState()
+    state.main.context = given
+    if expected is None:
+        with pytest.raises(RunRefused):
+            begin(plan, state)
+    else:
+        begin(plan, state)
+        assert state.main.context == expected
+
+
+def test_a_context_that_lacks_what_the_plan_needs_is_refused() -> None:
+    plan = altered(lambda data: data.update(needs={"topic": "the topic"}))
+    with pytest.raises(RunRefused, match="topic"):
+        begin(plan, RunState())
+    state = RunState()
+    state.main.context = {"topic": "x"}
+    begin(plan, state)
+    assert state.main.context == {"topic": "x"}
 
 
 def test_personas_that_share_plans_are_looked_at_once() -> None:

@@ -54,6 +54,16 @@ def test_a_page_of_events_leaves_none_out_in_its_middle() -> None:
     assert len(numbers) < 40
 
 
+@pytest.mark.parametrize(("more", "shown"), [(0, 2), (1, 1)])
+def test_a_page_of_events_is_filled_to_its_last_byte(more: int, shown: int) -> None:
+    """An entry counts 250 bytes besides its texts."""
+    (entry,) = events(trail(1), 0).entries
+    texts = len("works" + entry.because)
+    state = trail(1, 2)
+    state.trail[1].team = "x" * (MAX_ANSWER_SIZE - 2 * (250 + texts) + len("work") + more)
+    assert len(events(state, 0).entries) == shown
+
+
 def test_a_long_reason_is_cut_and_a_single_entry_is_always_shown() -> None:
     (entry,) = events(trail(1, message="x" * 100_000), 0).entries
     assert entry.because.endswith(" more characters]")

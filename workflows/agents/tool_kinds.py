@@ -120,12 +120,11 @@ async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpr
         return _too_deep(MAX_NESTED)
     if scope.plan.budgets and location.key not in retries:
         await admit_call(scope, location, location.personas, "tool_calls")
-    retries.setdefault(location.key, 0)
+    done = retries.setdefault(location.key, 0)
     while True:
         attempt = open_attempt(location, scope)
         outcome = await _in_time(call, given, scope, interpreter)
         error = outcome.error
-        done = retries.get(location.key, 0)
         close_attempt(location, scope)
         if (
             error is None
@@ -140,7 +139,8 @@ async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpr
         ):
             retries.pop(location.key, None)
             return outcome
-        retries[location.key] = done + 1
+        done += 1
+        retries[location.key] = done
         if scope.patched(Patch.RETRIED_TOOLS):
             note_step(scope, location, "retried", Failed("failed", error))
 
@@ -162,7 +162,7 @@ async def _in_time(call: ToolCall, given: Json, scope: Scope, interpreter: Inter
 def _stop(location: Location, scope: Scope) -> None:
     """Drop all progress within the call, but not what people and hooks decided of it."""
     allowed = scope.state.progress.approved_inputs
-    kept, retries = allowed.get(location.key), scope.state.progress.tool_retries.get(location.key)
+    kept = allowed.get(location.key)
     sending = scope.state.progress.sending_calls.get(location.key)
     hooked = scope.state.progress.hooked_calls.get(location.key)
     scope.state.forget(location.key)
@@ -172,8 +172,6 @@ def _stop(location: Location, scope: Scope) -> None:
         scope.state.progress.sending_calls[location.key] = sending
     if kept is not None:
         allowed[location.key] = kept
-    if retries is not None:
-        scope.state.progress.tool_retries[location.key] = retries
 
 
 def _too_deep(allowed: int) -> Outcome:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from activities.contracts import AgentRequest, AgentResponse, StartedBatch
 from dsl.model.plan import Plan
+from dsl.values import Json
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from tests.support.tool_agents import answer, persona, tool_plan
 from workflows.core.causes.agent_causes import BatchSubmitted
@@ -45,7 +46,7 @@ class SlowBatchScope(StoppingScope):
 
 
 async def ended() -> SlowBatchScope:
-    step = {"agent_type": "generic_single_shot"}
+    step: Json = {"agent_type": "generic_single_shot"}
     plan = tool_plan({}, {"actor": persona(batch=True)}, step=step)
     scope = SlowBatchScope(plan, fresh(plan, {}))
     await run(scope)

@@ -3,7 +3,7 @@
 import pytest
 
 from activities.contracts import AgentRequest, AgentResponse, Spent, TokenUsage
-from dsl.values import JsonValue
+from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import ModelScope, ModelWorld, persona, tool_plan
 from workflows.core.scope import CallFailed
@@ -22,7 +22,7 @@ def fails(_: AgentRequest, __: int) -> AgentResponse:
 async def test_a_failed_call_is_counted_and_paid_with_what_it_used(
     kind: str, budgets: list[JsonValue]
 ) -> None:
-    step = {"agent_type": kind, "on_failure": "continue"}
+    step: Json = {"agent_type": kind, "on_failure": "continue"}
     plan = tool_plan({}, {"actor": persona()}, step=step, budgets=budgets)
     state = fresh(plan, {})
     await run(ModelScope(plan, state, ModelWorld(fails, lambda _: None), None))

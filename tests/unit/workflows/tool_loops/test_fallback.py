@@ -23,6 +23,8 @@ from tests.support.tool_agents import (
 from workflows.core.causes.agent_causes import ModelReplaced
 from workflows.core.causes.hook_causes import HookDecided
 from workflows.core.causes.trail_because import trail_because
+from workflows.core.messages import DecideInput
+from workflows.core.requests import Pending
 from workflows.core.results import RunFailed
 from workflows.core.scope import CallFailed
 from workflows.core.state import RunState
@@ -95,6 +97,43 @@ async def test_the_next_model_answers_and_the_trail_says_why(plan: Plan) -> None
     ]
 
 
+async def test_the_call_of_each_model_has_a_name_of_its_own() -> None:
+    def down(request: AgentRequest, _: int) -> AgentResponse:
+        if model_of(request) == "third/small":
+            return answer("done")
+        raise CallFailed("RateLimited", "later")
+
+    plan = single()
+    world = ModelWorld(down, lambda _: "found")
+    await run(ModelScope(plan, fresh(plan, {}), world, None))
+    assert world.calls == ["0001.work.act", "0002.work.act.f1", "0003.work.act.f2"]
+
+
+@pytest.mark.parametrize("name", ["second/big/one", "third/small"])
+async def test_a_model_gets_the_notes_of_the_hooks_before_its_call(name: str) -> None:
+    hook: Json = {
+        "name": "warn",
+        "on": "before_model_call",
+        "when": {"expression": f"{{{{ model == '{name}' }}}}"},
+        "decide": "modify",
+        "value": "Be brief.",
+    }
+    noted: dict[str, tuple[str, ...]] = {}
+
+    def down(request: AgentRequest, _: int) -> AgentResponse:
+        noted[model_of(request)] = request.notices
+        if model_of(request) == "third/small":
+            return answer("done")
+        raise CallFailed("RateLimited", "later")
+
+    plan = single(hooks=[hook])
+    await run(ModelScope(plan, fresh(plan, {}), ModelWorld(down, lambda _: "found"), None))
+    models = list(noted)
+    assert models == ["scripted/demo", *map(str, FALLBACK)]
+    assert [noted[one] for one in models[: models.index(name)]] == [()] * models.index(name)
+    assert noted[name] == ("Be brief.",)
+
+
 @pytest.mark.parametrize("plan", [single(), with_tools()])
 async def test_the_step_fails_with_the_last_failure_when_no_model_answers(plan: Plan) -> None:
     down = {"scripted/demo", "second/big/one", "third/small"}
@@ -113,6 +152,44 @@ async def test_a_budget_of_calls_counts_those_of_fallbacks(plan: Plan) -> None:
     assert asked == ["scripted/demo"]
     assert result.error is not None
     assert result.error.type == "BudgetExceeded"
+
+
+class AskingScope(ModelScope):
+    """Ann extends the budget; the scope keeps whether the run might continue as new meanwhile."""
+
+    boundaries: list[bool]
+
+    async def wait_until(
+        self,
+        ready: Callable[[], bool],
+        seconds: float | None,
+        summary: str,
+        *,
+        boundary: bool = True,
+        stands_still: bool = True,
+    ) -> bool:
+        self.boundaries.append(boundary)
+        return await super().wait_until(ready, seconds, summary, boundary=boundary)
+
+    def decision_about(self, request: Pending) -> DecideInput:
+        given: Json = {"extend_by": 5}
+        return DecideInput(id=request.id, decision="approve", by="ann", payload=given)
+
+
+@pytest.mark.parametrize("plan", [single(), with_tools()])
+async def test_a_run_stays_between_a_model_and_its_fallback_while_a_budget_asks(plan: Plan) -> None:
+    budget = Budget(kind="model_calls", limit=1, on_exceeded="ask")
+    of = plan.model_copy(update={"budgets": (budget,)}).with_digest()
+
+    def down(request: AgentRequest, _: int) -> AgentResponse:
+        if model_of(request) == "second/big/one":
+            return answer("done")
+        raise CallFailed("RateLimited", "later")
+
+    scope = AskingScope(of, fresh(of, {}), ModelWorld(down, lambda _: "found"), None)
+    scope.boundaries = []
+    assert (await run(scope)).end == "completed"
+    assert scope.boundaries == [False]
 
 
 @pytest.mark.parametrize("type", ["ProviderRefused", "MissingSecret", "RequestTooLarge"])

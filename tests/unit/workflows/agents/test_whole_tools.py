@@ -1,0 +1,136 @@
+"""Agents and teams as tools of a step: their attempts, their budgets, their nesting."""
+
+from typing import Any
+
+import pytest
+
+from activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from dsl.model.plan import Plan
+from dsl.values import Json, JsonValue
+from tests.support.simulation.egress_runs import Ran, ran
+from tests.support.simulation.stopping import fresh
+from tests.support.tool_agents import MODEL, ModelScope, ModelWorld, answer, tool_plan, unusable
+from workflows.core.causes.step_causes import Failed
+from workflows.core.patches import Patch
+from workflows.core.results import RunFailed
+from workflows.core.scope import CallFailed
+from workflows.interpreter import run
+
+ANY: Json = {"type": "object"}
+CALLS: list[JsonValue] = [{"kind": "tool_calls", "limit": 100}]
+WRITER: Json = {**MODEL, "prompts": {"user": "Write."}, "max_reasks": 0}
+
+
+def ask(name: str = "ask", **more: JsonValue) -> Json:
+    return {"kind": "tool", "name": name, "tool": "helper", "arguments": {}, **more}
+
+
+def plan(*steps: JsonValue, persona: Json = WRITER, tool: Json | None = None, **more: Any) -> Plan:
+    helper: Json = {"agent": "writer", "input_schema": ANY, **(tool or {})}
+    teams: dict[str, Json] = {"work": {"id": "work", "steps": list(steps)}, **more.pop("teams", {})}
+    return tool_plan({"helper": helper}, {"writer": persona}, teams=teams, **more)
+
+
+def again(step: Json, times: int = 2) -> Json:
+    return {
+        "kind": "loop",
+        "name": "each",
+        "iterate_on": list(range(times)),
+        "loop_variable": "n",
+        "body": [{**step, "on_failure": "continue"}],
+    }
+
+
+def failing(_: AgentRequest, __: int) -> AgentResponse:
+    return unusable("no")
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+@pytest.mark.parametrize("budgets", [[], CALLS], ids=["no budget", "budget"])
+async def test_each_call_has_its_own_retries_and_is_counted_once(
+    everywhere: bool, budgets: list[JsonValue]
+) -> None:
+    of = plan(again(ask()), tool={"on_error": "retry", "retries": 2}, budgets=budgets)
+    one = await ran(of, failing, everywhere=everywhere)
+    assert len(one.world.requests) == 6
+    assert [balance.used for balance in one.state.balances.values()] == [2] * len(budgets)
+    progress = one.state.progress
+    assert progress.tool_retries == progress.attempts == {}
+
+
+class OlderScope(ModelScope):
+    """A run that began before the change."""
+
+    def patched(self, patch: Patch) -> bool:
+        return patch not in (Patch.RECURRING_FAILURES, Patch.CALLERS_PAY)
+
+
+@pytest.mark.parametrize(("scope", "attempts"), [(ModelScope, 1), (OlderScope, 3)])
+async def test_a_failure_that_would_recur_is_retried_only_by_earlier_runs(
+    scope: type[ModelScope], attempts: int
+) -> None:
+    def refused(_: AgentRequest, __: int) -> AgentResponse:
+        raise CallFailed("TemplateFailed", "on purpose")
+
+    of = plan(ask(), tool={"on_error": "retry", "retries": 2})
+    world = ModelWorld(refused, lambda _: None)
+    with pytest.raises(RunFailed):
+        await run(scope(of, fresh(of, {}), world, None))
+    assert len(world.requests) == attempts
+
+
+async def test_agents_that_call_themselves_as_steps_end_at_a_depth() -> None:
+    persona: Json = {**MODEL, "execution_plan": [ask("inner")]}
+    one = await ran(plan(ask(), persona=persona), failing)
+    assert one.result.error is not None
+    assert "may be nested 20 deep" in one.result.error.message
+    assert [entry.step for entry in one.state.trail if entry.status == "failure"] == [
+        "/".join(["ask", *["inner"] * depth]) for depth in range(20, -1, -1)
+    ]
+
+
+async def test_a_tool_of_a_server_is_called_as_it_was_listed() -> None:
+    made: list[SkillRequest] = []
+
+    def found(request: SkillRequest) -> JsonValue:
+        made.append(request)
+        return {}
+
+    tools: dict[str, Json] = {
+        "listed": {"mcp": "server.find", "input_schema": ANY, "listing": "abc"},
+        "plain": {"skill": "Web.find"},
+    }
+    steps = [ask(name, tool=name) for name in tools]
+    of = tool_plan(tools, {}, teams={"work": {"id": "work", "steps": list[JsonValue](steps)}})
+    await ran(of, failing, skill=found)
+    assert [one.listing for one in made] == ["abc", None]
+
+
+def team_calls(*inner: JsonValue, team: Json | None = None, **more: Any) -> Plan:
+    step: Json = {"kind": "team", "name": "call", "team": "inner", **(team or {})}
+    return plan(again(step), teams={"inner": {"id": "inner", "steps": list(inner)}}, **more)
+
+
+def count(one: Ran, step: str) -> int:
+    return sum(entry.step == step for entry in one.state.trail)
+
+
+async def test_a_team_that_failed_begins_anew_with_the_next_call() -> None:
+    first: Json = {"kind": "set", "name": "first", "values": {"n": 1}}
+    last: Json = {"kind": "fail", "name": "last", "message": "no"}
+    one = await ran(team_calls(first, last), lambda _, __: answer("done"))
+    assert (count(one, "first"), count(one, "last")) == (2, 2)
+    assert list(one.state.tracks) == list(fresh(team_calls(first), {}).tracks)
+    assert one.state.frames == {}
+
+
+async def test_a_team_is_not_called_with_an_input_that_its_context_cannot_have() -> None:
+    first: Json = {"kind": "set", "name": "first", "values": {"n": 1}}
+    declared: Json = {"n": {"schema": {"type": "integer"}, "default": 0}}
+    of = team_calls(first, team={"input": {"n": "many"}}, context=declared)
+    one = await ran(of, lambda _, __: answer("done"))
+    assert count(one, "first") == 0
+    causes = [entry.cause for entry in one.state.trail if entry.step == "each/call"]
+    assert [cause.failure.type for cause in causes if isinstance(cause, Failed)] == [
+        "InvalidContext"
+    ] * 2

@@ -4,11 +4,14 @@ from typing import cast
 
 import pytest
 
+from dsl.sizes import MAX_VALUE_SIZE
 from dsl.values import Json, JsonValue
-from tests.support.one_team import work
+from tests.support.compiling import plan_of
+from tests.support.one_team import document, work
 from tests.support.runs import task_data
-from tests.support.simulation.stopping import undisturbed
+from tests.support.simulation.stopping import StoppingScope, World, fresh, undisturbed
 from workflows.core.results import RunFailed
+from workflows.interpreter import run
 
 NOTE = "{name: note, type: set, values: {v: 1}}"
 
@@ -40,6 +43,40 @@ async def test_a_loop_completes_if_it_came_to_its_own_end(
 """)
     result, _ = await undisturbed(plan, {}, lambda _: {})
     assert task_data(result)["end"] == [rounds, completed]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    ["iterate_on: [1, 2]", "iterate_on: [1, 2], concurrency: 2", "while: '{{ n < 2 }}'"],
+    ids=["list", "concurrent", "while"],
+)
+async def test_the_variable_of_a_loop_ends_with_it(keys: str) -> None:
+    plan = work(f"""
+- {{name: all, type: loop, {keys}, loop_variable: n, max_iterations: 5, body: [{NOTE}]}}
+- {{name: end, type: return, value: "{{{{ n is defined }}}}"}}
+""")
+    result, _ = await undisturbed(plan, {}, lambda _: {})
+    assert task_data(result)["end"] is False
+
+
+@pytest.mark.parametrize("concurrency", [1, 2])
+async def test_a_loop_fails_with_its_round_and_keeps_what_its_rounds_gave(concurrency: int) -> None:
+    seen = "{{ [tasks.all.error.type, tasks.all.data] }}"
+    plan = work(f"""
+- name: all
+  iterate_on: [1, 2, 3]
+  loop_variable: n
+  concurrency: {concurrency}
+  on_failure: continue
+  body:
+    - {NOTE}
+    - {{name: no, type: fail, error: Broken, message: no, when: "{{{{ n == 2 }}}}"}}
+- {{name: end, type: return, value: "{seen}"}}
+""")
+    result, _ = await undisturbed(plan, {}, lambda _: {})
+    rounds = 2
+    error, data = cast("tuple[str, Json]", task_data(result)["end"])
+    assert (error, data["rounds"], data["completed"]) == ("Broken", rounds, False)
 
 
 @pytest.mark.parametrize(
@@ -91,3 +128,62 @@ async def test_a_loop_keeps_its_latest_results_up_to_a_megabyte_and_always_the_l
     data = cast("dict[str, list[dict[str, str]]]", task_data(result)["end"])
     assert [len(one["v"]) for one in data["results"]] == [sizes[number] for number in kept]
     assert data.get("dropped", 0) == len(sizes) - len(kept)
+
+
+@pytest.mark.parametrize("concurrency", [1, 2])
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [(7, "NotAList"), (["x" * MAX_VALUE_SIZE], "ValueTooLarge"), ([], None)],
+    ids=["no list", "too large", "empty"],
+)
+async def test_a_loop_goes_over_a_list_that_is_small_enough(
+    given: JsonValue, error: str | None, concurrency: int
+) -> None:
+    plan = work(f"""
+- name: all
+  iterate_on: "{{{{ context.list }}}}"
+  loop_variable: n
+  concurrency: {concurrency}
+  on_failure: continue
+  body: [{NOTE}]
+- name: end
+  type: return
+  value: "{{{{ tasks.all.error.type if tasks.all.error else none }}}}"
+""")
+    result, _ = await undisturbed(plan, {"list": given}, lambda _: {})
+    assert task_data(result)["end"] == error
+
+
+class WeighingScope(StoppingScope):
+    """Keeps how much is weighed."""
+
+    weights: list[int]
+
+    def weigh(self, steps: int) -> None:
+        self.weights.append(steps)
+
+
+@pytest.mark.parametrize(("items", "weight"), [(399, []), (1_200, [3])])
+async def test_four_hundred_items_of_a_list_weigh_as_much_as_a_step(
+    items: int, weight: list[int]
+) -> None:
+    keys = f"iterate_on: '{{{{ range({items}) | list }}}}', loop_variable: n, max_iterations: 1"
+    plan = work(f"- {{name: all, {keys}, body: [{NOTE}]}}")
+    scope = WeighingScope(plan, fresh(plan, {}), World(lambda _: {}), None)
+    scope.weights = []
+    await run(scope)
+    assert [one for one in scope.weights if one] == weight
+
+
+async def test_a_loop_forgets_which_calls_it_repeated_when_it_ends() -> None:
+    look = "{name: look, tool: look, arguments: {path: .}}"
+    inner = f"iterate_on: [1, 2], loop_variable: m, repeated_calls: stop, body: [{look}]"
+    plan = plan_of(
+        "tools: {look: {skill: Discovery.collect}}\n"
+        + document(
+            f"- {{name: all, iterate_on: [1, 2, 3], loop_variable: n, "
+            f"repeated_calls: allow, body: [{{name: inner, {inner}}}]}}\n"
+        )
+    )
+    _, world = await undisturbed(plan, {}, lambda _: {"files": []})
+    assert len(world.calls) == 6

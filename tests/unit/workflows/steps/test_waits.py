@@ -57,6 +57,40 @@ async def test_a_wait_remembers_a_pause_in_a_new_history(step: WaitStep, ends_af
     assert (next_state.progress.waits, next_state.progress.relative_waits) == ({}, {})
 
 
+class StandingScope(StoppingScope):
+    """Two hours of pause in the middle of a wait."""
+
+    async def wait_until(
+        self,
+        ready: Callable[[], bool],
+        seconds: float | None,
+        summary: str,
+        *,
+        boundary: bool = True,
+        stands_still: bool = True,
+    ) -> bool:
+        assert seconds is not None
+        self.world.seconds += seconds + (2 * _HOUR if stands_still else 0)
+        return False
+
+
+@pytest.mark.parametrize(
+    ("step", "ends_after"),
+    [
+        (WaitStep(kind="wait", name="nap", duration="4h"), 6),
+        (WaitStep(kind="wait", name="nap", time="2026-01-01T04:00"), 4),
+    ],
+    ids=["duration", "time"],
+)
+async def test_a_pause_adds_to_a_duration_and_does_not_move_a_time(
+    step: WaitStep, ends_after: float
+) -> None:
+    plan = work("- {name: nap, type: wait, duration: 1s}\n")
+    world = World(lambda _: {})
+    await execute(step, PLACE, StandingScope(plan, fresh(plan, {}), world, None))
+    assert world.seconds == ends_after * _HOUR
+
+
 def _ended(hours: float) -> dict[str, str]:
     return {"until": (BEGAN + timedelta(hours=hours)).isoformat()}
 

@@ -90,9 +90,7 @@ def _maximum_rounds(step: LoopStep) -> int | None:
 
 
 def _end_outcome(data: Json, failure: Outcome | None) -> Outcome:
-    if failure is not None and failure.error is not None:
-        return Outcome("failure", data, failure.error)
-    return Outcome.succeeded(data)
+    return Outcome.succeeded(data) if failure is None else Outcome("failure", data, failure.error)
 
 
 def _close(location: Location, scope: Scope) -> None:
@@ -182,8 +180,7 @@ def _joined_rounds(
     """Join what the rounds have written, and return their results in the list's order."""
     outcomes, names = progress.ended, [str(number) for number in range(rounds)]
     results: list[JsonValue] = [outcomes[name].data if name in outcomes else None for name in names]
-    if len(outcomes) < len(names):
-        scope.state.forget_steps(location.key, {name for name in names if name not in outcomes})
+    scope.state.forget_steps(location.key, {name for name in names if name not in outcomes})
     written = {name: progress.writes[name] for name in names if name in progress.writes}
     _close(location, scope)
     write(location, joined(written, {}, _each_its_own), scope, repr(step.name))

@@ -1,5 +1,6 @@
 """How loops end and join: whether they completed, and what concurrent rounds may write."""
 
+from collections.abc import Callable, Mapping, Set
 from typing import cast
 
 import pytest
@@ -7,13 +8,15 @@ import pytest
 from dsl.sizes import MAX_VALUE_SIZE
 from dsl.values import Json, JsonValue
 from tests.support.compiling import plan_of
-from tests.support.one_team import document, work
+from tests.support.one_team import agent, document, work
 from tests.support.runs import task_data
-from tests.support.simulation.stopping import StoppingScope, World, fresh, undisturbed
+from tests.support.simulation.stopping import StoppingScope, World, carried, fresh, undisturbed
 from workflows.core.results import RunFailed
+from workflows.core.scope import Interrupted, Job
 from workflows.interpreter import run
 
 NOTE = "{name: note, type: set, values: {v: 1}}"
+COUNT = "{name: note, type: set, values: {v: 1}, context_updates: {n: {increment: 1}}}"
 
 
 @pytest.mark.parametrize(
@@ -28,6 +31,7 @@ NOTE = "{name: note, type: set, values: {v: 1}}"
         ("while: '{{ n < 2 }}', loop_variable: n, max_iterations: 5", 2, True),
         ("while: '{{ n < 2 }}', loop_variable: n, max_iterations: 1", 1, False),
         ("while: '{{ [1, 2][n] < 3 }}', loop_variable: n, max_iterations: 2", 2, False),
+        ("while: '{{ 1 // (2 - context.n) > 0 }}', max_iterations: 1", 1, False),
         ("until: '{{ false }}', max_iterations: 2", 2, False),
         ("iterate_on: [1, 2], loop_variable: n, concurrency: 2", 2, True),
         ("iterate_on: [1, 2], loop_variable: n, concurrency: 2, max_iterations: 1", 1, False),
@@ -38,10 +42,10 @@ async def test_a_loop_completes_if_it_came_to_its_own_end(
 ) -> None:
     seen = "{{ [tasks.all.data.rounds, tasks.all.data.completed] }}"
     plan = work(f"""
-- {{name: all, type: loop, {keys}, body: [{NOTE}]}}
+- {{name: all, type: loop, {keys}, body: [{COUNT}]}}
 - {{name: end, type: return, value: "{seen}"}}
 """)
-    result, _ = await undisturbed(plan, {}, lambda _: {})
+    result, _ = await undisturbed(plan, {"n": 1}, lambda _: {})
     assert task_data(result)["end"] == [rounds, completed]
 
 
@@ -111,6 +115,10 @@ async def test_concurrent_rounds_write_to_paths_of_their_own(
         ([1_050_000, 30_000], [1]),
         ([1, 1_050_000], [1]),
         ([600_000, 300_000], [0, 1]),
+        ([499_992, 499_992], [0, 1]),
+        ([499_992, 499_993], [1]),
+        ([990_000, 19_991], [0, 1]),
+        ([990_000, 19_992], [1]),
     ],
 )
 async def test_a_loop_keeps_its_latest_results_up_to_a_megabyte_and_always_the_last(
@@ -152,6 +160,60 @@ async def test_a_loop_goes_over_a_list_that_is_small_enough(
 """)
     result, _ = await undisturbed(plan, {"list": given}, lambda _: {})
     assert task_data(result)["end"] == error
+
+
+async def test_a_concurrent_round_that_fails_writes_nothing() -> None:
+    plan = work("""
+- name: all
+  iterate_on: [1, 2]
+  loop_variable: n
+  concurrency: 2
+  on_failure: continue
+  body:
+    - {name: note, type: set, values: {v: 1}, context_updates: {"seen.{{ n }}": 1}}
+    - {name: no, type: fail, message: no, when: "{{ n == 2 }}"}
+""")
+    result, _ = await undisturbed(plan, {}, lambda _: {})
+    assert result.context == {"seen": {"1": 1}}
+
+
+class RoundsScope(StoppingScope):
+    """Keeps which rounds a loop runs, and which of them it says have begun."""
+
+    rounds: list[tuple[int, list[str], Set[str]]]
+
+    async def together(
+        self,
+        jobs: Mapping[str, Job],
+        *,
+        enough: Callable[[frozenset[str]], bool],
+        at_once: int | None = None,
+        seconds: float | None = None,
+        wake: Callable[[], bool] | None = None,
+        begun: Set[str] = frozenset(),
+    ) -> frozenset[str]:
+        self.rounds.append((len(jobs), list(jobs), begun))
+        return await super().together(jobs, enough=enough)
+
+
+async def test_a_run_that_continues_as_new_says_which_rounds_have_begun() -> None:
+    plan = work(f"""
+- name: all
+  iterate_on: [1, 2, 3, 4]
+  loop_variable: n
+  concurrency: 2
+  body: [{NOTE}, {agent("ask")}]
+""")
+    world, state = World(lambda _: {}), fresh(plan, {})
+    first = RoundsScope(plan, state, world, 4)
+    first.rounds = []
+    with pytest.raises(Interrupted):
+        await run(first)
+    again = RoundsScope(plan, carried(state), world, None)
+    again.rounds = []
+    await run(again)
+    assert first.rounds == [(4, ["0", "1", "2", "3"], set())]
+    assert again.rounds == [(3, ["1", "2", "3"], {"1", "2", "3"})]
 
 
 class WeighingScope(StoppingScope):

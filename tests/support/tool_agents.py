@@ -9,7 +9,10 @@ from dsl.model.tools.asked_input import AskedInput
 from dsl.tool_loop.exchange import ToolCallRequest
 from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import StoppingScope, World
+from workflows.core.messages import DecideInput
+from workflows.core.requests import Pending
 from workflows.core.scope import Call, CallFailed
+from workflows.core.state import RunState
 
 READ: Json = {"effect": "read", "timeout": 60, "retries": 0}
 QUERY: Json = {
@@ -130,3 +133,27 @@ class ModelScope(StoppingScope):
             message = str(found.get("message", "on purpose"))
             raise CallFailed(str(found["fails"]), message, asked=asked)
         return SkillResult(data=found)
+
+
+class ExtendingScope(ModelScope):
+    """Ann extends each budget; the scope keeps whether the run might continue as new meanwhile."""
+
+    def __init__(self, plan: Plan, state: RunState, world: World, stop_at: int | None) -> None:
+        super().__init__(plan, state, world, stop_at)
+        self.boundaries: list[bool] = []
+
+    async def wait_until(
+        self,
+        ready: Callable[[], bool],
+        seconds: float | None,
+        summary: str,
+        *,
+        boundary: bool = True,
+        stands_still: bool = True,
+    ) -> bool:
+        self.boundaries.append(boundary)
+        return await super().wait_until(ready, seconds, summary, boundary=boundary)
+
+    def decision_about(self, request: Pending) -> DecideInput:
+        given: Json = {"extend_by": 5}
+        return DecideInput(id=request.id, decision="approve", by="ann", payload=given)

@@ -180,7 +180,7 @@ async def _call_hook_skill(hook: Hook, facts: Facts, location: Location, scope: 
     called = await make_call(call, at, scope, count, boundary=False)
     end_call(labelled, at, scope)
     skips = scope.state.skips
-    if skips and location.step in skips:
+    if location.step in skips:
         raise Skipped(skips.pop(location.step).value)
     return called.outcome
 

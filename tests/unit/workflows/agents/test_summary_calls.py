@@ -1,14 +1,12 @@
 """The call that sums a conversation up: its budget, its hooks, and its fallbacks."""
 
-from collections.abc import Callable
-
 import pytest
 
 from activities.contracts import AgentRequest, AgentResponse
 from dsl.model.budgets import Budget
-from dsl.values import Json, JsonValue
+from dsl.values import JsonValue
 from tests.support.simulation.stopping import fresh
-from tests.support.tool_agents import ModelScope, ModelWorld, answer, calls
+from tests.support.tool_agents import ExtendingScope, ModelWorld, answer, calls
 from tests.unit.workflows.tool_loops.test_compaction import (
     Model,
     compactions,
@@ -19,33 +17,9 @@ from tests.unit.workflows.tool_loops.test_compaction import (
     summary,
 )
 from workflows.core.causes.agent_causes import ConversationCompacted
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Pending
 from workflows.core.results import RunFailed
 from workflows.core.scope import CallFailed
 from workflows.interpreter import run
-
-
-class AskingScope(ModelScope):
-    """Ann extends the budget; the scope keeps whether the run might continue as new meanwhile."""
-
-    boundaries: list[bool]
-
-    async def wait_until(
-        self,
-        ready: Callable[[], bool],
-        seconds: float | None,
-        summary: str,
-        *,
-        boundary: bool = True,
-        stands_still: bool = True,
-    ) -> bool:
-        self.boundaries.append(boundary)
-        return await super().wait_until(ready, seconds, summary, boundary=boundary)
-
-    def decision_about(self, request: Pending) -> DecideInput:
-        given: Json = {"extend_by": 5}
-        return DecideInput(id=request.id, decision="approve", by="ann", payload=given)
 
 
 @pytest.mark.parametrize(("limit", "boundaries"), [(3, [False]), (2, [True]), (9, [])])
@@ -55,8 +29,7 @@ async def test_a_budget_admits_a_summary_between_two_turns_of_a_run(
     budget = Budget(kind="model_calls", limit=limit, on_exceeded="ask")
     of = plan().model_copy(update={"budgets": (budget,)}).with_digest()
     state = fresh(of, {})
-    scope = AskingScope(of, state, ModelWorld(filling(), found), None)
-    scope.boundaries = []
+    scope = ExtendingScope(of, state, ModelWorld(filling(), found), None)
     await run(scope)
     assert scope.boundaries == boundaries
     assert [one.used for one in state.balances.values()] == [5]

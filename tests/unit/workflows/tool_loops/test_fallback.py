@@ -12,6 +12,7 @@ from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import (
     MODEL,
     QUERY,
+    ExtendingScope,
     ModelScope,
     ModelWorld,
     answer,
@@ -23,8 +24,6 @@ from tests.support.tool_agents import (
 from workflows.core.causes.agent_causes import ModelReplaced
 from workflows.core.causes.hook_causes import HookDecided
 from workflows.core.causes.trail_because import trail_because
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Pending
 from workflows.core.results import RunFailed
 from workflows.core.scope import CallFailed
 from workflows.core.state import RunState
@@ -154,28 +153,6 @@ async def test_a_budget_of_calls_counts_those_of_fallbacks(plan: Plan) -> None:
     assert result.error.type == "BudgetExceeded"
 
 
-class AskingScope(ModelScope):
-    """Ann extends the budget; the scope keeps whether the run might continue as new meanwhile."""
-
-    boundaries: list[bool]
-
-    async def wait_until(
-        self,
-        ready: Callable[[], bool],
-        seconds: float | None,
-        summary: str,
-        *,
-        boundary: bool = True,
-        stands_still: bool = True,
-    ) -> bool:
-        self.boundaries.append(boundary)
-        return await super().wait_until(ready, seconds, summary, boundary=boundary)
-
-    def decision_about(self, request: Pending) -> DecideInput:
-        given: Json = {"extend_by": 5}
-        return DecideInput(id=request.id, decision="approve", by="ann", payload=given)
-
-
 @pytest.mark.parametrize("plan", [single(), with_tools()])
 async def test_a_run_stays_between_a_model_and_its_fallback_while_a_budget_asks(plan: Plan) -> None:
     budget = Budget(kind="model_calls", limit=1, on_exceeded="ask")
@@ -186,8 +163,7 @@ async def test_a_run_stays_between_a_model_and_its_fallback_while_a_budget_asks(
             return answer("done")
         raise CallFailed("RateLimited", "later")
 
-    scope = AskingScope(of, fresh(of, {}), ModelWorld(down, lambda _: "found"), None)
-    scope.boundaries = []
+    scope = ExtendingScope(of, fresh(of, {}), ModelWorld(down, lambda _: "found"), None)
     assert (await run(scope)).end == "completed"
     assert scope.boundaries == [False]
 

@@ -141,8 +141,8 @@ def _report(edit: Edit) -> AppliedChange:
         file_path=edit.file_path,
         type=edit.type,
         status="applied" if edit.changes else "already_applied",
-        added=edit.added if edit.changes else 0,
-        removed=edit.removed if edit.changes else 0,
+        added=edit.added,
+        removed=edit.removed,
         hunks_applied=edit.hunks_applied,
         hunks_already_present=edit.hunks_present,
     )

@@ -64,6 +64,8 @@ def skip_refusal(plan: Plan | None, state: RunState, asked: SkipInput) -> Steeri
     large = too_large(asked.value, "`value`", MAX_SHOWN)
     if large is not None:
         return MessageUnusable("TooLarge", large)
+    if plan is None:
+        return RunUnable("RunNotBegun")
     found = _step_of_task(plan, state, asked.task)
     if not isinstance(found, StepKey):
         return found
@@ -83,6 +85,7 @@ def skip(
     cut: Callable[[str], None],
 ) -> Decision:
     """Skip the task, now or when it starts; `cut` ends its call."""
+    assert plan is not None
     key = _step_of_task(plan, state, asked.task)
     assert isinstance(key, StepKey)
     request = _waiting(state, key)
@@ -152,10 +155,8 @@ def _no_value(request: Pending, asked: SkipInput) -> SteeringRefusal | None:
     return ValueForApproval(request.id)
 
 
-def _step_of_task(plan: Plan | None, state: RunState, task: str) -> StepKey | SteeringRefusal:
+def _step_of_task(plan: Plan, state: RunState, task: str) -> StepKey | SteeringRefusal:
     """Return the `team/path` of the task that a person names, or why there is none."""
-    if plan is None:
-        return RunUnable("RunNotBegun")
     failed = [StepKey.of_failed(one.id) for one in state.pending.values() if one.choices]
     for key in failed:
         if task == key or (task in state.pending and key == StepKey.of_failed(task)):
@@ -178,27 +179,25 @@ def _step_of_task(plan: Plan | None, state: RunState, task: str) -> StepKey | St
 
 
 def _not_skippable(
-    plan: Plan | None, state: RunState, key: StepKey, asked: SkipInput
+    plan: Plan, state: RunState, key: StepKey, asked: SkipInput
 ) -> SteeringRefusal | None:
     """Return why a task that waits for nobody cannot be skipped."""
     within = [other for other in state.doing if key.holds(other)]
     if within:
         return TaskNotSkippable("TaskHasSteps", key, step=within[-1])
-    if plan is not None and names_a_way(plan, key):
+    if names_a_way(plan, key):
         return TaskNotSkippable("TaskIsBranch", key)
     frame = state.open_frame(MAIN)
     ended = None if frame is None or key.team != state.main.team else frame.tasks.get(key.path)
     if ended is not None and key not in state.doing:
         return TaskNotSkippable("TaskHasEnded", key, status=ended.status)
-    if key not in state.doing and plan is not None and within_rounds(plan, key):
+    if key not in state.doing and within_rounds(plan, key):
         return TaskNotSkippable("TaskInRounds", key)
     return _refusal_of_skip(plan, key, asked.by)
 
 
-def _refusal_of_skip(plan: Plan | None, key: str, by: str) -> SteeringRefusal | None:
+def _refusal_of_skip(plan: Plan, key: str, by: str) -> SteeringRefusal | None:
     """Return why a person may not skip the approvals at or below a task, or None."""
-    if plan is None:
-        return None
     for path, people in approvers_within(plan, key):
         if not is_among(by, people):
             return ApprovalProtected(by, key, path, tuple(people))

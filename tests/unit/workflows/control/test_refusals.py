@@ -250,6 +250,14 @@ def test_every_kind_of_refusal_is_worded() -> None:
     assert len(set(texts)) == len(texts)
 
 
+def test_a_refused_skip_names_the_approval_that_a_task_contains() -> None:
+    within, itself = (
+        ApprovalProtected("eve", "a", approval, ("ada",)) for approval in ("a/b", "a")
+    )
+    assert "'a/b'" in refusal_text(within)
+    assert "contains" not in refusal_text(itself)
+
+
 EARLIER = Decision(id="a#1", verdict="approved", by="ann", at="", how="update")
 DECISIONS: list[DecisionRefusal] = [
     decided.RequestClosed(

@@ -35,7 +35,7 @@ def chunks_of(text: str) -> Iterator[Chunk]:
         heading = None if fenced else _heading(lines, index)
         full = size + len(line) > MAX_CHARS
         nearly = size > MAX_CHARS // 2 and not line.strip()
-        if index > begin and (heading is not None or full or nearly):
+        if heading is not None or full or nearly:
             yield from _parts(lines, begin, index, title)
             begin, size = index, 0
         title = title if heading is None else heading

@@ -6,8 +6,8 @@ happen exactly then, and days cost milliseconds.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Protocol, TypeVar
@@ -103,25 +103,17 @@ class Clock:
             Overshot: The clock went further than requested.
         """
         described = await self._describe_run()
-        info = described.workflow_execution_info
-        now, events = _now(described), info.history_length
-        if info.status != WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING:
-            await self._timers()
-            return Sight(now, events, ended=True)
-        if described.HasField("pending_workflow_task"):
-            if described.pending_workflow_task.attempt >= _ENOUGH_FAILURES:
-                raise Broken(await self._why())
-            return Sight(now, events, busy=True)
-        calls = [_Call.of(pending, now) for pending in described.pending_activities]
-        if any(call.busy for call in calls):
-            return Sight(now, events, busy=True)
-        timers, count = await self._timers()
-        wakes = [call.wake for call in calls if call.wake is not None] + timers
-        if count != events or any(wake <= now for wake in wakes):
-            return Sight(now, events, busy=True)  # it continued during the check, or is about to
-        return Sight(
-            now, events, held=any(call.held for call in calls), wake=min(wakes, default=None)
-        )
+        if described.pending_workflow_task.attempt >= _ENOUGH_FAILURES:
+            raise Broken(await self._why())
+        sight = described_sight(described)
+        if sight.busy:
+            return sight
+        seen = read_events([event async for event in self._history_of_run().fetch_history_events()])
+        if seen.skipped_to is not None and seen.skipped_to > self._asked + _TOO_FAR:
+            raise Overshot(
+                f"the server skipped the run's clock to {seen.skipped_to}, not to {self._asked}"
+            )
+        return sight if sight.ended else with_timers(sight, seen)
 
     async def skip_to(self, moment: datetime) -> None:
         """Skip the run's clock to a later moment, so that everything due by then happens.
@@ -193,46 +185,70 @@ class Clock:
         finally:
             self._slowest = max(_FADES * self._slowest, timedelta(seconds=monotonic() - asked))
 
-    async def _timers(self) -> tuple[list[datetime], int]:
-        """Return when each open timer fires, and the number of events.
-
-        Raises:
-            Overshot: The clock went further than requested.
-        """
-        timers: dict[str, datetime] = {}
-        count = 0
-        handle: HistoryOfRun = self._client.get_workflow_handle(self._run)
-        async for event in handle.fetch_history_events():
-            count += 1
-            match event.event_type:
-                case EventType.EVENT_TYPE_TIMER_STARTED:
-                    started = event.timer_started_event_attributes
-                    length = started.start_to_fire_timeout.ToTimedelta()
-                    timers[started.timer_id] = _moment(event.event_time) + length
-                case EventType.EVENT_TYPE_TIMER_FIRED:
-                    timers.pop(event.timer_fired_event_attributes.timer_id, None)
-                case EventType.EVENT_TYPE_TIMER_CANCELED:
-                    timers.pop(event.timer_canceled_event_attributes.timer_id, None)
-                case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIME_SKIPPING_TRANSITIONED:
-                    skip = event.workflow_execution_time_skipping_transitioned_event_attributes
-                    self._check(_moment(skip.target_time))
-                case _:
-                    pass
-        return list(timers.values()), count
-
-    def _check(self, skipped_to: datetime) -> None:
-        if skipped_to > self._asked + _TOO_FAR:
-            raise Overshot(
-                f"the server skipped the run's clock to {skipped_to}, not to {self._asked}"
-            )
+    def _history_of_run(self) -> HistoryOfRun:
+        return self._client.get_workflow_handle(self._run)
 
     async def _why(self) -> str:
         last = ""
-        handle: HistoryOfRun = self._client.get_workflow_handle(self._run)
-        async for event in handle.fetch_history_events():
+        async for event in self._history_of_run().fetch_history_events():
             if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
                 last = event.workflow_task_failed_event_attributes.failure.message
         return f"the interpreter itself fails repeatedly: {last or 'for an unknown reason'}"
+
+
+def described_sight(described: DescribeWorkflowExecutionResponse) -> Sight:
+    """Return what a run waits for, apart from its timers, which no description lists."""
+    info = described.workflow_execution_info
+    now, events = _now(described), info.history_length
+    if info.status != WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING:
+        return Sight(now, events, ended=True)
+    calls = [_Call.of(pending, now) for pending in described.pending_activities]
+    if described.HasField("pending_workflow_task") or any(call.busy for call in calls):
+        return Sight(now, events, busy=True)
+    wakes = [call.wake for call in calls if call.wake is not None]
+    held = any(call.held for call in calls)
+    return Sight(now, events, held=held, wake=min(wakes, default=None))
+
+
+@dataclass(frozen=True, slots=True)
+class SeenEvents:
+    """What the history of a run says of its clock."""
+
+    count: int
+    timers: tuple[datetime, ...] = ()
+    """When each open timer fires."""
+    skipped_to: datetime | None = None
+    """The latest moment to which the server skipped."""
+
+
+def read_events(events: Sequence[HistoryEvent]) -> SeenEvents:
+    """Return the open timers and the skips of a history."""
+    timers: dict[str, datetime] = {}
+    skips: list[datetime] = []
+    for event in events:
+        match event.event_type:
+            case EventType.EVENT_TYPE_TIMER_STARTED:
+                started = event.timer_started_event_attributes
+                length = started.start_to_fire_timeout.ToTimedelta()
+                timers[started.timer_id] = _moment(event.event_time) + length
+            case EventType.EVENT_TYPE_TIMER_FIRED:
+                timers.pop(event.timer_fired_event_attributes.timer_id, None)
+            case EventType.EVENT_TYPE_TIMER_CANCELED:
+                timers.pop(event.timer_canceled_event_attributes.timer_id, None)
+            case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIME_SKIPPING_TRANSITIONED:
+                skip = event.workflow_execution_time_skipping_transitioned_event_attributes
+                skips.append(_moment(skip.target_time))
+            case _:
+                pass
+    return SeenEvents(len(events), tuple(timers.values()), max(skips, default=None))
+
+
+def with_timers(sight: Sight, seen: SeenEvents) -> Sight:
+    """Return the sight of an idle run with its timers; busy if it continued, or is about to."""
+    wakes = seen.timers if sight.wake is None else (*seen.timers, sight.wake)
+    if seen.count != sight.events or any(wake <= sight.now for wake in wakes):
+        return Sight(sight.now, sight.events, busy=True)
+    return replace(sight, wake=min(wakes, default=None))
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class NotificationActivities:
             wait = None if error.wait is None else min(error.wait, _MAX_WAIT)
             raise ApplicationError(
                 str(error),
-                type="NotTold",
+                type=NotificationFailed.__name__,
                 non_retryable=not error.may_pass,
                 next_retry_delay=None if wait is None else timedelta(seconds=wait),
             ) from None

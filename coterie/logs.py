@@ -49,7 +49,7 @@ def hide(secrets: KnownSecrets) -> None:
 class PrivateLogFile(RotatingFileHandler):
     """A log that only this user may read."""
 
-    _told = False
+    _reported = False
 
     def _open(self) -> TextIOWrapper:
         return open(self.baseFilename, "a", encoding=self.encoding, opener=private_opener)
@@ -59,8 +59,8 @@ class PrivateLogFile(RotatingFileHandler):
         error = sys.exc_info()[1]
         if not isinstance(error, OSError):
             super().handleError(record)
-        elif not self._told:
-            self._told = True
+        elif not self._reported:
+            self._reported = True
             note(f"coterie: could not write {self.baseFilename}: {reason_of(error)}")
 
 

@@ -2,7 +2,7 @@
 
 import platform
 
-_TOLD = ("coterie", "temporalio", "pydantic")
+_PACKAGES = ("coterie", "temporalio", "pydantic")
 
 
 def own_version() -> str:
@@ -21,6 +21,6 @@ def versions() -> dict[str, str]:
 
     return (
         {"coterie": own_version()}
-        | {name: version(name) for name in _TOLD if name != "coterie"}
+        | {name: version(name) for name in _PACKAGES if name != "coterie"}
         | {"python": platform.python_version(), "platform": platform.platform()}
     )

@@ -23,7 +23,7 @@ class KnownSecrets:
         self._windows: dict[int, set[str]] = {}
         self._pieces: set[str] = set()
         for value in values:
-            for part in _notification(value.strip()):
+            for part in _masked_parts(value.strip()):
                 for form in (part, *_base64_forms(part)):
                     self._add(form)
 
@@ -79,7 +79,7 @@ def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(value for name, value in environment.items() if names_secret(name))
 
 
-def _notification(value: str) -> tuple[str, ...]:
+def _masked_parts(value: str) -> tuple[str, ...]:
     """Return the parts of a value to mask: of an address its password, path and query."""
     if "://" not in value:
         return (value,)

@@ -55,8 +55,8 @@ _QUOTED = r"""'(?:[^']|'')*'|"(?:[^"\\]|\\.)*\""""
 _KEY = re.compile(r"""(?P<quote>["']?)(?P<key>[A-Za-z][\w.-]*)(?P=quote)\s*[:=]\s*""")
 _IN_FLOW = re.compile(rf"(?:{_QUOTED})|[^\s,\]}}\"'\[{{][^,\]}}]*(?=\s*[,\]}}])")
 _FILLED = re.compile(r"""(["']?)\{\{[^{}]*\}\}\1(?=\s*(?:[,\]}]|#|$))""")
-_TOLD = re.compile(rf"(?:{_QUOTED})|\d[\w.]*")
-_TOLD_BARE = re.compile(rf"(?:{_QUOTED})|[^\s`'\",;)\]}}][^\s`'\"]*")
+_VALUE_IN_SENTENCE = re.compile(rf"(?:{_QUOTED})|\d[\w.]*")
+_BARE_VALUE_IN_SENTENCE = re.compile(rf"(?:{_QUOTED})|[^\s`'\",;)\]}}][^\s`'\"]*")
 _BEGIN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _END = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
 
@@ -121,7 +121,7 @@ def _values_text(text: str) -> Iterator[Span]:
     """Yield the values in a sentence; text after a quoted key may also be the sentence itself."""
     for match in _KEY.finditer(text):
         if names_secret(match["key"]):
-            value = _TOLD if match["quote"] else _TOLD_BARE
+            value = _VALUE_IN_SENTENCE if match["quote"] else _BARE_VALUE_IN_SENTENCE
             found = value.match(text, match.end())
             if found:
                 yield found.span()

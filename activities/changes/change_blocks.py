@@ -55,14 +55,14 @@ def parse_blocks(text: str) -> ParsedBlocks:
     blocks, problems = _split(text)
     found = ParsedBlocks(problems=problems)
     for block in blocks:
-        values, faults_here = _fields(block)
+        values, problems_here = _fields(block)
         name = _name(block, values)
         if not block.closed:
             found.problems.append(
                 f"{name} has no {END}: the answer was cut off, or the line is lost"
             )
-        elif faults_here:
-            found.problems.append(f"{name} {'; '.join(faults_here)}")
+        elif problems_here:
+            found.problems.append(f"{name} {'; '.join(problems_here)}")
         else:
             try:
                 found.changes.append((name, _change(values)))

@@ -49,7 +49,7 @@ from activities.providers.scripts.scripted_choice import (
     named_call,
     refused,
 )
-from activities.providers.scripts.scripted_completion import played, text_of_entry
+from activities.providers.scripts.scripted_completion import completion_of_entry, text_of_entry
 from activities.providers.translation.request_checks import check_request
 
 _PIECE_SECONDS = 0.05
@@ -101,7 +101,7 @@ class ScriptedProvider:
         self._note("asked", request)
         await _play(entry, request)
         self._note("answered", request)
-        return played(entry, request)
+        return completion_of_entry(entry, request)
 
     async def submit(self, request: ModelRequest, custom_id: str, since: datetime) -> str:
         """Take the call as a batch, which is the same one in every attempt.
@@ -124,7 +124,7 @@ class ScriptedProvider:
         if batch.waited < entry.batch_seconds:
             return None
         self._note("answered", request)
-        return played(entry, request)
+        return completion_of_entry(entry, request)
 
     async def cancel(self, batch: StartedBatch) -> None:
         """Do nothing: no answer is lost."""

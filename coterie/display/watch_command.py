@@ -210,13 +210,13 @@ class _DecisionHints:
         self._run = run
         self._view = view
         self._live = live
-        self._told: set[str] = set()
+        self._printed: set[str] = set()
 
     async def consider(self, pending: Sequence[Pending]) -> None:
         """Print the hint, unless a live display already shows it."""
         for request in pending:
-            if not self._live and request.id not in self._told:
-                self._told.add(request.id)
+            if not self._live and request.id not in self._printed:
+                self._printed.add(request.id)
                 whom = " or ".join(request.approvers) or "a person"
                 self._view.show(request)
                 self._view.say(

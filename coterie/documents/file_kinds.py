@@ -11,7 +11,7 @@ from dsl.source.yaml_reader import read
 
 SUFFIXES = (".yml", ".yaml")
 
-_TELLING = frozenset({"prompts", "execution_plan", "prompt_syntax", "output_schema"})
+_PERSONA_ONLY = frozenset({"prompts", "execution_plan", "prompt_syntax", "output_schema"})
 """Keys that only personas have, and documents do not."""
 
 _DOCUMENT_ONLY = frozenset(
@@ -35,4 +35,4 @@ def is_persona(file: Path) -> bool:
         keys = read(text, file.name).entries().keys()
     except (InvalidDocument, OSError, UnicodeDecodeError):
         return in_folder
-    return _DOCUMENT_ONLY.isdisjoint(keys) and (in_folder or not _TELLING.isdisjoint(keys))
+    return _DOCUMENT_ONLY.isdisjoint(keys) and (in_folder or not _PERSONA_ONLY.isdisjoint(keys))

@@ -88,7 +88,7 @@ class TaskTree:
 def task_tree(step: str, progress: TaskGraphProgress, *, over: bool) -> TaskTree:
     """Return the tree of a graph; `over` says whether it has ended."""
     tasks = progress.tasks
-    shown = _most_telling([task.status for task in tasks])
+    shown = _most_relevant([task.status for task in tasks])
     known = {task.id: task for task in tasks}
     ids = {tasks[index].id for index in shown}
     return TaskTree(
@@ -118,7 +118,7 @@ def _node(
     return TaskNode(task.id, task.status, task_because(cause), before)
 
 
-def _most_telling(statuses: Sequence[GraphTaskStatus]) -> list[int]:
+def _most_relevant(statuses: Sequence[GraphTaskStatus]) -> list[int]:
     order = sorted(range(len(statuses)), key=lambda index: _FIRST[statuses[index]])
     return sorted(order[:_MAX_TASKS])
 

@@ -26,7 +26,7 @@ _WITHOUT_CALLS = Trace("", (), ())
 _VISIT = TypeAdapter(Visit)
 _STEP = TypeAdapter(StepTrace)
 _REFUSED = TypeAdapter(RefusedAnswer)
-_TOLD = (
+_SHOWN_STATUSES = (
     "skipped",
     "chosen",
     "caught",
@@ -72,7 +72,7 @@ def run_text(trace: Trace, source: str) -> str:
 
 
 def _decides(entry: TrailEntry) -> bool:
-    return entry.kind != "team" and (entry.kind != "step" or entry.status in _TOLD)
+    return entry.kind != "team" and (entry.kind != "step" or entry.status in _SHOWN_STATUSES)
 
 
 def _retried_line(call: RecordedCall) -> str:
@@ -153,8 +153,8 @@ def _head(visit: Visit) -> str:
 
 def _event_lines(one: TraceEvent) -> Iterator[str]:
     yield f"  {trail_line(one.entry)}"
-    for way in one.ways:
-        yield from _alternative_lines(way, "branch", "nothing", "            ")
+    for alternative in one.alternatives:
+        yield from _alternative_lines(alternative, "branch", "nothing", "            ")
     if one.when is not None:
         yield from _condition(one.when, "            ")
     yield from (f"              {_difference(change)}" for change in one.changes)

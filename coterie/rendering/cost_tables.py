@@ -35,8 +35,8 @@ def cost_text(run: str, report: CostReport, *, over: bool) -> str:
     if total.unpriced:
         without = counted(total.unpriced, "call")
         lines.append(f"  {without} without a price, not in the sum (see `prices`)")
-    if total.untold:
-        lines.append(f"  {counted(total.untold, 'turn')} of agents that do not report usage")
+    if total.unreported:
+        lines.append(f"  {counted(total.unreported, 'turn')} of agents that do not report usage")
     if total.cut_off:
         cut_off = f"{counted(total.cut_off, 'call')} cut off"
         lines.append(f"  {cut_off}: input tokens estimated, output not counted")
@@ -80,7 +80,7 @@ def _cells(row: CostRow) -> tuple[str, ...]:
         money = f"{row.cost:,.4f}{' + unpriced' if row.unpriced else ''}"
     elif row.unpriced:
         money = "unpriced"
-    elif row.untold:
+    elif row.unreported:
         money = "not reported"
     return (
         row.name if row.name == "total" else f"  {row.name}",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from coterie.replay.trace_events import TraceEvent, Visit
 from dsl.errors import TeamError
 from dsl.evaluate.context import differences
-from dsl.evaluate.evidence import examine, rules, ways
+from dsl.evaluate.evidence import alternatives, examine, rules
 from dsl.evaluate.routing import choose
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
@@ -109,7 +109,7 @@ class DecisionObserver:
         if step is None or facts is None:
             return TraceEvent(entry)
         if entry.status == "chosen" and isinstance(step, BranchStep):
-            return TraceEvent(entry, ways=ways(step, facts))
+            return TraceEvent(entry, alternatives=alternatives(step, facts))
         asked = entry.cause is not None and entry.cause.code == "when_did_not_hold"
         if entry.status == "skipped" and asked and step.when:
             return TraceEvent(entry, when=examine(step.when, facts))

@@ -133,13 +133,13 @@ class _StateReader(ReplayObserver):
         super().__init__()
         self._takes_snapshot = snapshot
         self.seen: Rebuilt | None = None
-        self._witness: DecisionObserver | None = None
+        self._observer: DecisionObserver | None = None
         self._received: list[ReceivedMessage] = []
 
     def run_started(self, run: TeamWorkflow) -> None:
         """Observe every entry of the run from its start."""
-        self._witness = DecisionObserver(workflow.info().workflow_id, lambda: run.plan)
-        run.state = ObservedState.of(run.state, self._witness)
+        self._observer = DecisionObserver(workflow.info().workflow_id, lambda: run.plan)
+        run.state = ObservedState.of(run.state, self._observer)
 
     def received(self, message: ReceivedMessage) -> None:
         """Record the message."""
@@ -147,7 +147,7 @@ class _StateReader(ReplayObserver):
 
     def before(self, act: WorkflowActivation) -> None:
         """Read the state before eviction."""
-        run, observer = self.run, self._witness
+        run, observer = self.run, self._observer
         if not is_the_last(act) or run is None or observer is None or run.plan is None:
             return
         self.seen = Rebuilt(

@@ -13,7 +13,7 @@ class TraceEvent:
     """One event in a visit, with the conditions and values behind it."""
 
     entry: TrailEntry
-    ways: tuple[TriedAlternatives, ...] = ()
+    alternatives: tuple[TriedAlternatives, ...] = ()
     """For a branch."""
     when: Examined | None = None
     """For a skipped step."""

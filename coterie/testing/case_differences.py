@@ -122,10 +122,8 @@ def _counts(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExpecta
 
 def _cost(check: JsonValue, found: CaseOutcome) -> Iterator[UnmetExpectation]:
     if found.unpriced:
-        told_models = ", ".join(found.unpriced)
-        yield UnmetExpectation(
-            "cost", f"expected {check_text(check)}, and {told_models} has no price"
-        )
+        models = ", ".join(found.unpriced)
+        yield UnmetExpectation("cost", f"expected {check_text(check)}, and {models} has no price")
         return
     yield from _check_value("cost", check, found.cost or 0.0)
 

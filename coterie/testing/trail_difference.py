@@ -69,12 +69,12 @@ def _missed_entry(check: TrailCheck, trail: Sequence[TrailEntry], after: int) ->
     near = _nearest(check, trail[after:])
     if near is None:
         return MissedEntry(f"no entry{where} has {wanted}")
-    told_misfits = ", ".join(
+    differences = ", ".join(
         f"{field} is {shown(found)}, not {check_text(value)}"
         for field, value, found in _differing(check, near)
     )
     return MissedEntry(
-        f"no entry{where} has {wanted}", (f"  nearest: {_line(near)}", f"  but {told_misfits}")
+        f"no entry{where} has {wanted}", (f"  nearest: {_line(near)}", f"  but {differences}")
     )
 
 

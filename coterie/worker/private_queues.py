@@ -44,7 +44,7 @@ class PrivateQueues:
         self._grace = grace
         self._records: dict[Path, RunRecord | None] = {}
         self._serving: dict[str, tuple[asyncio.Event, asyncio.Task[None]]] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     async def serve(self) -> None:
         """Look for them until cancelled; then finish what is in progress."""
@@ -127,8 +127,8 @@ class PrivateQueues:
 
     def _report(self, what: str) -> None:
         """Print each message once."""
-        if what not in self._told:
-            self._told.add(what)
+        if what not in self._reported:
+            self._reported.add(what)
             note(what)
 
 

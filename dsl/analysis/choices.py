@@ -64,16 +64,16 @@ class Choices:
     def _rules(self, team: Team, routing: Routing) -> None:
         path = (*TEAMS, team.id, "routing")
         worlds = self.graph.worlds[team.id]
-        ways = [
+        alternatives = [
             Alternative(rule.condition, (*path, "rules", number))
             for number, rule in enumerate(routing.rules)
         ]
         usable = {exit.rule for exit in self.graph.exits[team.id] if exit.usable}
-        self._ways(ways, "rule", worlds, usable)
+        self._alternatives(alternatives, "rule", worlds, usable)
         if routing.default is None:
             return
-        for number, way in enumerate(ways, 1):
-            if not can_hold((way.passed,), worlds, self.effort):
+        for number, one in enumerate(alternatives, 1):
+            if not can_hold((one.passed,), worlds, self.effort):
                 key_path = (*path, "default")
                 self.problems.note(
                     "W504", self.tree.find(key_path).at, key_path, default_unused(number)
@@ -85,11 +85,11 @@ class Choices:
         worlds = during(body.steps)
         for step, path in body.steps_with_paths():
             if isinstance(step, BranchStep):
-                ways = [
-                    Alternative(way.condition, (*path, "branches", number))
-                    for number, way in enumerate(step.branches)
+                alternatives = [
+                    Alternative(one.condition, (*path, "branches", number))
+                    for number, one in enumerate(step.branches)
                 ]
-                self._ways(ways, "branch", worlds)
+                self._alternatives(alternatives, "branch", worlds)
             for condition, inner_path in conditions(step, path):
                 if len(inner_path) == len(path) + 1 and not self._possible(condition, worlds):
                     self._never(condition, inner_path, worlds)
@@ -109,41 +109,43 @@ class Choices:
             for error in clause.errors:
                 caught.setdefault(error, number)
 
-    def _ways(
+    def _alternatives(
         self,
-        ways: Sequence[Alternative],
+        alternatives: Sequence[Alternative],
         what: str,
         worlds: Worlds,
         usable: Collection[int | None] = (),
     ) -> None:
-        for number, way in enumerate(ways):
+        for number, one in enumerate(alternatives):
             if number in usable:
                 continue
-            if way.condition is not None and not self._possible(way.condition, worlds):
-                self._never(way.condition, way.at, worlds)
+            if one.condition is not None and not self._possible(one.condition, worlds):
+                self._never(one.condition, one.at, worlds)
                 continue
-            earlier = self._taken_before(ways, number, worlds)
+            earlier = self._taken_before(alternatives, number, worlds)
             if earlier:
                 self.problems.note(
                     "W504",
-                    self.tree.find(way.at).at,
-                    way.path,
-                    alternative_unreached(what, number, earlier, _text(ways[earlier[0]].condition)),
+                    self.tree.find(one.at).at,
+                    one.path,
+                    alternative_unreached(
+                        what, number, earlier, _text(alternatives[earlier[0]].condition)
+                    ),
                 )
 
     def _taken_before(
-        self, ways: Sequence[Alternative], number: int, worlds: Worlds
+        self, alternatives: Sequence[Alternative], number: int, worlds: Worlds
     ) -> tuple[int, ...]:
         """Return the earlier alternatives that together always preempt this one."""
-        own = ways[number].taken
-        if can_hold((own, *(way.passed for way in ways[:number])), worlds, self.effort):
+        own = alternatives[number].taken
+        if can_hold((own, *(one.passed for one in alternatives[:number])), worlds, self.effort):
             return ()
         for other in range(number):
-            if not can_hold((own, ways[other].passed), worlds, self.effort):
+            if not can_hold((own, alternatives[other].passed), worlds, self.effort):
                 return (other,)
         needed = list(range(number))
         for other in range(number):
-            rest = [ways[n].passed for n in needed if n != other]
+            rest = [alternatives[n].passed for n in needed if n != other]
             if not can_hold((own, *rest), worlds, self.effort):
                 needed.remove(other)
         return tuple(needed)

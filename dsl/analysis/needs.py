@@ -97,13 +97,15 @@ class Needs:
     def _sure_teams(self) -> frozenset[str]:
         """List the teams that every run without a failure visits."""
         exits = {team: self._graph.success_exits(team) for team in self._graph.reached}
-        after = {team: [frozenset(exit.visited) for exit in ways] for team, ways in exits.items()}
+        after = {
+            team: [frozenset(exit.visited) for exit in leaving] for team, leaving in exits.items()
+        }
         called = {team: self._certain[team].teams for team in self._graph.reached}
         entry = self._graph.plan.entry_team
         ahead, within = [entry], {entry}
         while ahead:
             here = ahead.pop()
-            new = {team for way in after[here] for team in way}.union(called[here]) - within
+            new = {team for visited in after[here] for team in visited}.union(called[here]) - within
             within |= new
             ahead += new
         sure = {team: frozenset(within) for team in within}
@@ -112,9 +114,9 @@ class Needs:
             changed = False
             for team in within:
                 found = frozenset((team,)).union(*(sure[other] for other in called[team]))
-                ways = [frozenset[str]().union(*(sure[o] for o in way)) for way in after[team]]
-                if ways:
-                    found |= ways[0].intersection(*ways)
+                visited = [frozenset[str]().union(*(sure[o] for o in one)) for one in after[team]]
+                if visited:
+                    found |= visited[0].intersection(*visited)
                 if found != sure[team]:
                     sure[team], changed = found, True
         return sure[entry]

@@ -26,7 +26,7 @@ def check_failures(graph: Teams, tree: Tree, problems: Problems, effort: Effort)
         reached = team.id in graph.reached
         if reached and TeamNode(team.id) not in graph.nodes:
             continue
-        as_step = reached and team.id not in graph.own_way
+        as_step = reached and team.id not in graph.main_path
         if not any(rule.next_team for rule in routing.rules):
             continue
         rules = [rule.condition for rule in routing.rules]

@@ -45,7 +45,7 @@ def parse_as(tree: Node, model: type[Document], problems: Problems) -> tuple[Doc
             found = [ShapeProblem(details, model) for details in error.errors(include_url=False)]
             mismatches = [mismatch for mismatch in found if not mismatch.follows(tree)]
             if not reported:
-                for mismatch in _worth_telling(mismatches, tree):
+                for mismatch in _each_once(mismatches, tree):
                     mismatch.report(tree, problems)
             before = tree
             repairs = {
@@ -65,7 +65,7 @@ def _written_order(path: NodePath) -> list[tuple[bool, int, str]]:
     return [(isinstance(p, str), p if isinstance(p, int) else 0, str(p)) for p in path]
 
 
-def _worth_telling(mismatches: list["ShapeProblem"], tree: Node) -> Iterator["ShapeProblem"]:
+def _each_once(mismatches: list["ShapeProblem"], tree: Node) -> Iterator["ShapeProblem"]:
     """Yield each mistake once: a misspelled key is not also a missing one."""
     misspelt: set[NodePath] = set()
     reported: set[NodePath] = set()

@@ -12,7 +12,7 @@ def older_steps(defs: Json) -> Json:
     text: Json = {"type": "string"}
     any_steps: Json = {"type": "array", "items": ref("Step")}
     steps: Json = {**any_steps, "minItems": 1}
-    ways: Json = {"type": "array", "items": ref("Branch")}
+    branches: Json = {"type": "array", "items": ref("Branch")}
     agents = ("node", "agent", "persona", "target")
     return {
         "OlderSkillCall": _older(defs, "SkillStep", "skill_call", {}),
@@ -50,7 +50,7 @@ def older_steps(defs: Json) -> Json:
                 "if_false": any_steps,
                 "default": any_steps,
                 "condition": ref("Condition"),
-                "conditions": ways,
+                "conditions": branches,
             },
         ),
         "OlderSkillAgent": _older_skill_agent(defs),

@@ -74,11 +74,11 @@ def _step(kind: str, schema: Json) -> Json:
         properties["params"] = {"deprecated": True, "description": "Older form: write `input`."}
     if kind == "tool":
         properties["calls"] = _calls(properties)
-    telling = [key for key, one in KIND_BY_KEY.items() if one == kind and key in properties]
+    kind_keys = [key for key, one in KIND_BY_KEY.items() if one == kind and key in properties]
     if kind == "parallel":
-        telling.append("branches")
+        kind_keys.append("branches")
     required = [key for key in cast("list[JsonValue]", schema["required"]) if key != "kind"]
-    known: Json = {"anyOf": [{"required": [key]} for key in ("type", *telling)]}
+    known: Json = {"anyOf": [{"required": [key]} for key in ("type", *kind_keys)]}
     if kind == "tool":
         required.remove("tool")
         one: Json = {"required": ["tool"]}

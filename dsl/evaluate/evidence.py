@@ -113,10 +113,10 @@ def rules(team: Team, facts: Facts) -> tuple[TriedAlternatives, ...]:
     return _in_order(conditions, leads_to, facts)
 
 
-def ways(step: BranchStep, facts: Facts) -> tuple[TriedAlternatives, ...]:
+def alternatives(step: BranchStep, facts: Facts) -> tuple[TriedAlternatives, ...]:
     """Return the alternatives of a `branch` step, evaluated in order."""
-    leads_to = [way.steps[0].name if way.steps else None for way in step.branches]
-    return _in_order([way.condition for way in step.branches], leads_to, facts)
+    leads_to = [branch.steps[0].name if branch.steps else None for branch in step.branches]
+    return _in_order([branch.condition for branch in step.branches], leads_to, facts)
 
 
 def _in_order(

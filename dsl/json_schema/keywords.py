@@ -50,9 +50,9 @@ def _not(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -
 
 
 def _if(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
-    way = "then" if check.fits(value, schema["if"], depth) else "else"
-    if way in schema:
-        yield from check.errors(value, schema[way], where, depth)
+    branch = "then" if check.fits(value, schema["if"], depth) else "else"
+    if branch in schema:
+        yield from check.errors(value, schema[branch], where, depth)
 
 
 def _ref(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:

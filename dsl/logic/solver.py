@@ -132,7 +132,7 @@ class _Search:
             raise _TooHard
         return case.admits(literal)
 
-    def any_way(self, formulas: Iterable[Formula], case: _Case, depth: int = 0) -> bool:
+    def is_possible(self, formulas: Iterable[Formula], case: _Case, depth: int = 0) -> bool:
         if depth > _MAX_DEPTH:
             raise _TooHard
         choices: list[Any] = []
@@ -161,10 +161,10 @@ class _Search:
         forced = [parts[0] for parts in left if len(parts) == 1]
         if forced or not all(left):
             rest = [choice for choice, parts in zip(choices, left, strict=True) if len(parts) > 1]
-            return all(left) and self.any_way((*forced, *rest), case, depth)
+            return all(left) and self.is_possible((*forced, *rest), case, depth)
         number = min(range(len(left)), key=lambda index: len(left[index]))
         rest = [choice for index, choice in enumerate(choices) if index != number]
-        return any(self.any_way((part, *rest), case.copy(), depth) for part in left[number])
+        return any(self.is_possible((part, *rest), case.copy(), depth) for part in left[number])
 
     def _open(self, part: Formula, case: _Case) -> bool:
         """Return whether a part of a choice has no immediate contradiction."""
@@ -194,6 +194,6 @@ def _can_hold(formulas: Sequence[Formula], world: Statuses, effort: Effort) -> b
         return True
     effort.left -= 1 + len(world.of) // 8
     try:
-        return _Search(effort).any_way(formulas, _Case(world.counted, dict(world.of)))
+        return _Search(effort).is_possible(formulas, _Case(world.counted, dict(world.of)))
     except _TooHard:
         return True

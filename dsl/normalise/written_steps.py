@@ -192,11 +192,11 @@ def _conditional(entries: Entries, node: Node, here: Here) -> None:
     if "conditions" in entries:
         entries["branches"] = entries.pop("conditions")
     elif "condition" in entries:
-        way: Entries = {"condition": entries.pop("condition")}
+        branch: Entries = {"condition": entries.pop("condition")}
         for key in ("then", "if_true", "steps"):
             if key in entries:
-                way["steps"] = entries.pop(key)
-        entries["branches"] = Node([Node(way, node.mark)], node.mark)
+                branch["steps"] = entries.pop(key)
+        entries["branches"] = Node([Node(branch, node.mark)], node.mark)
     for key in ("else", "if_false", "default"):
         _rename_key(entries, key, "otherwise")
 

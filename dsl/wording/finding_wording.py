@@ -101,11 +101,11 @@ def team_unreached(team: str, entry: str, *, is_named: bool) -> ProblemText:
 
 
 @statement
-def loop_without_exit(teams: Sequence[str], way: Sequence[str], max_visits: int) -> ProblemText:
+def loop_without_exit(teams: Sequence[str], cycle: Sequence[str], max_visits: int) -> ProblemText:
     if len(teams) == 1:
         what = f"the team {teams[0]!r} leads to nothing but itself"
     else:
-        shown = " -> ".join(way) if way else "of " + ", ".join(teams)
+        shown = " -> ".join(cycle) if cycle else "of " + ", ".join(teams)
         what = f"the loop {shown} has no exit: every route leads back into it"
     return ProblemText(
         f"{what}, so only a failure or the limits end the run (at most {max_visits} team visits)",

@@ -83,7 +83,7 @@ async def transcript(file: Path) -> dict[str, Any]:
                 visit.status,
                 visit.next_team,
                 [rule.taken for rule in visit.rules or ()],
-                [[way.taken for way in one.ways] for one in visit.happened],
+                [[alternative.taken for alternative in one.alternatives] for one in visit.happened],
                 [one.when is not None for one in visit.happened],
             ]
             for visit in found.visits.values()

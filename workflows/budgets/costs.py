@@ -94,7 +94,7 @@ def _row(name: str, tallies: list[Tally]) -> CostRow:
         cached_tokens=sum(tally.cached_tokens for tally in tallies),
         cost=round(sum(costs), DIGITS) if costs else None,
         unpriced=sum(tally.unpriced for tally in tallies),
-        untold=sum(tally.untold for tally in tallies),
+        unreported=sum(tally.unreported for tally in tallies),
         cut_off=sum(tally.cut_off for tally in tallies),
         seconds=round(sum(tally.seconds for tally in tallies), 2),
     )

@@ -10,7 +10,7 @@ from datetime import datetime
 from dsl.errors import closest
 from dsl.model.plan import Plan
 from dsl.model.traversal.approvers import approvers_within
-from dsl.model.traversal.step_paths import names_a_way, step_paths, within_rounds
+from dsl.model.traversal.step_paths import names_branch, step_paths, within_rounds
 from dsl.person_names import is_among
 from dsl.sizes import MAX_SHOWN, too_large
 from workflows.control.steering_refusals import (
@@ -185,7 +185,7 @@ def _not_skippable(
     within = [other for other in state.doing if key.holds(other)]
     if within:
         return TaskNotSkippable("TaskHasSteps", key, step=within[-1])
-    if names_a_way(plan, key):
+    if names_branch(plan, key):
         return TaskNotSkippable("TaskIsBranch", key)
     frame = state.open_frame(MAIN)
     ended = None if frame is None or key.team != state.main.team else frame.tasks.get(key.path)

@@ -19,7 +19,7 @@ _MIN_PART_SIZE = 200
 """Bytes below which a part appears as its size instead of being cut up further."""
 _SMALL = 20
 """A page includes parts below this fraction of its size in full."""
-_TOLD = 120
+_SIZE_NOTE_BYTES = 120
 """Bytes that the size of a part takes, without its path."""
 
 Path = tuple[str, ...]
@@ -85,7 +85,7 @@ def _of_items(
 
 
 def _size_text(path: Path, key: str) -> int:
-    return _TOLD + len(_bytes([*path, key]))
+    return _SIZE_NOTE_BYTES + len(_bytes([*path, key]))
 
 
 def _share(sizes: Sequence[int], maximum: int) -> int:

@@ -177,7 +177,7 @@ class Tally:
     """US dollars of the calls that have a price."""
     unpriced: int = 0
     """Calls that used tokens without a price."""
-    untold: int = 0
+    unreported: int = 0
     """Turns of agents that do not report their usage."""
     cut_off: int = 0
     """Model calls that were left while they ran, or lost with their worker: their input is

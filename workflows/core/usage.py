@@ -54,7 +54,7 @@ def used(state: RunState, location: Location, tally: Tally, what: AgentResponse 
     tally.seconds += what.seconds
     tally.cut_off += what.cut_off
     if usage is None:
-        tally.untold += isinstance(what, AgentResponse) and _may_have_been_called(what)
+        tally.unreported += isinstance(what, AgentResponse) and _may_have_been_called(what)
     else:
         tally.input_tokens += usage.input_tokens
         tally.output_tokens += usage.output_tokens
@@ -76,12 +76,12 @@ def count_beside(state: RunState, key: str, tokens: int) -> None:
             sequence.started.tokens_of_others += tokens
 
 
-_UNFILLED = (TemplateFailed.__name__, EvaluationLimitExceeded.__name__)
+_UNEXPANDED = (TemplateFailed.__name__, EvaluationLimitExceeded.__name__)
 
 
 def _may_have_been_called(answer: AgentResponse) -> bool:
     """Return whether a model may have been called: not if the prompt could not be rendered."""
-    return answer.error is None or answer.error.type not in _UNFILLED
+    return answer.error is None or answer.error.type not in _UNEXPANDED
 
 
 def together(cut: Spent, what: Used) -> Used:

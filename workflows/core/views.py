@@ -179,7 +179,7 @@ class CostRow(Frozen):
     """US dollars of the calls that have a price; None when none has."""
     unpriced: int = 0
     """Calls of models without a price; the cost leaves them out."""
-    untold: int = 0
+    unreported: int = 0
     """Turns of agents that do not report their usage."""
     cut_off: int = 0
     """Model calls that were left while they ran, or lost with their worker: their input tokens are

@@ -11,7 +11,7 @@ from workflows.core.pace import Branches
 from workflows.core.patches import Patch
 from workflows.core.scope import Interrupted, Job
 from workflows.temporal.abandoned_branches import abandon
-from workflows.temporal.branches import BranchGroup, failures, gives_way, interrupted, left_of
+from workflows.temporal.branches import BranchGroup, failures, interrupted, is_dropped, left_of
 from workflows.temporal.pacer import Pacer
 
 
@@ -186,5 +186,5 @@ class BranchRunner:
 def _raise_failure(tasks: Sequence[asyncio.Task[Any]], error: BaseException | None) -> None:
     """Raise the first failure of stopped branches that what ended their block does not replace."""
     for failure in failures(tasks):
-        if not gives_way(failure, error, workflow.cancellation_reason()):
+        if not is_dropped(failure, error, workflow.cancellation_reason()):
             raise failure

@@ -124,7 +124,7 @@ def failures(tasks: Sequence[asyncio.Task[Any]]) -> Iterator[BaseException]:
             yield failure
 
 
-def gives_way(failure: BaseException, error: BaseException | None, cancelled: str | None) -> bool:
+def is_dropped(failure: BaseException, error: BaseException | None, cancelled: str | None) -> bool:
     """Return whether a failure is dropped, because something else ended the block before it.
 
     Args:

@@ -6,7 +6,7 @@ from datetime import datetime
 from activities.contracts import StartedBatch
 from activities.providers.provider import Completion, ModelRequest
 from activities.providers.scripts.script import ScriptedAnswer
-from activities.providers.scripts.scripted_completion import played
+from activities.providers.scripts.scripted_completion import completion_of_entry
 
 
 class ScriptedAnswers(ABC):
@@ -20,7 +20,7 @@ class ScriptedAnswers(ABC):
         """
         entry = self._entry(request)
         await self._take_time(entry.seconds, request)
-        return played(entry, request)
+        return completion_of_entry(entry, request)
 
     async def submit(self, request: ModelRequest, custom_id: str, since: datetime) -> str:
         """Take the call as a batch, which is the same one in every attempt.
@@ -38,7 +38,7 @@ class ScriptedAnswers(ABC):
             ProviderFailure: The entry is an error.
         """
         entry = self._entry(request)
-        return None if batch.waited < entry.batch_seconds else played(entry, request)
+        return None if batch.waited < entry.batch_seconds else completion_of_entry(entry, request)
 
     async def cancel(self, batch: StartedBatch) -> None:  # noqa: B027  # no subclass has to
         """Do nothing: no answer is lost."""

@@ -17,7 +17,7 @@ from activities.providers.scripts.scripted_choice import (
 )
 
 
-def played(entry: ScriptedAnswer, request: ModelRequest) -> Completion:
+def completion_of_entry(entry: ScriptedAnswer, request: ModelRequest) -> Completion:
     """Turn the entry into a model's answer.
 
     Raises:

@@ -65,8 +65,10 @@ def _write(args: Namespace, settings: Settings, file: Path, seen: "RecordedRun")
     if args.workspace is not None:
         workspace = os.path.relpath(settings.cwd / args.workspace, file.parent)
     document = recorded(seen, team=team, workspace=workspace)
-    played = "skills run on a copy of it" if workspace else "results of skills are replayed too"
-    head = f"Recorded from the run {args.run} of {seen.plan.name}; {played}."
+    skills_note = (
+        "skills run on a copy of it" if workspace else "results of skills are replayed too"
+    )
+    head = f"Recorded from the run {args.run} of {seen.plan.name}; {skills_note}."
     write_output(settings.cwd, args.output, yaml_of(document, head))
     tests = read_tests(settings, file)
     case = tests.cases[0].document

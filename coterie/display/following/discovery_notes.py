@@ -20,7 +20,7 @@ class DiscoveryNotes:
         """
         self._providers = providers
         self._windows: dict[str, int | None] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     async def lines(self, news: Sequence[TrailEntry]) -> list[str]:
         """Return the lines for new trail entries."""
@@ -30,9 +30,9 @@ class DiscoveryNotes:
             self._windows[model] = await asyncio.to_thread(self._window, model)
         windows = {model: size for model, size in self._windows.items() if size is not None}
         lines = dict.fromkeys(line for entry in found for line in found_lines(entry, windows))
-        untold = [line for line in lines if line not in self._told]
-        self._told.update(untold)
-        return untold
+        unreported = [line for line in lines if line not in self._reported]
+        self._reported.update(unreported)
+        return unreported
 
     def _window(self, model: str) -> int | None:
         provider, _, name = model.partition("/")

@@ -15,7 +15,7 @@ from workflows.core.requests import Pending
 from workflows.core.views import TrailEntry
 
 _LOOK_SECONDS = 0.4
-_SILENCE_TOLD_AT = 3
+_SILENCE_REPORTED_AT = 3
 
 
 class RequestHandling(Protocol):
@@ -91,7 +91,7 @@ class Watch:
         except Unanswered as error:
             self._note_silence(error)
             return
-        if self._unanswered >= _SILENCE_TOLD_AT:
+        if self._unanswered >= _SILENCE_REPORTED_AT:
             self._view.say(f"the run {self._run.id!r} answers again")
         self._unanswered = 0
         self.trail += news
@@ -122,5 +122,5 @@ class Watch:
     def _note_silence(self, error: Unanswered) -> None:
         """Report a silence once, if it lasts longer than a moment."""
         self._unanswered += 1
-        if self._unanswered == _SILENCE_TOLD_AT:
+        if self._unanswered == _SILENCE_REPORTED_AT:
             self._view.say(str(error))

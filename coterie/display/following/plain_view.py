@@ -103,7 +103,7 @@ class PlainView:
         self._text = FlowingText(write_part)
         self._verbose = verbose
         self._workspace = workspace
-        self._told: set[tuple[str, ...]] = set()
+        self._printed: set[tuple[str, ...]] = set()
         self.rows = Progress()
 
     def progress(self, news: RunNews) -> None:
@@ -152,9 +152,9 @@ class PlainView:
                 self._write(one_line(f"{line}{why}"))
 
     def _first(self, *key: str) -> bool:
-        if key in self._told:
+        if key in self._printed:
             return False
-        self._told.add(key)
+        self._printed.add(key)
         return True
 
     def show(self, request: Pending) -> None:

@@ -9,7 +9,7 @@ from coterie.graph.picture import START, Picture, RouteArrow
 _CHIPS = ("rule", "call", "timeout", "bound", "redirect")
 """Kinds of routes with a label that shows when they are taken."""
 
-WayBack = tuple[str, str]
+BackEdge = tuple[str, str]
 
 
 START_SHAPE = "start"
@@ -33,7 +33,7 @@ class Arrow:
         """Whether the label is on the arrow; for a self-loop it is beside it."""
         self._index = index
 
-    def lines(self, back: frozenset[WayBack]) -> tuple[Connector, ...]:
+    def lines(self, back: frozenset[BackEdge]) -> tuple[Connector, ...]:
         """Return the lines in the direction of the run; the last ones have heads."""
         ends = [team_shape(team) for team in self.route.targets] or [self.end]
         tail = team_shape(self.route.team)
@@ -71,13 +71,13 @@ class Arrow:
         return first, *rest
 
 
-def ways_back(picture: Picture) -> frozenset[WayBack]:
+def back_edges(picture: Picture) -> frozenset[BackEdge]:
     """Return the routes that lead back to an earlier team; without them the graph has no cycles."""
     following: dict[str, list[str]] = {box.id: [] for box in picture.boxes}
     for route in picture.routes:
         following.setdefault(route.team, [])
         following[route.team] += route.targets
-    back: set[WayBack] = set()
+    back: set[BackEdge] = set()
     seen: set[str] = set()
     for begin in (picture.entry, *following):
         if begin not in seen:
@@ -85,7 +85,7 @@ def ways_back(picture: Picture) -> frozenset[WayBack]:
     return frozenset(back)
 
 
-def _back_from(begin: str, following: dict[str, list[str]], seen: set[str]) -> Iterator[WayBack]:
+def _back_from(begin: str, following: dict[str, list[str]], seen: set[str]) -> Iterator[BackEdge]:
     """Search depth-first without recursion, because chains of teams may be long."""
     seen.add(begin)
     open_here = {begin: None}

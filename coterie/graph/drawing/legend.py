@@ -68,7 +68,7 @@ def _entries(picture: Picture, walk: Walk | None) -> Iterator[tuple[Sign, str]]:
 
 def _line(css: str) -> Sign:
     def sign(pen: Pen, at: Point) -> None:
-        pen.path(f"M{at.x:.1f},{at.y:.1f}h26", f"way {css}")
+        pen.path(f"M{at.x:.1f},{at.y:.1f}h26", f"edge {css}")
 
     return sign
 

@@ -16,8 +16,8 @@ _COLOURS: tuple[tuple[str, str, str, str], ...] = (
     ("box", _FILL, "#ffffff", "#171e28"),
     ("box", _STROKE, "#c9d1dc", "#384556"),
     ("rule-line", _STROKE, "#e4e8ee", "#2a3442"),
-    ("way", _STROKE, "#7d8a9b", "#7b899b"),
-    ("way.head", _FILL, "#7d8a9b", "#7b899b"),
+    ("edge", _STROKE, "#7d8a9b", "#7b899b"),
+    ("edge.head", _FILL, "#7d8a9b", "#7b899b"),
     ("chip", _FILL, "#ffffff", "#1b2430"),
     ("chip", _STROKE, "#c9d1dc", "#3d4b5e"),
     ("number", _FILL, "#e9edf3", "#313d4d"),
@@ -63,7 +63,7 @@ _COLOURS: tuple[tuple[str, str, str, str], ...] = (
 _FIXED = f"""
 text {{ font-family: {FONT}; }}
 .box, .chip, .asks, .rule-line {{ stroke-width: 1; }}
-.way, .taken {{ stroke-width: 1.4; fill: none; stroke-linecap: round; }}
+.edge, .taken {{ stroke-width: 1.4; fill: none; stroke-linecap: round; }}
 .taken {{ stroke-width: 2.6; }}
 .head {{ stroke: none; }}
 .default {{ stroke-dasharray: 6 4; }}

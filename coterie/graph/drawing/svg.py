@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from coterie.graph.drawing.arrows import START_SHAPE, Arrow, team_shape, ways_back
+from coterie.graph.drawing.arrows import START_SHAPE, Arrow, back_edges, team_shape
 from coterie.graph.drawing.boxes import BoxFigure
 from coterie.graph.drawing.layout import Connector, Point, Shape, laid_out
 from coterie.graph.drawing.legend import Legend
@@ -49,7 +49,7 @@ class _Drawing:
         self.walk = walk
         self.boxes = {box.id: BoxFigure(box, marked=walk is not None) for box in picture.boxes}
         self.arrows = [Arrow(index, route) for index, route in enumerate(picture.routes)]
-        back = ways_back(picture)
+        back = back_edges(picture)
         self.lines = {arrow.via: arrow.lines(back) for arrow in self.arrows}
         entry = Connector("entry", START_SHAPE, team_shape(picture.entry), weight=4)
         lines = [entry, *(line for lines in self.lines.values() for line in lines)]
@@ -132,7 +132,7 @@ class _Drawing:
             self._box(pen, team)
 
     def _entry(self) -> str:
-        return "taken" if self.walk is not None and self.walk.began_at_entry else "way"
+        return "taken" if self.walk is not None and self.walk.began_at_entry else "edge"
 
     def _orders(self, route: RouteArrow) -> tuple[int, ...]:
         return () if self.walk is None else self.walk.orders(route)
@@ -142,7 +142,7 @@ class _Drawing:
         orders = self._orders(route)
         faded = " unvisited" if self.walk is not None and not orders else ""
         group = pen.group(f"route{faded}", describe_route(route))
-        css = f"{'taken' if orders else 'way'}{_DASHES.get(route.kind, '')}"
+        css = f"{'taken' if orders else 'edge'}{_DASHES.get(route.kind, '')}"
         curves = [self.layout.curves[line.id] for line in self.lines[arrow.via]]
         for curve in curves:
             group.curve(curve, css)

@@ -169,26 +169,26 @@ class LocalScope:
     ) -> Set[str]:
         """Run the jobs as tasks of this event loop."""
         pace = Pace()
-        ways = BranchGroup(jobs, self._branches, pace)
+        group = BranchGroup(jobs, self._branches, pace)
         woken = asyncio.create_task(
             self.wait_until(lambda: wake is not None and wake(), seconds, "")
         )
         try:
-            while ways.go_on and not enough(ways.finished):
+            while group.go_on and not enough(group.finished):
                 pace.begin(pace.task + 1)  # the event loop yields by itself
-                ways.start(at_once)
+                group.start(at_once)
                 await asyncio.wait(
-                    [woken, *ways.running.values()], return_when=asyncio.FIRST_COMPLETED
+                    [woken, *group.running.values()], return_when=asyncio.FIRST_COMPLETED
                 )
-                if not ways.ended() and woken.done():
+                if not group.ended() and woken.done():
                     break
         finally:
             woken.cancel()
-            for task in ways.running.values():
+            for task in group.running.values():
                 task.cancel()
-            await asyncio.gather(woken, *ways.running.values(), return_exceptions=True)
-            ways.leave()
-        return ways.finished
+            await asyncio.gather(woken, *group.running.values(), return_exceptions=True)
+            group.leave()
+        return group.finished
 
     def decide(self, asked: DecideInput) -> Decision:
         """Decide a request of this run.

@@ -68,9 +68,9 @@ def check_paths(tree: Node, problems: Problems) -> None:
 def check_references(tree: Node, plan: Plan, problems: Problems) -> None:
     """Report every name that the plan does not have."""
     known = _Known(plan, problems)
-    known.played(tree, ())
+    known.simulated_results(tree, ())
     for case, path in _items(tree, "cases", ()):
-        known.played(case, path)
+        known.simulated_results(case, path)
         known.scheduled_events(case, path)
         expect = case.child("expect")
         if expect is not None:
@@ -90,7 +90,7 @@ class _Known:
         self.tasks = agent_tasks(plan) | called_agents(plan)
         self.signals = waited_for(plan)
 
-    def played(self, node: Node, path: NodePath) -> None:
+    def simulated_results(self, node: Node, path: NodePath) -> None:
         """Check the names of simulated model and skill results."""
         for entry, inner_path in _items(node, "answers", path):
             self._key(entry, "task", inner_path, "E206", "task of an agent", self.tasks)

@@ -31,7 +31,7 @@ class StubSkills:
     def __init__(
         self,
         workspace: Workspace,
-        played: Sequence[SkillResultDocument],
+        results: Sequence[SkillResultDocument],
         stand_ins: Mapping[str, StandInDocument],
         functions: Mapping[str, FunctionSkill],
         blobs: Blobs | None = None,
@@ -40,7 +40,7 @@ class StubSkills:
         self._real = SkillActivities(workspace, offered, blobs=blobs)
         self.contracts = contracts(offered)
         """Of every skill that exists."""
-        self._played = played
+        self._results = results
         self._stand_ins = stand_ins
         self.unanswered: dict[str, str] = {}
         """`{call: what to add}` for calls of stand-ins and MCP tools without a result."""
@@ -93,7 +93,7 @@ class StubSkills:
         names = (key.step, without_rounds(key.step), named, without_rounds(named))
         fitting = [
             (number, entry)
-            for number, entry in enumerate(self._played)
+            for number, entry in enumerate(self._results)
             if entry.step in names and entry.visit in (None, key.execution)
         ]
         if not fitting:

@@ -25,19 +25,19 @@ def check_grants_count(
     """Warn of each tool whose grants count on no way to it, or in no call within it."""
     if not plan.narrow_grants:
         return
-    ways = GrantPaths(plan, graph, parts)
+    paths = GrantPaths(plan, graph, parts)
     for name, tool in plan.tools.items():
         if not tool.grants:
             continue
         path: NodePath = ("tools", name, "grants")
         at = tree.find(path).at
         if "egress" in tool.labels:
-            found = ways.counted(name)
+            found = paths.counted(name)
             if found and not any(one.counted for one in found):
                 needed = needed_grants(found[0].withheld, parts, tree)
                 problems.note("W526", at, path, grant_never_counts(name, needed))
         else:
-            used = ways.used_within(name)
+            used = paths.used_within(name)
             unused = tuple(label for label in tool.grants if label not in used)
             if unused:
                 problems.note("W526", at, path, grant_unused_within(name, unused))

@@ -37,8 +37,8 @@ class GrantPaths:
     def counted(self, tool: str) -> Sequence[CountedGrants]:
         """Return the grants of a tool that count, for every way to it; nothing if there is none."""
         grants = self.plan.tools[tool].grants
-        ways = self.found().get(tool, {})
-        return [counted_grants(grants, enclosing, self.plan) for enclosing in ways.values()]
+        paths = self.found().get(tool, {})
+        return [counted_grants(grants, enclosing, self.plan) for enclosing in paths.values()]
 
     def always_granted(self, tool: str) -> bool:
         """Return whether a grant of a tool counts on every way to it."""

@@ -154,8 +154,8 @@ class LabelFlow:
         usable = [number for number, exit in enumerate(exits) if exit.usable]
         away = {number: exits[number].task for number in usable if exits[number].at_any_time}
         failed_at: dict[str, Points] = {}
-        ways = self._step_flow.steps(body.steps, body.path, points, position, failed_at)
-        done = union(ways.done, ways.returned)
+        ends = self._step_flow.steps(body.steps, body.path, points, position, failed_at)
+        done = union(ends.done, ends.returned)
         anywhere = union(points, *failed_at.values())
         self._everything = union(self._everything, anywhere, done)
         for number, task in away.items():

@@ -87,31 +87,31 @@ class StepFlow:
         failed = returned = NOTHING
         for index, step in enumerate(steps):
             here = (*path, index)
-            ways = self._step(step, here, points, position)
-            failed = union(failed, ways.failed)
-            returned = union(returned, ways.returned)
+            ends = self._step(step, here, points, position)
+            failed = union(failed, ends.failed)
+            returned = union(returned, ends.returned)
             if failed_at is not None:
-                failed_at[step.name] = ways.failed
-            points = ways.done
+                failed_at[step.name] = ends.failed
+            points = ends.done
         return PointsByEnd(points, failed, returned)
 
     def _step(
         self, step: Step, path: NodePath, points: Points, position: WalkPosition
     ) -> PointsByEnd:
         position = position.of(step.name, path)
-        ways = self._attempt(step, path, possibly(points, position.beside), position)
+        ends = self._attempt(step, path, possibly(points, position.beside), position)
         if step.retry is not None:
-            again = union(points, ways.failed)
+            again = union(points, ends.failed)
             while again.keys() != points.keys():
                 points = again
-                ways = self._attempt(step, path, possibly(points, position.beside), position)
-                again = union(points, ways.failed)
-        done = possibly(ways.done, position.beside)
+                ends = self._attempt(step, path, possibly(points, position.beside), position)
+                again = union(points, ends.failed)
+        done = possibly(ends.done, position.beside)
         if step.when is not None:
             done = union(done, points)
         if step.on_failure in ("continue", "ask"):
-            done = union(done, ways.failed)
-        return PointsByEnd(done, ways.failed, ways.returned)
+            done = union(done, ends.failed)
+        return PointsByEnd(done, ends.failed, ends.returned)
 
     def _attempt(  # noqa: C901  # one case a kind
         self, step: Step, path: NodePath, points: Points, position: WalkPosition
@@ -154,8 +154,8 @@ class StepFlow:
             case TryStep():
                 return self._try_step(step, path, points, position)
             case BlockStep():
-                ways = self.steps(inside[0].steps, inside[0].path, points, position)
-                return PointsByEnd(ways.done, union(points, ways.failed), ways.returned)
+                ends = self.steps(inside[0].steps, inside[0].path, points, position)
+                return PointsByEnd(ends.done, union(points, ends.failed), ends.returned)
             case SetStep() | WaitStep() | ReplyStep() | FailStep():
                 return PointsByEnd(points, points)
             case _:
@@ -173,12 +173,12 @@ class StepFlow:
         while True:
             before = found
             for below in inside:
-                ways = self.steps(below.steps, below.path, found, position)
-                found = union(found, ways.done, ways.returned)
-                failed = union(failed, ways.failed)
-                returned = union(returned, ways.returned)
+                ends = self.steps(below.steps, below.path, found, position)
+                found = union(found, ends.done, ends.returned)
+                failed = union(failed, ends.failed)
+                returned = union(returned, ends.returned)
                 if isinstance(step, TaskGraphStep):
-                    found = union(found, ways.failed)  # a failed task ends no other one
+                    found = union(found, ends.failed)  # a failed task ends no other one
             if found.keys() == before.keys():
                 return PointsByEnd(found, union(failed, found), returned)
 
@@ -195,10 +195,10 @@ class StepFlow:
                 for source in self._within(other.steps, position.name)
             )
             here = position._replace(beside=(*position.beside, *around))
-            ways = self.steps(below.steps, below.path, possibly(points, around), here)
-            done = union(done, ways.done)
-            failed = union(failed, ways.failed)
-            returned = union(returned, ways.returned)
+            ends = self.steps(below.steps, below.path, possibly(points, around), here)
+            done = union(done, ends.done)
+            failed = union(failed, ends.failed)
+            returned = union(returned, ends.returned)
         if any(self._may_clear(below.steps) for below in inside):  # which counts within it alone
             around = [one for below in inside for one in self._within(below.steps, position.name)]
             done = union(done, possibly(points, around))
@@ -225,12 +225,12 @@ class StepFlow:
         self, step: TryStep, path: NodePath, points: Points, position: WalkPosition
     ) -> PointsByEnd:
         tried, *clauses, last = step_lists(step, path)
-        ways = self.steps(tried.steps, tried.path, points, position)
-        done, returned = ways.done, ways.returned
+        ends = self.steps(tried.steps, tried.path, points, position)
+        done, returned = ends.done, ends.returned
         caught = any(clause.takes_all for clause in step.catch)
-        failed = NOTHING if caught else union(points, ways.failed)
+        failed = NOTHING if caught else union(points, ends.failed)
         for clause in clauses:
-            handled = self.steps(clause.steps, clause.path, union(points, ways.failed), position)
+            handled = self.steps(clause.steps, clause.path, union(points, ends.failed), position)
             done = union(done, handled.done)
             failed = union(failed, handled.failed)
             returned = union(returned, handled.returned)

@@ -53,22 +53,22 @@ def _note(graph: Teams, members: frozenset[str], tree: Written, problems: Proble
     teams = [team for team in graph.plan.teams if team in members]
     path = (*TEAMS, teams[0])
     limits = graph.plan.limits
-    way = _round(graph, teams)
+    cycle = _round(graph, teams)
     problems.note(
-        "W506", tree.find(path).at, path, loop_without_exit(teams, way, limits.max_total_teams)
+        "W506", tree.find(path).at, path, loop_without_exit(teams, cycle, limits.max_total_teams)
     )
 
 
 def _round(graph: Teams, teams: Sequence[str]) -> tuple[str, ...]:
     """Return the shortest cycle through all the teams, or nothing when there is none."""
     first = teams[0]
-    ways: list[tuple[str, ...]] = [(first,)]
-    for way in ways:
-        for other in _next(graph, way[-1]):
-            if other == first and len(way) == len(teams):
-                return (*way, first)
-            if other in teams and other not in way and len(ways) < 1000:
-                ways.append((*way, other))
+    paths: list[tuple[str, ...]] = [(first,)]
+    for path in paths:
+        for other in _next(graph, path[-1]):
+            if other == first and len(path) == len(teams):
+                return (*path, first)
+            if other in teams and other not in path and len(paths) < 1000:
+                paths.append((*path, other))
     return ()
 
 

@@ -47,7 +47,7 @@ class Teams:
         )
         """The teams where branches meet."""
         self._usable = {
-            team: tuple(exit for exit in ways if exit.usable) for team, ways in exits.items()
+            team: tuple(exit for exit in leaving if exit.usable) for team, leaving in exits.items()
         }
         self.nodes = self._reachable([plan.entry_team])
         """What a run can visit, in order of their distance from the entry."""
@@ -55,7 +55,7 @@ class Teams:
         """The teams that a run can visit."""
 
     @cached_property
-    def own_way(self) -> frozenset[str]:
+    def main_path(self) -> frozenset[str]:
         """Return the teams that the run itself visits, outside branches and steps."""
         found = {TeamNode(self.plan.entry_team): None}
         ahead = list(found)

@@ -23,10 +23,13 @@ def with_turns(plan: Plan, calls: Calls, exits: Exits) -> dict[str, tuple[Exit, 
     """
     elsewhere = {team: _instead(plan, team) for team in plan.teams}
     turned = {
-        team: (*ways, *(other for exit in ways for other in _exits_elsewhere(exit, elsewhere)))
-        for team, ways in exits.items()
+        team: (
+            *leaving,
+            *(other for exit in leaving for other in _exits_elsewhere(exit, elsewhere)),
+        )
+        for team, leaving in exits.items()
     }
-    side_by_side = any(exit.fans_out for ways in exits.values() for exit in ways) or any(
+    side_by_side = any(exit.fans_out for leaving in exits.values() for exit in leaving) or any(
         map(any, calls.values())
     )
     never = {
@@ -40,8 +43,8 @@ def with_turns(plan: Plan, calls: Calls, exits: Exits) -> dict[str, tuple[Exit, 
         return turned
     possible = elsewhere | never
     return {
-        team: (*ways, *(other for exit in ways for other in _exits_elsewhere(exit, possible)))
-        for team, ways in exits.items()
+        team: (*leaving, *(other for exit in leaving for other in _exits_elsewhere(exit, possible)))
+        for team, leaving in exits.items()
     }
 
 
@@ -88,6 +91,6 @@ def _instead(plan: Plan, team: str) -> tuple[str, ...]:
 
 
 def _exits_elsewhere(exit: Exit, elsewhere: Mapping[str, tuple[str, ...]]) -> Iterator[Exit]:
-    ways = product(*(elsewhere.get(team, (team,)) for team in exit.targets))
-    for targets in islice(ways, 1, _MAX_COMBINATIONS):
+    combinations = product(*(elsewhere.get(team, (team,)) for team in exit.targets))
+    for targets in islice(combinations, 1, _MAX_COMBINATIONS):
         yield exit._replace(targets=targets)

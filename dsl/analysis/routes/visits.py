@@ -53,7 +53,7 @@ class RoutesBound:
         self.graph = graph
         self.calls = calls
         self.limits = graph.plan.limits
-        self.ways = {node: list(self._ways(node)) for node in graph.nodes}
+        self.continuations = {node: list(self._continuations(node)) for node in graph.nodes}
         """`{node: for each route, the branches it starts and the next node}`."""
         self.before: dict[TeamNode, set[TeamNode]] = {node: set() for node in graph.nodes}
         for node in graph.nodes:
@@ -91,12 +91,12 @@ class RoutesBound:
         graph = self.graph
         before: dict[str, set[str]] = {team: set() for team in graph.reached}
         after: dict[str, set[str]] = {team: set() for team in graph.reached}
-        for node, ways in self.ways.items():
-            for branches, following in ways:
+        for node, continuations in self.continuations.items():
+            for branches, following in continuations:
                 for other in (*branches, *([following] if following else [])):
                     before[other.team].add(node.team)
                     after[node.team].add(other.team)
-        one_way = not any(map(self._forks, graph.nodes))
+        is_sequential = not any(map(self._forks, graph.nodes))
         maximum = {
             team: min(
                 depth_allowed(self.limits, graph.plan.teams[team]), self.limits.max_total_teams
@@ -114,14 +114,16 @@ class RoutesBound:
                 called = sum(_product(maximum[other], n) for other, n in callers[team].items())
                 first = team == graph.plan.entry_team
                 allowed = first + called + sum(maximum[other] for other in before[team])
-                if one_way:
+                if is_sequential:
                     allowed = min(allowed, 1 + sum(maximum[other] for other in after[team]))
                 maximum[team] = int(min(allowed, maximum[team], bounds.get(team, math.inf)))
             if maximum == known:
                 break
         return maximum
 
-    def _ways(self, node: TeamNode) -> Iterator[tuple[tuple[TeamNode, ...], TeamNode | None]]:
+    def _continuations(
+        self, node: TeamNode
+    ) -> Iterator[tuple[tuple[TeamNode, ...], TeamNode | None]]:
         for exit in self.graph.usable(node):
             yield tuple(self.graph.branches(exit)), self.graph.following(node, exit)
 
@@ -141,7 +143,7 @@ class RoutesBound:
             for node in nodes
             for other in (
                 *(TeamNode(team) for team in self.calls[node.team]),
-                *(branch for branches, _ in self.ways[node] for branch in branches),
+                *(branch for branches, _ in self.continuations[node] for branch in branches),
             )
         )
         entered = frozenset(
@@ -168,7 +170,7 @@ class RoutesBound:
         leaving = 0.0
         for node in part.nodes:
             aside = 0.0
-            for branches, after in self.ways[node]:
+            for branches, after in self.continuations[node]:
                 begun = sum(best[branch] for branch in branches)
                 if after in inside:
                     aside = max(aside, begun)
@@ -206,8 +208,8 @@ def _longest(graph: Teams, rest: Sequence[TeamNode], heavy: Mapping[TeamNode, fl
     """Return the heaviest path through nodes outside any loop."""
     best: dict[TeamNode, float] = {}
     for node in rest:
-        ways = (best[other] for other in graph.beside(node) if other in best)
-        best[node] = heavy[node] + max(ways, default=0.0)
+        after = (best[other] for other in graph.beside(node) if other in best)
+        best[node] = heavy[node] + max(after, default=0.0)
     return max(best.values(), default=0.0)
 
 

@@ -56,7 +56,7 @@ def message_bounds(graph: Teams, bodies: Bodies, loads: Loads) -> MessageBounds 
     if not takers:
         return None
     parts = _Parts(graph, bodies, loads, frozenset(takers))
-    if not graph.own_way.issuperset(takers):
+    if not graph.main_path.issuperset(takers):
         within = parts.within_limits()
         return MessageBounds(graph.plan.limits.max_messages, within, within)
     each = [parts.after_message(team) for team in takers]
@@ -166,10 +166,10 @@ class _Parts:
 
     def _exits(self, team_id: str, *, taken: bool) -> tuple[Exit, ...]:
         """Return the exits of a team that took a message, or that took none."""
-        body, ways = self.bodies.teams[team_id], self.graph.exits[team_id]
+        body, exits = self.bodies.teams[team_id], self.graph.exits[team_id]
         index = _only_wait(body)
         if index is None:
-            return ways
+            return exits
         wait, effort = body.steps[index].name, Effort()
         worlds = [
             Statuses({**world.of, wait: mask}, world.counted)
@@ -182,7 +182,7 @@ class _Parts:
             asked = _condition_of_exit(routing, exit)
             return exit.usable and (asked is None or can_hold(asked, worlds, effort))
 
-        return tuple(exit._replace(usable=usable(exit)) for exit in ways)
+        return tuple(exit._replace(usable=usable(exit)) for exit in exits)
 
     def within_limits(self) -> Segment:
         """Return what the limits alone allow, where a called team takes messages."""

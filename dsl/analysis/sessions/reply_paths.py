@@ -36,7 +36,7 @@ def check_replies(
     """Report each wait for a message with the shortest path on which nothing replies."""
     walker = _Paths(graph, bodies, PathsWithoutReply(_calling(graph)), effort)
     for team, body in bodies.teams.items():
-        if team not in graph.own_way:
+        if team not in graph.main_path:
             continue
         for step, path in body.steps_with_paths():
             hops = walker.shortest(body, step) if takes_message(step) else None

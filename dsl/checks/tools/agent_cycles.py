@@ -58,9 +58,9 @@ def check_cycles(
                 if call.tool is None or call.to not in within or call.tool in noted:
                     continue
                 noted.add(call.tool)
-                way = [point, *_way(call.to, point, graph, within)]
+                cycle = [point, *_path(call.to, point, graph, within)]
                 path = tool_paths[call.tool]
-                details = agents_in_a_circle([one.name for one in way])
+                details = agents_in_a_circle([one.name for one in cycle])
                 problems.note("E508", tree.find(path).at, path, details)
 
 
@@ -111,10 +111,10 @@ def _next(team: Team) -> Iterator[str]:
         yield team.routing.default
 
 
-def _way(
+def _path(
     start: _Caller, end: _Caller, graph: Mapping[_Caller, list[_Call]], within: set[_Caller]
 ) -> list[_Caller]:
-    """Return the shortest way from one point to another, both included."""
+    """Return the shortest path from one point to another, both included."""
     before: dict[_Caller, _Caller | None] = {start: None}
     ahead = [start]
     for point in ahead:
@@ -124,12 +124,12 @@ def _way(
             if call.to in within and call.to not in before:
                 before[call.to] = point
                 ahead.append(call.to)
-    way: list[_Caller] = []
+    path: list[_Caller] = []
     here: _Caller | None = end
     while here is not None:
-        way.append(here)
+        path.append(here)
         here = before[here]
-    return way[::-1]
+    return path[::-1]
 
 
 def _check_memory(

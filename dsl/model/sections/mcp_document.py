@@ -60,7 +60,7 @@ class McpServerSection(Frozen):
     """`{tool, or a glob of tools: its terms}`; the first entry that matches counts."""
 
     @model_validator(mode="after")
-    def _one_way(self) -> "McpServerSection":
+    def _check_transport(self) -> "McpServerSection":
         if bool(self.command) == (self.url is not None):
             raise form_mismatch("mcp_server", "an MCP server has one of `command` and `url`")
         if self.url is not None and self.env:

@@ -164,9 +164,9 @@ class ChannelSection(Frozen):
     """Time limit of one attempt."""
 
     @model_validator(mode="after")
-    def _one_way(self) -> "ChannelSection":
-        ways = [self.url is not None, self.url_env is not None, bool(self.run)]
-        if sum(ways) != 1:
+    def _check_transport(self) -> "ChannelSection":
+        given = [self.url is not None, self.url_env is not None, bool(self.run)]
+        if sum(given) != 1:
             raise form_mismatch("channel", "a channel has one of `url`, `url_env` and `run`")
         if self.run and self.secret_env is not None:
             raise form_mismatch(

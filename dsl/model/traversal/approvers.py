@@ -53,11 +53,11 @@ def _steps_at(
             yield at, step
             continue
         for prefix, inner in inside(step, plan):
-            way = prefix.removesuffix("/")
-            if not way:
+            branch = prefix.removesuffix("/")
+            if not branch:
                 yield from _steps_at(at, inner, rest, plan)
-            elif way == rest[0]:
-                here = f"{at}/{way}"
+            elif branch == rest[0]:
+                here = f"{at}/{branch}"
                 if rest[1:]:
                     yield from _steps_at(here, inner, rest[1:], plan)
                 else:

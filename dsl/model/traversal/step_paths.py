@@ -61,20 +61,20 @@ def within_rounds(plan: Plan, path: str) -> bool:
     return False
 
 
-def names_a_way(plan: Plan, path: str) -> bool:
+def names_branch(plan: Plan, path: str) -> bool:
     """Return whether the path is a branch of a parallel step, which is not a step itself."""
     team, *names = without_rounds(path).split("/")
     steps: Sequence[Step] = plan.teams[team].steps if team in plan.teams else ()
     step: Step | None = None
-    way = False
+    is_branch = False
     for name in names:
-        way = isinstance(step, ParallelStep) and name in step.branches
-        if isinstance(step, ParallelStep) and way:
+        is_branch = isinstance(step, ParallelStep) and name in step.branches
+        if isinstance(step, ParallelStep) and is_branch:
             step, steps = None, step.branch(name).steps
             continue
         step = next((one for one in steps if one.name == name), None)
         steps = [one for _, inner in inside(step, plan) for one in inner] if step else ()
-    return way
+    return is_branch
 
 
 def without_rounds(path: str) -> str:
@@ -107,7 +107,7 @@ def _paths(steps: Sequence[Step], plan: Plan, deep: int = 0) -> Iterator[str]:
     for step in steps:
         yield step.name
         if isinstance(step, ParallelStep):
-            yield from (f"{step.name}/{way}" for way in step.branches)
+            yield from (f"{step.name}/{branch}" for branch in step.branches)
         for prefix, inner in inside(step, plan):
             if deep < _PLANS_WITHIN_PLANS:
                 below = deep + isinstance(step, AgentStep)

@@ -45,9 +45,9 @@ def conditions(step: Step, path: NodePath) -> Iterator[tuple[Condition, NodePath
             for key, condition in asked:
                 if condition is not None:
                     yield condition, (*path, key)
-        case BranchStep(branches=ways):
-            for index, way in enumerate(ways):
-                yield way.condition, (*path, "branches", index, "condition")
+        case BranchStep(branches=branches):
+            for index, branch in enumerate(branches):
+                yield branch.condition, (*path, "branches", index, "condition")
         case _:
             pass
     if step.fail_when is not None:

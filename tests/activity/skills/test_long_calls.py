@@ -197,7 +197,7 @@ async def test_a_process_that_is_killed_again_and_again_is_a_failure(tmp_path: P
     assert await caller.ends("CommandRunner.run") == "SkillFailed"
 
 
-async def test_a_process_that_is_told_to_end_with_its_machine_is_begun_again(
+async def test_a_process_that_must_end_with_its_machine_is_begun_again(
     tmp_path: Path,
 ) -> None:
     caller = Caller(tmp_path)

@@ -114,8 +114,8 @@ async def shown_run(
 ) -> AsyncGenerator[ShownRun]:
     """Show a run without a terminal."""
     run = SteeredRun()
-    told: list[str] = []
-    steering = Steering(run, ME, told.append)
+    reported: list[str] = []
+    steering = Steering(run, ME, reported.append)
     app = RunApp(seen, steering, workspace)
     async with app.run_test(size=size) as pilot:
         shown = ShownRun(pilot, app, run)

@@ -33,9 +33,9 @@ def test_a_test_that_hangs_names_the_lines_at_which_its_tasks_wait(tmp_path: Pat
         check=False,
     )
     assert done.returncode == 1, done.stdout + done.stderr
-    told = done.stdout.partition("Tasks that wait")[2]
-    assert f"{tmp_path}/test_it.py:5 in waits_for_nothing" in told
-    assert f"the other\n  {tmp_path}/test_it.py:8 in beside" in told
+    report = done.stdout.partition("Tasks that wait")[2]
+    assert f"{tmp_path}/test_it.py:5 in waits_for_nothing" in report
+    assert f"the other\n  {tmp_path}/test_it.py:8 in beside" in report
 
 
 def test_a_test_that_fails_otherwise_tells_of_no_tasks(tmp_path: Path) -> None:

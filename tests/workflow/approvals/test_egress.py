@@ -56,8 +56,8 @@ async def test_an_injected_call_waits_for_a_person_and_sends_nothing(
         ("untrusted", "page"),
     ]
     assert not any("send@" in key for key in calls)
-    told_of = [(one.step, one.status) for one in entries if one.status in ("met", "asked")]
-    assert sorted(told_of) == [
+    noted = [(one.step, one.status) for one in entries if one.status in ("met", "asked")]
+    assert sorted(noted) == [
         ("act/look@1.1", "met"),
         ("act/page@1.2", "met"),
         ("act/send@2.1", "asked"),

@@ -102,8 +102,8 @@ async def test_a_notice_names_what_the_deadline_will_really_do(
                 await handle.execute_update("decide", {**edit, "payload": {"pages": edited}})
                 assert (await asked(handle))["on_timeout"] == "fail"
             failed = await failure(handle)
-        told = [one.message["on_timeout"] for one in there.deliveries]
-        assert list(dict.fromkeys(told)) == list(dict.fromkeys(outcomes))
+        outcomes_sent = [one.message["on_timeout"] for one in there.deliveries]
+        assert list(dict.fromkeys(outcomes_sent)) == list(dict.fromkeys(outcomes))
         last = there.deliveries[-1].message["text"]
     assert last == f"nobody decided review/sign#1 in time: {outcomes[-1]}"
     assert ("last" if outcomes[-1] == "approve" else "sign") in failed.message

@@ -142,8 +142,8 @@ async def test_every_branch_of_a_fan_out_knows_what_was_amended_and_so_does_what
 ) -> None:
     handle: Handle = await here.start(FAN_OUT, {"word": "old"})
     await waiting(handle, "left/ok#1", "right/yes#1")
-    told_off = await refused(handle, {"team": "after", "by": "ann"}, "redirect")
-    assert "branches of a fan-out are running; send it again after they join" in told_off
+    refusal = await refused(handle, {"team": "after", "by": "ann"}, "redirect")
+    assert "branches of a fan-out are running; send it again after they join" in refusal
     await amended(handle, word="new")
     await decide(handle, "left/ok#1")
     await waiting(handle, "right/yes#1", "after/again#1")

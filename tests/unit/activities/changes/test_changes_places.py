@@ -273,7 +273,7 @@ def test_hunk_that_fits_nowhere_between_its_neighbours_is_ambiguous() -> None:
         (6, "fits in 6 places, at lines 1, 2, 3, 4, 5 and 1 more;"),
     ],
 )
-def test_an_ambiguous_hunk_is_told_with_its_first_five_places(places: int, shown: str) -> None:
+def test_an_ambiguous_hunk_is_reported_with_its_first_five_places(places: int, shown: str) -> None:
     assert shown in refusal("x\n" * places, "@@\n-x\n+X\n")
 
 

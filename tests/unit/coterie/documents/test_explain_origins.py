@@ -19,8 +19,8 @@ ROUNDS = "orchestration.teams.draft.tasks.plan.agent.execution_plan.rounds"
 
 OF_TOOLS = {"max_turns", "tool_choice", "tool_calls", "parallel_tool_calls"}
 
-Told = dict[str, tuple[Any, str]]
-Ask = Callable[..., Told]
+Origins = dict[str, tuple[Any, str]]
+Ask = Callable[..., Origins]
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     """`{path: (value, origin)}` as the command prints it."""
     monkeypatch.chdir(layered(tmp_path))
 
-    def asked(*arguments: str) -> Told:
+    def asked(*arguments: str) -> Origins:
         assert main(["explain", "report", *arguments, "--json"]) == 0
         rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
         return {

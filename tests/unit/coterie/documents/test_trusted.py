@@ -111,7 +111,7 @@ def test_a_cloud_gets_no_vendor_s_key(settings: Settings) -> None:
         ("{cloud: azure}", "bedrock, vertex, foundry"),
     ],
 )
-def test_what_a_cloud_needs_is_told_before_a_run(
+def test_what_a_cloud_needs_is_reported_before_a_run(
     settings: Settings, section: str, wanted: str
 ) -> None:
     write(settings, "coterie.yml", f"llm_config: {{providers: {{anthropic: {section}}}}}")
@@ -180,7 +180,7 @@ def test_a_document_cannot_widen_what_the_shared_worker_may_touch(
     assert "config/teams/x.yml has a `worker` section" in capsys.readouterr().err
 
 
-def test_only_a_document_with_a_worker_section_is_told_that_nobody_uses_it(
+def test_only_an_unused_worker_section_of_a_document_is_reported(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(settings, "config/system_config.yml", "worker: {commands: {ls: {run: [ls]}}}\n")

@@ -1,4 +1,4 @@
-"""Whoever starts a run is told of every warning that `coterie validate` has."""
+"""A start reports every warning that `coterie validate` has."""
 
 import pytest
 
@@ -11,7 +11,7 @@ QUESTION = "tasks: [{name: sign, type: approval, prompt: Well?}]"
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "warning"),
     [
         (TEAM % (RESTS, ""), ""),
         (TEAM % (QUESTION, ""), "1 warning"),
@@ -21,9 +21,9 @@ QUESTION = "tasks: [{name: sign, type: approval, prompt: Well?}]"
     ids=["none", "of the compiler", "of the analysis", "of both"],
 )
 def test_warnings_of_the_compiler_and_of_the_analysis_are_counted(
-    text: str, told: str, capsys: pytest.CaptureFixture[str]
+    text: str, warning: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     analysis = print_warnings("a.yml", compiled(text))
-    told = told and f"a.yml: {told}, see `coterie validate a.yml`"
-    assert capsys.readouterr().err.strip() == told
+    warning = warning and f"a.yml: {warning}, see `coterie validate a.yml`"
+    assert capsys.readouterr().err.strip() == warning
     assert len(analysis.findings) == text.count("nowhere")

@@ -151,7 +151,7 @@ def test_a_picture_in_the_dark_has_colours_of_its_own() -> None:
     light, dark = style.split("@media (prefers-color-scheme: dark)")
     used = set(Drawing(svg_of(picture(plan_of(SMALL)))).root.itertext())
     assert used
-    for css in ("page", "ink", "box", "chip", "way"):
+    for css in ("page", "ink", "box", "chip", "edge"):
         assert f".{css} {{ " in light
         assert f".{css} {{ " in dark
 

@@ -34,7 +34,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-async def test_a_refused_answer_is_told_with_its_reason_and_what_happened_then(case: str) -> None:
+async def test_a_refused_answer_is_shown_with_its_reason_and_what_happened_then(case: str) -> None:
     step, visit, reask, then = REFUSED[case]
     trace = await trace_of(case)
     (refused,) = trace.refused
@@ -59,7 +59,7 @@ async def test_a_refused_answer_is_told_with_its_reason_and_what_happened_then(c
     assert (one["problem"], one["reask"]) == (refused.problem, reask)
 
 
-async def test_a_refused_result_of_a_tool_is_told_with_its_reason_and_what_happened_then() -> None:
+async def test_a_refused_result_of_a_tool_is_shown_with_its_reason_and_what_happened_then() -> None:
     trace = await trace_of("retried_tools")
     (step,) = trace.of_step("work/ask")
     causes = [(one.entry.status, one.entry.cause) for one in step.happened]

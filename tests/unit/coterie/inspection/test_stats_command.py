@@ -72,7 +72,7 @@ async def test_decisions_and_tools_have_counts_failures_and_seconds() -> None:
     assert (tools["helper"].count, tools["audit"].count, tools["guarded"].failed) == (1, 1, 1)
 
 
-async def test_open_and_failed_runs_of_a_team_are_told_apart() -> None:
+async def test_open_and_failed_runs_of_a_team_are_counted_separately() -> None:
     run = await counted("strategies")
     failed = await counted("strategies", completed=False)
     still_open = await counted("strategies", over=False, completed=False)

@@ -62,7 +62,7 @@ def _visit(visit: Visit) -> Iterator[tuple[str, JsonValue]]:
 def _event(event: TraceEvent) -> JsonValue:
     entry = event.entry
     line = f"{entry.number} {entry.kind} {entry.step} {entry.status}"
-    found: list[JsonValue] = [_alternative(one) for one in event.ways]
+    found: list[JsonValue] = [_alternative(one) for one in event.alternatives]
     if event.when is not None:
         found.append(_examined(event.when))
     found += [_change(one) for one in event.changes]

@@ -321,7 +321,7 @@ def test_turns_and_further_attempts_do_not_end_a_task() -> None:
     assert view.rows.visits["write", 1].tasks["answer"].state == "skipped"
 
 
-def test_a_nested_step_that_its_retry_repeats_is_told_with_attempt_and_reason() -> None:
+def test_a_nested_step_that_its_retry_repeats_is_shown_with_attempt_and_reason() -> None:
     nested, attempts = "check/read", ["SkillFailed: no file", "SkillFailed: still none"]
     events = trail(
         {"kind": "team"},

@@ -134,7 +134,7 @@ def test_an_event_has_the_evidence_of_its_own_step(
     observer, state = observed(text)
     observer.note(state, noted)
     [event] = observer.visits["start", 1].happened
-    assert (len(event.ways), event.when is not None) == evidence
+    assert (len(event.alternatives), event.when is not None) == evidence
 
 
 def test_an_event_of_a_visit_that_nobody_saw_has_no_evidence() -> None:
@@ -142,11 +142,11 @@ def test_an_event_of_a_visit_that_nobody_saw_has_no_evidence() -> None:
     unseen = DecisionObserver("run", observer.plan)
     unseen.note(state, entry("step", "b", "chosen"))
     [event] = unseen.visits["start", 1].happened
-    assert event.ways == ()
+    assert event.alternatives == ()
     del state.frames["main:start#1"]
     observer.note(state, entry("step", "b", "chosen"))
     [event] = observer.visits["start", 1].happened
-    assert event.ways == ()
+    assert event.alternatives == ()
 
 
 def test_a_visit_keeps_its_own_route_when_its_branches_are_left() -> None:

@@ -36,10 +36,10 @@ def holds(text: str) -> None:
     if isinstance(made, Plan):
         runs_to_an_end(made)
     else:
-        is_told(made, text)
+        is_reported(made, text)
 
 
-def is_told(problems: tuple[Problem, ...], text: str) -> None:
+def is_reported(problems: tuple[Problem, ...], text: str) -> None:
     assert problems
     for problem in problems:
         assert problem.code in CODES

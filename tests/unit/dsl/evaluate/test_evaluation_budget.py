@@ -377,7 +377,7 @@ def test_a_plan_cannot_widen_the_budget(wrong: Json) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told_as"),
+    ("text", "refusal"),
     [
         ("{{ " + "1+" * 5000 + "1 }}", "more than 8,000 words of code"),
         ("{{ " + "+".join(["1"] * 70) + " }}", "nested too deeply"),
@@ -387,8 +387,8 @@ def test_a_plan_cannot_widen_the_budget(wrong: Json) -> None:
         ("{% set x.y = 1 %}", "not part of the language"),
     ],
 )
-def test_more_code_than_is_parsed_in_little_time_is_refused(text: str, told_as: str) -> None:
-    with pytest.raises(BadTemplate, match=told_as):
+def test_more_code_than_is_parsed_in_little_time_is_refused(text: str, refusal: str) -> None:
+    with pytest.raises(BadTemplate, match=refusal):
         parse(text, statements=True)
 
 

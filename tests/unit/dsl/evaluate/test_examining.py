@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dsl.evaluate.because import condition_because
 from dsl.evaluate.condition_evaluation import holds
 from dsl.evaluate.context import PathChange, apply, differences, replacing
-from dsl.evaluate.evidence import Examined, TriedAlternatives, examine, rules, ways
+from dsl.evaluate.evidence import Examined, TriedAlternatives, alternatives, examine, rules
 from dsl.evaluate.routing import choose
 from dsl.model.conditions import (
     AllOf,
@@ -147,7 +147,7 @@ def test_the_ways_of_a_branch_are_asked_in_order_too() -> None:
             Branch(condition=FAIL, steps=(SetStep(kind="set", name="bad", values={}),)),
         ),
     )
-    assert [(way.leads_to, way.taken) for way in ways(step, FACTS)] == [
+    assert [(one.leads_to, one.taken) for one in alternatives(step, FACTS)] == [
         ("good", False),
         ("bad", True),
     ]

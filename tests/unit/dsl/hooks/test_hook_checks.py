@@ -91,7 +91,7 @@ def test_a_mistake_is_refused_where_it_is_written(hook: str, code: str, place: s
     ]
 
 
-def test_every_mistake_of_a_condition_is_told_at_once() -> None:
+def test_every_mistake_of_a_condition_is_reported_at_once() -> None:
     when = "[{ task: plan, status: success }, '{{ arguments.a }}', '{{ tasks.b }}', '{{ turn']"
     problems = found(f"hooks: [{{ on: before_turn, when: {when}, decide: fail }}]")
     assert [code for code, _ in problems] == ["E109", "E207", "E207", "E301"]
@@ -161,7 +161,7 @@ def test_a_hook_of_a_persona_and_one_of_the_document_have_different_names() -> N
     assert "another hook is called 'guard' already, at line" in problem.message
 
 
-def told(text: str) -> list[tuple[str, str, str, str]]:
+def reported(text: str) -> list[tuple[str, str, str, str]]:
     """What is wrong with a text; the tools that it never calls are no matter here."""
     found = [one for one in problems_of(text) if one.code != "W520"]
     return [(one.code, one.message, one.allowed, one.fix) for one in found]
@@ -177,10 +177,10 @@ def with_hooks(hooks: str, planner: str = "tools: [read_files, calculate, change
 def test_a_hook_of_a_persona_names_its_offered_tools_and_one_of_the_document_every_tool() -> None:
     hook = "{ on: before_tool_call, tool: chang, decide: fail }"
     fix = "did you mean 'change'?"
-    assert told(document(f"tools: [read_files, change]\nhooks: [{hook}]")) == [
+    assert reported(document(f"tools: [read_files, change]\nhooks: [{hook}]")) == [
         ("E204", "unknown offered tool 'chang'", "change, read_files", fix)
     ]
-    assert told(with_hooks(hook)) == [
+    assert reported(with_hooks(hook)) == [
         ("E204", "unknown tool 'chang'", "calculate, change, read_files", fix)
     ]
 
@@ -234,14 +234,16 @@ def test_a_sound_hook_is_no_problem(hook: str) -> None:
         ),
     ],
 )
-def test_a_wrong_hook_is_told_with_its_reason(hook: str, code: str, message: str | None) -> None:
-    found = told(document(f"tools: [read_files]\nhooks: [{hook}]"))
+def test_a_wrong_hook_is_reported_with_its_reason(
+    hook: str, code: str, message: str | None
+) -> None:
+    found = reported(document(f"tools: [read_files]\nhooks: [{hook}]"))
     assert [one[0] for one in found] == [code]
     assert message is None or [one[1] for one in found] == [message]
 
 
 def test_the_hooks_of_a_run_change_its_context_by_a_mapping() -> None:
-    assert told(with_hooks("{ on: before_run, decide: modify, value: text }")) == [
+    assert reported(with_hooks("{ on: before_run, decide: modify, value: text }")) == [
         (
             "E103",
             "`value` at `before_run` is a text, and must be a mapping of context paths to values",
@@ -249,8 +251,8 @@ def test_the_hooks_of_a_run_change_its_context_by_a_mapping() -> None:
             "write a mapping of context paths to values",
         )
     ]
-    assert told(with_hooks("{ on: before_run, decide: modify, value: { a: 1 } }")) == []
-    assert told(with_hooks("{ on: after_run, decide: modify, value: text }")) == []
+    assert reported(with_hooks("{ on: before_run, decide: modify, value: { a: 1 } }")) == []
+    assert reported(with_hooks("{ on: after_run, decide: modify, value: text }")) == []
 
 
 @pytest.mark.parametrize(
@@ -263,19 +265,19 @@ def test_the_hooks_of_a_run_change_its_context_by_a_mapping() -> None:
     ],
 )
 def test_a_streamed_answer_is_refused_by_hooks_that_come_after_it(hook: str, refused: bool) -> None:
-    codes = [one[0] for one in told(document(f"stream: true\nhooks: [{hook}]"))]
+    codes = [one[0] for one in reported(document(f"stream: true\nhooks: [{hook}]"))]
     assert codes == (["E506"] if refused else [])
 
 
 def test_hooks_without_a_name_are_never_called_the_same() -> None:
     hook = "{ on: before_turn, decide: fail }"
-    assert told(with_hooks(f"{hook}, {hook}", f"hooks: [{hook}, {hook}]")) == []
+    assert reported(with_hooks(f"{hook}, {hook}", f"hooks: [{hook}, {hook}]")) == []
 
 
 def test_of_three_hooks_with_one_name_each_later_one_names_the_first() -> None:
     hook = "{ name: a, on: before_turn, decide: fail }"
     text = document(f"hooks:\n  - {hook}\n  - {hook}\n  - {hook}")
     first = text[: text.index(hook)].count("\n") + 1
-    assert [one[1] for one in told(text)] == [
+    assert [one[1] for one in reported(text)] == [
         f"another hook is called 'a' already, at line {first}"
     ] * 2

@@ -96,7 +96,7 @@ def test_a_field_of_a_format_string_is_a_placeholder(name: str) -> None:
 @pytest.mark.parametrize(
     "system", ["Answer {{literal}}.", 'Answer {{"a": 1}}.', "Answer {{}}.", "{{{code}}}"]
 )
-def test_a_literal_of_the_older_syntax_beside_a_placeholder_is_told_with_the_syntax(
+def test_a_literal_of_the_older_syntax_beside_a_placeholder_is_reported_with_the_syntax(
     system: str,
 ) -> None:
     ((code, line, _, fix),) = warnings_of(f"'{system}'")

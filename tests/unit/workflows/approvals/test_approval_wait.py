@@ -80,7 +80,7 @@ class Waiting(StoppingScope):
         self.state.progress.requests[HERE.key] = ID
         self.state.pending[ID] = Pending.model_validate(given)
 
-    def told(self) -> list[tuple[str, str, int, str]]:
+    def sent(self) -> list[tuple[str, str, int, str]]:
         """What notifications said."""
         messages: list[Notification] = [one.message for one in self.notifications]
         return [(one.channel, one.what, one.number, one.text) for one in messages]
@@ -101,7 +101,7 @@ async def test_a_decision_closes_the_request_and_the_trail_has_the_time_it_took(
     assert [(one.status, one.seconds, one.cause) for one in scope.state.trail] == [
         ("approved", 90.0, RequestDecided("decided", ID, "approved", "ann", "fine"))
     ]
-    assert scope.told() == [("pager", "request", 1, f"{ID} waits for a decision")]
+    assert scope.sent() == [("pager", "request", 1, f"{ID} waits for a decision")]
     assert (scope.state.pending, scope.state.progress.requests, scope.state.unread) == ({}, {}, [])
 
 
@@ -179,7 +179,7 @@ async def test_reminders_and_escalations_are_counted_noted_and_sent() -> None:
         ("escalated", RequestEscalated("escalated", ID, ("dora", "ann", "Bob"))),
         ("reminded", RequestReminded("reminded", ID, 2)),
     ]
-    assert [(what, number) for _, what, number, _ in scope.told()] == [
+    assert [(what, number) for _, what, number, _ in scope.sent()] == [
         ("request", 1),
         ("reminder", 1),
         ("escalation", 1),
@@ -226,7 +226,7 @@ async def test_a_missing_decision_means_what_the_terms_say(
     decision = await scope.ask(show, deadline=60, **terms)
     assert (None if decision is None else decision.verdict) == verdict
     outcome = terms.get("on_timeout", "reject") if verdict is not None else "fail"
-    assert scope.told()[-1] == ("pager", "timeout", 1, f"nobody decided {ID} in time: {outcome}")
+    assert scope.sent()[-1] == ("pager", "timeout", 1, f"nobody decided {ID} in time: {outcome}")
     if decision is not None:
         assert (decision.by, decision.how) == ("deadline", "deadline")
         assert decision.comment == "nobody decided in time"

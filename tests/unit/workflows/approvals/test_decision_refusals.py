@@ -48,8 +48,8 @@ def test_a_closed_request_answers_with_its_decision_without_the_payload() -> Non
     made = Decision(id=ID, verdict="approved", by="bob", at="-", how="update", payload=EDIT)
     state = RunState(decisions={ID: made}, pending={ID: request()})
     asked = DecideInput(id=ID, decision="approve")
-    told = made.model_copy(update={"payload": None})
-    assert refusal(state, asked) == RequestClosed(ID, told)
+    earlier = made.model_copy(update={"payload": None})
+    assert refusal(state, asked) == RequestClosed(ID, earlier)
 
 
 def test_an_unknown_request_names_at_most_fifty_that_wait() -> None:

@@ -162,7 +162,7 @@ def test_only_the_budgets_that_cover_a_call_pay_for_it() -> None:
     assert list(scope.state.balances) == ["team.work.tokens"]
 
 
-def test_an_agent_is_told_of_the_budgets_that_are_nearly_used_up() -> None:
+def test_an_agent_sees_the_budgets_that_are_nearly_used_up() -> None:
     warned, other = Budget(kind="money", limit=10), Budget(kind="tokens", limit=9)
     state = RunState(balances={"run.money": BudgetBalance(used=8, warned=True)})
     assert list(notices(state, [warned, other])) == [

@@ -49,7 +49,7 @@ def _row(
     cached: int = 0,
     cost: float | None = None,
     unpriced: int = 0,
-    untold: int = 0,
+    unreported: int = 0,
     cut_off: int = 0,
     seconds: float = 0.0,
 ) -> CostRow:
@@ -61,7 +61,7 @@ def _row(
         cached_tokens=cached,
         cost=cost,
         unpriced=unpriced,
-        untold=untold,
+        unreported=unreported,
         cut_off=cut_off,
         seconds=seconds,
     )

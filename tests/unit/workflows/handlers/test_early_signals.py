@@ -43,7 +43,7 @@ def test_signals_wait_up_to_exactly_the_most_bytes(sizes: list[int], admitted: l
     assert [queue.admit("go", size) for size in sizes] == admitted
 
 
-def test_twenty_names_of_dropped_signals_are_told_apart() -> None:
+def test_twenty_names_of_dropped_signals_are_kept_separately() -> None:
     queue = EarlySignals(count=MAX_EARLY_SIGNALS)
     for number in range(22):
         queue.admit(f"s{number}", 1)

@@ -30,7 +30,7 @@ orchestration:
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "told"),
+    ("tool", "arguments", "shown"),
     [
         ("abacus", {}, "UnknownTool: there is no tool 'abacus'"),
         ("calculator", {"expression": 1}, "invalid input for Calculator.evaluate: expression"),
@@ -43,7 +43,7 @@ orchestration:
     ],
 )
 async def test_why_names_the_layer_that_stopped_a_call(
-    env: WorkflowEnvironment, tmp_path: Path, tool: str, arguments: Json, told: str
+    env: WorkflowEnvironment, tmp_path: Path, tool: str, arguments: Json, shown: str
 ) -> None:
     async with engine(env, tmp_path, []) as running:
         handle: Any = await running.start(CALLING, {"tool": tool, "arguments": arguments})
@@ -51,4 +51,4 @@ async def test_why_names_the_layer_that_stopped_a_call(
         seen = await rebuilt(await handle.fetch_history())
     assert isinstance(seen, Rebuilt), seen
     text = run_text(Trace("run", seen.trail, tuple(seen.visits.values())), "run")
-    assert told in text, text
+    assert shown in text, text

@@ -68,6 +68,15 @@ def test_an_edited_answer_is_checked_by_the_schema_of_the_persona(
     assert chosen.requires_approval.schema_ == schema
 
 
+def test_what_a_plan_of_steps_gives_is_no_answer_of_the_schema() -> None:
+    step, scope = scope_of("{at: after, editable: true}")
+    planned = step.model_copy(update={"agent_type": "generic_orchestrating"})
+    chosen = with_persona(planned, HERE, scope)
+    assert isinstance(chosen, AgentStep)
+    assert isinstance(chosen.requires_approval, CallApproval)
+    assert chosen.requires_approval.schema_ is None
+
+
 def test_a_choice_is_noted_once_and_kept_when_the_template_gives_another() -> None:
     step, scope = scope_of("false")
     for _ in range(2):

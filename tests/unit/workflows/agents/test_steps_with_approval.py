@@ -6,7 +6,9 @@ from activities.contracts import AgentRequest, AgentResponse
 from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue
 from tests.support.simulation.egress_runs import Ran, ran
-from tests.support.tool_agents import MODEL, answer, tool_plan
+from tests.support.simulation.stopping import fresh
+from tests.support.tool_agents import MODEL, ModelScope, ModelWorld, answer, tool_plan
+from workflows.interpreter import run
 
 SINGLE = "generic_single_shot"
 ORCHESTRATING = "generic_orchestrating"
@@ -33,7 +35,7 @@ async def approved(of: Plan) -> Ran:
         ({"prompts": {"user": "On {{ context.topic }}."}}, None, {"context": {"topic": "rain"}}),
         ({"prompts": {"user": "On {{ input }}."}}, "snow", "snow"),
         ({"prompts": {"user": "Write."}}, None, None),
-        ({"execution_plan": [NOTE]}, None, None),
+        ({"execution_plan": [NOTE], "prompts": {"user": "On {{ context.topic }}."}}, None, None),
         ({"execution_plan": [NOTE]}, "snow", "snow"),
     ],
     ids=["values of the prompts", "input", "nothing", "a plan", "a plan with an input"],
@@ -83,3 +85,36 @@ async def test_the_plan_of_an_agent_gives_its_variables_or_what_it_returns(
     assert isinstance(one.result.output, dict)
     assert one.result.output["look"] == [data, error]
     assert [key for key in one.state.frames if "act" in key] == []
+
+
+@pytest.mark.parametrize("steps", [[SET], [SET, RETURN], [SET, FAIL]])
+async def test_the_plan_of_an_agent_leaves_no_frame_behind(steps: list[JsonValue]) -> None:
+    after: Json = {"name": "after", "agent_type": SINGLE, "persona_key": "other"}
+    of = tool_plan(
+        {},
+        {"actor": {**MODEL, "execution_plan": steps}, "other": {**MODEL, "prompts": {"user": "?"}}},
+        step={"agent_type": ORCHESTRATING, "on_failure": "continue"},
+        tasks=[after],
+    )
+    state, frames = fresh(of, {}), list[str]()
+
+    def model(_: AgentRequest, __: int) -> AgentResponse:
+        frames.extend(state.frames)
+        return answer("done")
+
+    await run(ModelScope(of, state, ModelWorld(model, lambda _: None), None))
+    assert frames
+    assert [key for key in frames if "act" in key] == []
+
+
+async def test_the_approver_of_a_class_of_the_project_sees_its_input_alone() -> None:
+    step: Json = {
+        "name": "act",
+        "agent_class": "package.Own",
+        "agent_type": None,
+        "requires_approval": "before",
+    }
+    teams: dict[str, Json] = {"work": {"id": "work", "steps": [step]}}
+    one = await approved(tool_plan({}, {}, teams=teams))
+    assert [request.show for request in one.asked] == [None]
+    assert len(one.world.requests) == 1

@@ -56,11 +56,13 @@ def prompt(request: AgentRequest | SkillRequest) -> Json:
     return {"asked": request.persona.prompts["user"]}
 
 
-async def test_each_round_of_a_loop_runs_the_persona_that_its_item_names() -> None:
+@pytest.mark.parametrize("concurrency", [1, 2])
+async def test_each_round_of_a_loop_runs_the_persona_that_its_item_names(concurrency: int) -> None:
     context: Json = {"items": ["blue", "red", "blue"]}
+    text = LOOP.replace("concurrency: 2", f"concurrency: {concurrency}")
     for result, _ in (
-        await undisturbed(plan_of(LOOP), context, prompt),
-        await stopped_everywhere(plan_of(LOOP), context, prompt),
+        await undisturbed(plan_of(text), context, prompt),
+        await stopped_everywhere(plan_of(text), context, prompt),
     ):
         assert isinstance(result.output, dict)
         data = result.output["each"]

@@ -22,10 +22,17 @@ def call(name: str, tool: str, **more: JsonValue) -> Json:
     return {**own, "on_failure": "continue", **more}
 
 
-def plan(*steps: JsonValue, tools: dict[str, Json] | None = None, **more: JsonValue) -> Plan:
+def plan(
+    *steps: JsonValue,
+    tools: dict[str, Json] | None = None,
+    hooks: list[JsonValue] | None = None,
+    egress_approval: Json | None = None,
+) -> Plan:
     teams: dict[str, Json] = {"work": {"id": "work", "steps": list(steps)}}
     used = {**LABELLED, **(tools or {})}
-    return tool_plan(used, {"writer": WRITER}, teams=teams, **more)
+    return tool_plan(
+        used, {"writer": WRITER}, teams=teams, hooks=hooks or [], egress_approval=egress_approval
+    )
 
 
 def done(_: AgentRequest, __: int) -> AgentResponse:

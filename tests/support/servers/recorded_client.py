@@ -1,7 +1,7 @@
 """A client of Temporal that knows recorded runs alone, and needs no server."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from temporalio.api.history.v1 import HistoryEvent
@@ -21,8 +21,14 @@ from coterie.storage.wire import data_converter
 class Recorded(Interceptor):
     """Answers with histories; every query fails as the test asks."""
 
-    def __init__(self, histories: Sequence[WorkflowHistory]) -> None:
+    def __init__(
+        self,
+        histories: Sequence[WorkflowHistory],
+        earlier: Mapping[str, WorkflowHistory] | None = None,
+    ) -> None:
         self.histories = {history.workflow_id: history for history in histories}
+        self.earlier = earlier or {}
+        """Earlier parts of runs that continued as new, by their run ids."""
         self.failure: Exception = RPCError("no worker", RPCStatusCode.DEADLINE_EXCEEDED, b"")
         self.queries: list[str] = []
         """The ids of the runs that were asked."""
@@ -45,7 +51,8 @@ class _Answers(OutboundInterceptor):
                 await asyncio.Event().wait()
             if input.id not in self._known.histories:
                 raise RPCError("not found", RPCStatusCode.NOT_FOUND, b"")
-            for event in self._known.histories[input.id].events:
+            latest = self._known.histories[input.id]
+            for event in self._known.earlier.get(input.run_id or "", latest).events:
                 yield event
 
         return events()

@@ -244,3 +244,10 @@ async def test_branches_of_an_earlier_history_all_come_back_beside_those_in_thei
     async with asyncio.timeout(60):
         await runner.run(jobs, lambda _: False, None, None, None, back)
     assert (bool(asked), peak[0]) == (is_asked, most)
+
+
+async def test_a_call_in_another_workflow_task_begins_at_once(engine: Engine) -> None:
+    pacer = full(calls=MAX_CALLS)
+    engine.grow()
+    await pacer.call(1)
+    assert (engine.waits, pacer.pace.calls) == (0, 1)

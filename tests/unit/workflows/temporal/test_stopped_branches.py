@@ -11,8 +11,9 @@ from temporalio import workflow
 from dsl.errors import TeamFailed
 from workflows.core.pace import Branches
 from workflows.core.scope import Interrupted, Job
+from workflows.temporal.abandoned_branches import stop_if_abandoned
 from workflows.temporal.branch_runner import BranchRunner
-from workflows.temporal.branches import left_of
+from workflows.temporal.branches import failures, is_dropped, left_of
 from workflows.temporal.pacer import Pacer
 
 
@@ -140,3 +141,61 @@ async def test_the_time_that_is_left_of_a_block_is_that_of_its_timer() -> None:
     assert await left_of(None) is None
     assert await left_of(asyncio.create_task(_interrupted())) == 3.5
     assert await left_of(asyncio.create_task(_over())) == 0
+
+
+@pytest.mark.parametrize(
+    ("failure", "error", "cancelled", "expected"),
+    [
+        (ValueError(), TeamFailed("no"), "enough", False),
+        (TeamFailed("no"), None, None, False),
+        (TeamFailed("no"), None, "enough", True),
+        (TeamFailed("no"), None, "", True),
+        (TeamFailed("no"), TeamFailed("first"), None, True),
+        (TeamFailed("no"), asyncio.CancelledError(), None, False),
+    ],
+)
+def test_an_expected_failure_is_dropped_to_what_ended_the_block_before(
+    failure: BaseException, error: BaseException | None, cancelled: str | None, expected: bool
+) -> None:
+    assert is_dropped(failure, error, cancelled) is expected
+
+
+async def _fails() -> None:
+    raise TeamFailed("no")
+
+
+async def test_only_what_stopped_branches_failed_with_counts_as_their_failure() -> None:
+    waits, fails = asyncio.create_task(asyncio.Event().wait()), asyncio.create_task(_fails())
+    done, stops = asyncio.create_task(quick()), asyncio.create_task(_interrupted())
+    tasks = [waits, stops, done, fails]
+    waits.cancel()
+    await asyncio.wait(tasks)
+    assert [str(one) for one in failures(tasks)] == ["no"]
+
+
+async def test_an_abandoned_block_stops_each_of_its_branches_at_its_location(
+    engine: Engine,
+) -> None:
+    runs, seen = runner(), list[str]()
+
+    async def back() -> None:
+        assert runs.is_stopping
+        try:
+            stop_if_abandoned()
+        finally:
+            await asyncio.sleep(0)
+            stop_if_abandoned()
+            seen.append("cleaned up")
+
+    with pytest.raises(asyncio.CancelledError):
+        await runs.abandon([back, back])
+    assert seen == ["cleaned up", "cleaned up"]
+    assert not runs.is_stopping
+    stop_if_abandoned()
+
+
+async def test_an_abandoned_branch_whose_cleanup_fails_fails_its_block(engine: Engine) -> None:
+    runs = runner()
+    with pytest.raises(TeamFailed):
+        await runs.abandon([_fails])
+    assert not runs.is_stopping

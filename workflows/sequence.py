@@ -66,8 +66,7 @@ async def run_steps(
             failed = outcome
         progress.next += 1
         progress.started = None
-        if scope.state.progress.cleared_labels:
-            forget_clearances(at.key, scope.state)
+        forget_clearances(at.key, scope.state)
         _leave_if_handed_off(at, scope, outcome)
     sequences.pop(key, None)
     if failed is None and outcome.status == "failure":
@@ -183,7 +182,7 @@ def _note_end(
 def _end_of_call(location: Location, scope: Scope) -> str | None:
     """Return the name of the event that ends the call of a `tool` step; None for other steps."""
     called = scope.state.progress.called_tools
-    return "tool_end" if called and called.pop(location.key, None) is not None else None
+    return "tool_end" if called.pop(location.key, None) is not None else None
 
 
 def _note_cancelled(scope: Scope, location: Location) -> None:

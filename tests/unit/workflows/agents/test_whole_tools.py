@@ -53,16 +53,33 @@ async def test_each_call_has_its_own_retries_and_is_counted_once(
     of = plan(again(ask()), tool={"on_error": "retry", "retries": 2}, budgets=budgets)
     one = await ran(of, failing, everywhere=everywhere)
     assert len(one.world.requests) == 6
+    assert sum(entry.status == "retried" for entry in one.state.trail) == 4
     assert [balance.used for balance in one.state.balances.values()] == [2] * len(budgets)
     progress = one.state.progress
     assert progress.tool_retries == progress.attempts == {}
+
+
+async def test_a_call_that_a_new_history_interrupts_is_counted_once() -> None:
+    fail: Json = {"kind": "fail", "name": "no", "error": "Broken", "message": "no"}
+    steps: list[JsonValue] = [
+        {"kind": "set", "name": "a", "values": {"n": 1}},
+        {"kind": "set", "name": "b", "values": {"n": 1}},
+        fail,
+    ]
+    persona: Json = {**MODEL, "execution_plan": steps}
+    tool: Json = {"on_error": "retry", "retries": 1}
+    of = plan(again(ask()), persona=persona, tool=tool, budgets=CALLS)
+    for everywhere in (False, True):
+        one = await ran(of, failing, everywhere=everywhere)
+        assert [balance.used for balance in one.state.balances.values()] == [2]
+        assert sum(entry.status == "retried" for entry in one.state.trail) == 2
 
 
 class OlderScope(ModelScope):
     """A run that began before the change."""
 
     def patched(self, patch: Patch) -> bool:
-        return patch not in (Patch.RECURRING_FAILURES, Patch.CALLERS_PAY)
+        return patch not in (Patch.RECURRING_FAILURES, Patch.RETRIED_TOOLS)
 
 
 @pytest.mark.parametrize(("scope", "attempts"), [(ModelScope, 1), (OlderScope, 3)])
@@ -74,9 +91,11 @@ async def test_a_failure_that_would_recur_is_retried_only_by_earlier_runs(
 
     of = plan(ask(), tool={"on_error": "retry", "retries": 2})
     world = ModelWorld(refused, lambda _: None)
+    state = fresh(of, {})
     with pytest.raises(RunFailed):
-        await run(scope(of, fresh(of, {}), world, None))
+        await run(scope(of, state, world, None))
     assert len(world.requests) == attempts
+    assert [entry for entry in state.trail if entry.status == "retried"] == []
 
 
 async def test_agents_that_call_themselves_as_steps_end_at_a_depth() -> None:

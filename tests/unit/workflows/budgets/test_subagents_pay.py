@@ -72,7 +72,8 @@ async def test_a_parent_pays_for_what_it_calls_until_its_budget_is_used_up(
         )
     budget: Json = {"scope": "persona", "name": "actor", "kind": kind, "limit": limit}
     teams = {"helpers": HELPERS} if "team" in way else None
-    budgets: list[JsonValue] = [budget, {"kind": kind, "limit": 1_000}]
+    ample: list[JsonValue] = [{"kind": kind, "limit": 1_000}] if kind == "tokens" else []
+    budgets: list[JsonValue] = [budget, *ample]
     plan = tool_plan(TOOLS[way], personas, step=step, teams=teams, budgets=budgets)
     world = ModelWorld(model, lambda _: None)
     with pytest.raises(RunFailed) as failed:

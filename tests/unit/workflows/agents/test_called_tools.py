@@ -1,0 +1,109 @@
+"""One call of an agent or a team: what it leaves in the state, and what a time limit keeps."""
+
+from collections.abc import Callable, Mapping, Set
+
+import pytest
+
+from activities.contracts import AgentRequest, AgentResponse
+from dsl.model.outcomes import Outcome
+from dsl.model.plan import Plan
+from dsl.values import Json
+from tests.support.simulation.stopping import fresh
+from tests.support.tool_agents import MODEL, ModelScope, ModelWorld, answer, tool_plan
+from workflows.agents.tool_kinds import ToolCall, call_tool
+from workflows.core.location import Location
+from workflows.core.progress.agent_progress import AgentLoopProgress, HookedCall, SendingCall
+from workflows.core.progress.step_progress import StepProgress
+from workflows.core.scope import Job
+from workflows.core.state_keys import MAIN, StateKey
+from workflows.interpreter import TeamInterpreter
+
+HERE = Location.of_visit(MAIN, "work", 1).at("call")
+INNER: Json = {"id": "inner", "steps": [{"kind": "set", "name": "first", "values": {"n": 1}}]}
+
+
+def plan() -> Plan:
+    tools: dict[str, Json] = {"helper": {"agent": "writer"}, "team": {"team": "inner"}}
+    writer: Json = {**MODEL, "prompts": {"user": "?"}}
+    teams: dict[str, Json] = {"work": {**INNER, "id": "work"}, "inner": INNER}
+    declared: Json = {"n": {"schema": {"type": "integer"}, "default": 0}}
+    return tool_plan(tools, {"writer": writer}, teams=teams, context=declared)
+
+
+class LateScope(ModelScope):
+    """Work with a time limit is never done in time."""
+
+    async def together(
+        self,
+        jobs: Mapping[str, Job],
+        *,
+        enough: Callable[[frozenset[str]], bool],
+        at_once: int | None = None,
+        seconds: float | None = None,
+        wake: Callable[[], bool] | None = None,
+        begun: Set[str] = frozenset(),
+    ) -> frozenset[str]:
+        return frozenset()
+
+
+def scope_of(kind: type[ModelScope] = ModelScope) -> ModelScope:
+    def model(_: AgentRequest, __: int) -> AgentResponse:
+        return answer("done")
+
+    of = plan()
+    return kind(of, fresh(of, {}), ModelWorld(model, lambda _: None), None)
+
+
+async def called(
+    scope: ModelScope, name: str, given: Json | None = None, seconds: float | None = None
+) -> Outcome:
+    call = ToolCall(name, scope.plan.tools[name], HERE, seconds)
+    return (await call_tool(call, given or {}, scope, TeamInterpreter(scope))).outcome
+
+
+@pytest.mark.parametrize("name", ["helper", "team"])
+async def test_a_call_that_ended_leaves_nothing_behind(name: str) -> None:
+    scope = scope_of()
+    left = StateKey.at(HERE.key.called_team(), "inner", 1, "gone")
+    if name == "team":
+        scope.state.progress.tool_retries[left] = 1
+    assert (await called(scope, name)).success
+    assert scope.state.progress == StepProgress()
+    assert list(scope.state.tracks) == [MAIN]
+
+
+async def test_a_team_is_not_called_with_arguments_that_its_context_cannot_have() -> None:
+    scope = scope_of()
+    outcome = await called(scope, "team", {"n": "many"})
+    assert outcome.error is not None
+    assert outcome.error.type == "InvalidContext"
+    assert list(scope.state.tracks) == [MAIN]
+
+
+HOOKED, SENDING = HookedCall({"n": 1}), SendingCall("digest")
+
+
+@pytest.mark.parametrize(
+    "kept", [{"hooked_calls"}, {"sending_calls"}, {"approved_inputs"}, set[str]()]
+)
+@pytest.mark.parametrize("name", ["helper", "team"])
+async def test_a_call_out_of_time_drops_its_work_and_keeps_what_others_decided(
+    name: str, kept: set[str]
+) -> None:
+    scope = scope_of(LateScope)
+    progress = scope.state.progress
+    inner = HERE.at("inner").key
+    progress.tool_loops[inner] = AgentLoopProgress(execution=1)
+    if "hooked_calls" in kept:
+        progress.hooked_calls[HERE.key] = HOOKED
+    if "sending_calls" in kept:
+        progress.sending_calls[HERE.key] = SENDING
+    if "approved_inputs" in kept:
+        progress.approved_inputs[HERE.key] = {"n": 2}
+    outcome = await called(scope, name, seconds=5)
+    assert outcome.error is not None
+    assert (outcome.error.type, scope.world.calls) == ("Timeout", [])
+    assert progress.tool_loops == {}
+    assert progress.hooked_calls == ({HERE.key: HOOKED} if "hooked_calls" in kept else {})
+    assert progress.approved_inputs == ({HERE.key: {"n": 2}} if "approved_inputs" in kept else {})
+    assert progress.sending_calls == ({HERE.key: SENDING} if "sending_calls" in kept else {})

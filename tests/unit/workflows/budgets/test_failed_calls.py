@@ -1,11 +1,13 @@
-"""A model turn that failed after it has used tokens is counted, and its budgets pay for it."""
+"""A model turn that failed: its outcome, what it counts, and that its budgets pay for it."""
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, Spent, TokenUsage
+from activities.contracts import AgentError, AgentRequest, AgentResponse, Spent, TokenUsage
+from dsl.model.outcomes import Outcome
 from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import ModelScope, ModelWorld, persona, tool_plan
+from workflows.agents.model_turns import is_worth_a_reask, turn_outcome
 from workflows.core.scope import CallFailed
 from workflows.interpreter import run
 
@@ -30,3 +32,38 @@ async def test_a_failed_call_is_counted_and_paid_with_what_it_used(
     assert (tally.calls, tally.input_tokens, tally.output_tokens, tally.cost) == (1, 100, 10, 0.5)
     assert state.usage.total == 110
     assert [one.used for one in state.balances.values()] == [110] * len(budgets)
+
+
+DATA: JsonValue = {"n": 1}
+UNUSABLE = AgentError(type="AnswerUnusable", message="no n")
+REFUSED = AgentError(type="AnswerRefused", message="no")
+NO_REASON = "the agent reports a failure without an error"
+
+
+@pytest.mark.parametrize(
+    ("response", "outcome", "is_asked_again"),
+    [
+        (AgentResponse(data=DATA), Outcome.succeeded(DATA), False),
+        (
+            AgentResponse(success=False, data=DATA, error=UNUSABLE),
+            Outcome.failed("AnswerUnusable", "no n", DATA),
+            True,
+        ),
+        (
+            AgentResponse(success=False, error=REFUSED),
+            Outcome.failed("AnswerRefused", "no"),
+            False,
+        ),
+        (
+            AgentResponse(success=False, data=DATA),
+            Outcome.failed("AgentFailed", NO_REASON, DATA),
+            False,
+        ),
+    ],
+    ids=["answer", "unusable", "refused", "no reason"],
+)
+def test_the_response_of_a_turn_is_its_outcome_and_an_unusable_one_is_asked_again(
+    response: AgentResponse, outcome: Outcome, is_asked_again: bool
+) -> None:
+    assert turn_outcome(response) == outcome
+    assert is_worth_a_reask(response) is is_asked_again

@@ -65,12 +65,14 @@ async def test_an_agent_that_called_nothing_brings_nothing() -> None:
     assert one.sent == [{"text": "all"}]
 
 
-@pytest.mark.parametrize(("inner", "made"), [(WRITES, 2), (PRIVATE, 1)])
+@pytest.mark.parametrize(
+    ("inner", "made"), [((WRITES,), 2), ((PRIVATE,), 1), ((PRIVATE, WRITES), 2), ((), 1)]
+)
 async def test_an_effect_of_an_agents_own_code_forgets_what_was_read(
-    inner: InnerCall, made: int
+    inner: tuple[InnerCall, ...], made: int
 ) -> None:
     def model(_: AgentRequest, __: int) -> AgentResponse:
-        return answer("done").model_copy(update={"inner_calls": (inner,)})
+        return answer("done").model_copy(update={"inner_calls": inner})
 
     one = await ran(plan(call("a", "clock"), ACT, call("b", "clock")), model)
     assert [call.skill for call in one.world.made] == ["Clock.now"] * made

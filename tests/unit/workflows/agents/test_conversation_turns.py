@@ -130,6 +130,18 @@ async def test_a_call_between_two_turns_waits_while_another_one_talks() -> None:
     assert table.order == ["first"]
 
 
+async def test_a_call_waits_while_another_one_is_between_two_of_its_turns() -> None:
+    table = Table()
+    table.works("first")
+    async with asyncio.timeout(20):
+        waits = asyncio.create_task(table.call("second"))
+        await table.stir()
+        assert table.order == []
+        await table.stir(table.state.progress.tool_loops.clear)
+        await waits
+    assert table.order == ["second"]
+
+
 @pytest.mark.parametrize(
     ("without", "begins"), [((), False), ((Patch.WAITING_CALLS,), True)], ids=["now", "earlier run"]
 )

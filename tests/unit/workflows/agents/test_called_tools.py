@@ -64,7 +64,7 @@ async def called(
 @pytest.mark.parametrize("name", ["helper", "team"])
 async def test_a_call_that_ended_leaves_nothing_behind(name: str) -> None:
     scope = scope_of()
-    left = StateKey.at(HERE.key.called_team(), "inner", 1, "gone")
+    left = StateKey.at(HERE.key.called_team(), "earlier", 1, "gone")
     if name == "team":
         scope.state.progress.tool_retries[left] = 1
     assert (await called(scope, name)).success

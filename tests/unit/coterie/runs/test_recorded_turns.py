@@ -1,0 +1,82 @@
+"""The turns of an agent with tools, as a test repeats them: their numbers and their times."""
+
+import pytest
+
+from activities.contracts import AgentRequest, AgentResponse, CompactionTurn, Conversation
+from coterie.testing.recording.recorder import (
+    _answer,  # pyright: ignore[reportPrivateUsage]
+    _summed_nothing_up,  # pyright: ignore[reportPrivateUsage]
+    _turn,  # pyright: ignore[reportPrivateUsage]
+)
+from dsl.model.outcomes import Failure
+from dsl.tool_loop.exchange import ToolTurn
+
+PLAIN = AgentRequest(team="t", task="a")
+SUMMED = CompactionTurn(keep_turns=1, limit=100)
+
+
+def at(head: str | None, compaction: CompactionTurn | None = None) -> AgentRequest:
+    return PLAIN.model_copy(
+        update={
+            "conversation": Conversation(head=head),
+            "tool_turn": ToolTurn(),
+            "compaction": compaction,
+        }
+    )
+
+
+def test_turns_are_counted_along_their_conversation_and_a_summary_is_none() -> None:
+    turns: dict[str, int] = {}
+    steps = [
+        (at(None), AgentResponse(conversation="c1"), 1),
+        (at("c1"), AgentResponse(conversation="c2"), 2),
+        (at("c2"), Failure("E", "no"), 3),
+        (at("c2", SUMMED), AgentResponse(conversation="s"), 3),
+        (at("s"), AgentResponse(conversation="c3"), 3),
+        (at("c3"), AgentResponse(), 4),
+        (at("unknown"), AgentResponse(conversation="c4"), 1),
+    ]
+    assert [_turn(request, result, turns) for request, result, _ in steps] == [
+        number for *_, number in steps
+    ]
+    assert turns == {"c1": 1, "c2": 2, "s": 2, "c3": 3, "c4": 1}
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        PLAIN,
+        PLAIN.model_copy(update={"conversation": Conversation(head=None)}),
+        PLAIN.model_copy(update={"tool_turn": ToolTurn()}),
+    ],
+)
+def test_an_agent_without_tools_has_no_turns(request_: AgentRequest) -> None:
+    turns: dict[str, int] = {}
+    assert _turn(request_, AgentResponse(conversation="c1"), turns) is None
+    assert turns == {}
+
+
+@pytest.mark.parametrize(
+    ("compaction", "result", "nothing"),
+    [
+        (SUMMED, AgentResponse(), True),
+        (SUMMED, AgentResponse(conversation="s"), False),
+        (SUMMED, AgentResponse(success=False), False),
+        (SUMMED, Failure("E", "no"), False),
+        (None, AgentResponse(), False),
+    ],
+)
+def test_a_summary_without_a_new_conversation_asked_no_model(
+    compaction: CompactionTurn | None, result: AgentResponse | Failure, nothing: bool
+) -> None:
+    assert _summed_nothing_up(at("c1", compaction), result) is nothing
+
+
+@pytest.mark.parametrize(
+    ("seconds", "recorded"), [(0.0, None), (0.09, None), (0.1, 0.1), (0.16, 0.2), (61.04, 61.0)]
+)
+def test_an_answer_has_its_time_unless_it_is_short(seconds: float, recorded: float | None) -> None:
+    answer = _answer(PLAIN, AgentResponse(data="x"), seconds, None)
+    assert answer.model_dump(exclude_unset=True).get("seconds") == recorded
+    assert (answer.task, answer.visit, answer.turn) == ("t/a", 1, None)
+    assert _answer(PLAIN, AgentResponse(data="x"), seconds, 2).turn == 2

@@ -1,0 +1,55 @@
+"""The workspace of a case, and the gate through which its calls go."""
+
+from pathlib import Path
+
+import pytest
+from temporalio.worker import SlotPermit, SlotReleaseContext
+
+from coterie.failures import CommandError
+from coterie.testing.simulation.gate import Gate
+from coterie.testing.simulation.stage import LEFT_BEHIND, furnish
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+FILES = {"a.txt": "mine", "new/deep/b.txt": "né", "new/c.txt": "c"}
+
+
+def test_a_case_without_a_source_has_its_own_files_alone(tmp_path: Path) -> None:
+    for name, wanted in {"one": FILES, "two": {}}.items():
+        furnish(tmp_path / name, None, wanted)
+        assert (tmp_path / name).is_dir()
+        assert files(tmp_path / name) == wanted
+
+
+def test_a_case_has_a_copy_of_its_source_with_its_own_files(tmp_path: Path) -> None:
+    source, folder = tmp_path / "source", tmp_path / "case"
+    for name in ("a.txt", "src/d.txt", *(f"src/{left}/x" for left in LEFT_BEHIND)):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text("theirs")
+    furnish(folder, source, FILES)
+    assert files(folder) == {"src/d.txt": "theirs", **FILES}
+    assert (source / "a.txt").read_text() == "theirs"
+
+
+def test_a_case_without_its_source_cannot_run(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="could not write the workspace of a test"):
+        furnish(tmp_path / "case", tmp_path / "none", {})
+
+
+async def test_a_gate_is_shut_once_every_admitted_call_has_ended() -> None:
+    gate, ended = Gate(), SlotReleaseContext(None, SlotPermit())
+    assert gate.shut
+    for _ in range(2):
+        gate.let_one_through()
+    assert not gate.shut
+    gate.release_slot(ended)
+    assert not gate.shut
+    gate.release_slot(ended)
+    assert gate.shut

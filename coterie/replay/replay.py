@@ -59,18 +59,22 @@ async def replay(history: WorkflowHistory) -> Replayed:
     shown = [one.description for one in found if not (one.only_more or one.only_wording)]
     if failure is not None:
         shown += [*_others(then, watch.done), _first_line(failure)]
-    if len(shown) > _MAX_DIFFERENCES:
-        shown[_MAX_DIFFERENCES:] = [f"and {len(shown) - _MAX_DIFFERENCES} more"]
     return Replayed(
         run=history.workflow_id,
         events=len(history.events),
         calls=sum(effect.kind == "call" for effect in then),
         end=next((effect for effect in then if effect.kind == "end"), None),
-        differences=tuple(shown),
+        differences=_first_differences(shown),
         more=tuple(one.field for one in found if one.only_more),
         digests=watch.digests,
         trail=tuple(record.to_entry() for record in watch.trail),
     )
+
+
+def _first_differences(shown: list[str]) -> tuple[str, ...]:
+    if len(shown) <= _MAX_DIFFERENCES:
+        return tuple(shown)
+    return (*shown[:_MAX_DIFFERENCES], f"and {len(shown) - _MAX_DIFFERENCES} more")
 
 
 class _Watch(ReplayObserver):

@@ -218,7 +218,7 @@ class Run:
         return await whole(history, self._client.data_converter)
 
     async def _query(self, name: str, result: type[T], *args: object) -> T:
-        until = monotonic() + _ANSWER_SECONDS.total_seconds()
+        until = _answer_deadline()
         while True:
             try:
                 return await self.handle.query(
@@ -227,7 +227,7 @@ class Run:
             except WorkflowQueryFailedError as error:
                 raise CommandError(f"{self.id!r} is not a Coterie run: {error}") from None
             except RPCError as error:
-                if not waits_its_turn(error) or monotonic() > until:
+                if not waits_its_turn(error) or _is_past(until):
                     raise call_error(self.id, error) from None
             await asyncio.sleep(_AGAIN_SECONDS)  # until another client's query is answered
 
@@ -236,19 +236,27 @@ async def updated(run: Run, name: str, asked: BaseModel, answer: type[T]) -> T:
     """Send an update and return its answer; repeat it until the run has seen it."""
     # The SDK's own overloads are partly untyped.
     update: Callable[..., Awaitable[T]] = cast("Any", run.handle).execute_update
-    until = monotonic() + _ANSWER_SECONDS.total_seconds()
+    until = _answer_deadline()
     while True:
         try:
             return await update(name, asked, result_type=answer, rpc_timeout=_ANSWER_SECONDS)
         except WorkflowUpdateFailedError as error:
             cause = error.cause
             early = isinstance(cause, ApplicationError) and cause.type == NOT_YET
-            if not early or monotonic() > until:
+            if not early or _is_past(until):
                 raise
         except RPCError as error:
-            if not task_was_lost(error) or monotonic() > until:
+            if not task_was_lost(error) or _is_past(until):
                 raise
         await asyncio.sleep(_AGAIN_SECONDS)
+
+
+def _answer_deadline() -> float:
+    return monotonic() + _ANSWER_SECONDS.total_seconds()
+
+
+def _is_past(deadline: float) -> bool:
+    return monotonic() > deadline
 
 
 def _failed_end(error: WorkflowFailureError) -> RunEnd:

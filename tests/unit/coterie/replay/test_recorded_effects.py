@@ -11,6 +11,8 @@ from temporalio.client import WorkflowHistory
 from coterie.replay.effects import WorldEffect
 from coterie.replay.recorded_effects import recorded
 from coterie.replay.replay import (
+    _MAX_DIFFERENCES,  # pyright: ignore[reportPrivateUsage]
+    _first_differences,  # pyright: ignore[reportPrivateUsage]
     _first_line,  # pyright: ignore[reportPrivateUsage]
     _others,  # pyright: ignore[reportPrivateUsage]
 )
@@ -161,3 +163,10 @@ def test_a_visit_is_named_by_its_team_and_number() -> None:
     visit = Visit("review", 2, status="failure", because="because", next_team="fix")
     assert visit.name == "review#2"
     assert (visit.end.team, visit.end.visit, visit.end.next_team) == ("review", 2, "fix")
+
+
+@pytest.mark.parametrize("beyond", [-1, 0, 1, 5])
+def test_differences_beyond_the_first_few_are_counted(beyond: int) -> None:
+    all = [f"step {number}" for number in range(_MAX_DIFFERENCES + beyond)]
+    rest = (f"and {beyond} more",) if beyond > 0 else ()
+    assert _first_differences(all) == (*all[:_MAX_DIFFERENCES], *rest)

@@ -11,7 +11,10 @@ from temporalio.client import WorkflowHistory
 
 from coterie.replay.endings import recorded_end
 from coterie.replay.observer import ReplayObserver, is_the_last, observed, time_limit
-from coterie.replay.replay import replay
+from coterie.replay.replay import (
+    _Watch,  # pyright: ignore[reportPrivateUsage]
+    replay,
+)
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.storage.histories import read_history
 from tests.replay.record import HISTORIES
@@ -41,6 +44,22 @@ async def test_events_that_were_changed_are_a_failure_and_differences() -> None:
             scheduled.activity_type.name = "another"
     assert isinstance(await observed(changed, ReplayObserver()), Exception)
     assert (await replay(changed)).differences
+
+
+async def test_a_run_of_another_kind_never_starts_and_is_a_difference() -> None:
+    other = history("blocks")
+    other.events[0].workflow_execution_started_event_attributes.workflow_type.name = "Other"
+    done = await replay(other)
+    assert done.trail == ()
+    assert "is not registered" in done.differences[-1]
+
+
+def test_a_run_that_is_evicted_before_it_started_has_no_trail() -> None:
+    act = WorkflowActivation()
+    act.jobs.add().remove_from_cache.SetInParent()
+    watch = _Watch()
+    watch.before(act)
+    assert watch.trail == []
 
 
 def test_a_longer_history_has_more_time_to_replay() -> None:

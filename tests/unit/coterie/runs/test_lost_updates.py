@@ -1,5 +1,6 @@
 """An update whose workflow task is lost is sent again: the run has not seen it."""
 
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -9,6 +10,7 @@ from temporalio.api.common.v1 import GrpcStatus
 from temporalio.api.errordetails.v1 import NotFoundFailure, WorkflowNotReadyFailure
 from temporalio.service import RPCError, RPCStatusCode
 
+from coterie.runs import run_client
 from coterie.runs.run_client import Run, updated
 from coterie.runs.sessions import send_message
 from workflows.core.messages import AmendInput, SessionInput
@@ -68,6 +70,16 @@ async def test_a_message_keeps_its_id_when_it_is_sent_again() -> None:
 
 async def test_an_update_that_fails_for_another_reason_is_not_sent_again() -> None:
     server = Server(failure(NotFoundFailure()))
+    with pytest.raises(RPCError):
+        await updated(run_on(server), "amend", AMEND, int)
+    assert len(server.ids) == 1
+
+
+async def test_an_update_whose_task_is_lost_for_too_long_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run_client, "_ANSWER_SECONDS", timedelta(0))
+    server = Server(failure(WorkflowNotReadyFailure()), failure(WorkflowNotReadyFailure()))
     with pytest.raises(RPCError):
         await updated(run_on(server), "amend", AMEND, int)
     assert len(server.ids) == 1

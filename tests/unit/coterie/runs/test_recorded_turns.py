@@ -2,9 +2,18 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, CompactionTurn, Conversation
+from activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    CompactionTurn,
+    Conversation,
+    SkillRequest,
+    SkillResult,
+)
+from coterie.testing.recording.recorded_events import RecordedCallEvent
 from coterie.testing.recording.recorder import (
     _answer,  # pyright: ignore[reportPrivateUsage]
+    _answers,  # pyright: ignore[reportPrivateUsage]
     _summed_nothing_up,  # pyright: ignore[reportPrivateUsage]
     _turn,  # pyright: ignore[reportPrivateUsage]
 )
@@ -80,3 +89,13 @@ def test_an_answer_has_its_time_unless_it_is_short(seconds: float, recorded: flo
     assert answer.model_dump(exclude_unset=True).get("seconds") == recorded
     assert (answer.task, answer.visit, answer.turn) == ("t/a", 1, None)
     assert _answer(PLAIN, AgentResponse(data="x"), seconds, 2).turn == 2
+
+
+def test_a_test_repeats_every_answer_of_a_model_and_no_skill() -> None:
+    ended = [
+        RecordedCallEvent(at("c1", SUMMED), AgentResponse(), 0.0),
+        RecordedCallEvent(SkillRequest(skill="A.b", key="run/t/s#1"), SkillResult(data=1), 0.0),
+        RecordedCallEvent(at(None), AgentResponse(conversation="c1", data="x"), 0.0),
+        RecordedCallEvent(PLAIN, Failure("E", "no"), 0.0),
+    ]
+    assert [(one.turn, one.answer) for one in _answers(ended)] == [(1, "x"), (None, None)]

@@ -1,9 +1,11 @@
 """The workspace of a case, and the gate through which its calls go."""
 
+import asyncio
 from pathlib import Path
+from typing import cast
 
 import pytest
-from temporalio.worker import SlotPermit, SlotReleaseContext
+from temporalio.worker import SlotPermit, SlotReleaseContext, SlotReserveContext
 
 from coterie.failures import CommandError
 from coterie.testing.simulation.gate import Gate
@@ -53,3 +55,15 @@ async def test_a_gate_is_shut_once_every_admitted_call_has_ended() -> None:
     assert not gate.shut
     gate.release_slot(ended)
     assert gate.shut
+
+
+async def test_a_gate_lets_one_call_through_at_a_time() -> None:
+    gate, asked = Gate(), cast("SlotReserveContext", None)  # which call it is does not matter
+    calls = [asyncio.ensure_future(gate.reserve_slot(asked)) for _ in range(2)]
+    for admitted in range(3):
+        await asyncio.sleep(0)
+        assert sum(call.done() for call in calls) == admitted
+        gate.let_one_through()
+        await asyncio.sleep(0)
+    assert all(isinstance(call.result(), SlotPermit) for call in calls)
+    assert gate.try_reserve_slot(asked) is None

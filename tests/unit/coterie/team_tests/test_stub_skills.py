@@ -7,10 +7,12 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.contracts import FailureType, SkillRequest
+from activities.skills.skill_results import asked_of
 from activities.workspace.skill_base import Workspace
 from coterie.testing.files.stand_ins import StandInDocument
 from coterie.testing.files.test_document import SkillResultDocument
 from coterie.testing.simulation.stub_skills import StubSkills
+from dsl.model.tools.asked_input import AskedForm, GivenInput
 from dsl.values import Json
 
 SEARCH = "Archive.search"
@@ -107,3 +109,16 @@ async def test_a_skill_that_exists_really_runs_unless_an_entry_has_its_result(
     assert (tmp_path / "a.txt").exists()
     await made.call_skill(asked.model_copy(update={"key": "run/t/s#1"}))
     assert not (tmp_path / "a.txt").exists()
+
+
+async def test_an_entry_may_ask_a_person_before_it_has_its_result(tmp_path: Path) -> None:
+    schema: Json = {"type": "object", "properties": {"ok": {"type": "boolean"}}}
+    made = stubs(tmp_path, {**ANY, "asks": {"message": "Sure?", "schema": schema}})
+    with pytest.raises(ApplicationError) as raised:
+        await made.call_skill(request())
+    asked = asked_of(raised.value)
+    assert (raised.value.type, raised.value.non_retryable) == (FailureType.INPUT_REQUIRED, True)
+    assert asked is not None
+    assert asked.questions == {"answer": AskedForm(message="Sure?", form=schema)}
+    given = request().model_copy(update={"given_input": GivenInput(asked=asked)})
+    assert (await made.call_skill(given)).data == 0

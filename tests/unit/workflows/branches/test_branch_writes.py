@@ -44,6 +44,12 @@ OTHER, SAME = write("b", "y"), write("b", "x")
         (f"join: all, branches: {{one: {BAD}, two: {OTHER}}}", {"y": "b"}, "Broken"),
         (f"join: fallback, branches: {{one: {BAD}, two: {OTHER}}}", {"y": "b"}, None),
         (f"join: fallback, branches: {{one: {GOOD}, two: {OTHER}}}", {"x": "a"}, None),
+        (f"join: any, branches: {{one: {GOOD}, two: {OTHER}}}", {"x": "a"}, None),
+        (
+            f"join: any, losers: finish, branches: {{one: {GOOD}, two: {OTHER}}}",
+            {"x": "a", "y": "b"},
+            None,
+        ),
         (
             f"join: best, branches: {{one: {{steps: {GOOD}, score: '{{{{ 1 }}}}'}}, "
             f"two: {{steps: {OTHER}, score: '{{{{ 2 }}}}'}}}}",
@@ -56,7 +62,7 @@ OTHER, SAME = write("b", "y"), write("b", "x")
             None,
         ),
     ],
-    ids=["all", "one fails", "second", "first", "best", "merged"],
+    ids=["all", "one fails", "second", "first", "any", "losers finish", "best", "merged"],
 )
 async def test_only_branches_that_succeed_and_count_write_to_the_context(
     keys: str, context: Json, error: str | None

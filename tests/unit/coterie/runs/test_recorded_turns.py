@@ -3,13 +3,16 @@
 import pytest
 
 from activities.contracts import (
+    AgentError,
     AgentRequest,
     AgentResponse,
     CompactionTurn,
     Conversation,
+    FailureType,
     SkillRequest,
     SkillResult,
 )
+from activities.providers.scripts.script import ScriptedError
 from coterie.testing.recording.recorded_events import RecordedCallEvent
 from coterie.testing.recording.recorder import (
     _answer,  # pyright: ignore[reportPrivateUsage]
@@ -99,3 +102,34 @@ def test_a_test_repeats_every_answer_of_a_model_and_no_skill() -> None:
         RecordedCallEvent(PLAIN, Failure("E", "no"), 0.0),
     ]
     assert [(one.turn, one.answer) for one in _answers(ended)] == [(1, "x"), (None, None)]
+
+
+def failed(kind: str) -> AgentResponse:
+    return AgentResponse(success=False, error=AgentError(type=kind, message="no"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "stop_reason"),
+    [(FailureType.ANSWER_TRUNCATED, "max_tokens"), (FailureType.ANSWER_REFUSED, "refusal")],
+)
+def test_an_answer_that_stopped_early_stops_early_again(kind: str, stop_reason: str) -> None:
+    answer = _answer(PLAIN, failed(kind), 0.0, None)
+    assert (answer.answer, answer.stop_reason, answer.error) == ("", stop_reason, None)
+
+
+@pytest.mark.parametrize(
+    ("result", "error"),
+    [
+        (failed("Odd"), ScriptedError(type="Odd", message="no")),
+        (Failure("E", "late"), ScriptedError(type="E", message="late")),
+    ],
+)
+def test_any_other_failure_is_repeated(
+    result: AgentResponse | Failure, error: ScriptedError
+) -> None:
+    assert _answer(PLAIN, result, 0.0, None).error == error
+
+
+def test_a_summary_is_the_answer_of_its_turn() -> None:
+    answer = _answer(at("c1", SUMMED), AgentResponse(data={"summary": "short"}), 0.0, 3)
+    assert (answer.answer, answer.compaction) == ("short", True)

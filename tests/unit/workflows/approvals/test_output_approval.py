@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from dsl.model.conditions import ContextField
 from dsl.model.outcomes import Outcome
-from dsl.model.terms import CallApproval
+from dsl.model.terms import NEVER, CallApproval
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from workflows.approvals.output_approval import ApprovalSubject, with_approval
@@ -78,3 +78,15 @@ async def test_an_approval_that_asks_nobody_says_why_in_the_trail(
     )
     assert {(entry.kind, entry.step, entry.visit) for entry in entries} == {("approval", "s", 1)}
     assert desk.state.progress == StepProgress()
+
+
+async def test_an_approval_for_no_case_asks_nobody_and_leaves_no_trace() -> None:
+    desk = Desk(PLAN, fresh(PLAN, {}), World(lambda _: {}), None)
+    desk.verdict = "reject"
+
+    async def work(given: JsonValue) -> Outcome:
+        return Outcome.succeeded(given)
+
+    subject = ApprovalSubject("text", "May it?", "Is it right?")
+    outcome = await with_approval(CallApproval(when=NEVER), subject, HERE, desk, work)
+    assert (outcome.success, desk.state.trail) == (True, [])

@@ -80,3 +80,12 @@ def test_a_ticket_whose_call_does_not_come_back_blocks_nobody() -> None:
 
 def test_a_run_without_calls_in_conversations_carries_no_queue() -> None:
     assert "conversation_tickets" not in str(RunState().carried())
+
+
+def test_a_call_that_asks_for_another_conversation_comes_after_those_that_asked_before() -> None:
+    tickets: dict[str, ConversationTicket] = {}
+    for call, name in (("a", "talk"), ("b", "other"), ("a", "talk"), ("a", "other")):
+        take_ticket(tickets, name, call)
+    assert list(tickets) == ["b", "a"]
+    assert overtakes(tickets, "a")
+    assert not overtakes(tickets, "b")

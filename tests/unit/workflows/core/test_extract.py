@@ -130,3 +130,13 @@ def test_what_has_no_parts_has_no_second_page(value: JsonValue) -> None:
 def test_a_number_that_is_too_long_is_left_out_as_a_value() -> None:
     found = extract([10**300, 1], ("n",), 0, 300)
     assert found.value == [{"left_out": "a value, 301 bytes", "path": "n.0"}, 1]
+
+
+@pytest.mark.parametrize(
+    "value", ["x" * SMALL, list(range(SMALL)), {str(n): n for n in range(SMALL)}]
+)
+def test_a_value_that_does_not_fit_is_never_whole(value: JsonValue) -> None:
+    first = extract(value, (), 0, SMALL)
+    assert first.next is not None
+    assert (first.whole, first.size) == (False, size(value))
+    assert not extract(value, (), first.next, SMALL).whole

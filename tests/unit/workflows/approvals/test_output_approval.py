@@ -90,3 +90,38 @@ async def test_an_approval_for_no_case_asks_nobody_and_leaves_no_trace() -> None
     subject = ApprovalSubject("text", "May it?", "Is it right?")
     outcome = await with_approval(CallApproval(when=NEVER), subject, HERE, desk, work)
     assert (outcome.success, desk.state.trail) == (True, [])
+
+
+class Reading(Desk):
+    """Keeps what each request shows."""
+
+    shown: tuple[str, JsonValue] = ("", None)
+
+    def decision_about(self, request: Pending) -> DecideInput:
+        self.shown = (request.prompt, request.show)
+        return super().decision_about(request)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "show", "tool", "shown"),
+    [
+        (None, None, None, ("May it?", "text")),
+        ("Pay {{ context.n }}?", None, None, ("Pay 7?", "text")),
+        (None, "{{ context.n }}", None, ("May it?", 7)),
+        ("Pay {{ context.n }}?", "{{ context.n }}", None, ("Pay 7?", 7)),
+        ("Pay 8?", None, "pay", ("Pay 8?", "text")),
+    ],
+)
+async def test_a_request_shows_what_its_terms_say_of_the_context(
+    prompt: str | None, show: JsonValue, tool: str | None, shown: tuple[str, JsonValue]
+) -> None:
+    desk = Reading(PLAN, fresh(PLAN, {"n": 7}), World(lambda _: {}), None)
+    desk.verdict = "approve"
+
+    async def work(given: JsonValue) -> Outcome:
+        return Outcome.succeeded(given)
+
+    subject = ApprovalSubject("text", "May it?", "Is it right?", tool=tool)
+    terms = CallApproval(prompt=prompt, show=show)
+    await with_approval(terms, subject, HERE, desk, work)
+    assert desk.shown == shown

@@ -37,6 +37,7 @@ def location(key: str) -> Location:
     [
         ("main:a#1/ask", [], None),
         ("main:a#1/ask", [OUTER], None),
+        ("main>left:a#1/ask", [], "main>left"),
         (f"{OUTER}/one/ask", [OUTER], f"{OUTER}/one"),
         (f"{INNER}/3/ask", [OUTER, INNER], f"{INNER}/3"),
         (f"{INNER}/3/ask", [INNER, OUTER], f"{INNER}/3"),

@@ -12,8 +12,11 @@ from temporalio.common import SearchAttributeIndexedValueType as IndexedType
 from activities.contracts import AgentRequest, CallOptions, SkillRequest, VisibilitySettings
 from dsl.model.plan import Persona
 from tests.support.compiling import plan_of
+from workflows.core.pace import MAX_STEPS
+from workflows.core.patches import Patch
 from workflows.core.scope import Call, Job
 from workflows.core.state import RunState
+from workflows.core.views import Paused
 from workflows.temporal.abandoned_branches import abandon
 from workflows.temporal.durable_scope import DurableScope
 from workflows.temporal.live_board import METADATA, show_when_asked
@@ -28,6 +31,8 @@ class Engine:
 
     def __init__(self) -> None:
         self.reason: str | None = None
+        self.length = 1
+        self.timers = 0
         self.patience: list[float] = []
         self.kinds: dict[str, IndexedType] = {}
 
@@ -38,6 +43,10 @@ class Engine:
     async def wait(self, tasks: Any, **options: float) -> None:
         self.patience += options.values()
         await asyncio.wait(tasks, timeout=0 if options else None)
+
+    async def sleep(self, *_: object, **options: object) -> None:
+        self.timers += 1
+        self.length += 1
 
     def upsert(self, updates: Any) -> None:
         self.kinds |= {one.key.name: one.key.indexed_value_type for one in updates}
@@ -51,12 +60,13 @@ async def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     there = Engine()
     info = SimpleNamespace(
         workflow_id="run",
-        get_current_history_length=lambda: 1,
+        get_current_history_length=lambda: there.length,
         get_current_history_size=lambda: 1,
         is_continue_as_new_suggested=lambda: False,
     )
     monkeypatch.setattr(workflow, "info", lambda: info)
     monkeypatch.setattr(workflow, "time", lambda: 0.0)
+    monkeypatch.setattr(workflow, "sleep", there.sleep)
     monkeypatch.setattr(workflow, "wait", there.wait)
     monkeypatch.setattr(workflow, "wait_condition", there.wait_condition)
     monkeypatch.setattr(workflow, "cancellation_reason", lambda: there.reason)
@@ -173,3 +183,57 @@ def test_the_board_is_rendered_whenever_somebody_asks_for_it(
     show_when_asked(lambda: next(board))
     assert handlers[METADATA]().current_details == "at first"
     assert handlers[METADATA]().current_details == "later"
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "settle"])
+async def test_a_run_that_has_done_much_yields_before_it_goes_on(engine: Engine, name: str) -> None:
+    scope = DurableScope(PLAN, RunState())
+    await scope.checkpoint()
+    scope.weigh(MAX_STEPS - 2)
+    await scope.checkpoint()
+    assert engine.timers == 0
+    await getattr(scope, name)()
+    assert engine.timers == 1
+
+
+@pytest.mark.parametrize("is_paused", [True, False])
+async def test_steps_before_the_first_wait_of_a_run_count_in_no_workflow_task(
+    engine: Engine, is_paused: bool
+) -> None:
+    scope = DurableScope(PLAN, RunState())
+    await scope.checkpoint()
+    scope.weigh(MAX_STEPS - 2)
+    if is_paused:
+        scope.state.paused = Paused(by="ann", why="", since="")
+        asyncio.get_running_loop().call_soon(setattr, scope.state, "paused", None)
+    else:
+        await scope.wait_until(lambda: True, None, "x")
+    for _ in range(3):
+        await scope.checkpoint()
+    assert engine.timers == 0
+
+
+async def test_a_time_limit_ends_a_block_and_leaves_the_branches_that_have_finished(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def expires(ready: Callable[[], bool], **options: Any) -> None:
+        if options.get("timeout") is not None:
+            await asyncio.sleep(0)
+            raise TimeoutError
+        await engine.wait_condition(ready)
+
+    monkeypatch.setattr(workflow, "wait_condition", expires)
+    monkeypatch.setattr(workflow, "patched", bool)
+    scope = DurableScope(PLAN, RunState())
+
+    async def quick() -> None:
+        """Ends at once."""
+
+    async def late() -> None:
+        await asyncio.Event().wait()
+
+    found = await scope.together(
+        {"quick": quick, "late": late}, enough=lambda done: len(done) == 2, seconds=5
+    )
+    assert found == {"quick"}
+    assert scope.patched(Patch.EDITED_BY_FEW)

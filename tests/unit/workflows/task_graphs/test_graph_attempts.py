@@ -152,3 +152,17 @@ async def test_the_result_of_a_task_is_that_of_its_last_step_that_ran(
 ) -> None:
     result, _ = await ran("tasks: [{id: a}]", lambda _: {"n": 1}, body)
     assert tasks(result) == [("a", "completed", 1, data)]
+
+
+async def test_each_attempt_of_a_task_sees_which_one_it_is() -> None:
+    look = "{name: look, type: set, values: {at: '{{ graph.tasks[0].attempts }}'}}"
+    answers: list[str] = []
+
+    def third_works(request: AgentRequest | SkillRequest) -> Json:
+        answers.append("act")
+        return {"n": 1} if len(answers) % 3 == 0 else broken(request)
+
+    last = "{name: end, type: set, values: {seen: '{{ at }}'}}"
+    keys = "tasks: [{id: a}]\n  task_retries: 2"
+    result, _ = await ran(keys, third_works, f"{look}, {ACT}, {last}")
+    assert tasks(result) == [("a", "completed", 3, {"seen": 3})]

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 import pytest
-from pydantic import BaseModel, Field, JsonValue, TypeAdapter
+from pydantic import AliasChoices, BaseModel, Field, JsonValue, TypeAdapter
 
 from activities.contracts import FailureType
 from activities.workspace.skill_base import Command, Skill, SkillContext, Workspace
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from activities.workspace.web_access import WebAccess
-from dsl.schema_keys import KIND
+from dsl.schema_keys import ALSO, KIND
 from dsl.values import MAX_COMMAND_TIMEOUT
 
 
@@ -109,3 +109,20 @@ async def test_the_first_five_blocked_texts_are_named(
     assert [f"paths.{number}: " in str(raised.value) for number in range(8)] == [
         0 < number <= named for number in range(8)
     ]
+
+
+class Renamed(BaseModel):
+    """Input with a field of two names."""
+
+    path: Annotated[str, Field(validation_alias=AliasChoices("path", "file"))]
+
+
+async def show(given: Renamed, context: SkillContext) -> str:
+    return given.path
+
+
+def test_a_field_of_two_names_lists_the_other() -> None:
+    made = Skill("It.shows", "Show.", "read", TypeAdapter(Renamed), TypeAdapter(str), show)
+    assert made.input_schema["properties"] == {
+        "path": {"title": "Path", "type": "string", ALSO: ["file"]}
+    }

@@ -132,9 +132,9 @@ async def call_models(
         asked = await hooks.before_call(call.turn, chain.current, request.inputs)
         if asked.stop is not None:
             return asked.stop
-        if asked.notes:
-            notices = (*request.notices, *asked.notes)
-            request = request.model_copy(update={"notices": notices})
+        new = tuple(note for note in asked.notes if note not in request.notices)
+        if new:
+            request = request.model_copy(update={"notices": (*request.notices, *new)})
 
 
 async def _admit_fallback(

@@ -108,12 +108,12 @@ async def test_the_call_of_each_model_has_a_name_of_its_own() -> None:
     assert world.calls == ["0001.work.act", "0002.work.act.f1", "0003.work.act.f2"]
 
 
-@pytest.mark.parametrize("name", ["second/big/one", "third/small"])
-async def test_a_model_gets_the_notes_of_the_hooks_before_its_call(name: str) -> None:
+async def notes_by_model(when: str) -> dict[str, tuple[str, ...]]:
+    """The notes that each model got, of a hook with a condition; only the last model answers."""
     hook: Json = {
         "name": "warn",
         "on": "before_model_call",
-        "when": {"expression": f"{{{{ model == '{name}' }}}}"},
+        "when": {"expression": f"{{{{ {when} }}}}"},
         "decide": "modify",
         "value": "Be brief.",
     }
@@ -127,8 +127,18 @@ async def test_a_model_gets_the_notes_of_the_hooks_before_its_call(name: str) ->
 
     plan = single(hooks=[hook])
     await run(ModelScope(plan, fresh(plan, {}), ModelWorld(down, lambda _: "found"), None))
+    assert list(noted) == ["scripted/demo", *map(str, FALLBACK)]
+    return noted
+
+
+async def test_a_note_for_every_model_reaches_each_once() -> None:
+    assert {*(await notes_by_model("turn == 1")).values()} == {("Be brief.",)}
+
+
+@pytest.mark.parametrize("name", ["second/big/one", "third/small"])
+async def test_a_model_gets_the_notes_of_the_hooks_before_its_call(name: str) -> None:
+    noted = await notes_by_model(f"model == '{name}'")
     models = list(noted)
-    assert models == ["scripted/demo", *map(str, FALLBACK)]
     assert [noted[one] for one in models[: models.index(name)]] == [()] * models.index(name)
     assert noted[name] == ("Be brief.",)
 

@@ -91,7 +91,8 @@ class OlderScope(ModelScope):
 
 
 async def test_in_a_run_that_began_earlier_a_caller_does_not_pay_for_a_team() -> None:
-    personas = {"actor": persona("ask", max_turns=5), "writer": {**MODEL, "prompts": {"user": "?"}}}
+    writer: Json = {**MODEL, "prompts": {"user": "?"}}
+    personas = {"actor": persona("ask", max_turns=5), "writer": writer}
     budget: Json = {"scope": "persona", "name": "actor", "kind": "tokens", "limit": 100}
     plan = tool_plan(TOOLS["team"], personas, teams={"helpers": HELPERS}, budgets=[budget])
     world = ModelWorld(model, lambda _: None)

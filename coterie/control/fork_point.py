@@ -58,19 +58,21 @@ async def point_at_message(client: Client, run: str, part: str | None, number: i
         CommandError: The session never waited for this message.
     """
     line = await Run(client, run).history(part)
+    last = 0
     while True:
         points = await passed_points(line, None, number)
         if points.found is not None:
             return points.point(points.found, points.message_step)
         awaited = points.awaited
+        last = max((last, *awaited))
         earlier = not awaited or number < awaited[0]
         before = await previous_history(client, line) if earlier else None
         if before is None:
-            if not awaited:
+            if not last:
                 raise CommandError(f"run {run!r} never waited for message {number}")
             raise CommandError(
                 f"run {run!r} never waited for message {number}; it has waited for messages 1 to "
-                f"{awaited[-1]}"
+                f"{last}"
             )
         line = before.history
 

@@ -129,7 +129,7 @@ async def test_a_session_continues_at_any_message_that_it_waited_for(number: int
     ("number", "why"),
     [
         (6, "never waited for message 6; it has waited for messages 1 to 5"),
-        (0, "never waited for message 0"),
+        (0, "never waited for message 0; it has waited for messages 1 to 5"),
     ],
 )
 async def test_a_session_never_waited_for_other_messages(number: int, why: str) -> None:

@@ -97,7 +97,7 @@ async def ask(
     by, comment, changed = decision.by, decision.comment, decision.changes
     cause = RequestDecided("decided", request_id, decision.verdict, by, comment, changed)
     note_request(scope, location, decision.verdict, cause, began)
-    state.heard(request_id)
+    state.mark_read(request_id)
     if decision.verdict == "skipped" and not asked.choices:
         raise Skipped(None)
     return decision
@@ -113,7 +113,7 @@ def _notify(scope: Scope, location: Location, request: Pending, terms: DecisionT
 def _withdraw(state: RunState, request_id: str) -> None:
     """Close a request for which no step waits any more."""
     state.pending.pop(request_id, None)
-    state.heard(request_id)
+    state.mark_read(request_id)
 
 
 async def _wait_for_decision(

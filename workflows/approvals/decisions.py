@@ -51,14 +51,14 @@ def refusal(state: RunState, asked: DecideInput) -> DecisionRefusal | None:
     request = state.pending.get(asked.id)
     if request is None:
         return RequestUnknown(asked.id, tuple(state.pending)[:_MAX_NAMED_REQUESTS])
-    refused = _not_by(request, asked) or _not_of_this(request, asked)
+    refused = _decider_refusal(request, asked) or _outdated_refusal(request, asked)
     if refused is not None:
         return refused
     problem = _payload_problem(request, asked)
     return None if problem is None else PayloadRefused(request.id, problem)
 
 
-def _not_by(request: Pending, asked: DecideInput) -> DecisionRefusal | None:
+def _decider_refusal(request: Pending, asked: DecideInput) -> DecisionRefusal | None:
     """Return why this person, or this kind of decision, is not allowed."""
     if request.approvers and listed_name(asked.by, request.approvers) is None:
         return DeciderNotAllowed(request.id, asked.by, request.approvers)
@@ -67,7 +67,7 @@ def _not_by(request: Pending, asked: DecideInput) -> DecisionRefusal | None:
     return None
 
 
-def _not_of_this(request: Pending, asked: DecideInput) -> DecisionRefusal | None:
+def _outdated_refusal(request: Pending, asked: DecideInput) -> DecisionRefusal | None:
     """Return why the decision does not apply to what the request shows now."""
     if asked.digest is not None and asked.digest != request.digest:
         return RequestChanged(request.id, asked.digest, request.digest)

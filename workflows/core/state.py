@@ -231,7 +231,7 @@ class RunState:
             self.unread.append(decision.id)
         self._forget_old()
 
-    def heard(self, id: str) -> None:
+    def mark_read(self, id: str) -> None:
         """Note that no step waits for this decision any longer."""
         if id in self.unread:
             self.unread.remove(id)

@@ -111,6 +111,6 @@ def test_a_decision_is_kept_until_the_step_that_asked_has_read_it() -> None:
         state.decide(decided(number))
     for number in reversed(range(many)):
         assert state.decisions[str(number)] == decided(number)
-        state.heard(str(number))
+        state.mark_read(str(number))
     assert len(state.decisions) == MAX_DECISIONS
     assert state.unread == []

@@ -94,7 +94,7 @@ def test_the_oldest_decisions_that_steps_have_read_are_dropped_beyond_five_hundr
     assert list(state.decisions)[:3] == ["a/s#0", "a/s#2", "a/s#4"]
     assert len(state.decisions) == 500
     assert state.decisions["a/s#0"] == _decision(0)
-    state.heard("a/s#0")
+    state.mark_read("a/s#0")
     assert (len(state.decisions), state.unread) == (500, ["a/s#2"])
 
 
@@ -103,10 +103,10 @@ def test_decisions_that_steps_wait_for_stay_until_they_are_read() -> None:
     for number in range(MAX_DECISIONS + 1):
         state.decide(_decision(number))
     assert len(state.decisions) == MAX_DECISIONS + 1
-    state.heard("unknown")
+    state.mark_read("unknown")
     assert len(state.decisions) == MAX_DECISIONS + 1
     assert state.decisions["a/s#7"] == _decision(7)
-    state.heard("a/s#7")
+    state.mark_read("a/s#7")
     assert "a/s#7" not in state.decisions
     assert len(state.unread) == len(state.decisions) == MAX_DECISIONS
 

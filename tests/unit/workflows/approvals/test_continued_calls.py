@@ -7,9 +7,11 @@ import pytest
 from activities.contracts import SkillRequest
 from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue
-from tests.support.simulation.egress_runs import ANY, ran
-from tests.support.tool_agents import persona, skill_tool, tool_plan
+from tests.support.simulation.egress_runs import ANY, PeopleScope, ran
+from tests.support.simulation.stopping import fresh
+from tests.support.tool_agents import ModelWorld, persona, skill_tool, tool_plan
 from tests.unit.workflows.approvals.test_tool_questions import model
+from workflows.interpreter import run
 
 BUILD: tuple[str, Json] = ("build", {"path": "a"})
 
@@ -49,3 +51,25 @@ async def test_a_call_is_begun_once_wherever_the_run_continues_as_new(
     assert turn is not None
     assert [result.text for result in turn.results] == ["built"]
     assert one.asked == []
+
+
+class CountingScope(PeopleScope):
+    """Counts where the run may continue as new."""
+
+    checkpoints = 0
+
+    async def checkpoint(self) -> None:
+        self.checkpoints += 1
+        await super().checkpoint()
+
+
+async def checkpoints(looks: int) -> int:
+    """How often a run with a long call may continue as new, by how often it asks for the call."""
+    of = plan("read")
+    scope = CountingScope(of, fresh(of, {}), ModelWorld(model([BUILD]), building(looks)), None)
+    await run(scope)
+    return scope.checkpoints
+
+
+async def test_a_run_may_continue_as_new_before_each_look_at_a_long_call() -> None:
+    assert await checkpoints(6) == await checkpoints(2) + 4

@@ -16,8 +16,12 @@ from tests.support.one_team import agent, document, work
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from workflows.budgets.costs import report
+from workflows.budgets.cut_off_calls import counting_if_cut_off
+from workflows.core.location import Location
+from workflows.core.memory import Tally
 from workflows.core.patches import Patch
 from workflows.core.scope import Call, Job
+from workflows.core.state_keys import MAIN
 from workflows.interpreter import run
 from workflows.temporal.activity_calls import CancelledEarly
 
@@ -233,3 +237,18 @@ async def test_a_model_call_that_was_lost_with_its_worker_is_counted_with_its_co
     await run(LosingScope(plan, state, World(answer), None))
     total = report(plan, state).total
     assert (total.calls, total.cut_off, total.cost, total.input_tokens) == (1, 1, 0.5, 30)
+
+
+@pytest.mark.parametrize(("calls", "sent", "counted"), [(1, 0, 0), (2, 30, 30), (4, 100, 33)])
+def test_a_call_that_cannot_be_estimated_counts_like_the_others_of_its_task(
+    calls: int, sent: int, counted: int
+) -> None:
+    plan = work(f"- {agent('own')}")
+    scope = LosingScope(plan, fresh(plan, {}), World(answer), None)
+    request = AgentRequest(team="work", task="own", visit=1, agent_type=None, agent_class="my.Own")
+    tally = Tally("work/own", calls=calls, input_tokens=sent)
+    at = Location.of_visit(MAIN, "work", 1).at("own")
+    with suppress(asyncio.CancelledError), counting_if_cut_off(scope, at, (), request, tally):
+        raise asyncio.CancelledError
+    assert tally.input_tokens == sent + counted
+    assert [entry.tokens for entry in scope.state.trail] == [counted]

@@ -46,7 +46,7 @@ def test_an_error_of_a_connection_is_one_sentence(
     failure = from_transport(ENDPOINT, request(timeout=30.0), error)
     assert failure.message.startswith(start)
     assert quoted in failure.message
-    assert failure.retryable
+    assert (str(failure), failure.retryable) == (failure.message, True)
 
 
 def test_the_cause_decides_and_not_what_an_sdk_wraps_it_in() -> None:

@@ -1,0 +1,84 @@
+"""Calls of one turn that had begun when the run continued as new come back first."""
+
+from collections.abc import Callable, Mapping, Set
+
+import pytest
+
+from dsl.values import Json
+from tests.support.simulation.stopping import carried, fresh
+from tests.support.tool_agents import (
+    MODEL,
+    QUERY,
+    ModelScope,
+    ModelWorld,
+    answer,
+    calls,
+    persona,
+    skill_tool,
+    tool_plan,
+)
+from workflows.core.scope import Interrupted, Job
+from workflows.interpreter import run
+
+
+class BegunScope(ModelScope):
+    """A scope that keeps which of its concurrent jobs had begun."""
+
+    begun: list[frozenset[str]]
+
+    async def together(
+        self,
+        jobs: Mapping[str, Job],
+        *,
+        enough: Callable[[frozenset[str]], bool],
+        at_once: int | None = None,
+        seconds: float | None = None,
+        wake: Callable[[], bool] | None = None,
+        begun: Set[str] = frozenset(),
+    ) -> frozenset[str]:
+        self.begun.append(frozenset(begun))
+        return await super().together(jobs, enough=enough, begun=begun)
+
+
+HELP: tuple[str, Json] = ("helper", {"query": "rain"})
+TOOLS: dict[str, Json] = {
+    "helper": {
+        "agent": "helper",
+        "input_schema": QUERY,
+        "stateful": True,
+        "requires_approval": True,
+    },
+    "clock": skill_tool("Clock.now", input_schema={"type": "object"}),
+}
+HELPER: Json = {**MODEL, "prompts": {"user": "Help with {{ input.query }}."}}
+
+
+async def begun_after(stop_at: int) -> list[list[str]]:
+    """Which calls had begun: at first, and in the run that continued as new at a checkpoint."""
+    plan = tool_plan(TOOLS, {"actor": persona(*TOOLS), "helper": HELPER})
+    turn = calls(HELP, ("clock", {}), HELP)
+    world = ModelWorld(
+        lambda request, number: (
+            answer("helped") if request.task == "helper" or number > 1 else turn
+        ),
+        lambda _: None,
+    )
+    state, begun = fresh(plan, {}), list[frozenset[str]]()
+    for stop in (stop_at, None):
+        scope = BegunScope(plan, state, world, stop)
+        scope.begun = begun
+        try:
+            await run(scope)
+            break
+        except Interrupted:
+            state = carried(state)
+    return [sorted(one) for one in begun]
+
+
+@pytest.mark.parametrize(
+    ("stop_at", "begun"),
+    [(2, []), (3, ["helper"])],
+    ids=["before the first call", "in the first of two calls of a stateful agent"],
+)
+async def test_calls_in_a_row_have_begun_if_one_of_them_has(stop_at: int, begun: list[str]) -> None:
+    assert await begun_after(stop_at) == [[], begun]

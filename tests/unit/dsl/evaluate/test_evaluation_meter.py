@@ -14,6 +14,7 @@ from dsl.model.evaluation_budget import (
     text_bytes,
 )
 from dsl.model.outcomes import Outcome
+from dsl.templates.jsonable import to_json
 from dsl.values import JsonValue
 
 SMALL = EvaluationBudget(steps=1000, bytes=5000)
@@ -121,3 +122,17 @@ def test_names_carry_their_meter_and_other_mappings_get_a_new_one() -> None:
     meter = EvaluationMeter(SMALL)
     assert meter_of(Names({"a": 1}, meter)) is meter
     assert meter_of({"a": 1}).steps_left == 200_000
+
+
+@pytest.mark.parametrize(
+    ("value", "steps"),
+    [([1, 2, 3], 4), ((1, 2, 3), 4), (iter([1, 2, 3]), 7), ({"a": 1}, 2), ({"a": [1, 2]}, 5)],
+    ids=["list", "tuple", "iterator", "mapping", "nested"],
+)
+def test_a_copy_as_json_costs_its_parts_and_those_of_an_iterator_twice(
+    value: object, steps: int
+) -> None:
+    meter = EvaluationMeter()
+    before = meter.steps_left
+    to_json(value, meter)
+    assert before - meter.steps_left == steps

@@ -5,9 +5,16 @@ from itertools import product
 import pytest
 from pydantic import JsonValue
 
-from dsl.evaluate.operators.operator_table import OPERATORS, SHORT_NAMES, WITHOUT_VALUE, wrong_value
+from dsl.evaluate.operators.operator_table import (
+    OPERATORS,
+    SHORT_NAMES,
+    WITHOUT_VALUE,
+    charge,
+    wrong_value,
+)
 from dsl.evaluate.operators.operator_tests import TYPE_NAMES
 from dsl.model.conditions import Operator
+from dsl.model.evaluation_budget import EvaluationMeter
 from dsl.paths import MISSING
 from tests.law.documents.pages import chapters, quoted, rows
 
@@ -145,3 +152,11 @@ def test_contains_all_of_an_empty_list_holds_for_any_existing_value() -> None:
 def test_the_types_are_those_of_is_type() -> None:
     (named,) = [row["is"] for row in rows(CHAPTER) if row.get("kind of `value`") == "type"]
     assert tuple(quoted(named.partition(";")[0])) == TYPE_NAMES
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_a_test_of_small_values_costs_two_steps(name: Operator) -> None:
+    meter = EvaluationMeter()
+    before = meter.steps_left
+    charge(name, meter, "abcd", 1)
+    assert before - meter.steps_left == 2

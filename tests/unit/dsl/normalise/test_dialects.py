@@ -9,6 +9,7 @@ from coterie.settings import load
 from dsl.compile.compiler import SourceText
 from dsl.model.conditions import CONDITION_KEYS, AllOf, ContextField, Expression, TaskField
 from dsl.model.plan import Plan
+from dsl.model.steps import AgentStep
 from dsl.normalise.written_steps import AGENT_TYPES, STEP_TYPES
 from tests.support.documents.old_forms import FOLDER, NAMES, compiled_form, compiled_text
 
@@ -174,3 +175,24 @@ orchestration:
         ContextField(context_field="review.size", operator="equals", value=1),
         ContextField(context_field="size", operator="equals", value=1),
     ]
+
+
+@pytest.mark.parametrize("key", ["persona_key", "persona", "agent"])
+def test_a_question_of_a_plan_may_ask_another_persona_by_each_name_of_the_key(key: str) -> None:
+    plan = plan_of(f"""
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas:
+    coder:
+      execution_plan: [{{ name: ask, type: llm_call, prompt: summary, {key}: critic }}]
+    critic: {{ prompts: {{ summary: Sum it up. }} }}
+orchestration:
+  teams:
+    start: {{ tasks: [{{ name: s, agent_type: generic_orchestrating, persona_key: coder }}] }}
+""")
+    steps = plan.personas["coder"].execution_plan
+    assert steps is not None
+    (step,) = steps
+    assert isinstance(step, AgentStep)
+    assert (step.persona_key, step.prompt) == ("critic@coder/ask", "summary")

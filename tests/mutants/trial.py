@@ -23,7 +23,8 @@ COPIED = (
     "examples",
     "bench",
 )
-ROUNDS = (12, 60, 180, 480, 1_000)  # a mutant that survives some tests of its line meets more of them
+ROUNDS = (12, 60, 180, 480, 1_000)
+"""How many tests of its line a mutant has met after each round that it survives."""
 TEST_TIMEOUT = 90
 """Seconds; a test that takes longer fails and ends its round: the mutant hangs."""
 SLOW_TEST_TIMEOUT = 5 * TEST_TIMEOUT

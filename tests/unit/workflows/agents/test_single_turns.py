@@ -8,7 +8,15 @@ from activities.contracts import AgentRequest, AgentResponse, TokenUsage
 from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import fresh
-from tests.support.tool_agents import MODEL, ModelScope, ModelWorld, answer, tool_plan, unusable
+from tests.support.tool_agents import (
+    MODEL,
+    ExtendingScope,
+    ModelScope,
+    ModelWorld,
+    answer,
+    tool_plan,
+    unusable,
+)
 from workflows.core.results import RunFailed
 from workflows.core.views import TeamResult
 from workflows.interpreter import run
@@ -122,3 +130,15 @@ async def test_a_model_that_is_asked_again_learns_what_is_left_of_a_budget() -> 
     used = unusable("no JSON").model_copy(update={"usage": TokenUsage(input_tokens=80)})
     (first, second), _ = await asked(plan, used, answer("good"))
     assert (first.notices, len(second.notices)) == ((), 1)
+
+
+async def test_a_run_stays_between_an_answer_and_its_re_ask_while_a_budget_asks() -> None:
+    actor: Json = {**MODEL, "prompts": {"user": "Do it."}, "max_reasks": 1}
+    budget: Json = {"scope": "run", "kind": "model_calls", "limit": 1, "on_exceeded": "ask"}
+    step: Json = {"agent_type": "generic_single_shot"}
+    plan = tool_plan({}, {"actor": actor}, step=step, budgets=[budget])
+    left = [unusable("no JSON"), answer("good")]
+    world = ModelWorld(lambda _, __: left.pop(0), lambda _: None)
+    scope = ExtendingScope(plan, fresh(plan, {}), world, None)
+    assert (await run(scope)).end == "completed"
+    assert scope.boundaries == [False]

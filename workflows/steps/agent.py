@@ -42,7 +42,7 @@ def _run(
     step: AgentStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Coroutine[None, None, Outcome]:
     """Run the agent, with an approval before or after if the step requires one."""
-    terms = call_approval(step.requires_approval)
+    terms = None if step.requires_approval is False else call_approval(step.requires_approval)
     if terms is None:
         return run_agent(step, location, scope, interpreter)
     return _with_approval(step, terms, location, scope, interpreter)

@@ -7,8 +7,9 @@ docs/decisions/0009-what-decides-passes-through-the-sandbox.md.
 """
 
 from temporalio.worker import WorkflowRunner
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+from temporalio.worker.workflow_sandbox import SandboxRestrictions
 
+from coterie.runtime.compiled_sandbox import CompiledSandboxRunner
 from coterie.runtime.task_board import TaskBoard
 from coterie.runtime.workflow_runner import ContextFreeRunner
 
@@ -93,7 +94,7 @@ def sandbox(*, everything: bool = False, board: TaskBoard | None = None) -> Work
         everything: Keep the interpreter in the sandbox too, as the tests do to catch violations.
         board: Records workflow tasks for a watchdog.
     """
-    inside = SandboxedWorkflowRunner(restrictions=restrictions(everything=everything))
+    inside = CompiledSandboxRunner(restrictions=restrictions(everything=everything))
     return ContextFreeRunner(inside, board)
 
 

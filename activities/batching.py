@@ -16,6 +16,7 @@ from activities.context_windows import ContextWindows
 from activities.contracts import StartedBatch, first_id
 from activities.metering import Meter
 from activities.providers.batches.batch_provider import BatchProvider, without_batches
+from activities.providers.input_estimate import estimated_input
 from activities.providers.provider import Completion, ModelProvider, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
 
@@ -82,7 +83,7 @@ class _BatchedProvider:
         await check_attempt()
         batch = self._started
         if batch is None:
-            await self._windows.check(self._name, request)
+            await self._windows.check(self._name, request, estimated_input(request))
             custom_id, since = _call_of(request)
             id = await self._provider.submit(request, custom_id, since)
             raise BatchInProgress(StartedBatch(id=id, custom_id=custom_id))

@@ -8,7 +8,6 @@ import asyncio
 
 from activities.call_prices import Pricing
 from activities.contracts import FailureType
-from activities.providers.input_estimate import estimated_input
 from activities.providers.provider import ModelRequest
 from activities.providers.provider_failures import ProviderFailure
 from dsl.tool_loop.context_room import window_exceeded
@@ -39,15 +38,18 @@ class ContextWindows:
             return pricing.context_window(provider, model)
         return await asyncio.to_thread(pricing.context_window, provider, model)
 
-    async def check(self, provider: str, request: ModelRequest) -> None:
+    async def check(self, provider: str, request: ModelRequest, estimate: int) -> None:
         """Refuse a request that does not fit.
+
+        Args:
+            provider: The provider's name.
+            request: The request; its own count of tokens wins.
+            estimate: The estimated input.
 
         Raises:
             ProviderFailure: Says how many tokens it has, and what to do; never retried.
         """
-        tokens = request.input_tokens
-        if tokens is None:
-            tokens = estimated_input(request)
+        tokens = estimate if request.input_tokens is None else request.input_tokens
         if tokens <= _ALWAYS_FITS and not self._is_stated(provider):
             return
         window = await self.of(provider, request.model)

@@ -8,8 +8,8 @@ vendor bills them all the same, so the next attempt counts an estimate of their 
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Self
 
 from pydantic import JsonValue
@@ -37,6 +37,8 @@ from dsl.model.price import FREE, Price
 from dsl.values import Json
 
 _PROGRESS = "progress"
+_REPORTED_AFTER = MAX_HEARTBEAT_DELAY.total_seconds()
+"""Seconds after which an open model call is reported: most end before."""
 _DIGITS = 2
 """Decimal places of seconds: enough for calls of seconds, and short in the history."""
 
@@ -150,30 +152,40 @@ class Meter:
             "the worker stopped during this call", *self.hand_on(), type=WORKER_STOPPED
         )
 
-    @asynccontextmanager
-    async def in_progress(self, provider: str, request: ModelRequest) -> AsyncGenerator[None]:
-        """Report a model call while it runs, and after it if its answer did not arrive."""
+    @contextmanager
+    def in_progress(self, provider: str, model: str, tokens: int) -> Generator[None]:
+        """Report a model call while it runs, and after it if its answer did not arrive.
+
+        Args:
+            provider: The provider's name.
+            model: The model.
+            tokens: The estimated input.
+        """
         call = object()
-        tokens = estimated_input(request)
         self._in_progress[call] = OpenModelCall(input_tokens=tokens)
-        reporting = asyncio.create_task(self._report_open(call, provider, request.model, tokens))
+        reports: list[asyncio.Task[None]] = []
+
+        def report() -> None:
+            opened = self._report_open(call, provider, model, tokens)
+            reports.append(asyncio.create_task(opened))
+
+        timer = asyncio.get_running_loop().call_later(_REPORTED_AFTER, report)
         try:
             yield
         except asyncio.CancelledError:
-            reporting.cancel()
             raise  # the call stays open: it is paid, and nobody will know how much it used
         except BaseException:
-            self._close(call, reporting)
+            del self._in_progress[call]
             raise
-        self._close(call, reporting)
-
-    def _close(self, call: object, reporting: "asyncio.Task[None]") -> None:
-        reporting.cancel()
-        del self._in_progress[call]
+        else:
+            del self._in_progress[call]
+        finally:
+            timer.cancel()
+            for one in reports:
+                one.cancel()
 
     async def _report_open(self, call: object, provider: str, model: str, tokens: int) -> None:
-        """Send a heartbeat with the open call and its price, unless it ends at once."""
-        await asyncio.sleep(MAX_HEARTBEAT_DELAY.total_seconds())
+        """Send a heartbeat with the open call and its price."""
         cost = await self._price_of_usage(provider, model, TokenUsage(input_tokens=tokens))
         self._in_progress[call] = OpenModelCall(input_tokens=tokens, cost=cost)
         if activity.in_activity():
@@ -271,9 +283,10 @@ class _MeteredProvider:
 
     async def complete(self, request: ModelRequest) -> Completion:
         await check_attempt()
-        await self._windows.check(self._name, request)
+        tokens = estimated_input(request)
+        await self._windows.check(self._name, request, tokens)
         try:
-            async with self._meter.in_progress(self._name, request):
+            with self._meter.in_progress(self._name, request.model, tokens):
                 completion = await self._provider.complete(request)
         except ProviderFailure as failure:
             if failure.usage is not None:

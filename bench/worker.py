@@ -34,6 +34,8 @@ from workflows.team import TeamWorkflow
 IDENTITY = "bench"
 """Stands in every event of a history: the same length for all."""
 BUILD_ID = "bench"
+_SDK_CONCURRENCY = 3
+"""The SDK's default."""
 _CACHED_RUNS = 1100
 """More than are ever parked at once."""
 
@@ -65,6 +67,7 @@ async def worker(system: str, address: str, queue: str, script: Path) -> AsyncGe
         workflow_runner=_runner(system),
         build_id=BUILD_ID,
         max_cached_workflows=_CACHED_RUNS,
+        max_workflow_task_external_storage_concurrency=_concurrency(system, storage),
     ):
         yield
     await models.close()
@@ -75,6 +78,11 @@ def _converter(system: str, storage: Storage) -> DataConverter:
     if system.endswith("handwritten"):
         return pydantic_data_converter
     return data_converter if system == "inline" else storage.converter
+
+
+def _concurrency(system: str, storage: Storage) -> int:
+    """How many values of a workflow task are stored at once: a setting of Coterie's worker."""
+    return _SDK_CONCURRENCY if system == "handwritten" else storage.concurrency
 
 
 def _runner(system: str) -> WorkflowRunner:

@@ -1,6 +1,7 @@
 """Sizes of values, and their limits."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from pydantic_core import to_json
 
@@ -13,9 +14,12 @@ run that continues as new. Temporal accepts 2 MiB; one number for all is easy to
 """
 
 
+_NUMBERS: Final = frozenset({int, float, bool})
+
+
 def json_size(value: JsonValue) -> int:
     """Return the bytes of a value's JSON; 0 if it has none, which the sender finds out."""
-    if value is None or isinstance(value, int | float):
+    if value is None or type(value) in _NUMBERS:
         return 8
     try:
         return len(to_json(value))

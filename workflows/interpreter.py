@@ -153,8 +153,11 @@ class TeamInterpreter:
         note_route(scope, location, route.cause, status, route.next_team, route.writes)
         scope.state.forget(location.frame_key)
         track.visit = 0
-        if isinstance(route.next_team, tuple):
-            start_branches(location, track, route, scope)
+        match route.next_team:
+            case tuple():
+                start_branches(location, track, route, scope)
+            case _:
+                pass
 
     async def _enter_team(self, team: Team, name: StateKey, track: Track) -> Location | None:
         """Start a visit within the limits, and return it; None where another team runs instead."""
@@ -262,7 +265,11 @@ def _leave(
         error=outcome.error if outcome else None,
         failed_task=name,
     )
-    track.team = None if isinstance(route.next_team, tuple) else route.next_team
+    match route.next_team:
+        case tuple():
+            track.team = None
+        case _:
+            track.team = route.next_team
     track.gathered = None
 
 

@@ -105,10 +105,11 @@ async def _run_step(
     state, key = scope.state, location.step
     state.doing[key] = scope.time() if progress.started is None else progress.started.at
     try:
-        started = progress.started or await _start(step, location, scope, progress)
-        if isinstance(started, Outcome):
-            return started
-        outcome = await run_attempts(step, started, location, scope, interpreter)
+        match progress.started or await _start(step, location, scope, progress):
+            case Outcome() as refused:
+                return refused
+            case started:
+                outcome = await run_attempts(step, started, location, scope, interpreter)
         _raise_if_skipped(location, scope)  # it ended before the request reached it
     except Skipped as skipped:
         return _skip(skipped, progress.started, location, scope)

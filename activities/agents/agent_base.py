@@ -108,6 +108,9 @@ class AgentServices:
     """Set when the turn compacts its conversation."""
 
 
+_NO_SERVICES = AgentServices()
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedPersona:
     """A persona that was validated when it arrived; validated again only if changed."""
@@ -128,7 +131,7 @@ class BaseAgent(ABC):
         self.unique_name = unique_name
         self.full_config = full_config
         """The whole system configuration; shared by all agents, so read-only."""
-        self.services = AgentServices()
+        self.services = _NO_SERVICES
 
     def attach(self, services: AgentServices) -> None:
         """Give the agent its services; the factory calls this right after construction."""

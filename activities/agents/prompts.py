@@ -73,6 +73,8 @@ def prompt_name(persona: Persona, agent: str) -> str | None:
 
 
 def _fill_prompt(text: str, persona: Persona, inputs: Json) -> str:
+    if "{" not in text:
+        return text
     if persona.prompt_syntax == "braces":
         given = inputs.get("input")
         text = braces_to_template(text, given.keys() if isinstance(given, dict) else ())

@@ -45,6 +45,7 @@ async def coterie(
         activities=[agents.run_agent, skills.call_skill],
         workflow_runner=sandbox(),
         build_id=BUILD_ID,
+        max_workflow_task_external_storage_concurrency=storage.concurrency,
     ):
         yield
 

@@ -1,7 +1,7 @@
 """The SDK's sandbox, which compiles its few lines of code once.
 
-To run an activation, the SDK's instance executes a text in the sandbox's globals. It would parse and
-compile that text again for every activation of every run.
+To run an activation, the SDK's instance executes a text in the sandbox's globals. It would parse
+and compile that text again for every activation of every run.
 """
 
 from functools import cache

@@ -17,6 +17,7 @@ from temporalio.workflow import Info
 from coterie.runtime.activation_order import OrderedActivations
 from coterie.runtime.task_board import TaskBoard, run_name
 from dsl.values import build_validators
+from workflows.core.state import state_adapter
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class ContextFreeRunner(WorkflowRunner):
         """Load the workflow, and build the validators that its tasks use."""
         self.inner.prepare_workflow(defn)  # pyright: ignore[reportArgumentType]
         build_validators()
+        state_adapter()
 
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
         """Wrap the inner runner's instance, which then handles only activations."""

@@ -29,6 +29,9 @@ from coterie.storage.wire import THRESHOLD, LeanPayloadConverter
 if TYPE_CHECKING:
     from types_aiobotocore_s3.client import S3Client
 
+_CONCURRENT_REQUESTS = 3
+"""Of one workflow task; the SDK's default."""
+
 
 def bucket_storage(url: str) -> Storage:
     """Return the storage of `s3://bucket`.
@@ -55,7 +58,7 @@ def bucket_storage(url: str) -> Storage:
             drivers=[driver], driver_selector=select, payload_size_threshold=THRESHOLD
         ),
     )
-    return Storage(converter, BucketBlobs(client, bucket), url)
+    return Storage(converter, BucketBlobs(client, bucket), url, _CONCURRENT_REQUESTS)
 
 
 class BucketClient(S3StorageDriverClient):

@@ -9,6 +9,11 @@ from activities.storage.blobs import Blobs
 from coterie.storage.wire import MAY_BE_KEPT_OUTSIDE
 
 
+ONE_BY_ONE = 1
+"""The SDK then starts no asyncio task for each payload, also for those that stay in the history: a
+twentieth of a worker's CPU."""
+
+
 @dataclass(frozen=True, slots=True)
 class Storage:
     """What a process needs to store values."""
@@ -19,6 +24,8 @@ class Storage:
     """For conversations; None without a storage."""
     location: str
     """The location, for people."""
+    concurrency: int = ONE_BY_ONE
+    """Values of one workflow task that a worker stores or loads at the same time."""
 
 
 def is_for_storage(payload: Payload) -> bool:

@@ -4,6 +4,9 @@ Omitted defaults keep histories small. Field names are the aliases that YAML use
 so that the `temporal` CLI shows and accepts what people write.
 """
 
+from collections.abc import Mapping
+from typing import Final
+
 from pydantic_core import SchemaSerializer
 from pydantic_core.core_schema import any_schema
 from temporalio.api.common.v1 import Payload
@@ -11,6 +14,7 @@ from temporalio.contrib.pydantic import PydanticJSONPlainPayloadConverter
 from temporalio.converter import (
     CompositePayloadConverter,
     DefaultPayloadConverter,
+    EncodingPayloadConverter,
     JSONPlainPayloadConverter,
 )
 from temporalio.exceptions import ApplicationError
@@ -56,19 +60,20 @@ class LeanJsonConverter(PydanticJSONPlainPayloadConverter):
 
 _JSON = LeanJsonConverter()
 _INVALID = InvalidReferenceConverter()
-_CONVERTERS = tuple(
-    _JSON if isinstance(converter, JSONPlainPayloadConverter) else converter
-    for converter in DefaultPayloadConverter.default_encoding_payload_converters
-)
+_CONVERTERS: Final[Mapping[bytes, EncodingPayloadConverter]] = {
+    converter.encoding.encode(): _JSON
+    if isinstance(converter, JSONPlainPayloadConverter)
+    else converter
+    for converter in (*DefaultPayloadConverter.default_encoding_payload_converters, _INVALID)
+}
 
 
 class LeanPayloadConverter(CompositePayloadConverter):
     """Temporal's own converters, with JSON replaced by ours."""
 
     def __init__(self) -> None:
-        super().__init__(
-            *_CONVERTERS, _INVALID
-        )  # the SDK creates one for every payload of a workflow task
+        super().__init__()
+        self.converters = _CONVERTERS  # the SDK creates this object twice for each workflow task
 
 
 data_converter = CheckedConverter(payload_converter_class=LeanPayloadConverter)

@@ -26,6 +26,7 @@ from coterie.runtime.task_board import TaskBoard
 from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import Settings
 from coterie.storage.large_values import storage_of
+from coterie.storage.value_storage import Storage
 from coterie.terminal import note
 from coterie.version import own_version
 from coterie.worker.compile_activity import CompileActivities
@@ -149,9 +150,9 @@ def _workers(
     """Build the SDK's workers: one with our workflow and activities, one per provider queue."""
     workspace = workspace_of(trusted, settings, parts.commands_in)
     offered: dict[str, AnySkill] = {**SKILLS, **function_skills(trusted, settings, parts.tools)}
-    blobs = storage_of(settings).blobs
+    storage = storage_of(settings)
     skills = SkillActivities(
-        workspace, offered, blobs=blobs, servers=parts.servers, long_calls=LongCalls()
+        workspace, offered, blobs=storage.blobs, servers=parts.servers, long_calls=LongCalls()
     )
     hide(parts.known)  # in logs
     agents = _agents(settings, trusted, parts, skills, contracts(offered))
@@ -166,6 +167,7 @@ def _workers(
         [*activities, notifications.notify],
         parts.board,
         [clean, RunCallsOnly(), policy],
+        storage,
     )
     served = {queue.name: queue for queue in parts.queues.values()}.values()
     calling = (
@@ -207,6 +209,7 @@ def _serving_worker(
     activities: Sequence[Callable[..., object]],
     board: TaskBoard,
     interceptors: Sequence[Interceptor],
+    storage: Storage,
 ) -> Worker:
     return Worker(
         client,
@@ -222,4 +225,5 @@ def _serving_worker(
         max_heartbeat_throttle_interval=MAX_HEARTBEAT_DELAY,
         graceful_shutdown_timeout=terms.grace,
         sticky_queue_schedule_to_start_timeout=terms.sticky,
+        max_workflow_task_external_storage_concurrency=storage.concurrency,
     )

@@ -1,7 +1,5 @@
 """Collected files: how much a skill has found for prompts, and which models may read it. Pure."""
 
-from collections.abc import Mapping
-
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
 from dsl.model.steps import SkillStep, Step, ToolStep
@@ -13,12 +11,12 @@ _MAX_MODELS = 8
 
 def found_by(step: Step, outcome: Outcome, plan: Plan) -> CollectedFiles | None:
     """Return how much a skill has collected, if its result has `files` and `estimated_tokens`."""
-    data = outcome.data
-    if not isinstance(step, SkillStep | ToolStep) or not isinstance(data, Mapping):
-        return None
-    files, tokens = data.get("files"), data.get("estimated_tokens")
-    if not isinstance(files, list) or type(tokens) is not int:
-        return None
+    match step, outcome.data:
+        case SkillStep() | ToolStep(), {"files": list() as files, "estimated_tokens": tokens}:
+            if type(tokens) is not int:
+                return None
+        case _:
+            return None
     asked = {
         f"{persona.provider}/{persona.model}": None
         for persona in plan.personas.values()

@@ -4,8 +4,7 @@ The summary is a model turn of its own: recorded, paid by the budgets of the per
 trail with its because. `dsl.tool_loop.context_room` decides; labels that the run has met remain.
 """
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -84,14 +83,19 @@ class Compactor:
         while True:
             if due is not None:
                 tried = True
-                with self._parking(call.suffix, tried, request, due):
+                try:
                     head = await self._compact(request, call, due)
+                except Interrupted:
+                    self._park(call.suffix, tried, request, due)
+                    raise
                 if isinstance(head, HookRuling):
                     return head
                 request, call = _continuing_request(request, head), call._replace(parked=None)
             try:
-                with self._parking(call.suffix, tried):
-                    return await self._call_models(self._chain, request, call)
+                return await self._call_models(self._chain, request, call)
+            except Interrupted:
+                self._park(call.suffix, tried)
+                raise
             except CallFailed as error:
                 due = None if tried else self._due_after(request, error)
                 if due is None:
@@ -105,25 +109,20 @@ class Compactor:
             chain, self._hooks, request, call, self._key, self._location, self._scope
         )
 
-    @contextmanager
-    def _parking(
+    def _park(
         self,
         suffix: TurnSuffix,
         compacted: bool,
         request: AgentRequest | None = None,
         due: CompactionDue | None = None,
-    ) -> Generator[None]:
-        """If the run continues as new in this block, keep where the call stands.
+    ) -> None:
+        """Keep where the call stands, in a run that continues as new.
 
         With the request that waits for a summary, and why.
         """
-        try:
-            yield
-        except Interrupted:
-            parks = self._scope.state.progress.parked_turns[self._location.key]
-            parks.suffix, parks.compacted, parks.compacts = str(suffix), compacted, due
-            parks.model, parks.request = self._chain.current, request or parks.request
-            raise
+        parks = self._scope.state.progress.parked_turns[self._location.key]
+        parks.suffix, parks.compacted, parks.compacts = str(suffix), compacted, due
+        parks.model, parks.request = self._chain.current, request or parks.request
 
     def _due(self, request: AgentRequest) -> CompactionDue | None:
         """Return why the conversation is compacted before a request; None if it is not."""

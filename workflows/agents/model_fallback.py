@@ -107,7 +107,7 @@ async def call_models(
     parked = call.parked
     tried = 0 if parked is None else parked.fallbacks
     while True:
-        suffix = replace(call.suffix, fallback=tried)
+        suffix = replace(call.suffix, fallback=tried) if tried else call.suffix
         addressed = chain.addressed(request)
         if parked is None:
             named = turn_call(request.task, location, scope, call.options, suffix)

@@ -259,7 +259,7 @@ class RunState:
 
 @cache
 def state_adapter() -> TypeAdapter[RunState]:
-    """Return what reads and writes a state as JSON; built once, at its first use."""
+    """Return what reads and writes a state as JSON; a worker builds it when it starts."""
     return TypeAdapter(RunState)
 
 

@@ -45,7 +45,11 @@ def note_route(
 ) -> None:
     """Note the end of a visit or of the run; `writes` are the route's changes of the context."""
     entry = _entry(scope, location, "route", cause, status)
-    entry.next_team = ", ".join(next_team) if isinstance(next_team, tuple) else next_team
+    match next_team:
+        case tuple():
+            entry.next_team = ", ".join(next_team)
+        case _:
+            entry.next_team = next_team
     _note_writes(scope, entry, writes)
 
 

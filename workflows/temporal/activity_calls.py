@@ -251,10 +251,11 @@ class Calls:
 
 def _sendable(request: BaseModel, call: Call) -> RawValue:
     """Return a request as it is sent. Raises CallFailed for one that is too large."""
-    sendable = encoded(request)
-    if isinstance(sendable, str):
-        raise CallFailed(FailureType.REQUEST_TOO_LARGE, f"{call.summary}: {sendable}")
-    return sendable
+    match encoded(request):
+        case str() as problem:
+            raise CallFailed(FailureType.REQUEST_TOO_LARGE, f"{call.summary}: {problem}")
+        case sendable:
+            return sendable
 
 
 async def _with(cut: Spent, calling: Coroutine[None, None, T]) -> T:

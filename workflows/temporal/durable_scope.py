@@ -92,13 +92,11 @@ class DurableScope:
 
         The `finally` steps of a stopped branch belong to what the run leaves.
         """
+        if not self.continues_soon() or self._runner.is_stopping:
+            return False
         info = workflow.info()
         events, size = info.get_current_history_length(), info.get_current_history_size()
-        return (
-            self.continues_soon()
-            and not self._runner.is_stopping
-            and not holds_history(self.state.session, events, size)
-        )
+        return not holds_history(self.state.session, events, size)
 
     def continues_soon(self) -> bool:
         """Whether the run continues as new as soon as no message waits for its reply."""

@@ -20,6 +20,7 @@ from coterie.documents.tool_discovery import tool_code
 from coterie.failures import CommandError
 from coterie.runtime.workflow_runner import ContextFreeRunner
 from coterie.settings import STATE_FOLDER
+from coterie.storage.value_storage import ONE_BY_ONE
 from coterie.testing.files.test_reader import Case, TestFile
 from coterie.testing.simulation.gate import Gate
 from coterie.testing.simulation.stub_model import StubModel
@@ -93,6 +94,7 @@ class Stage:
             # No user code runs inside a workflow; our own tests check ours in the sandbox.
             workflow_runner=ContextFreeRunner(UnsandboxedWorkflowRunner()),
             build_id=own_version(),
+            max_workflow_task_external_storage_concurrency=ONE_BY_ONE,
             tuner=WorkerTuner.create_composite(
                 workflow_supplier=slots,
                 activity_supplier=slots if gate is None else gate,

@@ -149,7 +149,7 @@ async def test_a_call_that_ends_is_reported_no_more(
     meter = Meter(pricing(prices=OWN))
     tasks = asyncio.all_tasks()
     with suppress(ValueError, asyncio.CancelledError):
-        async with meter.in_progress("recorded", request_of("Go.")):
+        with meter.in_progress("recorded", "m", 1):
             assert meter.spent.open == (OpenModelCall(input_tokens=1),)
             if ends is not None:
                 raise ends

@@ -8,7 +8,6 @@ from temporalio.converter import DataConverter
 from activities.storage.blobs import Blobs
 from coterie.storage.wire import MAY_BE_KEPT_OUTSIDE
 
-
 ONE_BY_ONE = 1
 """The SDK then starts no asyncio task for each payload, also for those that stay in the history: a
 twentieth of a worker's CPU."""

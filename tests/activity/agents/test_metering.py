@@ -148,11 +148,10 @@ async def test_a_call_that_ends_is_reported_no_more(
 ) -> None:
     meter = Meter(pricing(prices=OWN))
     tasks = asyncio.all_tasks()
-    with suppress(ValueError, asyncio.CancelledError):
-        with meter.in_progress("recorded", "m", 1):
-            assert meter.spent.open == (OpenModelCall(input_tokens=1),)
-            if ends is not None:
-                raise ends
+    with suppress(ValueError, asyncio.CancelledError), meter.in_progress("recorded", "m", 1):
+        assert meter.spent.open == (OpenModelCall(input_tokens=1),)
+        if ends is not None:
+            raise ends
     await asyncio.sleep(0)
     assert asyncio.all_tasks() == tasks
     assert bool(meter.spent.open) is stays_open

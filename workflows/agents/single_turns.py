@@ -1,6 +1,8 @@
 """An agent that asks a model once, with a bounded number of re-asks after an unusable answer."""
 
 import json
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Self
@@ -114,12 +116,10 @@ async def _ask_with_reasks(
         suffix = TurnSuffix(reask=reasks.made)
         call = TurnCall(reasks.turn, _options(step, request), suffix, parked)
         try:
-            response = await room.call(request, call)
+            with _parking(reasks, talk, location, scope):
+                response = await room.call(request, call)
         except CallFailed as error:
             return Outcome.failed(error.type, error.message), None
-        except Interrupted:
-            _park(reasks, talk, location, scope)
-            raise
         if isinstance(response, HookRuling):
             return stopped_outcome(response), None
         parked = None
@@ -137,12 +137,19 @@ async def _ask_with_reasks(
             notices = await turn_notices(scope, location, persona, boundary=False)
 
 
-def _park(reasks: _Reasks, conversation: str, location: Location, scope: Scope) -> None:
-    """Keep how often the answer was asked again, in a run that continues as new."""
-    parks = scope.state.progress.parked_turns[location.key]
-    parks.reasks, parks.reasks_left = reasks.made, reasks.left
-    parks.hook_retries = reasks.of_hooks
-    parks.conversation = conversation
+@contextmanager
+def _parking(
+    reasks: _Reasks, conversation: str, location: Location, scope: Scope
+) -> Generator[None]:
+    """If the run continues as new in this block, keep how often the answer was asked again."""
+    try:
+        yield
+    except Interrupted:
+        parks = scope.state.progress.parked_turns[location.key]
+        parks.reasks, parks.reasks_left = reasks.made, reasks.left
+        parks.hook_retries = reasks.of_hooks
+        parks.conversation = conversation
+        raise
 
 
 def _models(

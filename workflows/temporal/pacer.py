@@ -21,15 +21,14 @@ class Pacer:
 
     pace: Pace = field(default_factory=Pace)
     _timer: asyncio.Task[None] | None = field(default=None, init=False)
-    _info: workflow.Info = field(default_factory=workflow.info, init=False)
 
     def begin(self) -> None:
         """Restart the counters when another workflow task has begun."""
-        self.pace.begin(self._info.get_current_history_length())
+        self.pace.begin(workflow.info().get_current_history_length())
 
     def renewed(self) -> bool:
         """Return whether another workflow task has begun since the last `begin`."""
-        return self._info.get_current_history_length() != self.pace.task
+        return workflow.info().get_current_history_length() != self.pace.task
 
     def idle(self) -> bool:
         """Return whether no event is due that starts another workflow task."""

@@ -95,7 +95,7 @@ def _take(inputs: Json, path: Path, roots: Mapping[str, object]) -> None:
 
 
 def _has_parts(found: object) -> bool:
-    """Return whether a path can go on below; an abstract type is asked last, which takes long."""
+    """Return whether a path can continue below; an abstract type is slow, and comes last."""
     match found:
         case dict() | Outcome():
             return True

@@ -6,6 +6,7 @@
 """
 
 import asyncio
+import gc
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -102,6 +103,8 @@ async def main(system: str, address: str, queue: str, script: str) -> None:
     # Standard output has the answers, and the SDK's warnings would stand between them.
     quiet = LoggingConfig(TelemetryFilter(core_level="ERROR", other_level="ERROR"))
     Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=quiet)))
+    if system != "handwritten":
+        gc.freeze()  # as `coterie/cli.py` does once everything is imported
     async with worker(system, address, queue, Path(script)):
         await answer_questions()
 

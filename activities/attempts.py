@@ -11,7 +11,7 @@ One window remains: a worker that freezes between the answer and the effect itse
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -218,11 +218,13 @@ def attempt_of_activity(details: Details) -> Attempt | None:
     return Attempt(timeout.total_seconds(), ask, age=max(age, 0.0), patience=patience)
 
 
-def handed_on() -> Spent | None:
-    """Return what earlier attempts used, from the details of the last heartbeat."""
-    if not activity.in_activity():
-        return None
-    details = activity.info().heartbeat_details
+def earlier_details() -> Sequence[object]:
+    """Return the details of the last heartbeat of earlier attempts; none outside activities."""
+    return activity.info().heartbeat_details if activity.in_activity() else ()
+
+
+def handed_on(details: Sequence[object]) -> Spent | None:
+    """Return what earlier attempts used, from the details of their last heartbeat."""
     if not details:
         return None
     try:
@@ -231,9 +233,8 @@ def handed_on() -> Spent | None:
         return None  # from another version of this worker
 
 
-def reported() -> JsonValue:
-    """Return what an earlier attempt reported, from the details of the last heartbeat."""
-    details = activity.info().heartbeat_details if activity.in_activity() else ()
+def reported(details: Sequence[object]) -> JsonValue:
+    """Return what an earlier attempt reported, from the details of its last heartbeat."""
     match details:
         case [_, {"progress": progress}]:
             return cast("JsonValue", progress)

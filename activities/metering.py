@@ -17,7 +17,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.agents.agent_base import ProviderAccess
-from activities.attempts import check_attempt, handed_on, reported
+from activities.attempts import check_attempt, earlier_details, handed_on, reported
 from activities.call_prices import Pricing
 from activities.context_windows import ContextWindows
 from activities.contracts import (
@@ -71,8 +71,9 @@ class Meter:
     @classmethod
     def of_activity(cls, pricing: Pricing | None = None) -> Self:
         """Return the meter of the current activity, including the usage of earlier attempts."""
-        meter = cls(pricing, handed_on())
-        meter.progress = reported()
+        details = earlier_details()
+        meter = cls(pricing, handed_on(details))
+        meter.progress = reported(details)
         return meter
 
     @property
@@ -126,6 +127,9 @@ class Meter:
         activity.heartbeat(*self.heartbeat())
 
     def _spent_details(self) -> Json:
+        if not (self._usage or self._in_progress or self._inner_calls or self._cut_off):
+            seconds = self.seconds
+            return {"seconds": seconds} if seconds else {}
         return self.spent.model_dump(mode="json", exclude_defaults=True)
 
     def hand_on(self) -> tuple[Json, ...]:

@@ -4,9 +4,10 @@ Omitted defaults keep histories small. Field names are the aliases that YAML use
 so that the `temporal` CLI shows and accepts what people write.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+from pydantic import BaseModel
 from pydantic_core import SchemaSerializer
 from pydantic_core.core_schema import any_schema
 from temporalio.api.common.v1 import Payload
@@ -49,7 +50,7 @@ _LARGE = THRESHOLD - 100  # the mark and the encoding's name are part of the pay
 class LeanJsonConverter(PydanticJSONPlainPayloadConverter):
     """Encodes Pydantic models as JSON, without fields that have their default value."""
 
-    def to_payload(self, value: object) -> Payload | None:
+    def to_payload(self, value: object) -> Payload:
         """Encode any value as UTF-8 JSON; this is the last converter."""
         data = _SERIALIZER.to_json(value, exclude_defaults=True, by_alias=True)
         payload = Payload(metadata={"encoding": self.encoding.encode()}, data=data)
@@ -74,6 +75,14 @@ class LeanPayloadConverter(CompositePayloadConverter):
     def __init__(self) -> None:
         super().__init__()
         self.converters = _CONVERTERS  # the SDK creates this object twice for each workflow task
+
+    def to_payloads(self, values: Sequence[object]) -> list[Payload]:
+        """Encode values; a model alone, which most are, without asking the other converters."""
+        match values:
+            case [BaseModel() as model]:
+                return [_JSON.to_payload(model)]
+            case _:
+                return super().to_payloads(values)
 
 
 data_converter = CheckedConverter(payload_converter_class=LeanPayloadConverter)

@@ -70,7 +70,7 @@ async def test_a_turn_without_what_compaction_needs_is_refused(missing: str) -> 
         compaction=SHORT,
     )
     agent = CompactingAgent(WRITER.model_dump(mode="json"), "writer", {})
-    agent.attach(replace(services, **{missing: None}))
+    agent.attach(services._replace(**{missing: None}))
     with pytest.raises(AgentRefused, match="has no conversation to compact"):
         await agent.process({})
 

@@ -1,6 +1,5 @@
 """What an agent with tools needs for a turn."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -28,6 +27,6 @@ async def test_a_turn_with_tools_needs_a_model_a_run_and_a_storage(missing: str)
     )
     absent: dict[str, Any] = {missing: None}
     agent = GenericToolCallingAgent(CONFIG, "one", {})
-    agent.attach(replace(services, **absent))
+    agent.attach(services._replace(**absent))
     with pytest.raises(AgentRefused, match=r"needs model providers, a run .* and a storage"):
         await agent.process({})

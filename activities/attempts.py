@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from enum import Enum
-from typing import cast
+from typing import Any, cast
 
 from pydantic import JsonValue, ValidationError
 from temporalio import activity
@@ -218,12 +218,12 @@ def attempt_of_activity(details: Details) -> Attempt | None:
     return Attempt(timeout.total_seconds(), ask, age=max(age, 0.0), patience=patience)
 
 
-def earlier_details() -> Sequence[object]:
+def earlier_details() -> Sequence[Any]:
     """Return the details of the last heartbeat of earlier attempts; none outside activities."""
     return activity.info().heartbeat_details if activity.in_activity() else ()
 
 
-def handed_on(details: Sequence[object]) -> Spent | None:
+def handed_on(details: Sequence[Any]) -> Spent | None:
     """Return what earlier attempts used, from the details of their last heartbeat."""
     if not details:
         return None
@@ -233,7 +233,7 @@ def handed_on(details: Sequence[object]) -> Spent | None:
         return None  # from another version of this worker
 
 
-def reported(details: Sequence[object]) -> JsonValue:
+def reported(details: Sequence[Any]) -> JsonValue:
     """Return what an earlier attempt reported, from the details of its last heartbeat."""
     match details:
         case [_, {"progress": progress}]:

@@ -41,7 +41,8 @@ class DurableScope:
     def __init__(self, plan: Plan, state: RunState) -> None:
         self.plan = plan
         self.state = state
-        self.run_id = workflow.info().workflow_id
+        self._info = workflow.info()  # each look-up of the current run is a system call
+        self.run_id = self._info.workflow_id
         self.done = False
         self._upserted: Attributes = {}
         self._held = 0
@@ -94,13 +95,13 @@ class DurableScope:
         """
         if not self.continues_soon() or self._runner.is_stopping:
             return False
-        info = workflow.info()
+        info = self._info
         events, size = info.get_current_history_length(), info.get_current_history_size()
         return not holds_history(self.state.session, events, size)
 
     def continues_soon(self) -> bool:
         """Whether the run continues as new as soon as no message waits for its reply."""
-        info = workflow.info()
+        info = self._info
         return (
             info.is_continue_as_new_suggested()
             and info.get_current_history_length() >= self._held

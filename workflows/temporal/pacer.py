@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 
 from temporalio import workflow
 
@@ -22,13 +23,18 @@ class Pacer:
     pace: Pace = field(default_factory=Pace)
     _timer: asyncio.Task[None] | None = field(default=None, init=False)
 
+    @cached_property
+    def _info(self) -> workflow.Info:
+        """The run's facts, kept because each look-up of the current run is a system call."""
+        return workflow.info()
+
     def begin(self) -> None:
         """Restart the counters when another workflow task has begun."""
-        self.pace.begin(workflow.info().get_current_history_length())
+        self.pace.begin(self._info.get_current_history_length())
 
     def renewed(self) -> bool:
         """Return whether another workflow task has begun since the last `begin`."""
-        return workflow.info().get_current_history_length() != self.pace.task
+        return self._info.get_current_history_length() != self.pace.task
 
     def idle(self) -> bool:
         """Return whether no event is due that starts another workflow task."""

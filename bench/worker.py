@@ -6,10 +6,9 @@
 """
 
 import asyncio
-import gc
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 
 from temporalio.client import Client
@@ -27,6 +26,7 @@ from bench.asking import Asking
 from bench.handwritten import OutlineLoop
 from bench.handwritten_approval import DraftAndFinish
 from bench.worker_process import answer_questions
+from coterie.runtime.frozen_heap import frozen_heap
 from coterie.runtime.workflow_sandbox import restrictions, sandbox
 from coterie.storage.large_values import Storage, directory_storage
 from coterie.storage.wire import data_converter
@@ -103,10 +103,10 @@ async def main(system: str, address: str, queue: str, script: str) -> None:
     # Standard output has the answers, and the SDK's warnings would stand between them.
     quiet = LoggingConfig(TelemetryFilter(core_level="ERROR", other_level="ERROR"))
     Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=quiet)))
-    if system != "handwritten":
-        gc.freeze()  # as `coterie/cli.py` does once everything is imported
+    heap = nullcontext() if system == "handwritten" else frozen_heap()
     async with worker(system, address, queue, Path(script)):
-        await answer_questions()
+        with heap:
+            await answer_questions()
 
 
 if __name__ == "__main__":

@@ -9,11 +9,16 @@ error. Only the form of the claim decides: a value that is missing now may exist
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from google.protobuf.json_format import Parse, ParseError
 from temporalio.api.common.v1 import Payload
 from temporalio.api.sdk.v1.external_storage_pb2 import ExternalStorageReference
-from temporalio.converter import DataConverter, EncodingPayloadConverter
+from temporalio.converter import (
+    DataConverter,
+    EncodingPayloadConverter,
+    SerializationContext,
+)
 from temporalio.exceptions import ApplicationError
 
 from workflows.core.decoding import INVALID_REFERENCE
@@ -119,6 +124,10 @@ class CheckedConverter(DataConverter):
 
     bucket: str | None = None
     """The only valid bucket."""
+
+    def with_context(self, context: SerializationContext) -> Self:
+        """Return itself: no part of it needs to know whose payload it converts."""
+        return self
 
     def checked(self, payload: Payload) -> Payload:
         """Return the payload, or a replacement for one that imitates a reference."""

@@ -22,6 +22,7 @@ from activities.skills.skill_activity import SkillActivities
 from activities.skills.skill_registry import SKILLS, AnySkill, contracts
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.logs import hide
+from coterie.runtime.frozen_heap import frozen_heap
 from coterie.runtime.task_board import TaskBoard
 from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import Settings
@@ -90,7 +91,7 @@ async def working(
     async with worker_parts(client, settings, trusted, terms.task_queue) as parts:
         workers = _workers(client, settings, trusted, parts, terms, policy)
         await _hold(client, parts.queues)
-        with watched(settings, parts.board):
+        with watched(settings, parts.board), frozen_heap():
             async with _serving(workers, terms.grace):
                 yield workers[0]
 

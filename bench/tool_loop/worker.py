@@ -25,6 +25,7 @@ from bench.tool_loop.handwritten import LibraryActivities, LibraryLoop
 from bench.tool_loop.team import SKILLS
 from bench.worker import BUILD_ID, IDENTITY, providers
 from bench.worker_process import answer_questions
+from coterie.runtime.frozen_heap import frozen_heap
 from coterie.runtime.workflow_sandbox import restrictions, sandbox
 from coterie.storage.large_values import directory_storage
 from workflows.team import TeamWorkflow
@@ -47,7 +48,8 @@ async def coterie(
         build_id=BUILD_ID,
         max_workflow_task_external_storage_concurrency=storage.concurrency,
     ):
-        yield
+        with frozen_heap():
+            yield
 
 
 @asynccontextmanager

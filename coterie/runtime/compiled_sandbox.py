@@ -25,10 +25,11 @@ class CompiledSandboxRunner(SandboxedWorkflowRunner):
 
 class _CompiledInstance(_Instance):
     def _run_code(self, code: str, **extra_globals: Any) -> None:
-        compiled: Any = _compile(code)  # `exec` takes both
-        super()._run_code(compiled, **extra_globals)
+        whole: Any = compiled(code)  # `exec` takes both
+        super()._run_code(whole, **extra_globals)
 
 
 @cache
-def _compile(code: str) -> CodeType:
+def compiled(code: str) -> CodeType:
+    """Return the code of one of the SDK's few texts."""
     return compile(code, "<string>", "exec")

@@ -139,20 +139,29 @@ def test_a_meter_ignores_a_heartbeat_of_another_worker_version(beat: object, use
     assert spent.model_copy(update={"seconds": 0.0}) == used
 
 
+@pytest.mark.parametrize("begun", [False, True])
 @pytest.mark.parametrize(
     ("ends", "stays_open"),
     [(None, False), (ValueError, False), (asyncio.CancelledError, True)],
 )
 async def test_a_call_that_ends_is_reported_no_more(
-    ends: type[BaseException] | None, stays_open: bool
+    ends: type[BaseException] | None,
+    stays_open: bool,
+    begun: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("activities.metering._REPORTED_AFTER", 0.0)
     meter = Meter(pricing(prices=OWN))
     tasks = asyncio.all_tasks()
     with suppress(ValueError, asyncio.CancelledError), meter.in_progress("recorded", "m", 1):
         assert meter.spent.open == (OpenModelCall(input_tokens=1),)
+        for _ in range(2 if begun else 0):  # the timer, and the report that it starts
+            await asyncio.sleep(0)
+        assert (asyncio.all_tasks() != tasks) is begun
         if ends is not None:
             raise ends
-    await asyncio.sleep(0)
+    for _ in range(3):
+        await asyncio.sleep(0)
     assert asyncio.all_tasks() == tasks
     assert bool(meter.spent.open) is stays_open
 

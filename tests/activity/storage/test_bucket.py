@@ -38,6 +38,10 @@ async def storage(bucket: Bucket) -> AsyncGenerator[Storage]:
     await made.blobs.close()
 
 
+async def test_a_workflow_task_stores_several_values_at_once(storage: Storage) -> None:
+    assert storage.concurrency > 1, "each waits for the network"
+
+
 async def test_a_large_value_lies_in_the_bucket_and_comes_back(
     bucket: Bucket, storage: Storage
 ) -> None:

@@ -5,6 +5,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner
 
 from coterie.runtime.workflow_runner import ContextFreeRunner
 from dsl.values import Frozen
+from workflows.core.state import state_adapter
 
 
 @workflow.defn
@@ -24,7 +25,9 @@ def test_no_workflow_task_builds_a_validator() -> None:
         parts: tuple[Part, ...]
 
     assert not Whole.__pydantic_complete__
+    state_adapter.cache_clear()
     runner = ContextFreeRunner(UnsandboxedWorkflowRunner())
     runner.prepare_workflow(workflow._Definition.from_class(Prepared))  # pyright: ignore[reportPrivateUsage]
     assert Part.__pydantic_complete__
     assert Whole.__pydantic_complete__
+    assert state_adapter.cache_info().currsize == 1, "the first to continue as new would build it"

@@ -160,10 +160,7 @@ class Meter:
     def in_progress(self, provider: str, model: str, tokens: int) -> Generator[None]:
         """Report a model call while it runs, and after it if its answer did not arrive.
 
-        Args:
-            provider: The provider's name.
-            model: The model.
-            tokens: The estimated input.
+        `tokens` is its estimated input.
         """
         call = object()
         self._in_progress[call] = OpenModelCall(input_tokens=tokens)

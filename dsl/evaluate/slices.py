@@ -6,7 +6,7 @@ of n steps then grows with n, and not with its square.
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import cast
+from typing import Final, cast
 
 from pydantic import JsonValue
 
@@ -21,6 +21,9 @@ from dsl.templates.template import is_template, parse
 from dsl.templates.template_filling import fill
 from dsl.templates.template_rules import BadTemplate
 from dsl.values import Json
+
+_LEAVES: Final = frozenset({str, int, float, bool, type(None), list})
+"""What most paths end at: to ask an abstract type about them takes longer than the rest."""
 
 
 @lru_cache(maxsize=4096)
@@ -47,25 +50,18 @@ def slice_for(persona: Persona, step: AgentStep, facts: Facts, allowed: JsonValu
     inputs: Json = {}
     if step.input is not None:
         inputs["input"] = fill(step.input, facts.names()) if allowed is None else allowed
-    braces = _input_names(inputs) if persona.prompt_syntax == "braces" else None
+    known = inputs.get("input")
+    braces = tuple(known) if isinstance(known, dict) else ()
     named = [
         path
         for text in persona.prompts.values()
-        for path in _paths(text, braces)
+        for path in _paths(text, braces if persona.prompt_syntax == "braces" else None)
         if path[0] != "input"
     ]
     roots = facts.roots()
     for path in named:
         _take(inputs, path, roots)
     return inputs
-
-
-def _input_names(inputs: Json) -> tuple[str, ...]:
-    match inputs.get("input"):
-        case dict() as known:
-            return tuple(known)
-        case _:
-            return ()
 
 
 def _take(inputs: Json, path: Path, roots: Mapping[str, object]) -> None:
@@ -76,10 +72,10 @@ def _take(inputs: Json, path: Path, roots: Mapping[str, object]) -> None:
         found = look_up(value, segment)
         if found is MISSING:
             return
-        if not _has_parts(found):
+        if type(found) in _LEAVES or not isinstance(found, dict | Outcome | Mapping):
             here[segment] = cast("JsonValue", found)
             return
-        value = found
+        value = cast("object", found)
         if depth == last:
             taken = here.get(segment)
             whole = to_json(value)
@@ -92,14 +88,3 @@ def _take(inputs: Json, path: Path, roots: Mapping[str, object]) -> None:
                 here = below
             case _:
                 return  # an earlier path has taken the whole value
-
-
-def _has_parts(found: object) -> bool:
-    """Return whether a path can continue below; an abstract type is slow, and comes last."""
-    match found:
-        case dict() | Outcome():
-            return True
-        case str() | int() | float() | list() | None:
-            return False
-        case _:
-            return isinstance(found, Mapping)

@@ -103,7 +103,7 @@ async def _ask_with_reasks(
         notices = await turn_notices(scope, location, persona, boundary=True)
     request = None if parked is None else parked.request
     request = request or _request(step, location, scope, interpreter, given, conversation)
-    shared = shared_work(location, scope)
+    shared = shared_work(location, scope) if scope.state.progress.shared_work else ()
     talk = "" if conversation is None else str(conversation_name(step, location, scope))
     reasks = _Reasks.of(request, parked)
     hooks, chain, room = _models(step, request, talk, reasks.of_hooks, parked, location, scope)

@@ -12,7 +12,6 @@ from tests.support.simulation.stopping import StoppingScope, World
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Pending
 from workflows.core.scope import Call, CallFailed
-from workflows.core.state import RunState
 
 READ: Json = {"effect": "read", "timeout": 60, "retries": 0}
 QUERY: Json = {
@@ -136,23 +135,12 @@ class ModelScope(StoppingScope):
 
 
 class ExtendingScope(ModelScope):
-    """Ann extends each budget; the scope keeps whether the run might continue as new meanwhile."""
+    """Ann extends each budget."""
 
-    def __init__(self, plan: Plan, state: RunState, world: World, stop_at: int | None) -> None:
-        super().__init__(plan, state, world, stop_at)
-        self.boundaries: list[bool] = []
-
-    async def wait_until(
-        self,
-        ready: Callable[[], bool],
-        seconds: float | None,
-        summary: str,
-        *,
-        boundary: bool = True,
-        stands_still: bool = True,
-    ) -> bool:
-        self.boundaries.append(boundary)
-        return await super().wait_until(ready, seconds, summary, boundary=boundary)
+    @property
+    def boundaries(self) -> list[bool]:
+        """Of each wait, whether the run might continue as new meanwhile."""
+        return [wait.boundary for wait in self.noted_waits]
 
     def decision_about(self, request: Pending) -> DecideInput:
         given: Json = {"extend_by": 5}

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Coroutine, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import cast
+from typing import NamedTuple, cast
 
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
 from dsl.model.evaluation_budget import EvaluationWork
@@ -45,12 +45,22 @@ class World:
         return answer
 
 
+class Wait(NamedTuple):
+    """One wait of a run."""
+
+    seconds: float | None
+    boundary: bool
+    """Whether the run may continue as new in it."""
+
+
 class StoppingScope:
     """The Scope protocol without Temporal; several jobs run one after the other."""
 
     run_id = "test"
     in_flight = 0
     leaving: Leaving | None = None
+    late = False
+    """Whether no concurrent job is ever done in time."""
 
     def __init__(self, plan: Plan, state: RunState, world: World, stop_at: int | None) -> None:
         self.plan = plan
@@ -59,6 +69,9 @@ class StoppingScope:
         self.world = world
         self.left = stop_at
         self.notifications: list[PendingNotification] = []
+        self.noted_waits: list[Wait] = []
+        self.begun_jobs: list[frozenset[str]] = []
+        """Of each set of concurrent jobs, those that had begun before."""
 
     def now(self) -> datetime:
         return BEGAN + timedelta(seconds=self.world.seconds)
@@ -112,6 +125,7 @@ class StoppingScope:
     ) -> bool:
         """Ann approves what waits, and has what failed tried again once, then skips it; a wait for
         nothing takes its time."""
+        self.noted_waits.append(Wait(seconds, boundary))
         for request, asks in list(self.state.pending.items()):
             if asks.choices and request.endswith("#1"):
                 steering.retry(self.state, RetryInput(task=request, by="ann"), self.now(), "update")
@@ -143,8 +157,11 @@ class StoppingScope:
         wake: Callable[[], bool] | None = None,
         begun: Set[str] = frozenset(),
     ) -> frozenset[str]:
+        self.begun_jobs.append(frozenset(begun))
         finished: frozenset[str] = frozenset()
         interrupted = False
+        if self.late:
+            return finished
         for name, job in jobs.items():
             if enough(finished):
                 break

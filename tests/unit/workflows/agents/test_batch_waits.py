@@ -1,7 +1,5 @@
 """How a run waits for a batch: the looks, the growing waits between them, and the trail."""
 
-from collections.abc import Callable
-
 from activities.contracts import AgentRequest, AgentResponse, StartedBatch
 from dsl.model.plan import Plan
 from dsl.values import Json
@@ -21,7 +19,6 @@ class SlowBatchScope(StoppingScope):
 
     def __init__(self, plan: Plan, state: RunState) -> None:
         super().__init__(plan, state, World(lambda _: {}), None)
-        self.waits: list[float | None] = []
         self.looks: list[float] = []
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
@@ -31,18 +28,6 @@ class SlowBatchScope(StoppingScope):
         self.looks.append(request.started.waited)
         self.world.seconds += 0.0625
         return answer("yes") if len(self.looks) == LOOKS else AgentResponse(in_progress=SUBMITTED)
-
-    async def wait_until(
-        self,
-        ready: Callable[[], bool],
-        seconds: float | None,
-        summary: str,
-        *,
-        boundary: bool = True,
-        stands_still: bool = True,
-    ) -> bool:
-        self.waits.append(seconds)
-        return await super().wait_until(ready, seconds, summary)
 
 
 async def ended() -> SlowBatchScope:
@@ -55,7 +40,7 @@ async def ended() -> SlowBatchScope:
 
 async def test_the_waits_for_a_batch_double_up_to_ten_minutes() -> None:
     scope = await ended()
-    assert scope.waits == [30, 60, 120, 240, 480, 600, 600]
+    assert [wait.seconds for wait in scope.noted_waits] == [30, 60, 120, 240, 480, 600, 600]
 
 
 async def test_each_look_has_a_name_of_its_own_and_says_how_long_the_batch_has_taken() -> None:

@@ -1,7 +1,5 @@
 """One call of an agent or a team: what it leaves in the state, and what a time limit keeps."""
 
-from collections.abc import Callable, Mapping, Set
-
 import pytest
 
 from activities.contracts import AgentRequest, AgentResponse
@@ -14,7 +12,6 @@ from workflows.agents.tool_kinds import ToolCall, call_tool
 from workflows.core.location import Location
 from workflows.core.progress.agent_progress import AgentLoopProgress, HookedCall, SendingCall
 from workflows.core.progress.step_progress import StepProgress
-from workflows.core.scope import Job
 from workflows.core.state_keys import MAIN, StateKey
 from workflows.interpreter import TeamInterpreter
 
@@ -30,28 +27,14 @@ def plan() -> Plan:
     return tool_plan(tools, {"writer": writer}, teams=teams, context=declared)
 
 
-class LateScope(ModelScope):
-    """Work with a time limit is never done in time."""
-
-    async def together(
-        self,
-        jobs: Mapping[str, Job],
-        *,
-        enough: Callable[[frozenset[str]], bool],
-        at_once: int | None = None,
-        seconds: float | None = None,
-        wake: Callable[[], bool] | None = None,
-        begun: Set[str] = frozenset(),
-    ) -> frozenset[str]:
-        return frozenset()
-
-
-def scope_of(kind: type[ModelScope] = ModelScope) -> ModelScope:
+def scope_of(*, late: bool = False) -> ModelScope:
     def model(_: AgentRequest, __: int) -> AgentResponse:
         return answer("done")
 
     of = plan()
-    return kind(of, fresh(of, {}), ModelWorld(model, lambda _: None), None)
+    scope = ModelScope(of, fresh(of, {}), ModelWorld(model, lambda _: None), None)
+    scope.late = late
+    return scope
 
 
 async def called(
@@ -90,7 +73,7 @@ HOOKED, SENDING = HookedCall({"n": 1}), SendingCall("digest")
 async def test_a_call_out_of_time_drops_its_work_and_keeps_what_others_decided(
     name: str, kept: set[str]
 ) -> None:
-    scope = scope_of(LateScope)
+    scope = scope_of(late=True)
     progress = scope.state.progress
     inner = HERE.at("inner").key
     progress.tool_loops[inner] = AgentLoopProgress(execution=1)

@@ -1,38 +1,13 @@
 """Attempts of a step: the waits between them, and what a failed one leaves to the next."""
 
-from collections.abc import Callable, Mapping, Set
-
 import pytest
 
-from dsl.model.plan import Plan
 from dsl.values import MAX_DURATION, Json
 from tests.support.one_team import agent, work
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import StoppingScope, World, fresh, undisturbed
-from workflows.core.scope import Job
-from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN, StateKey
 from workflows.interpreter import run
-
-
-class WaitingScope(StoppingScope):
-    """Keeps how long the run waits."""
-
-    def __init__(self, plan: Plan, state: RunState, world: World, stop_at: int | None) -> None:
-        super().__init__(plan, state, world, stop_at)
-        self.waits: list[float | None] = []
-
-    async def wait_until(
-        self,
-        ready: Callable[[], bool],
-        seconds: float | None,
-        summary: str,
-        *,
-        boundary: bool = True,
-        stands_still: bool = True,
-    ) -> bool:
-        self.waits.append(seconds)
-        return await super().wait_until(ready, seconds, summary)
 
 
 def down(_: object) -> Json:
@@ -54,9 +29,9 @@ async def test_the_waits_between_attempts_grow_by_the_backoff(
 ) -> None:
     step = agent("bad").replace("}", f", retry: {retry}, on_failure: continue}}")
     plan, world = work(f"- {step}\n"), World(down)
-    scope = WaitingScope(plan, fresh(plan, {}), world, None)
+    scope = StoppingScope(plan, fresh(plan, {}), world, None)
     await run(scope)
-    assert scope.waits == waits
+    assert [wait.seconds for wait in scope.noted_waits] == waits
 
 
 WRITES = "{name: note, type: set, values: {v: 1}, context_updates: {n: {increment: 1}}}"
@@ -107,27 +82,11 @@ async def test_a_step_that_only_a_failed_attempt_ran_reads_as_skipped(kind: str)
     assert (len(world.calls), task_data(result)["end"]) == (2, "skipped")
 
 
-class LateScope(StoppingScope):
-    """Work with a time limit is never done in time."""
-
-    async def together(
-        self,
-        jobs: Mapping[str, Job],
-        *,
-        enough: Callable[[frozenset[str]], bool],
-        at_once: int | None = None,
-        seconds: float | None = None,
-        wake: Callable[[], bool] | None = None,
-        begun: Set[str] = frozenset(),
-    ) -> frozenset[str]:
-        return frozenset()
-
-
 ASK = agent("ask")
 LEFT = StateKey.at(MAIN, "work", 1, "outer/gone")
 
 
-@pytest.mark.parametrize("scope", [StoppingScope, LateScope])
+@pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize(
     ("step", "is_cut"),
     [
@@ -139,14 +98,16 @@ LEFT = StateKey.at(MAIN, "work", 1, "outer/gone")
     ids=["block", "loop", "parallel", "call"],
 )
 async def test_a_time_limit_cuts_a_step_of_steps_and_a_call_has_its_own(
-    step: str, is_cut: bool, scope: type[StoppingScope]
+    step: str, is_cut: bool, late: bool
 ) -> None:
     plan = work(f"- {{name: outer, timeout: 5s, on_failure: continue, {step}}}\n")
     state, world = fresh(plan, {}), World(lambda _: {"n": 1})
-    is_late = is_cut and scope is LateScope
+    is_late = is_cut and late
     if is_late:
         state.progress.tool_retries[LEFT] = 1
-    await run(scope(plan, state, world, None))
+    scope = StoppingScope(plan, state, world, None)
+    scope.late = late
+    await run(scope)
     outcome = state.main.latest["work"]["outer"]
     assert (None if outcome.error is None else outcome.error.type) == (
         "Timeout" if is_late else None

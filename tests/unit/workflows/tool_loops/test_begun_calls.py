@@ -1,7 +1,5 @@
 """Calls of one turn that had begun when the run continued as new come back first."""
 
-from collections.abc import Callable, Mapping, Set
-
 import pytest
 
 from dsl.values import Json
@@ -17,28 +15,8 @@ from tests.support.tool_agents import (
     skill_tool,
     tool_plan,
 )
-from workflows.core.scope import Interrupted, Job
+from workflows.core.scope import Interrupted
 from workflows.interpreter import run
-
-
-class BegunScope(ModelScope):
-    """A scope that keeps which of its concurrent jobs had begun."""
-
-    begun: list[frozenset[str]]
-
-    async def together(
-        self,
-        jobs: Mapping[str, Job],
-        *,
-        enough: Callable[[frozenset[str]], bool],
-        at_once: int | None = None,
-        seconds: float | None = None,
-        wake: Callable[[], bool] | None = None,
-        begun: Set[str] = frozenset(),
-    ) -> frozenset[str]:
-        self.begun.append(frozenset(begun))
-        return await super().together(jobs, enough=enough, begun=begun)
-
 
 HELP: tuple[str, Json] = ("helper", {"query": "rain"})
 TOOLS: dict[str, Json] = {
@@ -65,8 +43,8 @@ async def begun_after(stop_at: int) -> list[list[str]]:
     )
     state, begun = fresh(plan, {}), list[frozenset[str]]()
     for stop in (stop_at, None):
-        scope = BegunScope(plan, state, world, stop)
-        scope.begun = begun
+        scope = ModelScope(plan, state, world, stop)
+        scope.begun_jobs = begun
         try:
             await run(scope)
             break

@@ -21,7 +21,7 @@ export UV_PROJECT_ENVIRONMENT := .venv
 unexport VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lock bench chaos mutants clean
+.PHONY: help setup demo test check format lock bench chaos mutants schemas clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ chaos: $(DEV_READY) ## kill and freeze workers and server of many runs, check th
 
 mutants: $(DEV_READY) ## break deciding code on purpose, count how many tests notice
 	$(BIN)/python -m tests.mutants $(ARGS)
+
+schemas: $(DEV_READY) ## judge every case of the official JSON Schema Test Suite, which it downloads
+	@$(BIN)/python -m tests.schema_suite
 
 clean: ## remove the environment, caches and builds; runs in .coterie stay
 	rm -rf .venv .uv dist build tests/stand_in/node_modules .pytest_cache .ruff_cache .hypothesis \

@@ -1,0 +1,115 @@
+"""Hold the two checkers of schemas against tests whose verdicts are known."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from activities.answer_schema import schema_errors, schema_problem
+from dsl.json_schema.schema_checker import beyond, mismatches
+from dsl.values import Json
+
+DRAFTS = {
+    "draft2020-12": "https://json-schema.org/draft/2020-12/schema",
+    "draft2019-09": "https://json-schema.org/draft/2019-09/schema",
+    "draft7": "http://json-schema.org/draft-07/schema#",
+}
+REASONS = (
+    "patternProperties",
+    "refers to",
+    "$id",
+    "$schema",
+    "dependencies",
+    "additionalItems",
+    "$recursive",
+    "pattern",
+    "stands beside",
+    "is not checked",
+    "not a valid JSON Schema",
+    "without end",
+    "is not supported here",
+)
+"""A refused schema names one of these."""
+
+
+class Verdict(NamedTuple):
+    """A value, and whether it meets the schema."""
+
+    value: JsonValue
+    valid: bool
+    name: str = ""
+
+
+class Case(NamedTuple):
+    """One schema and its verdicts."""
+
+    name: str
+    schema: Json
+    verdicts: tuple[Verdict, ...]
+
+
+class Checker(NamedTuple):
+    """One of the two ways in which a value is held against a schema."""
+
+    name: str
+    problem: Callable[[Json], str | None]
+    """Why it refuses a schema."""
+    holds: Callable[[Json, JsonValue], bool]
+
+
+def _changes_problem(schema: Json) -> str | None:
+    return schema_problem(schema) or beyond(schema)
+
+
+def _holds_in_answers(schema: Json, value: JsonValue) -> bool:
+    return not schema_errors(value, schema)
+
+
+def _holds_in_changes(schema: Json, value: JsonValue) -> bool:
+    return not mismatches(value, schema)
+
+
+CHECKERS = (
+    Checker("answers", schema_problem, _holds_in_answers),
+    Checker("changes", _changes_problem, _holds_in_changes),
+)
+
+
+@dataclass
+class Judged:
+    """What a checker said of many cases."""
+
+    wrong: list[str] = field(default_factory=list[str])
+    shown: Counter[bool] = field(default_factory=Counter[bool])
+    """How many values it accepted and refused."""
+    refused: dict[str, str] = field(default_factory=dict[str, str])
+    """`{case: why its schema is refused}`."""
+
+    @property
+    def unlisted(self) -> list[str]:
+        """The refusals for a reason that is not in `REASONS`."""
+        return [one for one in self.refused.values() if not any(why in one for why in REASONS)]
+
+
+def draft_schema(schema: JsonValue, draft: str) -> Json:
+    """Return a schema that declares its draft."""
+    given: Json = schema if isinstance(schema, dict) else {"allOf": [schema]}
+    return {"$schema": DRAFTS[draft], **given}
+
+
+def judge(cases: Iterable[Case], checker: Checker) -> Judged:
+    """Ask a checker for every verdict of the cases whose schema it takes."""
+    judged = Judged()
+    for case in cases:
+        problem = checker.problem(case.schema)
+        if problem is not None:
+            judged.refused[case.name] = problem
+            continue
+        for value, valid, name in case.verdicts:
+            verdict = checker.holds(case.schema, value)
+            judged.shown[verdict] += 1
+            if verdict is not valid:
+                judged.wrong.append(f"{case.name}: {name or repr(value)}")
+    return judged

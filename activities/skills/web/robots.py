@@ -12,9 +12,9 @@ from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import httpx2
+from protego import Protego
 
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from protego import Protego
 
 PRODUCT = "Coterie"
 """The product token that a file may name in `User-agent`."""

@@ -7,27 +7,15 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
-import yaml
-
-from tests.support.places import ROOT
+from evals.packages.planting import SUITES, copy_packages, planted
 from tests.support.project import Project, project
 
-PACKAGES = ROOT / "evals" / "packages"
-SUITE = ROOT / "evals" / "agent_loop_packages.yml"
-SCRIPT = ROOT / "evals" / "scripts" / "agent_loop_packages.yml"
+SCRIPT = SUITES / "scripts" / "agent_loop_packages.yml"
 RUN = "mend"
 FILE = "mdurl/_encode.py"
 ISSUE = 'encode("/a%20") gives /a%2520. Mend it without a change of the tests, and commit it.'
 _AUTHOR = ("-c", "user.name=ada", "-c", "user.email=ada@example.org")
-
-
-def planted(file: str) -> str:
-    """Return the text of a file with its defect, as a case of the suite has it."""
-    cases = yaml.safe_load(SUITE.read_text())["cases"]
-    [text] = [case["files"][file] for case in cases if file in case["files"]]
-    return cast("str", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +67,8 @@ class DebugGround:
 @contextmanager
 def debug_ground(folder: Path) -> Generator[DebugGround]:
     """Make the project with the defect committed; nothing is left running afterwards."""
-    with project(folder, sample=PACKAGES) as shop:
+    with project(folder, sample=SUITES / "packages") as shop:
+        copy_packages(folder)
         (folder / FILE).write_text(planted(FILE))
         shutil.copy(SCRIPT, folder / "answers.yml")
         provider = {"answers": "answers.yml", "log": "calls.jsonl"}

@@ -17,8 +17,9 @@ from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.run_client import Run
 from coterie.settings import STORED
 from coterie.storage.folder import directory_storage
+from evals.packages.planting import original
 from tests.chaos.book import Call, calls_of, check_calls, read_log
-from tests.chaos.debug_runs.debug_ground import FILE, PACKAGES, RUN, DebugGround, debug_ground
+from tests.chaos.debug_runs.debug_ground import FILE, RUN, DebugGround, debug_ground
 from tests.chaos.debug_runs.debug_phases import PHASES, Phase, in_progress, meets
 from tests.chaos.moments import until
 from tests.chaos.tool_runs.tool_reckoning import comparable
@@ -237,7 +238,7 @@ async def _result(
         wrong.append(f"it did not complete: {incomplete_reason(end)}")
     if (green := ground.verdict()) != GREEN:
         wrong.append(f"afterwards, the tests say {green}")
-    if (text := (folder / FILE).read_text()) != (PACKAGES / FILE).read_text():
+    if (text := (folder / FILE).read_text()) != original(FILE):
         wrong.append(f"{FILE} is not as its authors wrote it")
     return Mended(
         end, calls, sum(map(len, asked.values())), ground.commits(), ground.writes(), text, wrong

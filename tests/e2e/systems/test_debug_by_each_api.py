@@ -8,14 +8,8 @@ import shutil
 from pathlib import Path
 
 from dsl.values import Json, JsonValue
-from tests.chaos.debug_runs.debug_ground import (
-    FILE,
-    ISSUE,
-    PACKAGES,
-    DebugGround,
-    debug_ground,
-    planted,
-)
+from evals.packages.planting import original, planted
+from tests.chaos.debug_runs.debug_ground import FILE, ISSUE, DebugGround, debug_ground
 from tests.support.servers.asking import APIS, section
 from tests.support.servers.checking_proxy import CheckingProxy, checking_proxy
 from tests.support.servers.model_server import ModelServer
@@ -85,7 +79,7 @@ async def test_a_planted_defect_is_mended_by_each_api_after_a_wrong_patch(
                 await asyncio.to_thread(mended, ground, api, proxy)
             assert proxy.faults == []
             assert ground.verdict() == "17 passed"
-            assert (ground.shop.folder / FILE).read_text() == (PACKAGES / FILE).read_text()
+            assert (ground.shop.folder / FILE).read_text() == original(FILE)
             said = str(proxy.bodies)
             assert "test_an_escape_at_the_end_of_the_text_stays" in said
             assert "test_a_percent_sign_that_begins_no_escape" in said, "the first patch broke it"

@@ -1,8 +1,6 @@
 """The debugging agent under fire: its phases, what it may not do twice, and its honest script."""
 
-import importlib
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -11,8 +9,9 @@ from activities.providers.provider import ModelRequest
 from activities.providers.scripts.script import ScriptedAnswer, read_script
 from activities.providers.scripts.scripted_choice import choose
 from coterie.runs.ends.end_facts import RunEnd
+from evals.packages.planting import DEFECTS, CannotPlant, original, plant, planted
 from tests.chaos.book import Call
-from tests.chaos.debug_runs.debug_ground import FILE, PACKAGES, SCRIPT, planted
+from tests.chaos.debug_runs.debug_ground import FILE, SCRIPT
 from tests.chaos.debug_runs.debug_phases import PHASES, InProgress, meets
 from tests.chaos.debug_runs.debug_play import Mended, differences
 
@@ -86,14 +85,13 @@ def test_work_that_is_done_twice_is_found_and_another_order_is_none() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["mdurl", "protego"])
-def test_the_packages_are_those_that_are_installed(name: str) -> None:
-    installed = Path(str(importlib.import_module(name).__file__)).parent
-    for file in installed.glob("*.py"):
-        assert (PACKAGES / name / file.name).read_text() == file.read_text()
-
-
-@pytest.mark.parametrize("file", [FILE, "protego/_urlpattern.py"])
+@pytest.mark.parametrize("file", [defect.file for defect in DEFECTS])
 def test_a_planted_defect_is_in_one_line(file: str) -> None:
-    lines = zip(planted(file).splitlines(), (PACKAGES / file).read_text().splitlines(), strict=True)
+    lines = zip(planted(file).splitlines(), original(file).splitlines(), strict=True)
     assert sum(one != other for one, other in lines) == 1
+
+
+@pytest.mark.parametrize("text", ["nothing alike", "i + 2 < l or i + 2 < l"])
+def test_a_defect_without_its_one_line_is_refused(text: str) -> None:
+    with pytest.raises(CannotPlant, match="has no single line with 'i \\+ 2 < l'"):
+        plant(text, DEFECTS[0])

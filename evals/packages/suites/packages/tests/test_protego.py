@@ -1,7 +1,6 @@
 """What protego promises of rules in robots.txt."""
 
 import pytest
-
 from protego import Protego
 
 

@@ -1,7 +1,6 @@
 """What mdurl promises of texts in addresses."""
 
 import pytest
-
 from mdurl import decode, encode, format, parse
 
 

@@ -1,4 +1,4 @@
-"""Searching the web and arXiv through their real libraries, with recorded answers."""
+"""Searching the web and arXiv through their real libraries, with stand-in answers."""
 
 import gzip
 from pathlib import Path
@@ -20,10 +20,31 @@ from activities.skills.web.answer_bounds import (
 from activities.workspace.skill_base import Workspace
 from activities.workspace.web_access import WebAccess
 from dsl.values import Json
+from tests.support.servers.search_pages import Hit, Paper, paper_feed, search_page
 from tests.support.servers.web_server import page, web_server
 from tests.support.skills import call, refusal
 
-ANSWERS = Path("tests/data/web")
+FOUND = search_page(
+    (
+        Hit(
+            "Tide tables - A primer", "https://example.org/tides", "How a <b>tide</b> is foretold."
+        ),
+        Hit("Reading a tide gauge", "https://example.org/gauge?a=1&b=2", "Floats & levels."),
+        Hit("A trap for sailors", "javascript:alert(1)", "Not an address of the web."),
+    )
+).encode()
+PAPERS = paper_feed(
+    (
+        Paper(
+            "2402.00001v2",
+            "Foretelling Tides from\n  Two Gauges",
+            "We foretell the tide at a harbour\nfrom gauges at two others.",
+            ("Ann Ebb", "Bo Flood"),
+            "2024-02-03T17:55:59Z",
+            "physics.ao-ph",
+        ),
+    )
+).encode()
 
 
 def workspace(root: Path) -> Workspace:
@@ -33,28 +54,26 @@ def workspace(root: Path) -> Workspace:
 async def test_results_of_an_engine_are_returned_with_title_address_and_snippet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recorded = (ANSWERS / "mojeek.html").read_bytes()
-    async with web_server({"*": page(recorded)}) as server:
+    async with web_server({"*": page(FOUND)}) as server:
         monkeypatch.setattr(Mojeek, "search_url", f"{server.url}/search")
-        given: Json = {"query": "vision transformer", "max_results": 2}
+        given: Json = {"query": "tide table", "max_results": 2}
         found = cast("Json", await call(workspace(tmp_path), "Web.search", given))
     assert found == {
         "results": [
             {
-                "title": "Vision transformer - Wikipedia",
-                "url": "https://en.wikipedia.org/wiki/Vision_transformer",
-                "snippet": "A vision transformer (ViT) is a transformer designed for computer "
-                "vision.",
+                "title": "Tide tables - A primer",
+                "url": "https://example.org/tides",
+                "snippet": "How a tide is foretold.",
             },
             {
-                "title": "An Image is Worth 16x16 Words",
-                "url": "https://arxiv.org/abs/2010.11929",
-                "snippet": "The paper that introduced the vision transformer.",
+                "title": "Reading a tide gauge",
+                "url": "https://example.org/gauge?a=1&b=2",
+                "snippet": "Floats & levels.",
             },
         ]
     }
     assert len(server.asked) == 1
-    assert "q=vision+transformer" in server.asked[0].replace("%20", "+")
+    assert "q=tide+table" in server.asked[0].replace("%20", "+")
 
 
 async def test_a_search_without_an_answer_fails_and_may_be_tried_again(
@@ -78,27 +97,24 @@ async def test_a_search_that_finds_nothing_has_no_results(
 async def test_papers_are_returned_with_their_abstracts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recorded = (ANSWERS / "arxiv.xml").read_bytes()
-    async with web_server({"*": page(recorded, "application/atom+xml")}) as server:
+    async with web_server({"*": page(PAPERS, "application/atom+xml")}) as server:
         monkeypatch.setattr(arxiv.Client, "query_url_format", f"{server.url}/api/query?{{}}")
-        given: Json = {"query": "ti:vision", "order": "newest", "max_results": 1}
+        given: Json = {"query": "ti:tides", "order": "newest", "max_results": 1}
         found = cast("Json", await call(workspace(tmp_path), "Arxiv.search", given))
     assert found == {
         "papers": [
             {
-                "id": "2010.11929v2",
-                "title": "An Image is Worth 16x16 Words: Transformers for Image Recognition at "
-                "Scale",
-                "authors": ["Alexey Dosovitskiy", "Lucas Beyer"],
-                "published": "2020-10-22",
-                "category": "cs.CV",
-                "abstract": "While the Transformer architecture has become the de-facto standard "
-                "for language, its applications to vision remain limited.",
-                "pdf_url": "https://arxiv.org/pdf/2010.11929v2",
+                "id": "2402.00001v2",
+                "title": "Foretelling Tides from Two Gauges",
+                "authors": ["Ann Ebb", "Bo Flood"],
+                "published": "2024-02-03",
+                "category": "physics.ao-ph",
+                "abstract": "We foretell the tide at a harbour from gauges at two others.",
+                "pdf_url": "https://arxiv.org/pdf/2402.00001v2",
             }
         ]
     }
-    assert "search_query=ti%3Avision" in server.asked[0]
+    assert "search_query=ti%3Atides" in server.asked[0]
     assert "sortBy=submittedDate" in server.asked[0]
 
 

@@ -7,14 +7,15 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
 from coterie.bugs import report
 from coterie.commands.parser import load_command, parse_command
+from coterie.commands.table import VERBS
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings, load
+from coterie.standard_streams import StandardStreams
 from coterie.system_errors import full_disk, system_error
 from coterie.terminal import note
 from coterie.text.lines import one_entry
@@ -31,41 +32,52 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit code."""
     if argv is None:
         gc.disable()  # until the command is loaded: nothing that is imported can be collected
-        _leave(_outcome(sys.argv[1:]))
+        streams = StandardStreams()
+        _leave(streams, _ended(sys.argv[1:], streams))
     return _outcome(argv)
 
 
-def _leave(code: int) -> NoReturn:
+def _ended(words: Sequence[str], streams: StandardStreams) -> int:
+    """Run the command; return its exit code also where argparse ends it."""
+    try:
+        return _outcome(words, streams)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else ExitCode.DONE
+
+
+def _leave(streams: StandardStreams, code: int) -> NoReturn:
     """Exit without the interpreter's own clean-up.
 
     Threads of Temporal's library may try to take the interpreter's lock during shutdown, which
     aborts the process instead of returning our exit code. Clean-up would also take a tenth of the
     time of `validate`.
     """
-    try:
-        with suppress(BrokenPipeError):
-            sys.stdout.flush()
-    except OSError as error:
-        code = code or _report(f"standard output: {system_error(error) or error}")
-    with suppress(OSError):
-        sys.stderr.flush()
+    if (lost := streams.flush()) is not None:
+        note(f"coterie: could not write to standard output: {system_error(lost) or lost}")
+        code = code or ExitCode.OUTPUT_LOST
+        streams.flush()
     os._exit(code)
 
 
 def _report(what: str) -> ExitCode:
-    """Report a system error, if anything can still be printed."""
-    with suppress(OSError):
-        note(one_entry(f"coterie: {what}"))
+    note(one_entry(f"coterie: {what}"))
     return ExitCode.CALL_WRONG
 
 
-def _outcome(words: Sequence[str]) -> int:
-    """Parse and run the command; turn every error into a sentence and an exit code."""
+def _outcome(words: Sequence[str], streams: StandardStreams | None = None) -> int:
+    """Parse and run the command; turn every error into a sentence and an exit code.
+
+    Args:
+        words: The command line.
+        streams: Those of the process, if the command has it for itself.
+    """
     settings: Settings | None = None
     try:
         settings = load()
         verb, args = parse_command(words)
         command = load_command(verb)
+        if streams is not None:
+            streams.ends_with_reader = VERBS[verb].only_prints
         if verb not in _WITHOUT_GC:
             gc.freeze()  # what is imported stays: no collection has to look through it
             gc.enable()
@@ -80,9 +92,7 @@ def _outcome(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output closed it; keep the interpreter from flushing into it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.DONE
+        return ExitCode.READER_LEFT
     except Exception as error:
         if isinstance(error, OSError) and (cause := system_error(error)) is not None:
             return _report(cause)

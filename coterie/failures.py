@@ -12,6 +12,8 @@ class ExitCode(IntEnum):
     CALL_WRONG = 2
     """The document, the arguments or the environment are wrong: nothing was done."""
     BUG = 3
+    OUTPUT_LOST = 4
+    """The command succeeded, but its output could not be written, as on a full disk."""
     MAX_TOTAL_TEAMS = 10
     """The run hit a limit; the number shows which."""
     MAX_RECURSION_DEPTH = 11
@@ -22,6 +24,8 @@ class ExitCode(IntEnum):
     BUDGET_TOOL_CALLS = 23
     BUDGET_WORKING_TIME = 24
     INTERRUPTED = 130
+    READER_LEFT = 141
+    """Nobody read what the command printed, and it did nothing else: the code of SIGPIPE."""
 
 
 AT_LIMIT = {code.name.lower(): code for code in ExitCode if 10 <= code < 100}

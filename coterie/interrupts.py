@@ -1,4 +1,4 @@
-"""Run a command's coroutine so that Ctrl-C and SIGTERM end it cleanly.
+"""Run a command's coroutine so that Ctrl-C, SIGTERM and a closed terminal end it cleanly.
 
 On a second Ctrl-C, the standard library's `asyncio.run` interrupts whatever is running, even inside
 a callback, and then waits forever for tasks that the callback would have resumed.
@@ -16,7 +16,7 @@ _LAST_SECONDS = 3.0
 
 
 def run_async(main: Coroutine[Any, Any, T]) -> T:
-    """Run to the end; treat SIGTERM like Ctrl-C.
+    """Run to the end; treat SIGTERM and SIGHUP like Ctrl-C.
 
     The first signal cancels the coroutine, which cleans up; each further one cancels the clean-up.
 
@@ -41,8 +41,8 @@ async def _interruptible(main: Coroutine[Any, Any, T]) -> T:
         interrupted = True
         task.cancel()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # a shell ignores it for background jobs
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as for background jobs, and by nohup
             loop.add_signal_handler(number, interrupt)
     await asyncio.wait([task])
     await _cancel_other_tasks()

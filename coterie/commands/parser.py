@@ -1,12 +1,12 @@
 """The parser of the command line. It loads only the module of the chosen command."""
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn, Protocol, cast
 
-from coterie.commands.table import VERBS
+from coterie.commands.table import VERBS, Group
 from coterie.failures import ExitCode
 from coterie.settings import Settings
 from coterie.terminal import say
@@ -32,6 +32,27 @@ class _Parser(ArgumentParser):
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """Exit the command."""
         super().exit(status, None if message is None else visible(message))
+
+
+class _Commands(_Parser):
+    """The parser of all commands. Its help lists them by group."""
+
+    def format_help(self) -> str:
+        """Return the help text."""
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        for group in Group:
+            formatter.start_section(group)
+            for verb, entry in VERBS.items():
+                if entry.group is group:
+                    formatter.add_argument(Action((), "", metavar=verb, help=entry.summary))
+            formatter.end_section()
+        formatter.start_section("options")
+        formatter.add_arguments(action for action in self._actions if action.option_strings)
+        formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
 
 
 class _Verb(_Parser):
@@ -63,11 +84,12 @@ def _parser(verbs: Mapping[str, bool]) -> ArgumentParser:
     Args:
         verbs: The commands, and whether to load their arguments.
     """
-    parser = _Parser(
+    parser = _Commands(
         prog="coterie",
         description="Runs teams of LLM agents, written in YAML, as durable Temporal workflows.",
         epilog="Exit codes: 0 done, 1 the run failed or was refused, 2 the document or the call "
-        "is wrong, 3 a bug, 10 to 12 a limit of the run, 20 to 24 a budget, 130 interrupted.",
+        "is wrong, 3 a bug, 4 done but the output could not be written, 10 to 12 a limit of the "
+        "run, 20 to 24 a budget, 130 interrupted, 141 nobody reads the output of `watch`.",
     )
     parser.add_argument("--version", action="store_true", help="show the version")
     below = parser.add_subparsers(

@@ -1,7 +1,12 @@
 """A run watched in a terminal: the person sees it live, and is asked."""
 
+import subprocess
+
+import pytest
+
+from coterie.failures import ExitCode
 from tests.support.cli import asks, terminal
-from tests.support.project import Project
+from tests.support.project import BIN, Project
 
 
 def test_a_person_at_the_terminal_is_asked_and_their_word_is_recorded(desk: Project) -> None:
@@ -55,3 +60,38 @@ def test_ctrl_c_says_what_it_waits_for_and_how_not_to(desk: Project) -> None:
         assert screen.ended() == 130, screen.shown[-2000:]
     assert "coterie run --resume live" in screen.shown
     assert "Traceback" not in screen.shown
+
+
+RETURNS = (
+    "orchestration: {entry_team: t, teams: {t: {tasks: [{name: end, type: return, value: 1}]}}}"
+)
+FAILS = RETURNS.replace("type: return, value: 1", "type: fail, error: Refused, message: No")
+
+
+@pytest.mark.parametrize(
+    ("plan", "done", "on_a_full_disk"),
+    [
+        (RETURNS, ExitCode.DONE, ExitCode.OUTPUT_LOST),
+        (FAILS, ExitCode.RUN_FAILED, ExitCode.RUN_FAILED),
+    ],
+)
+def test_the_exit_code_says_what_became_of_the_run_however_the_output_is_lost(
+    desk: Project, plan: str, done: ExitCode, on_a_full_disk: ExitCode
+) -> None:
+    (desk.folder / "short.yml").write_text(plan)
+    run = "coterie run short.yml --id"
+    assert _exit_code_in_shell(desk, f"{run} a{done} | true") == done
+    assert _exit_code_in_shell(desk, f"{run} b{done} >&-") == done
+    assert _exit_code_in_shell(desk, f"{run} c{done} 2>&-") == done
+    assert _exit_code_in_shell(desk, f"{run} d{done} > /dev/full") == on_a_full_disk
+    assert _exit_code_in_shell(desk, f"coterie result a{done} | true") == done
+    assert _exit_code_in_shell(desk, f"coterie watch a{done} | true") == ExitCode.READER_LEFT
+
+
+def _exit_code_in_shell(desk: Project, line: str) -> int:
+    """The exit code of the first command of a pipe, whose second command reads nothing."""
+    environment = {**desk.environment, "PATH": f"{BIN}:{desk.environment['PATH']}"}
+    script = f"{line}; exit ${{PIPESTATUS[0]}}"
+    return subprocess.run(
+        ["bash", "-c", script], cwd=desk.folder, env=environment, capture_output=True, check=False
+    ).returncode

@@ -14,10 +14,13 @@ TABLE = re.findall(
     re.MULTILINE,
 )
 PROOF = re.compile(r"`((?:config|docs|evals|examples|tests)/[^`]+)`")
-PROMISES = re.findall(
-    r"^\| (\d+) \| [^|]+ \| ([^|]+) \|$", (ROOT / "docs/hardening.md").read_text(), re.MULTILINE
+HARDENING, _, CLASSES = (ROOT / "docs/hardening.md").read_text().partition("## Classes of defects")
+PROMISES = re.findall(r"^\| (\d+) \| [^|]+ \| ([^|]+) \|$", HARDENING, re.MULTILINE)
+CLASS_ROWS = re.findall(r"^\| .+ \|$", CLASSES, re.MULTILINE)[1:]
+PROOFS = sorted(
+    {proof for cells in (*TABLE, *PROMISES) for proof in PROOF.findall(cells[-1])}
+    | {proof for row in CLASS_ROWS for proof in PROOF.findall(row)}
 )
-PROOFS = sorted({proof for cells in (*TABLE, *PROMISES) for proof in PROOF.findall(cells[-1])})
 ROWS = {"S0": 98, "S1": 65, "S2": 73, "S3": 131, "S4": 93}
 
 
@@ -36,6 +39,10 @@ def test_every_item_of_the_hardening_page_has_a_proof() -> None:
     assert sorted({int(number) for number, cell in PROMISES if PROOF.search(cell)}) == [
         *range(1, 48)
     ]
+
+
+def test_every_class_of_defects_has_a_proof() -> None:
+    assert [row for row in CLASS_ROWS if not PROOF.search(row.rpartition(" | ")[2])] == []
 
 
 @pytest.mark.parametrize("proof", PROOFS)

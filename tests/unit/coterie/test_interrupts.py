@@ -15,7 +15,7 @@ def interrupt(number: signal.Signals = signal.SIGINT) -> None:
     os.kill(os.getpid(), number)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_first_cancels_and_leaves_time_to_clean_up(number: signal.Signals) -> None:
     seen: list[str] = []
 

@@ -75,7 +75,7 @@ def test_a_full_standard_output_is_named_without_a_traceback(words: tuple[str, .
             text=True,
             check=False,
         )
-    assert done.returncode == ExitCode.CALL_WRONG, done.stderr
+    assert done.returncode == ExitCode.OUTPUT_LOST, done.stderr
     assert "the disk is full (No space left on device)" in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stderr.count("\n") == 1

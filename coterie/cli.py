@@ -33,11 +33,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         gc.disable()  # until the command is loaded: nothing that is imported can be collected
         streams = StandardStreams()
-        _leave(streams, _ended(sys.argv[1:], streams))
+        _leave(streams, _exit_code(sys.argv[1:], streams))
     return _outcome(argv)
 
 
-def _ended(words: Sequence[str], streams: StandardStreams) -> int:
+def _exit_code(words: Sequence[str], streams: StandardStreams) -> int:
     """Run the command; return its exit code also where argparse ends it."""
     try:
         return _outcome(words, streams)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 MESSAGES = (
-    "I'm researching vision transformers",
-    "What about for object detection?",
+    "I'm researching tide forecasts",
+    "What about for storm surges?",
     "Any 2024 papers on this?",
 )
 UNDISTURBED = "session-0"

@@ -66,7 +66,7 @@ class RouterSiege:
             self.tell(f"{session}: {len(strikes)} kills, {time.monotonic() - began:.0f} s")
 
     async def _talk(self, session: str, strikes: Sequence[RouterStrike]) -> None:
-        given = TeamInput(team=TEAM, context={"scope": "computer vision"})
+        given = TeamInput(team=TEAM, context={"scope": "tides and harbours"})
         run = await start_run(self.client, session, given, task_queue="coterie", summary=session)
         talk = self.talks[session] = Talk(run)
         for turn, message in enumerate(MESSAGES, 1):

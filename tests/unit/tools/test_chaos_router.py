@@ -9,7 +9,7 @@ import pytest
 from tests.chaos.book import Call
 from tests.chaos.moments import Noted, check_digests, digests
 from tests.chaos.router_runs.router_plan import GAPS, RouterPlan, RouterStrike
-from tests.chaos.router_runs.router_play import SAMPLE
+from tests.chaos.router_runs.router_play import HITS, SAMPLE, add_descriptions
 from tests.chaos.router_runs.router_reckoning import check_gaps, existing, outcome
 from tests.chaos.router_runs.router_siege import Struck
 
@@ -57,17 +57,14 @@ def found(**data: object) -> Call:
 
 
 def test_a_source_exists_only_if_its_text_and_its_page_do() -> None:
-    line = (SAMPLE / "corpus" / "vit-pytorch.md").read_text().splitlines()[49]
-    passage = {"path": "vit-pytorch.md", "start_line": 50, "end_line": 50, "text": line}
+    line = (SAMPLE / "corpus" / "tidewise.md").read_text().splitlines()[2]
+    passage = {"path": "tidewise.md", "start_line": 3, "end_line": 3, "text": line}
     calls = [
-        found(passages=[passage, {**passage, "start_line": 51, "end_line": 51}]),
-        found(results=[{"url": "https://arxiv.org/abs/2406.03459"}, {"url": "https://made.up"}]),
+        found(passages=[passage, {**passage, "start_line": 4, "end_line": 4}]),
+        found(results=[{"url": HITS[0].url}, {"url": "https://made.up"}]),
     ]
-    recorded = SAMPLE / "mojeek.html"
-    assert existing(calls, SAMPLE / "corpus", recorded) == {
-        "vit-pytorch.md:50",
-        "https://arxiv.org/abs/2406.03459",
-    }
+    pages = frozenset(hit.url for hit in HITS)
+    assert existing(calls, SAMPLE / "corpus", pages) == {"tidewise.md:3", HITS[0].url}
 
 
 def test_replies_are_compared_and_a_session_without_an_end_keeps_nothing() -> None:
@@ -75,6 +72,8 @@ def test_replies_are_compared_and_a_session_without_an_end_keeps_nothing() -> No
     assert outcome(["a"], None) != outcome(["b"], None)
 
 
-def test_the_texts_of_others_have_their_licenses() -> None:
-    texts = {file.stem for file in (SAMPLE / "corpus").iterdir()}
-    assert texts == {file.stem for file in Path(SAMPLE / "licenses").iterdir()}
+def test_texts_of_others_join_the_corpus_only_where_it_is_played(tmp_path: Path) -> None:
+    add_descriptions(tmp_path)
+    others = {file.name: file.stat().st_size for file in tmp_path.iterdir()}
+    assert min(others.values()) > 5_000
+    assert not others.keys() & {file.name for file in (SAMPLE / "corpus").iterdir()}

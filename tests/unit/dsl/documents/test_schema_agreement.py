@@ -59,7 +59,7 @@ def refused(schema: Draft202012Validator, *texts: str) -> list[str]:
     return [error.message for error in found]
 
 
-DOCUMENTS = ("config/teams/*.yml", "examples/language/*.yml", "tests/data/seed_examples/*.yml")
+DOCUMENTS = ("config/teams/*.yml", "examples/language/*.yml", "tests/data/first_examples/*.yml")
 WHOLE = [file for file in files(*DOCUMENTS) if ".test." not in file.name]
 FORMS = files("tests/data/old_forms/*.old.yml", "tests/data/old_forms/*.new.yml")
 

@@ -1,7 +1,8 @@
-"""Every YAML example of the language's first description loads as it was written there.
+"""Files in the shapes of the language's first description load as they are written.
 
-`seed_examples/<name>.seed.txt` is an example as it was printed; `<name>.yml` is the same with the
-lines that make a whole document of it.
+`first_examples/<name>.part.txt` is an example as a description prints it: quoted, commented, with
+dots for what is left out, indented as its author liked. `<name>.yml` is the same with the lines
+that make a whole document of it.
 """
 
 from collections.abc import Iterator
@@ -20,8 +21,8 @@ from dsl.model.steps import LoopStep, SetStep, SkillStep
 from dsl.values import Json
 from tests.support.places import DATA
 
-FOLDER = DATA / "seed_examples"
-NAMES = sorted(file.name.removesuffix(".seed.txt") for file in FOLDER.glob("*.seed.txt"))
+FOLDER = DATA / "first_examples"
+NAMES = sorted(file.name.removesuffix(".part.txt") for file in FOLDER.glob("*.part.txt"))
 
 
 def compiled(name: str) -> Compiled:
@@ -42,7 +43,7 @@ def indented(lines: list[str]) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_examples_lines_stand_in_the_document_unchanged_and_in_order(name: str) -> None:
-    example = (FOLDER / f"{name}.seed.txt").read_text().splitlines()
+    example = (FOLDER / f"{name}.part.txt").read_text().splitlines()
     document = (FOLDER / f"{name}.yml").read_text().splitlines()
 
     def contains(lines: list[str]) -> bool:
@@ -62,79 +63,77 @@ def test_there_is_an_example_of_each_section() -> None:
 
 
 def test_personas_are_as_written() -> None:
-    designer = plan("personas").personas["solution_designer_v1@solution.design_solution"]
-    assert (designer.provider, designer.model) == ("anthropic", "claude-3-7-sonnet-20250219")
-    assert designer.prompts == {"system": "You are a solution designer...", "solution": "..."}
-    assert designer.temperature == 0  # the task's config over the persona's 1
-    coder = plan("personas").personas["standard_coder_persona"]
-    assert (coder.model, coder.temperature) == ("claude-3-opus-20240229", 0)
-    assert plan("personas").legacy_agents == {"discovery": {"model": "claude-3-opus-20240229"}}
+    writer = plan("personas").personas["headline_writer_v2@front_page.find_headline"]
+    assert (writer.provider, writer.model) == ("anthropic", "claude-3-7-sonnet-20250219")
+    assert writer.prompts == {"system": "You write headlines...", "headline": "..."}
+    assert writer.temperature == 0  # the task's config over the persona's 1
+    maker = plan("personas").personas["page_maker_persona"]
+    assert (maker.model, maker.temperature) == ("claude-3-opus-20240229", 0)
+    assert plan("personas").legacy_agents == {"archive": {"model": "claude-3-opus-20240229"}}
 
 
 def test_the_execution_plan_is_as_written() -> None:
-    steps = plan("personas").personas["standard_coder_persona"].execution_plan
+    steps = plan("personas").personas["page_maker_persona"].execution_plan
     assert steps is not None
     first, loop, last = steps
     assert isinstance(first, SkillStep)
     assert (first.skill, first.output_variable) == (
         "SemanticIterator.initialize",
-        "change_iterator",
+        "page_iterator",
     )
     assert isinstance(loop, LoopStep)
-    assert (loop.iterate_on, loop.loop_variable) == ("{{change_iterator}}", "current_change_item")
+    assert (loop.iterate_on, loop.loop_variable) == ("{{page_iterator}}", "page")
     (apply,) = loop.body
     assert isinstance(apply, SkillStep)
-    assert (apply.skill, apply.output_variable) == ("AssetManager.process_action", "apply_result")
+    assert (apply.skill, apply.output_variable) == ("AssetManager.process_action", "written")
     assert isinstance(last, SetStep)
 
 
 def test_limits_are_as_written() -> None:
     limits = plan("limits").limits
-    assert (limits.max_total_teams, limits.max_recursion_depth) == (30, 5)
-    assert plan("team_limit").teams["engineering_team"].max_recursion_depth == 3
+    assert (limits.max_total_teams, limits.max_recursion_depth) == (40, 6)
+    assert plan("team_limit").teams["print_team"].max_recursion_depth == 2
 
 
 def test_conditions_are_as_written() -> None:
-    routing = plan("routing").teams["review_team"].routing
+    routing = plan("routing").teams["proof_team"].routing
     assert routing is not None
     conditions = [rule.condition for rule in routing.rules]
-    evaluated = TaskStatus(task="impl_evaluator", status="success")
-    rework = ContextField(
-        context_field="review_outcome.needs_rework", operator="equals", value=False
-    )
+    evaluated = TaskStatus(task="proofreader", status="success")
+    rework = ContextField(context_field="press_check.needs_reprint", operator="equals", value=False)
     assert conditions == [
-        TaskField(task="impl_evaluator", output_field="status", operator="equals", value="FAIL"),
+        TaskField(task="proofreader", output_field="verdict", operator="equals", value="REJECT"),
         AllOf.model_validate({"and": (evaluated, rework)}),
         evaluated,
     ]
 
 
-SUCCESS = Outcome.succeeded({"status": "PASS"})
+SUCCESS = Outcome.succeeded({"verdict": "PRINT"})
 
 
 @pytest.mark.parametrize(
     ("outcome", "context", "next_team"),
     [
-        (Outcome.succeeded({"status": "FAIL"}), {}, "correction_wo_generator_team"),
-        (SUCCESS, {"review_outcome": {"needs_rework": False}}, None),
-        (SUCCESS, {"review_outcome": {"needs_rework": True}}, "manual_approval"),
-        (SUCCESS, {}, "manual_approval"),
-        (Outcome.failed("Timeout", "too late"), {}, "handle_evaluation_error"),
+        (Outcome.succeeded({"verdict": "REJECT"}), {}, "errata_team"),
+        (SUCCESS, {"press_check": {"needs_reprint": False}}, None),
+        (SUCCESS, {"press_check": {"needs_reprint": True}}, "editor_in_chief"),
+        (SUCCESS, {}, "editor_in_chief"),
+        (Outcome.failed("Timeout", "too late"), {}, "stop_the_press"),
     ],
 )
 def test_the_routing_example_goes_where_its_comments_say(
     outcome: Outcome, context: Json, next_team: str | None
 ) -> None:
-    team = plan("routing").teams["review_team"]
-    route = choose(team, Facts(context=context, tasks={"impl_evaluator": outcome}))
+    team = plan("routing").teams["proof_team"]
+    route = choose(team, Facts(context=context, tasks={"proofreader": outcome}))
     assert route.next_team == next_team
 
 
-def test_the_recursion_example_names_the_next_work_order() -> None:
-    team = plan("routing").teams["correction_wo_generator_team"]
-    tasks = {"generate_wo": Outcome.succeeded({"text": "WO-7"})}
-    route = choose(team, Facts(context={"current_work_order_id": "WO-6"}, tasks=tasks))
+def test_the_recursion_example_names_the_next_edition() -> None:
+    team = plan("routing").teams["errata_team"]
+    tasks = {"list_errata": Outcome.succeeded({"text": "late"})}
+    route = choose(team, Facts(context={"edition": "early"}, tasks=tasks))
     assert (route.next_team, shown_writes(route.writes)) == (
-        "engineering_team",
-        {"current_work_order_id": "WO-7"},
+        "print_team",
+        {"edition": "late"},
     )

@@ -1,9 +1,9 @@
 """Define tools in a program: a typed function, a subclass of BaseTool, or a ToolSchema.
 
     ToolSchema(
-        name="calculator",
-        description="Perform mathematical calculations",
-        executor=calculator_function,
+        name="multiplier",
+        description="Multiply the factors of a product",
+        executor=multiplied,
         input_schema={"expression": {"type": "string"}},
     )
 

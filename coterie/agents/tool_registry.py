@@ -2,9 +2,9 @@
 
     registry = ToolRegistry()
     registry.register(weather)                       # a function with @tool
-    registry.register_simple(name="calculator", executor=evaluate, input_schema=...)
+    registry.register_simple(name="multiplier", executor=multiplied, input_schema=...)
 
-An agent names a registered tool by its name: `tools=["calculator"]`.
+An agent names a registered tool by its name: `tools=["multiplier"]`.
 """
 
 from collections.abc import Iterator, Mapping

@@ -66,6 +66,5 @@ async def play_router(folder: Path, plan: RouterPlan, tell: Callable[[str], None
 def add_descriptions(corpus: Path) -> None:
     """Write the descriptions of some installed packages into a folder of texts."""
     for name in DESCRIBED:
-        text = importlib.metadata.metadata(name).get_payload()
-        assert isinstance(text, str), f"{name} has no description"
-        (corpus / f"{name}.md").write_text(text)
+        metadata = importlib.metadata.distribution(name).read_text("METADATA") or ""
+        (corpus / f"{name}.md").write_text(metadata.partition("\n\n")[2])

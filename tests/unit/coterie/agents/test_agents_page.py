@@ -57,7 +57,7 @@ def test_the_other_blocks_of_the_page_run() -> None:
     assert [block.split()[1] for block in named] == [
         "trip_agents.py",
         "program.py",
-        "calculator.py",
+        "multiplier.py",
     ]
     alone = [block for block in blocks if "asyncio.run" not in block and "await " not in block]
     assert len(alone) == len(blocks) - 2

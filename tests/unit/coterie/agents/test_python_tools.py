@@ -12,7 +12,7 @@ from tests.support.programs.python_agents import PlainAgent, around, asks, says
 from tests.support.programs.weather_tools import forecast
 
 
-def calculator_function(expression: Any) -> int:  # untyped for the schema to say it
+def multiplied(expression: Any) -> int:  # untyped for the schema to say it
     first, _, second = str(expression).partition("*")
     return int(first) * int(second)
 
@@ -35,14 +35,14 @@ def agent(*tools: Any) -> BaseAgent:
 def test_a_tool_is_registered_as_the_design_writes_it() -> None:
     registry = ToolRegistry()
     registry.register_simple(
-        name="calculator",
-        description="Perform mathematical calculations",
-        executor=calculator_function,
+        name="multiplier",
+        description="Multiply the factors of a product",
+        executor=multiplied,
         input_schema={"expression": {"type": "string"}},
         timeout_seconds=3.0,
         max_retries=3,
     )
-    found = registry.get("calculator")
+    found = registry.get("multiplier")
     assert (found.timeout_seconds, found.max_retries) == (3.0, 3)
     assert found.arguments == {
         "type": "object",
@@ -50,8 +50,8 @@ def test_a_tool_is_registered_as_the_design_writes_it() -> None:
         "required": ["expression"],
         "additionalProperties": False,
     }
-    assert registry.list() == ["calculator"]
-    assert "calculator" in registry
+    assert registry.list() == ["multiplier"]
+    assert "multiplier" in registry
     assert len(registry) == len(list(registry)) == 1
     names = list(signature(ToolRegistry.register_simple).parameters)[1:7]
     assert names == [
@@ -69,18 +69,18 @@ async def test_a_registered_tool_reaches_the_plan_and_runs_with_its_contract(
 ) -> None:
     registry = ToolRegistry()
     registry.register_simple(
-        "calculator",
-        "Perform mathematical calculations",
-        calculator_function,
+        "multiplier",
+        "Multiply the factors of a product",
+        multiplied,
         {"expression": {"type": "string"}},
         3.0,
         3,
     )
     script = (
-        asks("plain", 1, ("calculator", {"expression": "6*7"}), ("calculator", {"expression": 6})),
-        says("plain", "42", turn=2, contains="the arguments of 'calculator' are invalid"),
+        asks("plain", 1, ("multiplier", {"expression": "6*7"}), ("multiplier", {"expression": 6})),
+        says("plain", "42", turn=2, contains="the arguments of 'multiplier' are invalid"),
     )
-    run = agent("calculator").begin("Go?", context=around(tmp_path, *script, registry=registry))
+    run = agent("multiplier").begin("Go?", context=around(tmp_path, *script, registry=registry))
     state = await run.result()
     (call,) = state.tool_history
     assert (call.result, state.text) == ("42", "42")
@@ -89,9 +89,9 @@ async def test_a_registered_tool_reaches_the_plan_and_runs_with_its_contract(
 async def test_the_contract_of_a_tool_is_what_its_definition_says(tmp_path: Path) -> None:
     registry = ToolRegistry()
     registry.register_simple(
-        "calculator",
-        "Perform mathematical calculations",
-        calculator_function,
+        "multiplier",
+        "Multiply the factors of a product",
+        multiplied,
         {"expression": {"type": "string"}},
         3.0,
         3,
@@ -99,7 +99,7 @@ async def test_the_contract_of_a_tool_is_what_its_definition_says(tmp_path: Path
     registry.register(forecast, name="weather")
     registry.register(Shout())
     tools = (
-        agent("calculator", "weather", "shout")
+        agent("multiplier", "weather", "shout")
         .compiled(around(tmp_path, registry=registry))
         .plan.tools
     )
@@ -109,7 +109,7 @@ async def test_the_contract_of_a_tool_is_what_its_definition_says(tmp_path: Path
         if one.terms is not None
     }
     assert terms == {
-        "calculator": (3.0, 3, "idempotent", (), "Perform mathematical calculations"),
+        "multiplier": (3.0, 3, "idempotent", (), "Multiply the factors of a product"),
         "weather": (60.0, 2, "read", (), "Tell tomorrow's weather in a city."),
         "shout": (60.0, 1, "idempotent", ("private",), "Say a word loudly."),
     }
@@ -159,7 +159,7 @@ def test_a_schema_that_cannot_be_checked_is_refused_at_registration(
     schema: Any, message: str
 ) -> None:
     with pytest.raises(InvalidTool, match=message):
-        ToolRegistry().register_simple("add", "Adds.", calculator_function, schema)
+        ToolRegistry().register_simple("add", "Adds.", multiplied, schema)
 
 
 def test_a_definition_is_completed_by_the_mark_of_its_function() -> None:

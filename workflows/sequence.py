@@ -157,7 +157,7 @@ def _skip(
     event = _end_of_call(location, scope)
     scope.state.forget(location.key)
     at = None if started is None else started.at
-    note_step_end(scope, location, "skipped", skip_cause(skipped.value, scope), at, event=event)
+    note_step_end(scope, location, "skipped", skip_cause(skipped.value), at, event=event)
     outcome = Outcome("skipped", skipped.value)
     return outcome if started is None else outcome.timed(scope.time() - started.at)
 

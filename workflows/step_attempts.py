@@ -14,18 +14,14 @@ from dsl.errors import (
 )
 from dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers
 from dsl.model.outcomes import Outcome
-from dsl.model.retryability import holds_steps
+from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.step_kinds.step_base import Retry
 from dsl.model.steps import AgentStep, ParallelStep, SkillStep, Step, ToolStep
 from dsl.model.template_bound import TemplateBound, number_of, seconds_of
 from dsl.model.traversal.step_bounds import RETRIES, bound_templates
 from dsl.model.traversal.step_lists import step_lists
 from dsl.values import MAX_DURATION
-from workflows.agents.repeatable_attempts import (
-    close_attempt,
-    is_worth_another,
-    open_attempt,
-)
+from workflows.agents.repeatable_attempts import close_attempt, open_attempt
 from workflows.agents.time_limits import within_time
 from workflows.approvals.failed_steps import accepted
 from workflows.context_drafts import take_draft, with_draft, with_updates
@@ -109,8 +105,6 @@ class _EndedAttempt(NamedTuple):
 
     outcome: Outcome
     data_can_differ: bool
-    has_called: bool
-    """Whether the steps within have called models or skills."""
 
 
 async def _repeatable_attempt(
@@ -124,13 +118,9 @@ async def _repeatable_attempt(
     """Run one attempt, and observe what it reads and calls."""
     holds_others = holds_steps(step)
     attempt = open_attempt(location, scope) if holds_others else RepeatableAttempt()
-    if progress.calls_before is None:
-        progress.calls_before = scope.state.calls
     outcome = await _attempt_and_check(step, started, location, scope, interpreter)
-    has_called = holds_others and scope.state.calls > progress.calls_before
-    progress.calls_before = None
     close_attempt(location, scope)
-    return _EndedAttempt(outcome, attempt.may_differ, has_called)
+    return _EndedAttempt(outcome, attempt.may_differ)
 
 
 def _may_end_better(step: Step, retry: Retry, attempt: _EndedAttempt, scope: Scope) -> bool:
@@ -140,12 +130,7 @@ def _may_end_better(step: Step, retry: Retry, attempt: _EndedAttempt, scope: Sco
         error is not None
         and (not retry.errors or error.type in retry.errors)
         and may_repeat(step, error.type, scope)
-        and is_worth_another(
-            attempt.outcome,
-            data_can_differ=attempt.data_can_differ,
-            thought_so=attempt.has_called,
-            scope=scope,
-        )
+        and can_pass(attempt.outcome.root_error, data_can_differ=attempt.data_can_differ)
     )
 
 

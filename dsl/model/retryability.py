@@ -78,9 +78,6 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
 }
 """The same call fails in the same way, always or until its step gets other data."""
 
-ONCE_RETRYABLE = frozenset({"SessionFull", "TooManyTasks", "NoMessage", "ReplyTooLarge", "NoRoute"})
-"""What runs retried before the patch `recurring-failures`."""
-
 
 def holds_steps(step: Step) -> bool:
     """Return whether the step contains others, which can give it other data at the next attempt."""

@@ -1,16 +1,17 @@
 """Records the histories that every later version must replay: `python -m tests.replay.record`.
 
-Each case is a team file with answers and decisions beside it. A history is never edited and never
-recorded again for a version that was released; new ones are added. With `--anew` those of a version
-that was not released yet are recorded again: after a change of what is sent, kept or reported.
+Each case is a team file with answers and decisions beside it. Without names all cases are recorded
+anew, with names only those: `python -m tests.replay.record long steered`. From the first tag on,
+the histories of a released version stay as they are.
 """
 
 import asyncio
 import json
+import runpy
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Collection, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -18,25 +19,36 @@ from typing import Any, cast
 
 import yaml
 from pydantic import TypeAdapter
-from temporalio import workflow
+from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowFailureError, WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 
 from activities.contracts import CALL_SKILL
 from coterie.replay.links import links
-from coterie.storage.wire import data_converter
+from coterie.replay.replay import replay
+from coterie.storage.histories import read_history
 from coterie.version import own_version
 from coterie.worker.plan_policy import PlanPolicy
 from dsl.model.price import Price
 from dsl.values import Json
-from tests.support.engine import engine, time_skipping
-from tests.support.project import BIN
+from tests.replay.placeless import placeless
+from tests.support.engine import engine, suggesting_after, time_skipping
 from tests.support.simulation.late_task import NAME as LATE_TASK
 from tests.support.simulation.late_task import LateTask
 
 HERE = Path(__file__).parent
 CASES = HERE / "cases"
 HISTORIES = HERE / "histories"
+_ATTEMPTS = 5
+_DISTURBED = (
+    EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED,
+    EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT,
+)
+DERIVED = (
+    "tests.unit.coterie.replay.test_decision_traces",
+    "tests.unit.coterie.runs.test_recorded_tests",
+)
+"""What tests expect of the histories; these modules write it anew."""
 _PRICES = TypeAdapter(dict[str, Price])
 
 
@@ -59,26 +71,25 @@ class Case:
     skip."""
     prices: dict[str, Price]
     """Of the models."""
-    before: list[str]
-    """Patches that the case takes. A second run is recorded without them, as older code did."""
-
     accepts_plans: bool
     """Whether the worker accepts plans that a run brings."""
 
-    def files(self) -> dict[Path, Collection[str]]:
-        """Return `{file of the first link: the patches that its run lacks}`."""
+    def file(self, link: int) -> Path:
+        """Return the file of the run's history; one that continues as new has several links."""
         first = HISTORIES / f"{self.name}.{own_version()}.json"
-        made: dict[Path, Collection[str]] = {first: ()}
-        if self.before:
-            made[first.with_suffix(".before.json")] = self.before
-        return made
+        return first if link == 1 else first.with_suffix(f".link{link}.json")
+
+    def files(self) -> list[Path]:
+        """Return the files that are recorded."""
+        first = self.file(1)
+        return [*HISTORIES.glob(first.name), *HISTORIES.glob(f"{first.stem}.link*.json")]
 
 
 def cases() -> list[Case]:
     """Every case, read from its files."""
     found: list[Case] = []
     for file in sorted(CASES.glob("*.script.yml")):
-        script = cast("Json", yaml.safe_load(file.read_text()))
+        script = cast("Json", yaml.safe_load(file.read_text()) or {})
         name = file.name.removesuffix(".script.yml")
         found.append(
             Case(
@@ -92,7 +103,6 @@ def cases() -> list[Case]:
                 continue_after=cast("int | None", script.get("continue_after")),
                 prices=_PRICES.validate_python(script.get("prices", {})),
                 accepts_plans=cast("bool", script.get("accepts_plans", True)),
-                before=cast("list[str]", script.get("before", [])),
             )
         )
     return found
@@ -110,6 +120,7 @@ async def record(case: Case, env: WorkflowEnvironment, folder: Path) -> list[Wor
         prices=case.prices,
         functions=functions,
         interceptors=policy,
+        name=case.name,
     ) as running:
         team = late.plan(case.team) if LATE_TASK in case.team else case.team
         handle: Any = await running.start(team, case.context)
@@ -172,70 +183,66 @@ async def _pending(handle: Any) -> list[Json]:
     return cast("list[Json]", await handle.query("pending"))
 
 
-def as_text(history: WorkflowHistory) -> str:
-    """The history as a file of one line, with the run's id, which not every server writes."""
-    started = history.events[0].workflow_execution_started_event_attributes
-    started.workflow_id = history.workflow_id
-    return json.dumps(json.loads(history.to_json()), separators=(",", ":")) + "\n"
+def as_texts(histories: Sequence[WorkflowHistory]) -> list[str]:
+    """Each link as a file of one line, with the run's id, which not every server writes."""
+    links: list[Json] = []
+    for history in histories:
+        started = history.events[0].workflow_execution_started_event_attributes
+        started.workflow_id = history.workflow_id
+        links.append(json.loads(history.to_json()))
+    return [json.dumps(link, separators=(",", ":")) + "\n" for link in placeless(links)]
+
+
+def disturbed(histories: Sequence[WorkflowHistory]) -> bool:
+    """Whether a busy machine has left its trace: a workflow task that failed or was too late."""
+    return any(event.event_type in _DISTURBED for one in histories for event in one.events)
 
 
 @asynccontextmanager
-async def server(case: Case) -> AsyncGenerator[WorkflowEnvironment]:
-    """A server that skips time, or the real one where the run shall continue as new."""
+async def server(case: Case, skipping: WorkflowEnvironment) -> AsyncGenerator[WorkflowEnvironment]:
+    """The server that skips time, or a real one where the run shall continue as new."""
     if case.continue_after is None:
-        async with time_skipping() as env:
-            yield env
+        yield skipping
         return
-    setting = f"limit.historyCount.suggestContinueAsNew={case.continue_after}"
-    start: Any = WorkflowEnvironment.start_local  # pyright: ignore
-    async with await start(
-        dev_server_existing_path=str(BIN / "temporal"),
-        dev_server_extra_args=["--dynamic-config-value", setting],
-        data_converter=data_converter,
-    ) as env:
+    async with suggesting_after(case.continue_after) as env:
         yield env
 
 
-async def main() -> None:
-    """Record every case that has no history of this version."""
-    if "--anew" in sys.argv:
+async def main(names: Sequence[str]) -> None:
+    """Record all cases anew, or those with these names."""
+    known = {case.name: case for case in cases()}
+    if unknown := [name for name in names if name not in known]:
+        raise SystemExit(f"no such case: {', '.join(unknown)}; cases: {', '.join(known)}")
+    if not names:
         for file in HISTORIES.glob(f"*.{own_version()}*.json"):
-            file.unlink()
-    for case in cases():
-        for first, missing in case.files().items():
-            if not first.exists():
-                await _write(case, first, missing)
+            file.unlink()  # also of cases that exist no more
+    async with time_skipping() as skipping:
+        for name in names or known:
+            await _write(known[name], skipping)
 
 
-async def _write(case: Case, first: Path, missing: Collection[str]) -> None:
-    """Record the case into one file for each link; the run lacks some patches."""
-    with without_patches(missing):
-        async with server(case) as env:
+async def _write(case: Case, skipping: WorkflowEnvironment) -> None:
+    """Record the case, and prove that what was recorded replays."""
+    for _ in range(_ATTEMPTS):
+        async with server(case, skipping) as env:
             with tempfile.TemporaryDirectory() as folder:
                 histories = await record(case, env, Path(folder))
-    for link, history in enumerate(histories, 1):
-        file = first if link == 1 else first.with_suffix(f".link{link}.json")
-        file.write_text(as_text(history))
+        if not disturbed(histories):
+            break
+    else:
+        raise SystemExit(f"{case.name}: workflow tasks fail; try again on a machine that is idle")
+    HISTORIES.mkdir(exist_ok=True)
+    for file in case.files():
+        file.unlink()
+    for link, text in enumerate(as_texts(histories), 1):
+        file = case.file(link)
+        file.write_text(text)
+        if differences := (await replay(read_history(file))).differences:
+            raise SystemExit(f"{file.name} does not replay: {'; '.join(differences)}")
         print(f"recorded {file.name}")  # noqa: T201
 
 
-@contextmanager
-def without_patches(missing: Collection[str]) -> Generator[None]:
-    """Run workflows as the code did before some patches: they take the old side, and ask nothing.
-
-    The workflow sandbox hands `temporalio.workflow` through, so this holds inside it, too.
-    """
-    asked = workflow.patched
-
-    def patched(id: str) -> bool:
-        return id not in missing and asked(id)
-
-    workflow.patched = patched
-    try:
-        yield
-    finally:
-        workflow.patched = asked
-
-
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(sys.argv[1:]))
+    for module in DERIVED:
+        runpy.run_module(module, run_name="__main__")

@@ -31,8 +31,8 @@ from dsl.model.causes import RuleMatched
 from dsl.model.facts import Facts
 from dsl.model.plan import Team
 from dsl.values import Json
-from tests.replay.record import CASES, cases, server
-from tests.support.engine import Engine, engine
+from tests.replay.record import CASES
+from tests.support.engine import Engine, engine, suggesting_after
 
 WAITING = """
 orchestration:
@@ -50,8 +50,7 @@ ANSWERS: list[Json] = [{"task": "ask", "answer": "noted"}]
 @pytest.fixture(scope="module")
 async def here() -> AsyncGenerator[WorkflowEnvironment]:
     """The real server; a run continues as new after a few events."""
-    [case] = [case for case in cases() if case.name == "long"]
-    async with server(case) as env:
+    async with suggesting_after(14) as env:
         yield env
 
 

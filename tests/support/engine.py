@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import JsonValue
@@ -37,6 +38,7 @@ from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Plan
 from dsl.model.price import Price
 from dsl.values import Json
+from tests.support.project import BIN
 from workflows.core.messages import TeamInput
 from workflows.core.views import TrailEntry, TrailPage
 from workflows.team import TeamWorkflow
@@ -47,6 +49,8 @@ CAPABILITIES = Capabilities(
     skills=contracts(),
     providers=("scripted",),
 )
+IDENTITY = "worker"
+"""Of the clients and workers of tests: histories name no machine."""
 DEFECTS = (Exception,)
 """A defect of the interpreter ends the run of a test with its message.
 
@@ -85,6 +89,8 @@ class Engine:
     client: Client
     queue: str
     folder: Path
+    name: str | None = None
+    """Of its runs, where a test chooses it; they are numbered."""
     runs: list[WorkflowHandle[object, object]] = field(
         default_factory=list[WorkflowHandle[object, object]]
     )
@@ -100,10 +106,15 @@ class Engine:
     async def start_raw(self, value: object) -> WorkflowHandle[object, object]:
         """Start a run with any value as its input."""
         handle: WorkflowHandle[object, object] = await self.client.start_workflow(
-            "TeamWorkflow", value, id=f"test-{uuid.uuid4()}", task_queue=self.queue
+            "TeamWorkflow", value, id=self._new_id(), task_queue=self.queue
         )
         self.runs.append(handle)
         return handle
+
+    def _new_id(self) -> str:
+        if self.name is None:
+            return f"test-{uuid.uuid4()}"
+        return f"{self.name}-{len(self.runs) + 1}"
 
     async def end_all(self) -> None:
         """Leave no run open: its timers would hold up the time of the next test."""
@@ -146,8 +157,11 @@ async def engine(
     functions: Mapping[str, AnySkill] | None = None,
     servers: McpServers | None = None,
     interceptors: Sequence[Interceptor] = (),
+    name: str | None = None,
 ) -> AsyncGenerator[Engine]:
     """A worker with a scripted model and skills that may touch `folder`.
+
+    With a `name`, its queue and its runs are called so, not by chance.
 
     With `everything` the interpreter is inside the sandbox too, where no test can change it.
     """
@@ -170,7 +184,7 @@ async def engine(
     )
     skills = SkillActivities(workspace, {**SKILLS, **(functions or {})}, blobs, servers)
     notices = NotificationActivities(channels or {}, {"PATH": os.environ["PATH"]}, folder)
-    queue = f"test-{uuid.uuid4()}"
+    queue = name or f"test-{uuid.uuid4()}"
     async with Worker(
         client,
         task_queue=queue,
@@ -188,7 +202,7 @@ async def engine(
         max_cached_workflows=cached_runs,
         max_heartbeat_throttle_interval=MAX_HEARTBEAT_DELAY,
     ):
-        made = Engine(env, client, queue, folder)
+        made = Engine(env, client, queue, folder, name)
         try:
             yield made
         finally:
@@ -204,11 +218,27 @@ async def time_skipping() -> AsyncGenerator[WorkflowEnvironment]:
         yield env
 
 
+@asynccontextmanager
+async def suggesting_after(events: int) -> AsyncGenerator[WorkflowEnvironment]:
+    """The real server, which suggests to continue as new after so many events."""
+    setting = f"limit.historyCount.suggestContinueAsNew={events}"
+    start: Any = WorkflowEnvironment.start_local  # pyright: ignore
+    async with await start(
+        dev_server_existing_path=str(BIN / "temporal"),
+        dev_server_extra_args=["--dynamic-config-value", setting],
+        data_converter=data_converter,
+        identity=IDENTITY,
+    ) as env:
+        yield env
+
+
 async def _started(attempts: int = 3) -> WorkflowEnvironment:
     """Start the server; the SDK waits 5 s for it, which a busy machine may exceed."""
     try:
         return await WorkflowEnvironment.start_time_skipping(
-            test_server_existing_path=server_program(), data_converter=data_converter
+            test_server_existing_path=server_program(),
+            data_converter=data_converter,
+            identity=IDENTITY,
         )
     except RuntimeError:
         if attempts == 1:

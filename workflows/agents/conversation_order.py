@@ -11,7 +11,6 @@ from dsl.model.steps import AgentStep
 from dsl.templates.template_filling import fill
 from workflows.core.conversation_tickets import is_next, overtakes, take_ticket
 from workflows.core.location import Location, Skipped
-from workflows.core.patches import Patch
 from workflows.core.scope import Interrupted, Scope
 from workflows.core.state import RunState
 from workflows.core.state_keys import StateKey
@@ -41,11 +40,9 @@ async def converse(step: AgentStep, location: Location, scope: Scope, turns: Tur
         outcome, response = await turns(window)
         if response is None or response.conversation is None:
             return outcome
-        is_stopped = response.success and not outcome.success  # by a hook that saw the answer
-        if not is_stopped or scope.patched(Patch.STOPPED_TURNS):
-            head, context = response.conversation, response.context
-            keep_conversation(scope.state, name, head, context, response.usage)
-            scope.state.unsent_results.pop(name, None)  # the calls are not the latest turn any more
+        head, context = response.conversation, response.context
+        keep_conversation(scope.state, name, head, context, response.usage)
+        scope.state.unsent_results.pop(name, None)  # the calls are not the latest turn any more
         return outcome
 
     return await hold_conversation(name, location, scope, turn)
@@ -109,7 +106,7 @@ async def hold_conversation(
         finally:
             state.talking.remove(name)
     except Interrupted:
-        keeps_place = not _is_in_progress(key, state) and scope.patched(Patch.CONVERSATION_ORDER)
+        keeps_place = not _is_in_progress(key, state)
         raise
     finally:
         if keeps_place:
@@ -134,7 +131,7 @@ async def _until_turn(name: str, location: Location, scope: Scope) -> None:
         return
     while _is_held(name, location, state) or _is_paused(scope):
         await _until(lambda: not _is_held(name, location, state), name, location, scope)
-    if not overtakes(tickets, key) or not scope.patched(Patch.CONVERSATION_ORDER):
+    if not overtakes(tickets, key):
         return
 
     def is_turn() -> bool:
@@ -148,22 +145,18 @@ async def _until_turn(name: str, location: Location, scope: Scope) -> None:
 async def _until(is_turn: Callable[[], bool], name: str, location: Location, scope: Scope) -> None:
     """Wait until it is the turn of a call and the run is not paused, unless a person skips it."""
     state, step = scope.state, location.step
-    summary = f"turn of {location.path} in {name}"
-    if not scope.patched(Patch.WAITING_CALLS):
-        await scope.wait_until(is_turn, None, summary)
-        return
 
     def is_over() -> bool:
         return step in state.skips or (state.paused is None and is_turn())
 
-    await scope.wait_until(is_over, None, summary)
+    await scope.wait_until(is_over, None, f"turn of {location.path} in {name}")
     if step in state.skips:
         raise Skipped(state.skips.pop(step).value)
 
 
 def _is_paused(scope: Scope) -> bool:
     """Return whether a call that may begin now stands still until a person resumes the run."""
-    return scope.state.paused is not None and scope.patched(Patch.WAITING_CALLS)
+    return scope.state.paused is not None
 
 
 def _is_in_progress(key: str, state: RunState) -> bool:

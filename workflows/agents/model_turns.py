@@ -27,7 +27,6 @@ from workflows.budgets.input_admission import admit_input, remember_tokens
 from workflows.budgets.reservations import reserving
 from workflows.core.causes.agent_causes import BatchSubmitted
 from workflows.core.location import Location, Skipped
-from workflows.core.patches import Patch
 from workflows.core.progress.agent_progress import ParkedTurn
 from workflows.core.scope import Call, CallFailed, Interrupted, Scope, on_abort
 from workflows.core.trail import note_step
@@ -222,11 +221,8 @@ async def _until_look(scope: Scope, call: Call, parked: ParkedTurn) -> None:
     seconds = parked.wait if parked.left is None else parked.left
     parked.left = None
     summary = f"{call.summary} waits for batch {parked.batch.id}"
-    boundary = scope.patched(Patch.PARKED_BATCHES)
     try:
-        skipped = await scope.wait_until(
-            lambda: call.step in skips, seconds, summary, boundary=boundary
-        )
+        skipped = await scope.wait_until(lambda: call.step in skips, seconds, summary)
     except Interrupted as interrupted:
         parked.left = interrupted.left
         raise

@@ -1,9 +1,7 @@
 """Repeatable attempts: whether another one can end differently than one that has failed."""
 
-from dsl.model.outcomes import Outcome
-from dsl.model.retryability import ONCE_RETRYABLE, can_pass
+from dsl.model.retryability import can_pass
 from workflows.core.location import Location
-from workflows.core.patches import Patch
 from workflows.core.progress.step_progress import RepeatableAttempt
 from workflows.core.scope import Scope
 from workflows.core.state import RunState
@@ -33,22 +31,3 @@ def note_answer(location: Location, state: RunState, error: str | None) -> None:
     for key, attempt in state.progress.attempts.items():
         if StateKey(key).holds(location.key):
             attempt.may_differ = True
-
-
-def is_worth_another(
-    outcome: Outcome, *, data_can_differ: bool, thought_so: bool, scope: Scope
-) -> bool:
-    """Return whether another attempt can end differently.
-
-    Args:
-        outcome: How this attempt failed.
-        data_can_differ: Whether the next attempt may meet other data.
-        thought_so: The same, as the code before the patch judged it.
-        scope: The scope of the run.
-    """
-    worth = can_pass(outcome.root_error, data_can_differ=data_can_differ)
-    error = "" if outcome.error is None else outcome.error.type
-    before = error in ONCE_RETRYABLE or can_pass(error, data_can_differ=thought_so)
-    if worth == before:
-        return worth
-    return worth if scope.patched(Patch.RECURRING_FAILURES) else before

@@ -11,7 +11,6 @@ from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
 from dsl.model.tools.tool_contract import Tool
 from workflows.core.location import Location
-from workflows.core.patches import Patch
 from workflows.core.scope import Scope
 from workflows.core.state import RunState
 
@@ -57,11 +56,9 @@ def note_tool_result(tool: str, data: JsonValue, agent: Location, scope: Scope) 
     del kept[:-_MAX_KEPT]
 
 
-def has_result(outcome: Outcome, scope: Scope) -> bool:
+def has_result(outcome: Outcome) -> bool:
     """Return whether a call has a result: it succeeded, or a person skipped it and gave one."""
-    if outcome.status == "skipped" and outcome.data is not None:
-        return scope.patched(Patch.VALUES_OF_CALLS)
-    return outcome.success
+    return outcome.success or (outcome.status == "skipped" and outcome.data is not None)
 
 
 def publish_work(name: str, outcome: Outcome, location: Location, scope: Scope) -> None:
@@ -72,7 +69,7 @@ def publish_work(name: str, outcome: Outcome, location: Location, scope: Scope) 
     state = scope.state
     unpublished = state.progress.unpublished.pop(location.key, [])
     state.progress.shared_work.pop(location.key, None)
-    if not is_read(name, scope.plan) or not has_result(outcome, scope):
+    if not is_read(name, scope.plan) or not has_result(outcome):
         return
     if outcome.status == "skipped":
         unpublished = []

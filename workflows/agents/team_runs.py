@@ -10,7 +10,6 @@ from dsl.model.outcomes import Outcome
 from dsl.values import Json
 from workflows.core.location import Interpreter, Location
 from workflows.core.memory import Routed, Track
-from workflows.core.patches import Patch
 from workflows.core.results import rendered_output
 from workflows.core.scope import Interrupted, Scope
 from workflows.core.state_keys import StateKey
@@ -74,9 +73,7 @@ def _check_nesting(name: StateKey, caller: str, location: Location) -> None:
 def _paying(location: Location, scope: Scope) -> tuple[str, ...]:
     """Return the personas whose budgets also pay for a team that is called here."""
     owned = any(budget.scope in ("persona", "task") for budget in scope.plan.budgets)
-    if not owned or not location.personas or not scope.patched(Patch.CALLERS_PAY):
-        return ()
-    return location.personas
+    return location.personas if owned else ()
 
 
 async def follow_team(

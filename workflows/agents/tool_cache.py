@@ -17,7 +17,6 @@ from dsl.tool_loop.call_checks import fingerprint
 from workflows.agents.skill_calls import CalledSkill
 from workflows.core.location import Location
 from workflows.core.memory import CachedResult, ReadInProgress
-from workflows.core.patches import Patch
 from workflows.core.scope import Scope
 
 _MAX_CACHED = 200
@@ -57,23 +56,18 @@ class CachedCall:
         self._scope = scope
         self._read = ReadInProgress()
 
-    async def known(self, *, again: bool = False) -> CalledSkill | None:
+    async def known(self) -> CalledSkill | None:
         """Return the result of an equal call, which may still be in progress.
 
         None if this call must be made: there is no equal one, or it failed.
-
-        Args:
-            again: whether it was asked before, and others may have called meanwhile.
         """
         if not self._key:
             return None
         state, scope = self._scope.state, self._scope
         result = self._usable(state.cached_results.get(self._key))
-        if result is not None and again and not scope.patched(Patch.SHARED_READS):
-            return None
         while result is None:
             read = state.reads_in_progress.get(self._key)
-            if read is None or not scope.patched(Patch.SHARED_READS):
+            if read is None:
                 return None
             await _end_of(read, self._name, scope)
             result = self._usable(read.result)
@@ -111,7 +105,7 @@ class CachedCall:
         """
         if not self._key or not called.outcome.success or called.has_answers:
             return
-        state, scope = self._scope.state, self._scope
+        state = self._scope.state
         if called.kept is not None:
             result = CachedResult(name=called.kept.name, size=called.kept.size)
         else:
@@ -119,7 +113,7 @@ class CachedCall:
         self._read.result = result
         if called.kept is None and len(json.dumps(called.outcome.data)) > _MAX_SIZE:
             return
-        if not self._is_current() and scope.patched(Patch.SHARED_READS):
+        if not self._is_current():
             return  # an effect since the call began: it may have read what was before
         state.cached_results[self._key] = result
         while len(state.cached_results) > _MAX_CACHED:

@@ -8,16 +8,13 @@ from pydantic import JsonValue
 from dsl.errors import InvalidPlan
 from dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from dsl.model.outcomes import Outcome
+from dsl.model.retryability import can_pass
 from dsl.model.steps import AgentStep
 from dsl.model.terms import call_approval
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.callable_tools import agent_type_of
 from dsl.values import Json
-from workflows.agents.repeatable_attempts import (
-    close_attempt,
-    is_worth_another,
-    open_attempt,
-)
+from workflows.agents.repeatable_attempts import close_attempt, open_attempt
 from workflows.agents.shared_work import hand_over_work
 from workflows.agents.skill_calls import CalledSkill, SkillCall, make_call
 from workflows.agents.team_runs import MAX_NESTED, begin_team, follow_team
@@ -27,7 +24,6 @@ from workflows.approvals.egress_approval import LabelledCall, end_call, refused_
 from workflows.budgets.call_admission import admit_call
 from workflows.core.causes.step_causes import Failed
 from workflows.core.location import Interpreter, Location
-from workflows.core.patches import Patch
 from workflows.core.scope import Scope
 from workflows.core.trail import note_step
 
@@ -62,7 +58,7 @@ async def call_tool(
             if called is None:
                 if refused := await refused_egress(labelled, given, call.location, scope):
                     return CalledSkill(refused)
-                called = await _cached_result(call, cache, scope, again=True)
+                called = await _cached_result(call, cache, scope)  # made meanwhile
             if called is None:
                 with cache:
                     called = await _skill(call, made_of, given, scope)
@@ -80,11 +76,9 @@ async def call_tool(
     return called
 
 
-async def _cached_result(
-    call: ToolCall, cache: CachedCall, scope: Scope, *, again: bool = False
-) -> CalledSkill | None:
-    """Return the cached result of an equal call, if any; `again` looks once more after approval."""
-    known = await cache.known(again=again)
+async def _cached_result(call: ToolCall, cache: CachedCall, scope: Scope) -> CalledSkill | None:
+    """Return the cached result of an equal call, if any."""
+    known = await cache.known()
     if known is not None:
         note_step(scope, call.location, "cached", None, event="cache_hit")
     return known
@@ -116,7 +110,7 @@ async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpr
     location, tool, retries = call.location, call.tool, scope.state.progress.tool_retries
     if location.step.model_calls_around > MAX_NESTED_AGENTS:
         return _too_deep(MAX_NESTED_AGENTS)
-    if len(location.enclosing_tools) >= MAX_NESTED and scope.patched(Patch.NESTED_TOOLS):
+    if len(location.enclosing_tools) >= MAX_NESTED:
         return _too_deep(MAX_NESTED)
     if scope.plan.budgets and location.key not in retries:
         await admit_call(scope, location, location.personas, "tool_calls")
@@ -130,19 +124,13 @@ async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpr
             error is None
             or tool.on_error == "surface"
             or done >= tool.retries
-            or not is_worth_another(
-                outcome,
-                data_can_differ=attempt.may_differ,
-                thought_so=True,
-                scope=scope,
-            )
+            or not can_pass(outcome.root_error, data_can_differ=attempt.may_differ)
         ):
             retries.pop(location.key, None)
             return outcome
         done += 1
         retries[location.key] = done
-        if scope.patched(Patch.RETRIED_TOOLS):
-            note_step(scope, location, "retried", Failed("failed", error))
+        note_step(scope, location, "retried", Failed("failed", error))
 
 
 async def _in_time(call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter) -> Outcome:

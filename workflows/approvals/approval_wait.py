@@ -20,7 +20,6 @@ from workflows.core.causes.trail_because import trail_because
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Location, Redirected, Skipped
 from workflows.core.messages import DecideInput
-from workflows.core.patches import Patch
 from workflows.core.requests import Decision, Pending
 from workflows.core.scope import Scope, on_abort
 from workflows.core.state import RunState
@@ -195,8 +194,7 @@ def _remembered_as(scope: Scope, location: Location, asked: PersonRequest) -> st
     remember, tool = asked.terms.remember, asked.tool
     if not remember:
         return None
-    by_tool = tool is not None and scope.patched(Patch.TOOLS_REMEMBER)
-    return f"tool {tool} {asked.digest}" if by_tool else f"{location.step} {asked.digest}"
+    return f"{location.step} {asked.digest}" if tool is None else f"tool {tool} {asked.digest}"
 
 
 def _pending(
@@ -243,7 +241,7 @@ def _decide_by_deadline(scope: Scope, request_id: str, terms: DecisionTerms) -> 
     """Decide by `on_timeout`, if that is a decision that the request allows."""
     request = scope.state.pending[request_id]
     match terms.timeout_outcome:
-        case "approve" if approvable(request) and not _is_edited_by_few(scope, request):
+        case "approve" if approvable(request) and not request.edited:
             decision = "approve"
         case "reject":
             decision = "reject"
@@ -253,11 +251,6 @@ def _decide_by_deadline(scope: Scope, request_id: str, terms: DecisionTerms) -> 
         id=request_id, decision=decision, by="deadline", comment="nobody decided in time"
     )
     record(scope.state, answer, scope.now(), "deadline")
-
-
-def _is_edited_by_few(scope: Scope, request: Pending) -> bool:
-    """Return whether people changed the value shown, and the quorum has not approved the change."""
-    return request.edited and scope.patched(Patch.EDITED_BY_FEW)
 
 
 def _leave_undecided(

@@ -10,7 +10,6 @@ from workflows.budgets.call_estimates import CallEstimate, estimated_input
 from workflows.core.causes.agent_causes import CallCutOff
 from workflows.core.location import Location, Skipped
 from workflows.core.memory import Tally
-from workflows.core.patches import Patch
 from workflows.core.scope import Interrupted, NeverCalled, Scope
 from workflows.core.trail import note_step_end
 from workflows.core.usage import DIGITS, used
@@ -57,7 +56,7 @@ class counting_if_cut_off:  # lower case, since it reads `with counting_if_cut_o
         used(scope.state, location, tally, Spent(usage=usage, cost=cost, seconds=seconds))
         cause = CallCutOff("call_cut_off", tally.model, tokens)
         note_step_end(scope, location, "cut_off", cause, since, tokens)
-        if scope.plan.budgets and scope.patched(Patch.CUT_OFF_CALLS):
+        if scope.plan.budgets:
             # without a cost, a budget of money could not be held and would stop the run
             spent = Spent(usage=usage, cost=cost or 0.0, seconds=seconds)
             paid(scope, location, self._personas, spent, tally.model)
@@ -65,8 +64,7 @@ class counting_if_cut_off:  # lower case, since it reads `with counting_if_cut_o
     def _cost(self, tokens: int) -> float | None:
         """Return the US dollars of the input; None if nothing of the model has a price so far."""
         scope = self._scope
-        has_money = any(budget.kind == "money" for budget in scope.plan.budgets)
-        if not tokens or (has_money and not scope.patched(Patch.CUT_OFF_MONEY)):
+        if not tokens:
             return None
         cost = CallEstimate(self._tally.model, tokens, 0).cost(scope.plan, scope.state)
         return None if cost is None else round(cost, DIGITS)

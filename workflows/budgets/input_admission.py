@@ -16,7 +16,6 @@ from workflows.budgets.balances import (
 from workflows.budgets.call_estimates import estimated_news
 from workflows.budgets.used_up_budgets import decide
 from workflows.core.location import Location
-from workflows.core.patches import Patch
 from workflows.core.scope import Scope
 from workflows.core.state import RunState
 
@@ -65,7 +64,7 @@ async def admit_input(
         needed = _needed_amount(scope, budget, model, earlier, news)
         while needed and needed > _remaining_balance(scope, budget):
             balance = balance_of(scope.state, budget)
-            if is_exempt(budget, balance, location) or not scope.patched(Patch.INPUT_ADMISSION):
+            if is_exempt(budget, balance, location):
                 break
             await decide(scope, location, budget, balance, needed=needed, boundary=False)
 

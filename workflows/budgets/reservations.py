@@ -21,7 +21,6 @@ from workflows.budgets.call_admission import hold_to_budgets
 from workflows.budgets.call_estimates import CallEstimate
 from workflows.core.location import Location, Skipped
 from workflows.core.memory import BudgetBalance
-from workflows.core.patches import Patch
 from workflows.core.scope import Scope
 from workflows.core.trail import note_budget
 
@@ -104,8 +103,6 @@ class reserving:  # lower case, since it reads `async with reserving(...):`
             return may_begin or location.step in state.skips
 
         while not self._begun and (short := self._short(paying, estimate)) is not None:
-            if not scope.patched(Patch.RESERVATIONS):
-                break
             cause = _cause(short)
             note_budget(scope, location, "waits", cause)
             summary = f"room in {short.budget.description}"

@@ -22,7 +22,6 @@ from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
 from dsl.model.tools.asked_input import AskedInput
 from workflows.core.memory import PendingNotification
-from workflows.core.patches import Patch
 from workflows.core.state import RunState
 
 Job = Callable[[], Coroutine[None, None, None]]
@@ -139,10 +138,6 @@ class Scope(Protocol):
 
     def time(self) -> float:
         """Return the run's clock as seconds of Unix time."""
-        ...
-
-    def patched(self, patch: Patch) -> bool:
-        """Return whether this run takes the new code of a change; the same in every replay."""
         ...
 
     def cancelled(self) -> str | None:

@@ -18,7 +18,6 @@ from workflows.core.causes.step_causes import StepStated
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Location
 from workflows.core.memory import PendingNotification, TrailRecord
-from workflows.core.patches import Patch
 from workflows.core.scope import Scope
 from workflows.core.state import RunState
 from workflows.core.views import CollectedFiles, TrailKind
@@ -94,10 +93,9 @@ def note_step_end(
     _note_writes(scope, entry, writes)
 
 
-def skip_cause(value: JsonValue, scope: Scope) -> StepStated:
+def skip_cause(value: JsonValue) -> StepStated:
     """Return why a step was skipped; the value is what a person gave to it, or None."""
-    with_value = value is not None and scope.patched(Patch.VALUES_OF_CALLS)
-    return StepStated("skipped_with_value" if with_value else "skipped_by_person")
+    return StepStated("skipped_by_person" if value is None else "skipped_with_value")
 
 
 def note_request(

@@ -11,6 +11,7 @@ from dsl.evaluate.context import WRITE_ERRORS
 from dsl.evaluate.graph_reads import graph_fields
 from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.outcomes import Failure, Outcome
+from dsl.model.retryability import can_pass
 from dsl.model.steps import TaskGraphStep
 from dsl.model.template_bound import number_of
 from dsl.sizes import check_size
@@ -18,7 +19,7 @@ from dsl.task_graph.graph_data import GraphView, graph_view, restored
 from dsl.task_graph.graph_tasks import MAX_TASKS_SIZE
 from dsl.task_graph.task_causes import GraphTaskStarted
 from dsl.templates.template_filling import fill
-from workflows.agents.repeatable_attempts import is_worth_another, open_attempt
+from workflows.agents.repeatable_attempts import open_attempt
 from workflows.approvals.failed_steps import accepted
 from workflows.context_drafts import take_draft, write
 from workflows.core.causes.step_causes import Failed
@@ -264,9 +265,7 @@ class _Graph(Mapping[str, Job]):
         if running.retries >= number_of(self._step.task_retries) or self._ledger.is_used_up():
             return False
         differs = differs or bool(self._fields)  # the graph changes, and its error
-        return is_worth_another(
-            outcome, data_can_differ=differs, thought_so=True, scope=self._scope
-        )
+        return can_pass(outcome.root_error, data_can_differ=differs)
 
     def _check_result(self, index: int, outcome: Outcome, inner: Location) -> Outcome:
         """Return the outcome of an attempt with the result of its task; keep what `add` gives."""

@@ -20,7 +20,6 @@ from workflows.approvals.egress_approval import LabelledCall, end_call, refused_
 from workflows.approvals.output_approval import ApprovalSubject, with_approval
 from workflows.core.causes.agent_causes import ToolCalled
 from workflows.core.location import Interpreter, Location, Skipped
-from workflows.core.patches import Patch
 from workflows.core.scope import Scope
 from workflows.core.trail import note_step
 
@@ -88,7 +87,7 @@ async def _publish_work(call: ToolCall, given: Json, hooks: CallHooks, scope: Sc
     skips, key = scope.state.skips, call.location.step
     try:
         outcome = await _approved_call(call, given, hooks, scope)
-        if outcome.success and key in skips and scope.patched(Patch.VALUES_OF_CALLS):
+        if outcome.success and key in skips:
             raise Skipped(skips.pop(key).value)  # it ended before the request reached it
     except Skipped as skipped:
         publish_work(call.name, Outcome("skipped", skipped.value), call.location, scope)

@@ -36,7 +36,6 @@ from activities.contracts import (
 from dsl.model.tools.asked_input import AskedInput, GivenInput, ServerTask
 from workflows.core.encoding import encoded
 from workflows.core.location import Skipped
-from workflows.core.patches import Patch
 from workflows.core.scope import Call, CallFailed, NeverCalled
 from workflows.core.state import RunState
 from workflows.core.usage import together
@@ -60,7 +59,7 @@ _GIVE_UP = CallOptions(timeout=10, retries=0)
 MAX_LOCAL_CALLS = 8
 """Local activities in a row; the next call is an activity. A crash repeats those that are not yet
 recorded, messages wait for them, and all of them are recorded in one completion. Another number is
-another history: it needs a patch."""
+another history."""
 
 T = TypeVar("T", AgentResponse, SkillResult)
 
@@ -125,7 +124,7 @@ class Calls:
             if failed.asked is None:
                 raise
             unwanted = self._reason_to_drop(call)
-            if unwanted is None or not workflow.patched(Patch.ASKED_TOO_LATE.value):
+            if unwanted is None:
                 raise
             self._state.skips.pop(call.step, None)
             if failed.asked.task is not None:

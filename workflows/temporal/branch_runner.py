@@ -8,7 +8,6 @@ from typing import Any
 from temporalio import workflow
 
 from workflows.core.pace import Branches
-from workflows.core.patches import Patch
 from workflows.core.scope import Interrupted, Job
 from workflows.temporal.abandoned_branches import abandon
 from workflows.temporal.branches import BranchGroup, failures, interrupted, is_dropped, left_of
@@ -85,8 +84,7 @@ class BranchRunner:
 
         One that has its turn in a conversation must not wait for those who wait for that turn.
         """
-        exceed = self._branches.running + len(begun) - 1 > self._branches.limit
-        return exceed and workflow.patched(Patch.BEGUN_BRANCHES.value)
+        return self._branches.running + len(begun) - 1 > self._branches.limit
 
     async def abandon(self, begun: Sequence[Job]) -> None:
         """Stop the branches of a block that is abandoned: each comes back to its location first.
@@ -144,8 +142,6 @@ class BranchRunner:
         if timer is not None:
             rest.append(timer)
         interrupted = group.interrupted()
-        if not interrupted or not workflow.patched(Patch.ABANDONED_BRANCHES.value):
-            interrupted = []
         self._stopping += 1
         try:
             for task in rest:

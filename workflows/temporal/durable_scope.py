@@ -17,7 +17,6 @@ from workflows.control.pause_and_amend import amend
 from workflows.core.activation import MESSAGES_FOLLOW
 from workflows.core.memory import PendingNotification
 from workflows.core.pace import Branches
-from workflows.core.patches import Patch
 from workflows.core.scope import Call, Interrupted, Job, Leaving
 from workflows.core.state import RunState
 from workflows.sessions.message_queue import holds_history
@@ -62,10 +61,6 @@ class DurableScope:
     def time(self) -> float:
         """Return that time in seconds of Unix time; cheaper where only a difference matters."""
         return self._clock()
-
-    def patched(self, patch: Patch) -> bool:
-        """Ask for a patch: one event in a run that asks first, none in older runs."""
-        return workflow.patched(patch.value)
 
     def cancelled(self) -> str | None:
         """Return the reason of the request to cancel, as Temporal keeps it."""

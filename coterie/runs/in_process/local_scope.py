@@ -30,7 +30,6 @@ from workflows.approvals.decision_wording import decision_refusal_text
 from workflows.core.memory import PendingNotification
 from workflows.core.messages import DecideInput
 from workflows.core.pace import Branches, Pace
-from workflows.core.patches import Patch
 from workflows.core.requests import Decision
 from workflows.core.scope import Call, CallFailed, Job, Leaving
 from workflows.core.state import RunState
@@ -80,10 +79,6 @@ class LocalScope:
     def time(self) -> float:
         """Return the time in seconds of Unix time."""
         return self.now().timestamp()
-
-    def patched(self, patch: Patch) -> bool:
-        """Return whether to use new code: always, because no old history exists."""
-        return True
 
     def cancelled(self) -> str | None:
         """Return None: only its caller can cancel it, at once."""

@@ -15,7 +15,6 @@ from workflows.approvals import decisions as approvals
 from workflows.control import retry_and_skip as steering
 from workflows.core.memory import PendingNotification
 from workflows.core.messages import DecideInput, RetryInput, SkipInput
-from workflows.core.patches import Patch
 from workflows.core.requests import Pending
 from workflows.core.scope import Call, CallFailed, Interrupted, Job, Leaving
 from workflows.core.state import RunState
@@ -78,9 +77,6 @@ class StoppingScope:
 
     def time(self) -> float:
         return self.now().timestamp()
-
-    def patched(self, patch: Patch) -> bool:
-        return True
 
     def cancelled(self) -> str | None:
         return None

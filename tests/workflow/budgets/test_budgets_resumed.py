@@ -9,9 +9,8 @@ import pytest
 from activities.contracts import AgentRequest, AgentResponse, TokenUsage
 from dsl.model.plan import Plan
 from dsl.values import Json
-from tests.support.engine import engine, plan_of
+from tests.support.engine import engine, plan_of, suggesting_after
 from tests.support.runs import failure
-from tests.workflow.histories.test_continue_as_new import suggesting_after
 from tests.workflow.histories.test_resuming import Stopping, World
 from workflows.core.results import RunFailed
 from workflows.core.scope import Interrupted

@@ -1,18 +1,14 @@
 """A long run continues as new at a step's boundary, and nothing of it is lost or done twice."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
 from temporalio.client import WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
-from coterie.storage.wire import data_converter
 from dsl.values import Json
-from tests.support.engine import engine
-from tests.support.project import BIN
+from tests.support.engine import engine, suggesting_after
 from tests.support.runs import decide
 
 LONG = """
@@ -51,19 +47,6 @@ orchestration:
             next_team: null
             context_updates: {sum: "{{ tasks.all.data.sum }}"}
 """
-
-
-@asynccontextmanager
-async def suggesting_after(events: int) -> AsyncGenerator[WorkflowEnvironment]:
-    """The real server, which suggests to continue as new after so many events."""
-    setting = f"limit.historyCount.suggestContinueAsNew={events}"
-    start: Any = WorkflowEnvironment.start_local  # pyright: ignore
-    async with await start(
-        dev_server_existing_path=str(BIN / "temporal"),
-        dev_server_extra_args=["--dynamic-config-value", setting],
-        data_converter=data_converter,
-    ) as env:
-        yield env
 
 
 async def test_a_loop_goes_on_in_the_middle_over_many_histories(tmp_path: Path) -> None:

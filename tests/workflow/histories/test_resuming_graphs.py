@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from activities.contracts import AgentRequest, SkillRequest
 from dsl.model.plan import Plan
 from dsl.values import Json
-from tests.support.engine import engine
+from tests.support.engine import engine, suggesting_after
 from tests.support.simulation.stopping import (
     StoppingScope,
     World,
@@ -19,7 +19,7 @@ from tests.support.simulation.stopping import (
     stopped_everywhere,
     undisturbed,
 )
-from tests.workflow.histories.test_continue_as_new import parts, suggesting_after
+from tests.workflow.histories.test_continue_as_new import parts
 from tests.workflow.histories.test_resuming_blocks import call, coder
 from workflows.core.progress.step_progress import StepProgress
 from workflows.core.views import TeamResult

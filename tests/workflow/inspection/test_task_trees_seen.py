@@ -10,9 +10,8 @@ from coterie.graph.run_graph import seen_run
 from coterie.inspection.trace import Trace
 from coterie.inspection.why_text import run_text
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
-from tests.support.engine import engine
+from tests.support.engine import engine, suggesting_after
 from tests.support.runs import asked, decide
-from tests.workflow.histories.test_continue_as_new import suggesting_after
 
 HEAD = """
 llm_config:

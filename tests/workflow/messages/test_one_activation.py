@@ -23,9 +23,8 @@ from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.testing.simulation.test_server import time_skipping_server
-from tests.support.engine import plan_of, trail
+from tests.support.engine import plan_of, suggesting_after, trail
 from tests.support.runs import asked
-from tests.workflow.histories.test_continue_as_new import suggesting_after
 from workflows.core.messages import TeamInput
 from workflows.team import TeamWorkflow
 

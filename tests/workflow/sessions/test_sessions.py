@@ -20,8 +20,7 @@ from coterie.runs.run_client import Run
 from coterie.runs.sessions import MessageRefusedError, MessageReply, open_session, reply_within
 from coterie.storage.histories import WORKFLOW
 from dsl.values import Json
-from tests.support.engine import Engine, engine, plan_of
-from tests.workflow.histories.test_continue_as_new import suggesting_after
+from tests.support.engine import Engine, engine, plan_of, suggesting_after
 from workflows.core.messages import SessionInput, TeamInput
 
 Handle = Any  # its updates take any payload

@@ -10,10 +10,9 @@ from temporalio.testing import WorkflowEnvironment
 
 from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue
-from tests.support.engine import engine, trail
+from tests.support.engine import engine, suggesting_after, trail
 from tests.support.runs import asked, decide, failure, scheduled
 from tests.support.tool_agents import persona, skill_tool, tool_plan
-from tests.workflow.histories.test_continue_as_new import suggesting_after
 
 PATH: Json = {
     "type": "object",

@@ -54,7 +54,7 @@ def skipped_call(skipped: Skipped, scope: Scope) -> EndedCall:
     value = skipped.value
     return EndedCall(
         Outcome("skipped", value),
-        skip_cause(value, scope),
+        skip_cause(value),
         _skipped_result(value),
         fingerprint(value),
     )

@@ -28,7 +28,6 @@ from workflows.approvals.value_changes import changes
 from workflows.core.causes.agent_causes import CallRepeated
 from workflows.core.causes.step_causes import Failed
 from workflows.core.location import Interpreter, Location, Skipped
-from workflows.core.patches import Patch
 from workflows.core.progress.agent_progress import AgentLoopProgress, HookedCall
 from workflows.core.scope import Job, Scope
 from workflows.core.trail import note_step
@@ -72,7 +71,7 @@ async def run_calls(
         chains.setdefault(progress.loop.calls[index].tool if tool.stateful else alone, []).append(
             index
         )
-    if len(chains) == 1 or (not concurrent and scope.patched(Patch.SERIAL_CALLS)):
+    if len(chains) == 1 or not concurrent:
         await turn.run(indexes)
         return
     jobs: dict[str, Job] = {name: partial(turn.run, chain) for name, chain in chains.items()}
@@ -165,7 +164,7 @@ class _Turn:
     def _keep_outcome(self, call: OpenCall, outcome: Outcome, location: Location) -> None:
         """Let other agents and tools read the outcome, and keep that of an exit tool."""
         publish_work(call.tool, outcome, location, self._scope)
-        if self._publishes and has_result(outcome, self._scope):
+        if self._publishes and has_result(outcome):
             note_tool_result(call.tool, outcome.data, self._agent, self._scope)
         if self._terms.policy(call.tool).exit_on_success:
             call.data = outcome.data
@@ -255,6 +254,4 @@ class _Turn:
 
 def _publishes(agent: Location, scope: Scope) -> bool:
     """Return whether an agent runs as a tool whose own results others read."""
-    if not agent.tool or not is_read(agent.tool, scope.plan, results=True):
-        return False
-    return agent.step.is_model_call or scope.patched(Patch.PUBLISHED_RESULTS)
+    return bool(agent.tool) and is_read(agent.tool, scope.plan, results=True)

@@ -41,7 +41,6 @@ from workflows.agents.shared_work import shared_work
 from workflows.agents.turn_hooks import TurnHooks, hooks_of
 from workflows.core.causes.agent_causes import CallRefused, ModelTurned
 from workflows.core.location import Interpreter, Location
-from workflows.core.patches import Patch
 from workflows.core.progress.agent_progress import AgentLoopProgress
 from workflows.core.scope import CallFailed, Scope, on_abort
 from workflows.core.trail import note_step
@@ -269,7 +268,7 @@ class _Loop:
     def _abandon(self) -> None:
         """Leave the conversation to what continues it: a cleanup, or the team of a budget."""
         self._leave_results()
-        if self._conversation is not None and self._scope.patched(Patch.ABANDONED_TURNS):
+        if self._conversation is not None:
             self._scope.state.progress.tool_loops.pop(self._location.key, None)
 
     def _note(self, asked: AskModel, turn: TurnTaken) -> None:

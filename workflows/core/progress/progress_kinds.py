@@ -166,8 +166,6 @@ class RetryProgress:
 
     retries: int = 0
     """Attempts that have failed."""
-    calls_before: int | None = None
-    """Calls of the run when the current attempt started; None between attempts."""
     wait: float | None = None
     """Seconds left of the wait for the next attempt when the run continued as new."""
     maximum: Annotated[int | None, Field(alias="most")] = None

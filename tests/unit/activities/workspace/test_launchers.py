@@ -6,7 +6,7 @@ from activities.workspace.launchers import why_not_launched
 
 NPM_404 = """npm error code E404
 npm error 404 Not Found - GET https://registry.npmjs.org/jest - Not found
-npm error A complete log of this run can be found in: /root/.npm/_logs/a.log
+npm error A complete log of this run can be found in: /home/ann/.npm/_logs/a.log
 """
 YARN = """yarn run v1.22.22
 warning package.json: No license field

@@ -27,7 +27,7 @@ RUNS = (
     "fan_out.0.1.0",
     "limit.0.1.0",
     "long.0.1.0.link2",
-    "nested_tools.0.1.0.before",
+    "nested_tools.0.1.0",
     "recurring_failures.0.1.0",
     "review_loop.0.1.0",
     "steered.0.1.0",
@@ -48,7 +48,9 @@ async def trace_of(name: str) -> dict[str, JsonValue]:
 
 
 def _visit(visit: Visit) -> Iterator[tuple[str, JsonValue]]:
-    for key in ("began", "ended", "status", "next_team", "default"):
+    for key in ("began", "ended"):
+        yield key, getattr(visit, key) is not None  # each recording has moments of its own
+    for key in ("status", "next_team", "default"):
         if (value := getattr(visit, key)) is not None:
             yield key, value
     if visit.rules is not None:

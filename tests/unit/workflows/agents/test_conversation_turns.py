@@ -17,7 +17,6 @@ from workflows.agents.conversation_order import converse, hold_conversation, kee
 from workflows.core.conversation_tickets import ConversationTicket
 from workflows.core.location import Location, Skipped
 from workflows.core.messages import SkipInput
-from workflows.core.patches import Patch
 from workflows.core.progress.agent_progress import AgentLoopProgress
 from workflows.core.scope import Interrupted
 from workflows.core.state import RunState
@@ -37,13 +36,9 @@ def at(name: str) -> Location:
 class Table:
     """Calls of one conversation, and who has its turn in which order."""
 
-    def __init__(self, *, without: tuple[Patch, ...] = ()) -> None:
-        class EarlierScope(LocalScope):
-            def patched(self, patch: Patch) -> bool:
-                return patch not in without
-
+    def __init__(self) -> None:
         self.state: RunState = fresh(PLAN, {})
-        self.scope = EarlierScope(PLAN, self.state, World())
+        self.scope = LocalScope(PLAN, self.state, World())
         self.order: list[str] = []
 
     @property
@@ -98,18 +93,14 @@ async def test_a_call_that_ended_leaves_the_queue_and_the_conversation() -> None
 
 
 @pytest.mark.parametrize(
-    ("works", "without", "tickets"),
-    [
-        (False, (), {"first": False}),
-        (True, (), {}),
-        (False, (Patch.CONVERSATION_ORDER,), {}),
-    ],
-    ids=["before its first turn", "between two turns", "an earlier run"],
+    ("works", "tickets"),
+    [(False, {"first": False}), (True, {})],
+    ids=["before its first turn", "between two turns"],
 )
 async def test_a_call_that_a_new_history_interrupts_keeps_its_place_until_it_has_its_turn(
-    works: bool, without: tuple[Patch, ...], tickets: dict[str, bool]
+    works: bool, tickets: dict[str, bool]
 ) -> None:
-    table = Table(without=without)
+    table = Table()
     if works:
         table.works("first")
     with pytest.raises(Interrupted):
@@ -142,43 +133,30 @@ async def test_a_call_waits_while_another_one_is_between_two_of_its_turns() -> N
     assert table.order == ["second"]
 
 
-@pytest.mark.parametrize(
-    ("without", "begins"), [((), False), ((Patch.WAITING_CALLS,), True)], ids=["now", "earlier run"]
-)
-async def test_no_call_begins_while_the_run_is_paused(
-    without: tuple[Patch, ...], begins: bool
-) -> None:
-    table = Table(without=without)
+async def test_no_call_begins_while_the_run_is_paused() -> None:
+    table = Table()
     table.state.paused = PAUSED
     async with asyncio.timeout(20):
         waits = asyncio.create_task(table.call("first"))
         await table.stir()
-        assert waits.done() is begins
+        assert not waits.done()
         table.state.paused = None
         await table.stir()
         await waits
     assert table.order == ["first"]
 
 
-@pytest.mark.parametrize(
-    ("without", "waits"),
-    [((), True), ((Patch.CONVERSATION_ORDER,), False)],
-    ids=["now", "earlier run"],
-)
-async def test_a_call_waits_for_one_that_has_asked_before_it(
-    without: tuple[Patch, ...], waits: bool
-) -> None:
-    table = Table(without=without)
+async def test_a_call_waits_for_one_that_has_asked_before_it() -> None:
+    table = Table()
     table.expects("first", is_back=True)
     async with asyncio.timeout(20):
         second = asyncio.create_task(table.call("second"))
         await table.stir()
-        assert second.done() is not waits
-        if waits:
-            await table.call("first")
-            await table.stir()
+        assert not second.done()
+        await table.call("first")
+        await table.stir()
         await second
-    assert table.order == (["first", "second"] if waits else ["second"])
+    assert table.order == ["first", "second"]
 
 
 async def test_calls_that_come_back_in_another_order_keep_their_places() -> None:
@@ -201,13 +179,8 @@ async def test_a_call_that_does_not_come_back_blocks_nobody() -> None:
     assert table.order == ["second"]
 
 
-@pytest.mark.parametrize(
-    ("without", "skips"), [((), True), ((Patch.WAITING_CALLS,), False)], ids=["now", "earlier run"]
-)
-async def test_a_call_that_waits_for_its_turn_can_be_skipped(
-    without: tuple[Patch, ...], skips: bool
-) -> None:
-    table = Table(without=without)
+async def test_a_call_that_waits_for_its_turn_can_be_skipped() -> None:
+    table = Table()
     table.state.talking.append(TALK)
     key = at("first").step
     async with asyncio.timeout(20):
@@ -215,15 +188,11 @@ async def test_a_call_that_waits_for_its_turn_can_be_skipped(
         await table.stir()
         table.state.skips[key] = SkipInput(task=key, value=7, by="ann")
         await table.stir()
-        assert waits.done() is skips
-        if skips:
-            with pytest.raises(Skipped) as skipped:
-                await waits
-            assert (skipped.value.value, table.state.skips, table.tickets) == (7, {}, {})
-        else:
-            await table.stir(table.state.talking.clear)
+        assert waits.done()
+        with pytest.raises(Skipped) as skipped:
             await waits
-    assert table.order == ([] if skips else ["first"])
+        assert (skipped.value.value, table.state.skips, table.tickets) == (7, {}, {})
+    assert table.order == []
 
 
 STEP = AgentStep(
@@ -236,16 +205,15 @@ STEP = AgentStep(
 FAILED = Outcome.failed("HookFailed", "no")
 
 
-@pytest.mark.parametrize("without", [(), (Patch.STOPPED_TURNS,)], ids=["now", "earlier run"])
 @pytest.mark.parametrize(
     ("answered", "outcome"),
     [(True, DONE), (True, FAILED), (False, FAILED)],
     ids=["answer", "stopped by a hook", "unusable"],
 )
 async def test_a_turn_advances_its_conversation_and_sends_what_was_left(
-    without: tuple[Patch, ...], answered: bool, outcome: Outcome
+    answered: bool, outcome: Outcome
 ) -> None:
-    table = Table(without=without)
+    table = Table()
     left = ToolResult(text="found")
     table.state.unsent_results[TALK] = [left]
     table.state.conversations[TALK] = "before"
@@ -257,9 +225,8 @@ async def test_a_turn_advances_its_conversation_and_sends_what_was_left(
 
     assert await converse(STEP, at("first"), table.scope, turns) == outcome
     assert [(one.head, one.left) for one in windows] == [("before", (left,))]
-    is_kept = not without or not answered or outcome.success
-    assert table.state.conversations == {TALK: "after" if is_kept else "before"}
-    assert (TALK in table.state.unsent_results) is not is_kept
+    assert table.state.conversations == {TALK: "after"}
+    assert TALK not in table.state.unsent_results
 
 
 @pytest.mark.parametrize(

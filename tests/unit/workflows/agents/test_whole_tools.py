@@ -11,7 +11,6 @@ from tests.support.simulation.egress_runs import Ran, ran
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import MODEL, ModelScope, ModelWorld, answer, tool_plan, unusable
 from workflows.core.causes.step_causes import Failed
-from workflows.core.patches import Patch
 from workflows.core.results import RunFailed
 from workflows.core.scope import CallFailed
 from workflows.interpreter import run
@@ -75,17 +74,7 @@ async def test_a_call_that_a_new_history_interrupts_is_counted_once() -> None:
         assert sum(entry.status == "retried" for entry in one.state.trail) == 2
 
 
-class OlderScope(ModelScope):
-    """A run that began before the change."""
-
-    def patched(self, patch: Patch) -> bool:
-        return patch not in (Patch.RECURRING_FAILURES, Patch.RETRIED_TOOLS)
-
-
-@pytest.mark.parametrize(("scope", "attempts"), [(ModelScope, 1), (OlderScope, 3)])
-async def test_a_failure_that_would_recur_is_retried_only_by_earlier_runs(
-    scope: type[ModelScope], attempts: int
-) -> None:
+async def test_a_failure_that_would_recur_is_not_retried() -> None:
     def refused(_: AgentRequest, __: int) -> AgentResponse:
         raise CallFailed("TemplateFailed", "on purpose")
 
@@ -93,8 +82,8 @@ async def test_a_failure_that_would_recur_is_retried_only_by_earlier_runs(
     world = ModelWorld(refused, lambda _: None)
     state = fresh(of, {})
     with pytest.raises(RunFailed):
-        await run(scope(of, state, world, None))
-    assert len(world.requests) == attempts
+        await run(ModelScope(of, state, world, None))
+    assert len(world.requests) == 1
     assert [entry for entry in state.trail if entry.status == "retried"] == []
 
 

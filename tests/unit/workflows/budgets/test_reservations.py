@@ -13,7 +13,6 @@ from dsl.model.plan import Plan
 from tests.support.compiling import CAPABILITIES
 from tests.support.simulation.stopping import fresh
 from workflows.core.messages import SkipInput
-from workflows.core.patches import Patch
 from workflows.core.results import RunFailed
 from workflows.core.state import RunState
 from workflows.core.views import Paused
@@ -103,13 +102,6 @@ class CountingScope(LocalScope):
         return await super().wait_until(counted, seconds, summary, boundary=boundary)
 
 
-class OlderScope(CountingScope):
-    """A run that began before the change."""
-
-    def patched(self, patch: Patch) -> bool:
-        return patch is not Patch.RESERVATIONS
-
-
 async def ran(
     of: Plan, model: SlowModel, scope: type[CountingScope] = CountingScope
 ) -> tuple[RunState, CountingScope, str]:
@@ -146,12 +138,6 @@ async def test_turns_together_use_no_more_than_one_after_the_other() -> None:
     used = concurrent.balances["run.tokens"].used
     assert (end, used) == (same, in_turn.balances["run.tokens"].used) == ("budget_tokens", 3_600)
     assert waits(in_turn) == [], "a turn that runs alone never waits"
-
-
-async def test_a_run_that_began_earlier_does_not_wait() -> None:
-    model = SlowModel(output=900)
-    state, _, _ = await ran(plan("{tokens: 3000}"), model, OlderScope)
-    assert (model.most, waits(state)) == (6, [])
 
 
 async def test_a_single_turn_begins_whatever_it_may_use() -> None:

@@ -15,7 +15,6 @@ from tests.support.tool_agents import (
     persona,
     tool_plan,
 )
-from workflows.core.patches import Patch
 from workflows.core.results import RunFailed
 from workflows.interpreter import run
 
@@ -81,21 +80,3 @@ async def test_a_parent_pays_for_what_it_calls_until_its_budget_is_used_up(
     assert failed.value.type == "BudgetExceeded"
     assert f"of the persona actor is used up, {used}" in str(failed.value)
     assert len([one for one in world.requests if one.tool_turn is None]) == 2
-
-
-class OlderScope(ModelScope):
-    """A run that began before the change."""
-
-    def patched(self, patch: Patch) -> bool:
-        return patch is not Patch.CALLERS_PAY
-
-
-async def test_in_a_run_that_began_earlier_a_caller_does_not_pay_for_a_team() -> None:
-    writer: Json = {**MODEL, "prompts": {"user": "?"}}
-    personas = {"actor": persona("ask", max_turns=5), "writer": writer}
-    budget: Json = {"scope": "persona", "name": "actor", "kind": "tokens", "limit": 100}
-    plan = tool_plan(TOOLS["team"], personas, teams={"helpers": HELPERS}, budgets=[budget])
-    world = ModelWorld(model, lambda _: None)
-    result = await run(OlderScope(plan, fresh(plan, {}), world, None))
-    assert result.end == "completed"
-    assert len([one for one in world.requests if one.tool_turn is None]) > 2

@@ -13,7 +13,6 @@ from workflows.core.causes.message_causes import MessageRefused, NotificationLos
 from workflows.core.causes.step_causes import StepStated
 from workflows.core.location import Location
 from workflows.core.memory import PendingNotification, TrailRecord
-from workflows.core.patches import Patch
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN
 from workflows.core.trail import (
@@ -133,24 +132,8 @@ def test_a_notification_that_reaches_nobody_is_noted_where_it_was_sent() -> None
     assert state.trail == [TrailRecord(1, 5.0, "notice", "b", 3, "s", "failure", cause)]
 
 
-class OlderScope(StoppingScope):
-    """A run that began before the trail said that there is a value."""
-
-    def patched(self, patch: Patch) -> bool:
-        return patch is not Patch.VALUES_OF_CALLS
-
-
 @pytest.mark.parametrize(
-    ("kind", "value", "code"),
-    [
-        (StoppingScope, None, "skipped_by_person"),
-        (StoppingScope, 0, "skipped_with_value"),
-        (OlderScope, None, "skipped_by_person"),
-        (OlderScope, 0, "skipped_by_person"),
-    ],
+    ("value", "code"), [(None, "skipped_by_person"), (0, "skipped_with_value")]
 )
-def test_a_skip_says_whether_a_person_gave_a_value(
-    kind: type[StoppingScope], value: int | None, code: str
-) -> None:
-    scope = kind(PLAN, RunState(), World(lambda _: {}), None)
-    assert skip_cause(value, scope).code == code
+def test_a_skip_says_whether_a_person_gave_a_value(value: int | None, code: str) -> None:
+    assert skip_cause(value).code == code

@@ -19,7 +19,6 @@ from workflows.budgets.costs import report
 from workflows.budgets.cut_off_calls import counting_if_cut_off
 from workflows.core.location import Location
 from workflows.core.memory import Tally
-from workflows.core.patches import Patch
 from workflows.core.scope import Call, Job
 from workflows.core.state_keys import MAIN
 from workflows.interpreter import run
@@ -160,46 +159,6 @@ async def test_budgets_of_tokens_time_and_money_pay_for_a_losing_call() -> None:
     cost = round(tokens * 100 / 1_000_000, 6)
     assert (used["run.money"].used, used["run.money"].state) == (cost, "open")
     assert report(plan, state).total.cost == cost
-
-
-class OlderScope(RacingScope):
-    """A run that began before cut-off calls cost money."""
-
-    def patched(self, patch: Patch) -> bool:
-        return patch is not Patch.CUT_OFF_MONEY
-
-
-async def test_a_run_that_began_before_pays_no_money_for_a_losing_call() -> None:
-    plan = with_budgets(BUDGETS)
-    state = fresh(plan, {"text": "x" * 4000})
-    await run(OlderScope(plan, state, World(answer), None))
-    used = {use.id: use for use in report(plan, state).budgets}
-    assert (used["run.money"].used, used["run.money"].state) == (0, "open")
-
-
-class RecordingScope(OlderScope):
-    """Notes which patches the run asks for: each writes an event into its history."""
-
-    asked: set[Patch]
-
-    def patched(self, patch: Patch) -> bool:
-        self.asked.add(patch)
-        return super().patched(patch)
-
-
-@pytest.mark.parametrize(
-    ("budget", "asks"),
-    [("tokens: 100000", False), ("money: 5", True), ("tokens: 100000, money: 5", True)],
-)
-async def test_only_a_run_with_a_budget_of_money_asks_what_a_losing_call_costs(
-    budget: str, asks: bool
-) -> None:
-    plan = with_budgets(f"budgets: {{{budget}}}\n  teams:")
-    state = fresh(plan, {"text": "x" * 4000})
-    scope = RecordingScope(plan, state, World(answer), None)
-    scope.asked = set()
-    await run(scope)
-    assert (Patch.CUT_OFF_MONEY in scope.asked) is asks
 
 
 class PayingScope(RacingScope):

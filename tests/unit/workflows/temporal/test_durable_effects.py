@@ -13,7 +13,6 @@ from activities.contracts import AgentRequest, CallOptions, SkillRequest, Visibi
 from dsl.model.plan import Persona
 from tests.support.compiling import plan_of
 from workflows.core.pace import MAX_STEPS
-from workflows.core.patches import Patch
 from workflows.core.scope import Call, Job
 from workflows.core.state import RunState
 from workflows.core.views import Paused
@@ -223,7 +222,6 @@ async def test_a_time_limit_ends_a_block_and_leaves_the_branches_that_have_finis
         await engine.wait_condition(ready)
 
     monkeypatch.setattr(workflow, "wait_condition", expires)
-    monkeypatch.setattr(workflow, "patched", bool)
     scope = DurableScope(PLAN, RunState())
 
     async def quick() -> None:
@@ -236,4 +234,3 @@ async def test_a_time_limit_ends_a_block_and_leaves_the_branches_that_have_finis
         {"quick": quick, "late": late}, enough=lambda done: len(done) == 2, seconds=5
     )
     assert found == {"quick"}
-    assert scope.patched(Patch.EDITED_BY_FEW)

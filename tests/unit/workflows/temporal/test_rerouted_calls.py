@@ -112,9 +112,8 @@ def asking(asked: AskedInput) -> ActivityError:
 
 
 async def test_a_skipped_call_whose_tool_asks_ends_its_task_at_the_server(
-    patch: Any, monkeypatch: pytest.MonkeyPatch
+    patch: Any,
 ) -> None:
-    monkeypatch.setattr(workflow, "patched", bool)
     engine = patch(Several(asking(ASKS), SkillResult()))
     engine.state.skips["a/b"] = SkipInput(task="b", value="instead")
     kept = SKILL.model_copy(update={"keep": True})

@@ -22,9 +22,6 @@ class Engine:
 
     reason: str | None = None
 
-    def patched(self, patch: str) -> bool:
-        return True
-
     async def wait_condition(self, ready: Callable[[], bool], **_: Any) -> None:
         while not ready():  # noqa: ASYNC110 - the condition belongs to the workflow
             await asyncio.sleep(0)
@@ -35,7 +32,6 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     there = Engine()
     info = SimpleNamespace(get_current_history_length=lambda: 1)
     monkeypatch.setattr(workflow, "info", lambda: info)
-    monkeypatch.setattr(workflow, "patched", there.patched)
     monkeypatch.setattr(workflow, "wait", asyncio.wait)
     monkeypatch.setattr(workflow, "wait_condition", there.wait_condition)
     monkeypatch.setattr(workflow, "cancellation_reason", lambda: there.reason)

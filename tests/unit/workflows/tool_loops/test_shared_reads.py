@@ -11,7 +11,6 @@ from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import answer, calls, persona, skill_tool, tool_plan
-from workflows.core.patches import Patch
 from workflows.core.state import RunState
 from workflows.interpreter import run
 
@@ -46,13 +45,6 @@ class TurnWorld:
         return SkillResult(data=await self._skill(request, len(self.made)))
 
 
-class OlderScope(LocalScope):
-    """A run that began before the change."""
-
-    def patched(self, patch: Patch) -> bool:
-        return patch is not Patch.SHARED_READS
-
-
 async def others() -> None:
     """Let all other tasks reach their waits."""
     for _ in range(200):
@@ -64,12 +56,10 @@ async def slow(request: SkillRequest, number: int) -> JsonValue:
     return {"call": number}
 
 
-async def ran(
-    world: TurnWorld, plan: Plan | None = None, scope: type[LocalScope] = LocalScope
-) -> RunState:
+async def ran(world: TurnWorld, plan: Plan | None = None) -> RunState:
     of = plan or tool_plan(TOOLS, {"actor": persona(*TOOLS)})
     state = fresh(of, {})
-    await run(scope(of, state, world))
+    await run(LocalScope(of, state, world))
     assert state.reads_in_progress == {}
     return state
 
@@ -173,10 +163,3 @@ async def test_a_call_that_is_left_does_not_keep_others_waiting() -> None:
     state = await ran(world, plan)
     assert sorted(world.made) == ["clock#1", "later#1", "search#1", "search#1"]
     assert hits(state) == []
-
-
-async def test_a_run_from_before_makes_each_call() -> None:
-    world = TurnWorld(slow, (RAIN, RAIN), (RAIN,))
-    state = await ran(world, scope=OlderScope)
-    assert world.made == ["search@1.1#1", "search@1.2#1"]
-    assert hits(state) == ["act/search@2.1"]

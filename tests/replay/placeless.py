@@ -1,0 +1,59 @@
+"""Takes the place of the recording out of histories: no path, no host, no id of chance.
+
+A replay reads none of them. So two recordings of a case differ only in their moments.
+"""
+
+import base64
+import re
+from collections.abc import Sequence
+
+from dsl.values import JsonValue
+
+WORKER = "worker"
+"""The identity of everything that takes part in a recording."""
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+def placeless(links: Sequence[JsonValue]) -> list[JsonValue]:
+    """Return the histories of one run without anything that tells where they were recorded."""
+    ids: dict[str, str] = {}
+    return [_cleaned(link, ids, "") for link in links]
+
+
+def _cleaned(value: JsonValue, ids: dict[str, str], key: str) -> JsonValue:
+    match value:
+        case dict():
+            return {
+                name: _cleaned(one, ids, name)
+                for name, one in value.items()
+                if name != "stackTrace"  # it has the paths of the machine
+            }
+        case list():
+            return [_cleaned(one, ids, key) for one in value]
+        case str() if key == "identity":
+            return WORKER
+        case str() if key == "data":
+            return _payload(value, ids)
+        case str():
+            return _numbered(value, ids)
+        case _:
+            return value
+
+
+def _payload(encoded: str, ids: dict[str, str]) -> str:
+    """Return the data of a payload with numbered ids; data that is no text stays."""
+    try:
+        text = base64.b64decode(encoded, validate=True).decode()
+    except ValueError:
+        return encoded
+    return base64.b64encode(_numbered(text, ids).encode()).decode()
+
+
+def _numbered(text: str, ids: dict[str, str]) -> str:
+    """Return the text with each random id replaced by its number of appearance."""
+
+    def number(found: re.Match[str]) -> str:
+        return ids.setdefault(found[0], f"00000000-0000-4000-8000-{len(ids) + 1:012}")
+
+    return _UUID.sub(number, text)

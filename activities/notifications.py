@@ -22,6 +22,7 @@ from activities.heartbeats import heartbeating
 from activities.processes.bounded_output import BoundedOutput
 from activities.processes.process_group import NotStarted, run_group
 from activities.providers.http_statuses import retry_after
+from activities.proxies import DIRECT, proxy_of
 from activities.workspace.command_start import SAFE_IMPORTS, environment_of
 from dsl.errors import listed
 
@@ -146,14 +147,19 @@ async def _post(webhook: Webhook, notice: Notification, body: bytes) -> None:
     headers |= signed(notice.id, body, webhook.secret, int(time.time()))
     try:
         async with (
-            httpx2.AsyncClient(timeout=webhook.timeout, follow_redirects=False) as client,
+            httpx2.AsyncClient(
+                timeout=webhook.timeout, follow_redirects=False, mounts=DIRECT
+            ) as client,
             client.stream("POST", webhook.url, content=body, headers=headers) as answer,
         ):
             pass  # its body is not read, and may have no end
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         # the error text may contain the address, and the address may contain a secret
+        proxy = proxy_of(webhook.url)
+        through = f" through the proxy {proxy}" if proxy else ""
         raise NotificationFailed(
-            f"could not reach the webhook of channel {notice.channel!r}: {type(error).__name__}"
+            f"could not reach the webhook of channel {notice.channel!r}{through}: "
+            f"{type(error).__name__}"
         ) from None
     if answer.is_success:
         return

@@ -8,8 +8,11 @@ from datetime import timedelta
 
 from dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_WHY_LENGTH
 from dsl.values import seconds
+from dsl.visible import visible
 
 _MAX_RUNS = 1_000
+_MAX_ID_SIZE = 1_000
+"""Bytes, as the server's `limit.maxIDLength`."""
 
 
 def at_most(characters: int) -> Callable[[str], str]:
@@ -28,6 +31,21 @@ def at_most(characters: int) -> Callable[[str], str]:
 who = at_most(MAX_BY_LENGTH)
 reason = at_most(MAX_WHY_LENGTH)
 name_given = at_most(MAX_NAME_LENGTH)
+
+
+def run_id(text: str) -> str:
+    """Return the id of a new run; refuse what nobody could type or Temporal would not take."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty")
+    if visible(text) != text or "\n" in text or "\t" in text:
+        raise argparse.ArgumentTypeError(
+            "it has a line break, a tab or an invisible character; use letters, digits and '-'"
+        )
+    if (size := len(text.encode(errors="surrogatepass"))) > _MAX_ID_SIZE:
+        raise argparse.ArgumentTypeError(
+            f"it has {size:,} bytes; Temporal takes at most {_MAX_ID_SIZE:,}"
+        )
+    return text
 
 
 def add_target(parser: ArgumentParser) -> None:
@@ -63,7 +81,7 @@ def add_context(parser: ArgumentParser) -> None:
         dest="settings",
         help="set one value of the context; the key may be dotted, the value is JSON or text",
     )
-    parser.add_argument("--id", help="the run's id; default: a generated one")
+    parser.add_argument("--id", type=run_id, help="the run's id; default: a generated one")
 
 
 def add_fork(parser: ArgumentParser) -> None:
@@ -76,7 +94,7 @@ def add_fork(parser: ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="change one value of the context; the key may be dotted, the value is JSON or text",
     )
-    parser.add_argument("--id", help="the new run's id; default: a generated one")
+    parser.add_argument("--id", type=run_id, help="the new run's id; default: a generated one")
 
 
 def add_decision(parser: ArgumentParser) -> None:

@@ -15,6 +15,7 @@ from temporalio.runtime import (
 
 from activities.os_errors import reason_of
 from activities.workspace.project_files import private_opener
+from coterie.failures import CommandError
 from coterie.settings import Settings, state_folder
 from coterie.terminal import note
 from dsl.known_secrets import KnownSecrets, secrets_of
@@ -69,6 +70,14 @@ def to_file(settings: Settings) -> None:
     hide(KnownSecrets(secrets_of(settings.environment)))
     file = state_folder(settings) / "coterie.log"
     _configure(PrivateLogFile(file, maxBytes=5_000_000, backupCount=1, encoding="utf-8"))
+
+
+def to_file_if_writable(settings: Settings) -> None:
+    """Log to the file; without a log where nobody may write, as on a read-only disk."""
+    try:
+        to_file(settings)
+    except CommandError:
+        _configure(logging.NullHandler())
 
 
 def quietly(settings: Settings) -> None:

@@ -8,6 +8,8 @@ from typing import Any, Final, TypeVar
 
 import httpx2
 
+from activities.proxies import DIRECT
+
 MAX_ANSWER: Final = 20_000_000
 """Bytes of one plain answer."""
 MAX_STREAM: Final = 100_000_000
@@ -27,7 +29,7 @@ def bounded(http_client: Callable[..., _HttpClient]) -> _HttpClient:
     """Return an SDK's HTTP client that gives up such an answer."""
     headers: Mapping[str, str] = {"Accept-Encoding": _PLAIN}
     hooks: Mapping[str, list[Any]] = {"response": [_bound]}
-    return http_client(headers=headers, event_hooks=hooks)
+    return http_client(headers=headers, event_hooks=hooks, mounts=DIRECT)
 
 
 async def _bound(response: httpx2.Response) -> None:

@@ -14,6 +14,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.contracts import FailureType, TokenUsage
 from activities.providers.provider import ProviderSettings
+from activities.proxies import proxy_of
 from dsl.values import Json
 
 MAX_DELAY = timedelta(minutes=15)
@@ -143,9 +144,16 @@ def missing_key(env: str) -> ProviderFailure:
 
 def unreachable(endpoint: Endpoint, reason: str) -> ProviderFailure:
     """Build the failure for a connection that could not be opened."""
+    proxy = proxy_of(endpoint.base_url)
+    through = f" through the proxy {proxy}" if proxy else ""
+    fix = (
+        "check that proxy and api_base, or name the host in NO_PROXY"
+        if proxy
+        else "check the network and api_base"
+    )
     return _unavailable(
-        f"could not reach {endpoint.provider} at {endpoint.address} "
-        f"({endpoint.quote(reason)}); check the network and api_base"
+        f"could not reach {endpoint.provider} at {endpoint.address}{through} "
+        f"({endpoint.quote(reason)}); {fix}"
     )
 
 

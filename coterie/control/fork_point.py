@@ -5,6 +5,7 @@ So the interpreter replays the history up to that point. A run that continued as
 part by part, the latest first.
 """
 
+from shlex import quote
 from typing import NamedTuple
 
 from temporalio.api.enums.v1 import EventType
@@ -118,7 +119,7 @@ async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPo
     if last.event_type != EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
         raise CommandError(
             f"run {run!r} has not failed; to start another run at one of its visits: "
-            f"`coterie fork {run} --at TEAM#VISIT`"
+            f"`coterie fork {quote(run)} --at TEAM#VISIT`"
         )
     failure = last.workflow_execution_failed_event_attributes.failure
     kind = failure.application_failure_info.type
@@ -126,7 +127,8 @@ async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPo
     if kind in _UNFINISHED or points.plan is None or not points.latest:
         raise CommandError(
             f"run {run!r} ended with {kind or 'a failure'}, and would end so again from there "
-            f"({failure.message}); start at an earlier visit: `coterie fork {run} --at TEAM#VISIT`"
+            f"({failure.message}); start at an earlier visit: "
+            f"`coterie fork {quote(run)} --at TEAM#VISIT`"
         )
     found = points.failed_step()
     if found is not None:

@@ -1,6 +1,7 @@
 """Commands that start a run in the middle of another: at a chosen visit, or where it failed."""
 
 import asyncio
+from shlex import quote
 
 from temporalio.client import WorkflowExecutionStatus
 
@@ -42,12 +43,12 @@ async def retry(
     if asked.task is not None:
         raise CommandError(
             f"run {id!r} has ended: `retry` starts another run where it failed, so name no task; "
-            f"to start elsewhere: `coterie fork {id} --at TEAM#VISIT`"
+            f"to start elsewhere: `coterie fork {quote(id)} --at TEAM#VISIT`"
         )
     if description.status != WorkflowExecutionStatus.FAILED:
         raise CommandError(
             f"run {id!r} has not failed; to start another run at one of its visits: "
-            f"`coterie fork {id} --at TEAM#VISIT`"
+            f"`coterie fork {quote(id)} --at TEAM#VISIT`"
         )
     given = ForkInput(run=id, updates=updates, by=asked.by, why=asked.why)
     return await _begin_fork(settings, connection, given, new)
@@ -76,9 +77,9 @@ async def _begin_fork(
     else:
         with kept(settings, record):
             run = await start_run(connection.client, id, given, task_queue=queue, summary=team)
-        serve = f"coterie run --resume {id}"
+        serve = f"coterie run --resume {quote(id)}"
         if asked.message is not None:
-            serve = f"coterie chat --session {id}"
+            serve = f"coterie chat --session {quote(id)}"
     say(id)
     ui = connection.ui_of(id)
     if ui:

@@ -1,6 +1,7 @@
 """Call a tool or a skill from the terminal: a real call, in this process, on the real workspace."""
 
 import secrets
+from shlex import quote
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -114,7 +115,7 @@ def _check(tool: ListedTool, arguments: Json) -> None:
         return  # the skill checks its own input
     if problems:
         raise CommandError(
-            f"{'; '.join(problems)}. `coterie tools show {tool.name}` prints what it takes"
+            f"{'; '.join(problems)}. `coterie tools show {quote(tool.name)}` prints what it takes"
         )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 from uuid import uuid4
 
@@ -84,13 +85,14 @@ async def _resume(talk: "_Talk", client: Client, shown_messages: int) -> bool:
     await talk.catch_up(client, shown_messages)
     if not (await talk.has_ended() and talk.script is None):
         return True
-    note(f"the session {talk.run.id} has ended; {_CONTINUE.format(talk.run.id)}")
+    note(f"the session {talk.run.id} has ended; {_CONTINUE.format(quote(talk.run.id))}")
     return False
 
 
 def stays_open(session: str) -> str:
     """Say how to return to a session."""
-    return f"the session {session} stays open; return to it: coterie chat --session {session}"
+    back = f"coterie chat --session {quote(session)}"
+    return f"the session {session} stays open; return to it: {back}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ class _Talk:
             if not is_last:
                 note(f"{error.code}: {error}")
             if error.code == NO_REPLY:
-                note(f"for every decision and its cause: coterie why {self.run.id}")
+                note(f"for every decision and its cause: coterie why {quote(self.run.id)}")
             if is_last:
                 raise
         else:

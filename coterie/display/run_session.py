@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from coterie.display.decider import Decider
@@ -87,7 +88,8 @@ async def _serve_at(
             raise
         except CommandError as error:
             raise CommandError(
-                f"{error}. The run is not finished; resume it: coterie run --resume {run.id}",
+                f"{error}. The run is not finished; resume it: "
+                f"coterie run --resume {quote(run.id)}",
                 error.exit_code,
             ) from None
         finally:

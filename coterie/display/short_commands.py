@@ -3,6 +3,7 @@
 import asyncio
 import json
 from datetime import UTC, datetime
+from shlex import quote
 
 from temporalio.client import Client, WorkflowExecutionStatus
 
@@ -154,8 +155,9 @@ async def _show_and_digest(run: Run, asked: DecideInput) -> DecideInput | None:
     if request.edited and asked.decision == "approve":
         if not is_interactive():
             raise CommandError(
-                f"{request.id!r} has changed since it opened; look at it with `coterie show "
-                f"{run.id} '{request.id}'`, and approve what you saw with --digest",
+                f"{request.id!r} has changed since it opened; look at it with "
+                f"`coterie show {quote(run.id)} {quote(request.id)}`, and approve what you saw "
+                "with --digest",
                 ExitCode.RUN_FAILED,
             )
         if not await ask_yes_no("it has changed since it opened; approve the current version?"):

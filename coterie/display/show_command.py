@@ -1,6 +1,7 @@
 """Implement `coterie show`: one request in full, or a step with its calls."""
 
 import json
+from shlex import quote
 
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.recorded_requests import request_of
@@ -29,8 +30,8 @@ async def show_request(
         calls = [] if request is None else await step_calls(settings, client, run, request)
         if request is not None and not calls and calls_in(split_reference(request)[0]):
             raise CommandError(
-                f"run {id!r} has no call {request!r} of a skill or a model; `coterie why {id} "
-                f"{request}` says what became of it"
+                f"run {id!r} has no call {request!r} of a skill or a model; "
+                f"`coterie why {quote(id)} {quote(request)}` says what became of it"
             ) from None
         if request is None or not calls:
             raise

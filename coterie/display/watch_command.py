@@ -6,6 +6,7 @@ Watching changes nothing: watchers may come and go, and the run does not notice.
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from shlex import quote
 
 from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
 
@@ -54,7 +55,7 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
         end = await watch.until_end()
     except asyncio.CancelledError:
         view.close()
-        note(f"\nthe run continues; watch it again: coterie watch {id}")
+        note(f"\nthe run continues; watch it again: coterie watch {quote(id)}")
         raise
     finally:
         view.close()
@@ -81,7 +82,7 @@ async def watch_screen(settings: Settings, id: str, opened: OpenScreen) -> ExitC
     try:
         end = await screen.until_left(watch.until_end())
     except ScreenLeft:
-        note(f"the run continues; watch it again: coterie watch {id} --ui")
+        note(f"the run continues; watch it again: coterie watch {quote(id)} --ui")
         return ExitCode.INTERRUPTED
     return await _print_summary(settings, run, end, None)
 
@@ -221,7 +222,8 @@ class _DecisionHints:
                 self._view.show(request)
                 self._view.say(
                     f"waits for {whom}: {request.id}\n  decide it with "
-                    f"`coterie approve {self._run.id} '{request.id}'` or `coterie reject ...`"
+                    f"`coterie approve {quote(self._run.id)} {quote(request.id)}` "
+                    "or `coterie reject ...`"
                 )
 
     async def close(self) -> None:

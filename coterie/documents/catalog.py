@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 import config
@@ -76,7 +77,7 @@ class Catalog:
         path = self.settings.cwd / target
         if path.is_file():
             if is_test(path):
-                fix = f"run it with: coterie test {target}"
+                fix = f"run it with: coterie test {quote(target)}"
                 raise _unreadable(target, "is a test file, not a team", fix)
             return Located(path.stem, path, _root_of(path))
         named = self.named(target)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from coterie.documents.catalog import Catalog, Located
@@ -80,7 +81,7 @@ def print_warnings(target: str, compiled: Compiled) -> Analysis:
     analysis = analysed(compiled)
     found = warnings(compiled, analysis)
     if found:
-        note(f"{target}: {counted(len(found), 'warning')}, see `coterie validate {target}`")
+        note(f"{target}: {counted(len(found), 'warning')}, see `coterie validate {quote(target)}`")
     return analysis
 
 

@@ -6,6 +6,7 @@ name of their own, `scripted@development`, so that documents never affect each o
 """
 
 from collections.abc import Iterable
+from shlex import quote
 
 from coterie.documents.catalog import Catalog, Located, shown
 from coterie.documents.worker_trust import TrustedConfig, absolute_providers, resolved
@@ -97,7 +98,7 @@ def _own_providers(
     except InvalidDocument as error:
         note(
             f"{located.name} cannot be served: {error.problems[0].message} "
-            f"(coterie validate {located.file})"
+            f"(coterie validate {quote(str(located.file))})"
         )
         return {}
     file = shown(located.file, settings)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
+from shlex import quote
 
 from pydantic import JsonValue, ValidationError
 from pydantic_core import to_json
@@ -186,7 +187,9 @@ def _grade(name: str, grader: GraderDocument, run_id: str, end: RunEnd, spent: f
         verdict = None
     if end.result is None or verdict is None:
         because = incomplete_reason(end) or "its output is not a verdict"
-        raise Unjudged(f"the judge of {name!r} failed: {because}; see coterie why {run_id}", spent)
+        raise Unjudged(
+            f"the judge of {name!r} failed: {because}; see coterie why {quote(run_id)}", spent
+        )
     return Grade(
         grader=name,
         passed=verdict.score >= grader.min_score,

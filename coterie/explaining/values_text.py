@@ -5,6 +5,7 @@ import os.path
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from shlex import quote
 
 from pydantic import JsonValue
 
@@ -120,7 +121,7 @@ def overview(
         _block("Agents", list(_agents(values))),
         *([context_text(plan)] if plan.context else []),
         f"{counted(len(values), 'value')} in all; to see a part: "
-        f"coterie explain {target} teams.{plan.entry_team}",
+        f"coterie explain {quote(target)} {quote(f'teams.{plan.entry_team}')}",
     ]
     return "\n\n".join(blocks)
 

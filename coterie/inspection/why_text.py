@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from shlex import quote
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -67,7 +68,8 @@ def run_text(trace: Trace, source: str) -> str:
     lines += map(_refused_line, trace.refused)
     if trace.visits:
         example = next((visit.name for visit in trace.visits if visit.visit), "TEAM#VISIT")
-        lines.append(f"for every rule and what it found: coterie why {source} {example}")
+        more = f"coterie why {quote(source)} {quote(example)}"
+        lines.append(f"for every rule and what it found: {more}")
     return text_of(lines)
 
 

@@ -8,6 +8,7 @@ project, serves it again.
 import asyncio
 import logging
 from collections.abc import Mapping
+from shlex import quote
 
 from coterie.documents.worker_trust import missing_keys
 from coterie.failures import CommandError
@@ -131,7 +132,7 @@ class RunHost:
         if record.task_queue != queue_of(record.trusted):
             raise CommandError(
                 f"the configuration of run {record.id!r} was recorded by another version or on "
-                f"another machine; resume it yourself: coterie run --resume {record.id}"
+                f"another machine; resume it yourself: coterie run --resume {quote(record.id)}"
             )
         missing = missing_keys(record.keys, self._settings)
         if missing:

@@ -13,6 +13,7 @@ from temporalio.client import WorkflowExecutionStatus
 
 from coterie.failures import CommandError
 from coterie.mcp_server.served_teams import ServedTeam
+from coterie.rendering.request_text import decision_commands
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.records import RunRecord
@@ -216,7 +217,7 @@ def _approval(run: str, request: Pending) -> WaitingApproval:
         id=id,
         prompt=_text(request.prompt),
         show=visible_value(extract(request.show, (), 0, _MAX_SHOW_SIZE).value),
-        decide=f"coterie approve {run} '{id}'   or   coterie reject {run} '{id}'",
+        decide=decision_commands(run, id),
         is_question=asks,
         form=cast("Json", visible_value(request.payload_schema)) if asks else None,
     )

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 from pydantic import JsonValue
 
@@ -46,7 +47,7 @@ def panel_lines(
             lines += [ProgressLine(part, style) for part in wrapped(line, width, "", "    ")]
     if max_lines is not None and len(lines) > max_lines:
         more = len(lines) - max_lines
-        more_lines = f"... {more} more lines: coterie show {run} '{request.id}'"
+        more_lines = f"... {more} more lines: coterie show {quote(run)} {quote(request.id)}"
         lines = [*lines[:max_lines], ProgressLine(more_lines, "dim")]
     return [
         *lines,
@@ -69,7 +70,7 @@ def plain_lines(request: Pending, workspace: Path | None) -> Iterator[str]:
         cut = f"{line[:_MAX_LINE_LENGTH]}..." if len(line) > _MAX_LINE_LENGTH else line
         yield f"    {cut}"
     if len(diff) > _MAX_LINES:
-        yield f"    [{len(diff) - _MAX_LINES} more lines: coterie show RUN '{request.id}']"
+        yield f"    [{len(diff) - _MAX_LINES} more lines: coterie show RUN {quote(request.id)}]"
 
 
 def how_to_decide(run: str, request: Pending) -> str:

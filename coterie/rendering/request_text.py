@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from shlex import quote
 
 from pydantic import JsonValue
 
@@ -45,7 +46,7 @@ def pending_text(requests: Iterable[PendingOfRun]) -> str:
 def _request(run: str, request: Pending, served: bool) -> str:
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt), *show_lines(request.show)]
     if request.cut:
-        lines.append(f"    [shortened; in full: coterie show {run} '{request.id}']")
+        lines.append(f"    [shortened; in full: coterie show {quote(run)} {quote(request.id)}]")
     lines.append(f"  since {day_and_clock(request.since)}{_deadline(request)}")
     if request.approvers:
         lines.append(f"  may decide: {', '.join(request.approvers)}")
@@ -63,7 +64,7 @@ def _request(run: str, request: Pending, served: bool) -> str:
 def _no_worker(run: str) -> str:
     return (
         f"  no worker serves this run; before you decide, start `coterie worker`, or run "
-        f"`coterie run --resume {run}` in the project that started it"
+        f"`coterie run --resume {quote(run)}` in the project that started it"
     )
 
 
@@ -125,14 +126,20 @@ def _decision_lines(run: str, decision: Decision) -> Iterator[str]:
     yield from show_lines(decision.payload, cut=False)
 
 
+def decision_commands(run: str, request: str) -> str:
+    """Return the commands that approve and reject a request."""
+    words = f"{quote(run)} {quote(request)}"
+    return f"coterie approve {words}   or   coterie reject {words}"
+
+
 def words_for(run: str, request: Pending) -> str:
     """Return the commands that answer a request."""
     if not request.choices:
-        return f"coterie approve {run} '{request.id}'   or   coterie reject {run} '{request.id}'"
-    task = StepKey.of_failed(request.id)
+        return decision_commands(run, request.id)
+    task = f"{quote(run)} {quote(str(StepKey.of_failed(request.id)))}"
     return (
-        f"coterie retry {run} {task}   or   coterie skip {run} {task}   or, to let it fail,   "
-        f"coterie reject {run} '{request.id}'"
+        f"coterie retry {task}   or   coterie skip {task}   or, to let it fail,   "
+        f"coterie reject {quote(run)} {quote(request.id)}"
     )
 
 

@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
+from shlex import quote
 
 from pydantic import JsonValue
 
@@ -46,7 +47,7 @@ def summary_text(run: str, end: RunEnd, rows: Progress, width: int) -> str:
     if result is not None:
         lines += _facts_lines(result, width)
         lines += _output_lines(result, width)
-    more = f"coterie why {run}, coterie cost {run}, coterie result {run}"
+    more = f"coterie why {quote(run)}, coterie cost {quote(run)}, coterie result {quote(run)}"
     lines += wrapped(f"  more       {more}", width, "", _MARGIN)
     return text_of(line for part in lines for line in part.split("\n"))
 

@@ -3,6 +3,7 @@
 Every query, signal, update and cancellation of a run fails with these errors, and no others.
 """
 
+from shlex import quote
 from typing import Literal
 
 from temporalio.api.errordetails.v1 import WorkflowNotReadyFailure
@@ -88,7 +89,7 @@ def update_error(id: str, name: UpdateName, error: UpdateFailure) -> CommandErro
 def has_ended(id: str) -> CommandError:
     """Return the error for a request to a finished run."""
     return CommandError(
-        f"run {id!r} has already ended; see `coterie result {id}`",
+        f"run {id!r} has already ended; see `coterie result {quote(id)}`",
         ExitCode.RUN_FAILED,
     )
 
@@ -112,5 +113,5 @@ def task_was_lost(error: RPCError) -> bool:
 def _no_worker(id: str) -> str:
     return (
         f"no worker answers for run {id!r}; in the project that started it, start "
-        f"`coterie worker` or resume it with `coterie run --resume {id}`"
+        f"`coterie worker` or resume it with `coterie run --resume {quote(id)}`"
     )

@@ -1,5 +1,7 @@
 """Start a run on a server, under an unused id."""
 
+from shlex import quote
+
 from temporalio.client import Client, WorkflowExecutionDescription
 from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
@@ -45,7 +47,7 @@ async def start_run(
         )
     except WorkflowAlreadyStartedError:
         raise CommandError(
-            f"run {id!r} already exists; see `coterie status {id}`, or use another id"
+            f"run {id!r} already exists; see `coterie status {quote(id)}`, or use another id"
         ) from None
     except RPCError as error:
         if "exceeds limit" in error.message or "larger than max" in error.message:

@@ -6,12 +6,13 @@ serve the run, as it was at the start, so that editing a file never strands a ru
 
 import platform
 import re
+import shlex
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 from uuid import uuid4
 
 from pydantic import Field, ValidationError
@@ -24,6 +25,8 @@ from dsl.errors import listed
 from dsl.model.plan import Plan
 from dsl.values import Frozen
 
+_MAX_FILE_NAME = 150
+"""Characters of an id in a file's name; file systems take 255 bytes."""
 PRIVATE = "coterie-run-"
 """Prefix of the queues that `coterie run` serves."""
 
@@ -76,10 +79,10 @@ def new_record(
         begun=datetime.now(UTC).isoformat(timespec="seconds"),
         mcp_tool=mcp_tool,
     )
-    if _file(settings.state / "runs", record.id).exists():
+    if record_file(settings.state / "runs", record.id).exists():
         raise CommandError(
             f"run {record.id!r} was already started here; resume it: coterie run --resume "
-            f"{record.id}"
+            f"{shlex.quote(record.id)}"
         )
     return record
 
@@ -96,7 +99,7 @@ class RecordedRuns:
         Its id alone proves nothing: once it has ended, anybody can start another run with the id.
         """
         try:
-            record = RunRecord.model_validate_json(_file(self._folder, id).read_bytes())
+            record = RunRecord.model_validate_json(record_file(self._folder, id).read_bytes())
         except (OSError, ValueError):  # also an invalid record, or an id that names no file
             return False
         return record.id == id and record.plan == plan.with_digest().digest
@@ -110,7 +113,7 @@ def kept(settings: Settings, record: RunRecord) -> Generator[None]:
     """
     folder = state_folder(settings) / "runs"
     folder.mkdir(exist_ok=True)
-    file = _file(folder, record.id)
+    file = record_file(folder, record.id)
     write_private(file, record.model_dump_json(indent=2, by_alias=True) + "\n")
     try:
         yield
@@ -138,13 +141,13 @@ def find(settings: Settings, id: str | None) -> RunRecord:
         CommandError: There is none.
     """
     folder = settings.state / "runs"
-    file = _file(folder, id) if id is not None else _latest(folder)
+    file = record_file(folder, id) if id is not None else _latest(folder)
     if file is None:
         raise CommandError(f"no run was started in {settings.project}; start one: coterie run TEAM")
     try:
         return RunRecord.model_validate_json(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        known = [record.stem for record in _records(folder)][-10:]
+        known = [unquote(record.stem) for record in _records(folder)][-10:]
         raise CommandError(
             f"run {id!r} was not started by `coterie run` in {settings.project}; its latest "
             f"runs: {listed(known)}. If `coterie start` started it, serve it with `coterie "
@@ -177,7 +180,7 @@ def mcp_record(settings: Settings, id: str) -> RunRecord | None:
         CommandError: Its record is damaged.
     """
     try:
-        if not _file(settings.state / "runs", id).is_file():
+        if not record_file(settings.state / "runs", id).is_file():
             return None
     except OSError:  # such as a name that is too long
         return None
@@ -185,8 +188,12 @@ def mcp_record(settings: Settings, id: str) -> RunRecord | None:
     return record if record.mcp_tool else None
 
 
-def _file(folder: Path, id: str) -> Path:
-    return folder / f"{quote(id, safe='', errors='surrogatepass')}.json"
+def record_file(folder: Path, id: str) -> Path:
+    """Return the file of a record. File systems refuse names that Temporal takes as ids."""
+    name = quote(id, safe="", errors="surrogatepass")
+    if len(name) > _MAX_FILE_NAME:
+        name = f"{name[:_MAX_FILE_NAME]}-{sha256(name.encode()).hexdigest()[:16]}"
+    return folder / f"{name}.json"
 
 
 def _records(folder: Path) -> list[Path]:

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from temporalio.client import Client
 
@@ -34,7 +35,12 @@ class Connection:
         """Return the URL of a run in the UI."""
         if self.ui is None:
             return None
-        return f"{self.ui}/namespaces/{self.client.namespace}/workflows/{run}"
+        return ui_address(self.ui, self.client.namespace, run)
+
+
+def ui_address(ui: str, namespace: str, run: str) -> str:
+    """Return the URL of a run in a UI."""
+    return f"{ui}/namespaces/{quote(namespace, safe='')}/workflows/{quote(run, safe='')}"
 
 
 async def open_connection(settings: Settings, *, start: bool = False) -> Connection:

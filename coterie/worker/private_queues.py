@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from shlex import quote
 
 from pydantic import ValidationError
 from temporalio.api.enums.v1 import TaskQueueType
@@ -100,7 +101,7 @@ class PrivateQueues:
         if record.task_queue != queue_of(record.trusted):
             return (
                 "its configuration was recorded by another version or on another machine, or has "
-                f"changed since; resume it yourself: coterie run --resume {record.id}"
+                f"changed since; resume it yourself: coterie run --resume {quote(record.id)}"
             )
         missing = missing_keys(record.keys, self._settings)
         return "; ".join(missing) if missing else None

@@ -136,6 +136,18 @@ async def test_an_address_that_cannot_be_reached_is_not_reported(tmp_path: Path,
     assert "s3cret" not in repr(Webhook(url, "s3cret"))
 
 
+async def test_a_webhook_goes_through_the_proxy_except_on_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://user:hush@127.0.0.1:1")
+    with receiver(200) as there:
+        await notify(Webhook(there.url), tmp_path)
+    error = await failed_notification(Webhook("http://ops.example/s3cret"), tmp_path)
+    assert error.message == (
+        "could not reach the webhook of channel 'ops' through the proxy 127.0.0.1:1: ConnectError"
+    )
+
+
 async def test_channel_that_does_not_answer_times_out(tmp_path: Path) -> None:
     with receiver(0) as there:
         error = await failed_notification(Webhook(there.url, timeout=0.2), tmp_path)

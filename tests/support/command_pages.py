@@ -14,8 +14,8 @@ _BLOCK = re.compile(
 _FILE = re.compile(r"# file: (\S+)\n")
 _COMMAND = re.compile(r"^\$ (.*)\n", re.MULTILINE)
 _VARIES = (
-    (re.compile(r"\b\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d(\.\d+\+00:00)?"), "DATE"),
-    (re.compile(r"\b\d\d:\d\d:\d\d\b"), "TIME"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?"), "DATE"),
+    (re.compile(r"\b\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)?(?!\d)"), "TIME"),
     (re.compile(r"\b\d+(\.\d+)? (ms|s|min|h)\b"), "LONG"),
     (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),
     (re.compile(r"\bdigest +[0-9a-f]{12,}"), "DIGEST"),

@@ -1,6 +1,7 @@
 """`coterie init`: create a project with a team, its test and a coterie.yml."""
 
 from argparse import ArgumentParser, Namespace
+from shlex import quote
 
 from coterie.documents.new_project import TEAM, create_project, create_tool_project
 from coterie.failures import ExitCode
@@ -30,8 +31,8 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         names = create_tool_project(folder, args.tool)
         function = f"{args.tool}_tools:{args.tool}"
         commands = [
-            f"""coterie tools call {function} --arguments '{{"text": "a b a"}}'""",
-            f"coterie run {args.tool} --set text='red red blue'",
+            f"""coterie tools call {quote(function)} --arguments '{{"text": "a b a"}}'""",
+            f"coterie run {quote(args.tool)} --set text='red red blue'",
         ]
     for name in names:
         say(str(name))

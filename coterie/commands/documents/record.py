@@ -3,6 +3,7 @@
 import os
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from shlex import quote
 
 from coterie.arguments import add_run
 from coterie.documents.catalog import Catalog
@@ -78,7 +79,7 @@ def _write(args: Namespace, settings: Settings, file: Path, seen: "RecordedRun")
         f"{counted(len(document.skills), 'result')} of skills, "
         f"{counted(len(case.decisions), 'decision')}{sent}"
     )
-    note(f"run it with: coterie test {args.output}")
+    note(f"run it with: coterie test {quote(args.output)}")
 
 
 def _team(named: str, settings: Settings, file: Path) -> str:

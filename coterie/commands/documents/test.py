@@ -6,7 +6,7 @@ from pathlib import Path
 
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
-from coterie.logs import to_file
+from coterie.logs import to_file_if_writable
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from coterie.testing.files.test_discovery import find_tests
@@ -117,7 +117,7 @@ async def _results(
     as_json: bool,
     trail: bool,
 ) -> "list[CaseResult]":
-    to_file(settings)
+    to_file_if_writable(settings)
     results: list[CaseResult] = []
     async with time_skipping_server(settings) as client:
         async for result in run_cases(client, chosen, limit):

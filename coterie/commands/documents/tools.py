@@ -2,6 +2,7 @@
 
 import json
 from argparse import ArgumentParser, Namespace
+from shlex import quote
 from typing import cast
 
 from coterie.display.called_tool import CalledTool, call_from_terminal
@@ -103,7 +104,7 @@ def _trusted_config(
 def _tool_by_name(name: str | None, action: str, tools: list[ListedTool]) -> ListedTool:
     """Return the tool of that name; a document's own comes before a skill."""
     if name is None:
-        raise CommandError(f"name the tool: coterie tools {action} NAME")
+        raise CommandError(f"name the tool: coterie tools {quote(action)} NAME")
     found = next((one for one in tools if one.name == name), None)
     if found is None:
         names = [one.name for one in tools]

@@ -4,6 +4,7 @@ import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from shlex import quote
 
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.compilation import compile_located
@@ -129,5 +130,5 @@ def _problems(catalog: Catalog, located: Located) -> Sequence[Problem]:
 def _page(problems: Sequence[Problem]) -> str:
     codes = sorted({problem.code for problem in problems})
     if len(codes) == 1:
-        return f"`coterie explain {codes[0]}` shows the cause and fix"
+        return f"`coterie explain {quote(codes[0])}` shows the cause and fix"
     return f"`coterie explain CODE` shows the cause and fix of {', '.join(codes)}"

@@ -3,10 +3,11 @@
 import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from shlex import quote
 from typing import Literal, assert_never, get_args
 
 from coterie.argument_values import read_context
-from coterie.arguments import add_model, name_given
+from coterie.arguments import add_model, name_given, run_id
 from coterie.commands.runs.run import run as run_team
 from coterie.commands.screen_option import add_screen
 from coterie.documents.compilation import compile_target
@@ -55,7 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         dest="settings",
         help="set a value of the run's context, such as planning=false or max_iterations=20",
     )
-    parser.add_argument("--id", help="the run's id; default: a generated one")
+    parser.add_argument("--id", type=run_id, help="the run's id; default: a generated one")
     add_model(parser)
     parser.add_argument(
         "--decisions", metavar="FILE", help="a YAML file with decisions on approvals"
@@ -105,5 +106,5 @@ def _context(
 
 def _goal(args: Namespace) -> str:
     if args.text is None:
-        raise CommandError(f'say what to do: coterie agent {args.action} "..."')
+        raise CommandError(f'say what to do: coterie agent {quote(args.action)} "..."')
     return str(args.text)

@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
+from shlex import quote
 
 from pydantic import JsonValue
 
@@ -83,7 +84,7 @@ def _session(args: Namespace, settings: Settings) -> tuple[RunRecord, tuple[Plan
     if not message_waits(document.compiled.plan):
         raise CommandError(
             f"{args.target} takes no messages: no step has `type: wait, message: true`; start it "
-            f"with `coterie run {args.target}`"
+            f"with `coterie run {quote(args.target)}`"
         )
     keys = key_names(document.compiled.plan, document.trusted)
     _refuse_without(missing_keys(keys, settings))

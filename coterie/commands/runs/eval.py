@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from dataclasses import replace
+from shlex import quote
 
 from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.evals.baselines import baseline_of, baseline_text, read_baseline
@@ -85,7 +86,7 @@ def _results(args: Namespace, settings: Settings, suite: EvalSuite) -> SuiteRun:
     try:
         return run_async(run_suite(settings, suite, trials, _note_result))
     except KeyboardInterrupt:
-        note(f"\nstopped; to continue, repeat: coterie eval {args.suite}")
+        note(f"\nstopped; to continue, repeat: coterie eval {quote(args.suite)}")
         raise
     except ServerMoved as moved:
         raise CommandError(f"{moved}; repeat the command to continue") from None

@@ -3,6 +3,7 @@
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from shlex import quote
 
 from coterie.argument_values import read_context
 from coterie.arguments import add_context, add_model
@@ -109,5 +110,6 @@ def _serve(
     try:
         return run_async(serve_and_watch(settings, record, begin, options))
     except (KeyboardInterrupt, ScreenLeft):
-        note(f"\nrun {record.id} is not finished; resume it: coterie run --resume {record.id}")
+        resume = f"coterie run --resume {quote(record.id)}"
+        note(f"\nrun {record.id} is not finished; resume it: {resume}")
         return ExitCode.INTERRUPTED

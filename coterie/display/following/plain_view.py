@@ -118,7 +118,7 @@ class PlainView:
         for retry in news.retries:
             if self._first(retry.call, str(retry.attempt)):
                 line = one_line(f"retry {retry.describe(now)}")
-                self._write(f"      {now.astimezone():%H:%M:%S}  {line}")
+                self._write(f"      {clock(now.isoformat())}  {line}")
 
     def events(self, entries: Sequence[TrailEntry]) -> None:
         """Print a line for each event that the rows know."""

@@ -212,6 +212,28 @@ async def test_an_unreachable_server_is_named_without_the_password_in_its_url(ki
 
 
 @pytest.mark.parametrize("kind", APIS)
+async def test_a_proxy_that_cannot_be_reached_is_named_without_its_password(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://user:hush@127.0.0.1:1")
+    failed = await failure(kind, "http://models.example:8080/api")
+    assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_UNAVAILABLE, True)
+    assert " through the proxy 127.0.0.1:1 (" in failed.message
+    assert failed.message.endswith("check that proxy and api_base, or name the host in NO_PROXY")
+    assert "hush" not in failed.message
+
+
+@pytest.mark.parametrize("kind", APIS)
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "ALL_PROXY"])
+async def test_a_server_of_this_machine_is_reached_without_the_proxy(
+    kind: str, name: str, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "http://127.0.0.1:1")
+    model_server.answer("fine")
+    assert (await ask(kind, url_of(kind, model_server))).text == "fine"
+
+
+@pytest.mark.parametrize("kind", APIS)
 async def test_cancelling_a_call_closes_its_connection(kind: str) -> None:
     providers = Providers({})
     async with raw_server(b"", hang=True) as server:

@@ -47,6 +47,8 @@ def parse_answer(text: str, schema: Json | None) -> JsonValue | AnswerProblem:
     Raises:
         InvalidAnswerSchema: The schema itself is unusable; no answer could match it.
     """
+    if schema is None and not text.strip():
+        return AnswerProblem("the answer is empty")
     if schema is None:
         return {"text": text} if _is_unicode(text) else AnswerProblem(_NO_CHARACTER)
     value = read_json(text)

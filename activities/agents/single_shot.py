@@ -213,7 +213,8 @@ class GenericSingleShotAgent(BaseAgent):
             case "end" | "other":
                 result = parse_answer(completion.text, persona.output_schema)
         if isinstance(result, AnswerProblem):
-            message = f"{result.message}; the answer starts with: {_beginning(completion.text)}"
+            said = f"; the answer starts with: {_beginning(completion.text)}"
+            message = result.message + (said if completion.text.strip() else "")
             return failed(FailureType.ANSWER_UNUSABLE, message, completion, answer=completion.text)
         model = None if completion.model == persona.model else completion.model
         return AgentResponse(success=True, data=result, usage=completion.usage, model=model)

@@ -29,6 +29,7 @@ from activities.providers.message_model import (
     ToolResultPart,
     ToolSpec,
     calls_of,
+    returnable,
 )
 from activities.providers.provider import Completion, ModelRequest
 from activities.storage.blobs import BlobsUnusable
@@ -87,7 +88,7 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
         response = await self._answer(opening.persona, turn, completion)
         if not response.success and response.answer is None:
             return response  # nothing was said that the conversation could continue from
-        reply = ModelMessage("assistant", completion.content or (TextPart(""),))
+        reply = ModelMessage("assistant", returnable(completion.content))
         try:
             tokens = tokens_of(completion)
             head = await conversation.add_messages(

@@ -48,6 +48,7 @@ class FailureType:
     MISSING_SECRET = "MissingSecret"  # an API key that the worker does not have
     ANSWER_TRUNCATED = "AnswerTruncated"  # the model stopped at max_tokens
     ANSWER_REFUSED = "AnswerRefused"  # the model declined
+    ANSWER_UNREADABLE = "AnswerUnreadable"  # its form is not that of the API: never retried
     ANSWER_UNUSABLE = "AnswerUnusable"  # does not match the output schema, after all re-asks
     TURNS_EXHAUSTED = "TurnsExhausted"  # no turns are left, and the model still calls tools
     ANSWER_TOO_LARGE = "AnswerTooLarge"  # more than fits in a run's history

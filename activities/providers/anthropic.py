@@ -17,7 +17,7 @@ from activities.providers.provider import Completion, ModelRequest, ProviderSett
 from activities.providers.provider_failures import cut, malformed
 from activities.providers.translation.anthropic_answers import AnthropicAnswer, AnthropicEvent
 from activities.providers.translation.anthropic_turns import anthropic_body
-from activities.providers.translation.request_checks import check_request
+from activities.providers.translation.prepared_requests import prepared
 from activities.providers.transport import TRANSPORT_ERRORS, from_transport
 
 _CONNECT_SECONDS = 10.0
@@ -27,6 +27,7 @@ class AnthropicProvider:
     """Claude at Anthropic or in a cloud, or a server with the Messages API at `api_base`."""
 
     def __init__(self, settings: ProviderSettings) -> None:
+        self._settings = settings
         self._endpoint, self._client = open_client(settings)
 
     async def complete(self, request: ModelRequest) -> Completion:
@@ -35,7 +36,7 @@ class AnthropicProvider:
         Raises:
             ProviderFailure: No answer; says whether and when to retry.
         """
-        check_request(request)
+        request = prepared(request, self._settings)
         answer = AnthropicAnswer()
         try:
             async with asyncio.timeout(request.timeout):
@@ -74,7 +75,7 @@ class AnthropicProvider:
                     request.on_text(piece)
 
     def _parameters(self, request: ModelRequest) -> MessageCreateParamsStreaming:
-        body = anthropic_body(request, self._endpoint.provider)
+        body = anthropic_body(request, self._settings)
         body |= {"model": request.model, "max_tokens": request.max_tokens, "stream": True}
         return cast("MessageCreateParamsStreaming", body)
 

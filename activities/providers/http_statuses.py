@@ -62,6 +62,7 @@ _TOO_LONG = re.compile(r"prompt is too long|context[ _](length|window|limit|size
 _SAMPLING = re.compile(r"\b(temperature|top_p)\b")
 _USE_RESPONSES = re.compile(r"/v1/responses")
 _EFFORT = re.compile(r"reasoning_effort|reasoning\.effort|\beffort\b")
+_ENCRYPTED = re.compile(r"encrypted[ _](content|reasoning)", re.IGNORECASE)
 _THINKING = re.compile(r"\bthinking\.|`thinking\.|\bbudget_tokens\b|thinking is not supported")
 _TOOL_SCHEMA = re.compile(r"input_schema|invalid_function_parameters|function parameters")
 _SCHEMA = re.compile(r"output_config|output_format|response_format|json_schema", re.IGNORECASE)
@@ -89,6 +90,12 @@ _CASES = (
         "does not accept these tools with {model!r} by this API",
         "set `api: responses` on the provider, or `effort: none` on the persona",
         _USE_RESPONSES,
+    ),
+    _Case(
+        (400, 422),
+        "has no encrypted reasoning of {model!r}",
+        "set `reasoning: false` on the provider",
+        _ENCRYPTED,
     ),
     _Case(
         (400, 422),

@@ -75,6 +75,7 @@ class ThinkingPart:
     provider: str
     """The worker's name of the provider that sent it."""
     model: str
+    """The model that was asked, by the name of the request: only this one gets it back."""
     opaque: JsonValue
     """As received; nobody here reads it."""
 
@@ -118,6 +119,37 @@ def text_of(content: tuple[Part, ...]) -> str:
 def calls_of(content: tuple[Part, ...]) -> tuple[ToolCallPart, ...]:
     """Return the calls among the parts, in order."""
     return tuple(part for part in content if isinstance(part, ToolCallPart))
+
+
+def returnable(content: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return what of an answer may stand in a conversation; nothing if it has no text and no call.
+
+    Vendors refuse an answer that is empty, that is thinking alone, or that ends with thinking.
+    """
+    if not calls_of(content) and not text_of(content).strip():
+        return ()
+    end = len(content)
+    while isinstance(content[end - 1], ThinkingPart):
+        end -= 1
+    return content[:end]
+
+
+def unbound(content: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return an answer without what only its own model takes, in its own conversation."""
+    found = (_unbound(part) for part in content)
+    return tuple(part for part in found if part is not None)
+
+
+def _unbound(part: Part) -> Part | None:
+    match part:
+        case ThinkingPart() | OpaquePart():
+            return None
+        case TextPart(text=text):
+            return TextPart(text)
+        case ToolCallPart(id=call, name=name, arguments=arguments):
+            return ToolCallPart(call, name, arguments)
+        case _:
+            return part
 
 
 @dataclass(frozen=True, slots=True)

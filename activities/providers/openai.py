@@ -13,16 +13,21 @@ from openai.types.chat.completion_create_params import (
     CompletionCreateParamsNonStreaming,
     CompletionCreateParamsStreaming,
 )
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from activities.contracts import StartedBatch
 from activities.providers.batches.openai_batches import OpenAIBatches
 from activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess, timeout_of
 from activities.providers.provider import Completion, ModelRequest, ProviderSettings
-from activities.providers.provider_failures import cut, malformed
-from activities.providers.translation.chat_answers import ChatAnswer, ChatChunk, ChatParts
+from activities.providers.provider_failures import cut, malformed, unreadable
+from activities.providers.translation.chat_answers import (
+    ChatAnswer,
+    ChatChunk,
+    ChatParts,
+    counted_in,
+)
 from activities.providers.translation.chat_turns import chat_messages, chat_tools
-from activities.providers.translation.request_checks import check_request
+from activities.providers.translation.prepared_requests import prepared
 from activities.providers.translation.schemas import openai_format
 from activities.providers.translation.wire_values import cache_key
 from dsl.values import Json
@@ -41,8 +46,7 @@ class OpenAIProvider:
         Raises:
             ProviderFailure: No answer; says whether and when to retry.
         """
-        check_request(request)
-        self._access.check_options(request)
+        request = prepared(request, self._access.settings)
         parts = ChatParts()
         try:
             async with asyncio.timeout(request.timeout):
@@ -59,8 +63,7 @@ class OpenAIProvider:
 
     async def submit(self, request: ModelRequest, custom_id: str, since: datetime) -> str:
         """Submit the call as a batch, unless it is there; see `BatchProvider`."""
-        check_request(request)
-        self._access.check_options(request)
+        request = prepared(request, self._access.settings)
         body = self._parameters(request)
         return await self._batches.submit(request, "/v1/chat/completions", body, custom_id, since)
 
@@ -85,7 +88,7 @@ class OpenAIProvider:
         if answer.error is not None:  # how gateways report an error of the server behind them
             raise self._access.reported(request, answer.error)
         if not answer.choices:
-            raise malformed(endpoint, "it contains no choices")
+            raise unreadable(endpoint, "it contains no choices", answer.counted)
         if answer.choices[0].finish_reason is None:
             raise cut(endpoint, answer.counted)
         return answer.completion(request, answer.choices[0], endpoint.provider)
@@ -98,7 +101,12 @@ class OpenAIProvider:
         completions = self._access.client.chat.completions.with_raw_response
         parameters = cast("CompletionCreateParamsNonStreaming", self._parameters(request))
         raw = await completions.create(**parameters, timeout=timeout_of(request))
-        return ChatAnswer.model_validate_json(raw.content)
+        try:
+            return ChatAnswer.model_validate_json(raw.content)
+        except ValidationError as error:
+            failure = self._access.failure(request, error)
+            failure.usage = counted_in(raw.content)
+            raise failure from None
 
     async def _stream(
         self, request: ModelRequest, parts: ChatParts, on_text: Callable[[str], None]
@@ -115,10 +123,12 @@ class OpenAIProvider:
                 piece = parts.take(_chunk(chunk))
                 if piece:
                     on_text(piece)
+        if not parts.begun:
+            raise malformed(self._access.endpoint, "it contains no event")
         return parts.answer()
 
     def _parameters(self, request: ModelRequest) -> Json:
-        system, response_format = _structured_output(request)
+        system, response_format = _structured_output(request, self._access.settings)
         # All compatible servers know the older name; OpenAI's own reasoning models refuse it.
         limit = "max_completion_tokens" if self._access.is_own else "max_tokens"
         parameters: Json = {
@@ -136,9 +146,11 @@ class OpenAIProvider:
         return {key: value for key, value in parameters.items() if value is not None}
 
 
-def _structured_output(request: ModelRequest) -> tuple[str | None, Json | None]:
+def _structured_output(
+    request: ModelRequest, settings: ProviderSettings
+) -> tuple[str | None, Json | None]:
     """Return the system prompt and the response format; one of the two carries the schema."""
-    system, described = openai_format(request.system, request.output_schema)
+    system, described = openai_format(request, settings)
     if described is None:
         return system, None
     return system, {"type": "json_schema", "json_schema": described}

@@ -1,7 +1,5 @@
 """Open the official OpenAI client and explain its errors, for both of OpenAI's APIs."""
 
-from urllib.parse import urlsplit
-
 from openai import (
     APIError,
     APIStatusError,
@@ -11,14 +9,12 @@ from openai import (
     Timeout,
 )
 
-from activities.contracts import FailureType
 from activities.providers.bounded_answers import bounded
 from activities.providers.http_statuses import from_status
 from activities.providers.provider import ModelRequest, ProviderSettings
 from activities.providers.provider_failures import Endpoint, ProviderFailure
 from activities.providers.transport import TRANSPORT_ERRORS, from_transport
 
-_OWN_HOSTS = (".openai.com", ".openai.azure.com")
 _CONNECT_SECONDS = 10.0
 
 OPENAI_ERRORS = (OpenAIError, *TRANSPORT_ERRORS)
@@ -32,8 +28,8 @@ class OpenAIAccess:
         self.endpoint = Endpoint.of(
             settings, default_url="https://api.openai.com/v1", default_env="OPENAI_API_KEY"
         )
-        host = urlsplit(self.endpoint.base_url).hostname or ""
-        self.is_own = host.endswith(_OWN_HOSTS)
+        self.settings = settings
+        self.is_own = settings.vendor_api in ("responses", "openai_chat")
         """Whether the server is OpenAI's own, or Azure's."""
         self.client = AsyncOpenAI(
             api_key=self.endpoint.key or "none",
@@ -41,20 +37,6 @@ class OpenAIAccess:
             max_retries=0,
             http_client=bounded(DefaultAsyncHttpxClient),
         )
-
-    def check_options(self, request: ModelRequest) -> None:
-        """Refuse options of a persona that OpenAI's APIs do not have.
-
-        Raises:
-            ProviderFailure: The persona sets `thinking`; never retried.
-        """
-        if request.thinking is not None:
-            raise ProviderFailure(
-                FailureType.PROVIDER_REFUSED,
-                f"{self.endpoint.provider} has no `thinking`; set `effort` on the persona instead, "
-                "where `none` turns it off",
-                retryable=False,
-            )
 
     def failure(self, request: ModelRequest, error: Exception) -> ProviderFailure:
         """Build the failure for an error that a call raised."""

@@ -15,8 +15,8 @@ from activities.contracts import StartedBatch, TokenUsage
 from activities.providers.batches.openai_batches import OpenAIBatches
 from activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess, timeout_of
 from activities.providers.provider import Completion, ModelRequest, ProviderSettings
-from activities.providers.provider_failures import cut, malformed
-from activities.providers.translation.request_checks import check_request
+from activities.providers.provider_failures import cut, malformed, unreadable
+from activities.providers.translation.prepared_requests import prepared
 from activities.providers.translation.responses_answers import ResponsesAnswer, ResponsesEvent
 from activities.providers.translation.responses_turns import responses_body
 
@@ -36,8 +36,7 @@ class OpenAIResponsesProvider:
         Raises:
             ProviderFailure: No answer; says whether and when to retry.
         """
-        check_request(request)
-        self._access.check_options(request)
+        request = prepared(request, self._access.settings)
         try:
             async with asyncio.timeout(request.timeout):
                 last = await self._stream(request)
@@ -52,14 +51,13 @@ class OpenAIResponsesProvider:
             raise cut(self._access.endpoint)
         answer = last.response
         if answer is None:
-            raise malformed(self._access.endpoint, "its last event contains no response")
+            raise unreadable(self._access.endpoint, "its last event contains no response")
         return self._completion(request, answer)
 
     async def submit(self, request: ModelRequest, custom_id: str, since: datetime) -> str:
         """Submit the call as a batch, unless it is there; see `BatchProvider`."""
-        check_request(request)
-        self._access.check_options(request)
-        body = responses_body(request, self._access.endpoint.provider)
+        request = prepared(request, self._access.settings)
+        body = responses_body(request, self._access.settings)
         return await self._batches.submit(request, "/v1/responses", body, custom_id, since)
 
     async def collect(self, request: ModelRequest, batch: StartedBatch) -> Completion | None:
@@ -91,7 +89,7 @@ class OpenAIResponsesProvider:
 
     async def _stream(self, request: ModelRequest) -> ResponsesEvent | None:
         """Return the last event, which ends a whole answer; None if there is none."""
-        body = responses_body(request, self._access.endpoint.provider) | {"stream": True}
+        body = responses_body(request, self._access.settings) | {"stream": True}
         stream = await self._access.client.responses.create(
             **cast("ResponseCreateParamsStreaming", body), timeout=timeout_of(request)
         )

@@ -21,6 +21,7 @@ from activities.providers.message_model import (
 from dsl.model.model_options import Cloud, Effort, PromptCache, Thinking
 from dsl.model.price import Price
 from dsl.model.tools.tool_use import ToolChoice
+from dsl.model.vendors.vendor_apis import OpenAIApi, VendorApi, vendor_api
 from dsl.values import Json, JsonValue
 
 
@@ -135,7 +136,7 @@ class ProviderSettings:
     and nobody else does."""
     api_key_env: str | None = None
     """The environment variable of the key, for messages."""
-    api: Literal["responses", "chat"] | None = None
+    api: OpenAIApi | None = None
     """`openai` only: the API to call. None: Responses of OpenAI's own servers, else Chat
     Completions."""
     cloud: Cloud | None = None
@@ -154,5 +155,12 @@ class ProviderSettings:
     """Prices configured on the worker, `{model: price}`."""
     context_window: int | None = None
     """Tokens that its models take with their answers; None: the public figure of each model."""
+    reasoning: bool | None = None
+    """`openai` only: whether its models reason. None: by their names."""
     options: Json = field(default_factory=dict[str, JsonValue])
     """What an adapter of a package needs besides."""
+
+    @property
+    def vendor_api(self) -> VendorApi | None:
+        """The API whose rules hold; None for scripted answers and kinds of packages."""
+        return vendor_api(self.kind, self.api, self.api_base, self.cloud)

@@ -182,6 +182,18 @@ def malformed(endpoint: Endpoint, reason: str) -> ProviderFailure:
     )
 
 
+def unreadable(endpoint: Endpoint, reason: str, usage: TokenUsage | None = None) -> ProviderFailure:
+    """Build the failure for a whole answer in a form that is unknown here: paid, and no outage."""
+    return ProviderFailure(
+        FailureType.ANSWER_UNREADABLE,
+        f"{endpoint.provider} sent an answer in a form that Coterie does not know "
+        f"({endpoint.quote(reason)}); check api_base {endpoint.address} and `api`, or choose "
+        "another model",
+        retryable=False,
+        usage=usage,
+    )
+
+
 def cut(endpoint: Endpoint, usage: TokenUsage | None = None) -> ProviderFailure:
     """Build the failure for an answer without a stop reason: it may be partial, so discard it."""
     return _unavailable(

@@ -11,6 +11,7 @@ from activities.providers.provider import ConnectedProvider, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.scripted import ScriptedProvider
 from dsl.errors import listed, nearest
+from dsl.model.vendors.vendor_apis import openai_api
 
 
 def _anthropic(settings: ProviderSettings) -> ConnectedProvider:
@@ -20,7 +21,7 @@ def _anthropic(settings: ProviderSettings) -> ConnectedProvider:
 
 
 def _openai(settings: ProviderSettings) -> ConnectedProvider:
-    match settings.api or ("responses" if settings.api_base is None else "chat"):
+    match openai_api(settings.api, settings.api_base):
         case "responses":
             from activities.providers.openai_responses import OpenAIResponsesProvider
 

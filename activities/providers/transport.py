@@ -4,6 +4,8 @@ The SDKs wrap some of these errors and pass others on unchanged, especially in s
 module examines the cause and not the wrapper.
 """
 
+from json import JSONDecodeError
+
 import httpx2
 from pydantic import ValidationError
 
@@ -16,6 +18,7 @@ from activities.providers.provider_failures import (
     malformed,
     stalled,
     unreachable,
+    unreadable,
 )
 
 TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.StreamError, TimeoutError, ValueError)
@@ -27,9 +30,7 @@ def from_transport(endpoint: Endpoint, request: ModelRequest, error: Exception) 
     """Build the failure for a connection error, whether or not an SDK wrapped it."""
     match _cause(error):
         case UnboundedAnswer() as cause:
-            failure = malformed(endpoint, str(cause))
-            failure.retryable = False  # nor would the next one be read
-            return failure
+            return unreadable(endpoint, str(cause))
         case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.ProxyError() as cause:
             return unreachable(endpoint, str(cause) or type(cause).__name__)
         case httpx2.TimeoutException() | TimeoutError():
@@ -39,9 +40,14 @@ def from_transport(endpoint: Endpoint, request: ModelRequest, error: Exception) 
         case ValidationError() as cause:
             first = cause.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
-            return malformed(endpoint, f"{where}: {first['msg']}" if where else first["msg"])
-        case ValueError() as cause:
+            reason = f"{where}: {first['msg']}" if where else first["msg"]
+            if first["type"] == "json_invalid":  # cut off, or a page of a gateway
+                return malformed(endpoint, reason)
+            return unreadable(endpoint, reason)
+        case JSONDecodeError() | UnicodeError() as cause:
             return malformed(endpoint, str(cause))
+        case ValueError() as cause:
+            return unreadable(endpoint, str(cause))
         case cause:
             return disconnected(endpoint, type(cause).__name__)
 

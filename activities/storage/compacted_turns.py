@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from activities.providers.message_json import content_to_json
-from activities.providers.message_model import Part, ToolResultPart
-from activities.storage.turn_records import Turn, unbound
+from activities.providers.message_model import Part, ToolResultPart, unbound
+from activities.storage.turn_records import Turn
 
 
 def step_prompt(turns: Sequence[Turn], cut: int) -> tuple[Part, ...]:

@@ -8,14 +8,14 @@ from pydantic import Field, JsonValue
 from activities.providers.message_json import content_from_json, content_to_json
 from activities.providers.message_model import (
     ModelMessage,
-    OpaquePart,
     Part,
     TextPart,
-    ThinkingPart,
     ToolCallPart,
     ToolResultPart,
     calls_of,
+    returnable,
     text_of,
+    unbound,
 )
 from dsl.model.plan import Persona
 from dsl.tool_loop.exchange import OfferedTool
@@ -84,10 +84,10 @@ class Turn(Frozen):
 
     @property
     def reply(self) -> tuple[Part, ...]:
-        """The text that the model sent."""
-        return (
-            (TextPart(self.answer),) if self.answered is None else content_from_json(self.answered)
-        )
+        """What the model sent and may get back; empty after an answer without a text or a call."""
+        if self.answered is None:
+            return returnable((TextPart(self.answer),))
+        return returnable(content_from_json(self.answered))
 
     def without_bound_parts(self) -> "Turn":
         """Return the turn without what is bound to the beginning of its conversation."""
@@ -102,24 +102,6 @@ class Turn(Frozen):
     def calls(self) -> tuple[ToolCallPart, ...]:
         """The calls that it asks for."""
         return calls_of(self.reply)
-
-
-def unbound(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    """Return parts of an answer without what is bound to the beginning of its conversation."""
-    found = (_unbound(part) for part in parts)
-    return tuple(part for part in found if part is not None)
-
-
-def _unbound(part: Part) -> Part | None:
-    match part:
-        case ThinkingPart() | OpaquePart():
-            return None
-        case TextPart(text=text):
-            return TextPart(text)
-        case ToolCallPart(id=call, name=name, arguments=arguments):
-            return ToolCallPart(call, name, arguments)
-        case _:
-            return part
 
 
 def storable(parts: tuple[Part, ...]) -> tuple[Part, ...]:

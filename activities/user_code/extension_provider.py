@@ -8,6 +8,7 @@ from activities.providers.request_json import (
     request_to_json,
     settings_to_json,
 )
+from activities.providers.translation.prepared_requests import for_model
 from activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
 from activities.user_code.child_messages import NotImported, NotJsonAnswer, Raised
 from activities.user_code.child_pool import UserCode
@@ -39,6 +40,7 @@ class ExtensionProvider:
         """
         self._path = path
         self._name = settings.name
+        self._own = settings
         self._settings: Json = settings_to_json(settings)
         self._user_code = user_code
 
@@ -51,7 +53,7 @@ class ExtensionProvider:
         call = ExtensionRequest(
             provider=self._path,
             settings=self._settings,
-            request=request_to_json(request),
+            request=request_to_json(for_model(request, self._own)),
             streams=request.on_text is not None,
         )
 

@@ -56,6 +56,7 @@ def provider_settings(trusted: TrustedConfig, settings: Settings) -> dict[str, P
             log=section.log,
             prices=section.prices,
             context_window=section.context_window,
+            reasoning=section.reasoning,
             options=section.options,
         )
         for name, section in (trusted.providers | trusted.scoped).items()

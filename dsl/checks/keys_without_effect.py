@@ -123,6 +123,7 @@ _READERS = {
     "log": "scripted",
     "mock": "scripted",
     "api": "openai",
+    "reasoning": "openai",
     "cloud": "anthropic",
 }
 """`{key: the only kind of provider that reads it}`; kinds of packages read `options`."""

@@ -10,6 +10,7 @@ from dsl.checks.agents.compaction_checks import check_compaction
 from dsl.checks.agents.hook_checks import check_streamed_answers, compiled_hooks, hook_lines
 from dsl.checks.agents.prompt_checks import check_prompts, check_syntax
 from dsl.checks.agents.streaming_checks import check_batch, check_streaming
+from dsl.checks.agents.vendor_checks import check_vendor_rules
 from dsl.checks.contracts.outputs import DeclaredOutputs
 from dsl.checks.format_checks import check_answer_schema
 from dsl.checks.steps.outside_reads import OutsideReads
@@ -118,11 +119,12 @@ class PersonaChecks:
         if persona.compaction is not None:
             where = written_at("compaction")
             check_compaction(step, persona, providers, path, where, tree, problems)
+        sections = self.document.llm_config.providers
+        check_vendor_rules(step, persona, sections, written_at, tree, problems)
         if persona.hooks:
             persona = self._check_hooks(persona, merged, reads)
         if persona.stream or persona.batch:
             check_streaming(step, persona, path, written_at("stream"), tree, problems)
-            sections = self.document.llm_config.providers
             check_batch(step, persona, sections, written_at("batch"), tree, problems)
         reads.add(check_prompts(scope, step, persona, path, written_at))
         return persona

@@ -49,6 +49,7 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
     "OutputFailed": "with_other_input",
     "SkillRefused": "with_other_input",
     "ProviderRefused": "with_other_input",
+    "AnswerUnreadable": "with_other_input",
     "ContextWindowExceeded": "with_other_input",
     "RequestTooLarge": "with_other_input",
     "ValueTooLarge": "with_other_input",

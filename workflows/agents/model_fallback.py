@@ -19,8 +19,19 @@ from workflows.core.progress.agent_progress import ParkedTurn
 from workflows.core.scope import CallFailed, Interrupted, Scope
 from workflows.core.trail import note_step
 
-UNAVAILABLE = (FailureType.PROVIDER_UNAVAILABLE, FailureType.RATE_LIMITED)
+UNAVAILABLE = (
+    FailureType.PROVIDER_UNAVAILABLE,
+    FailureType.RATE_LIMITED,
+    FailureType.ANSWER_UNREADABLE,
+)
 """Failures of a provider, and not of the request: another one may answer."""
+
+OF_FALLBACK = (
+    FailureType.PROVIDER_REFUSED,
+    FailureType.MISSING_SECRET,
+    FailureType.CONTEXT_WINDOW_EXCEEDED,
+)
+"""Failures of a fallback that has taken over a request: the next one may take it."""
 
 
 class ModelChain:
@@ -52,6 +63,10 @@ class ModelChain:
         self._at += left
         self.current = self._models[self._at]
         return left
+
+    def leads_on(self, failure: str) -> bool:
+        """Return whether another model may answer after a failure of the current one."""
+        return failure in UNAVAILABLE or (bool(self._at) and failure in OF_FALLBACK)
 
     def addressed(self, request: AgentRequest) -> AgentRequest:
         """Return the request for the current model."""
@@ -106,6 +121,7 @@ async def call_models(
     """
     parked = call.parked
     tried = 0 if parked is None else parked.fallbacks
+    unavailable: CallFailed | None = None
     while True:
         suffix = replace(call.suffix, fallback=tried) if tried else call.suffix
         addressed = chain.addressed(request)
@@ -122,8 +138,10 @@ async def call_models(
             raise
         except CallFailed as error:
             failed = chain.current
-            if error.type not in UNAVAILABLE or not chain.replace():
-                raise
+            if not chain.leads_on(error.type) or not chain.replace():
+                raise _whole_failure(unavailable, failed, error) from None
+            if error.type in UNAVAILABLE:
+                unavailable = error
             parked, tried = None, tried + 1
             replaced = ModelReplaced(
                 "model_replaced", failed, chain.current, error.type, error.message
@@ -135,6 +153,20 @@ async def call_models(
         new = tuple(note for note in asked.notes if note not in request.notices)
         if new:
             request = request.model_copy(update={"notices": (*request.notices, *new)})
+
+
+def _whole_failure(unavailable: CallFailed | None, model: str, error: CallFailed) -> CallFailed:
+    """Return the failure of a call that no model answers.
+
+    A fallback that refuses the call does not make an outage of the model before it permanent.
+    """
+    if unavailable is None or error.type not in (
+        FailureType.PROVIDER_REFUSED,
+        FailureType.MISSING_SECRET,
+    ):
+        return error
+    message = f"{unavailable.message}; the fallback {model} failed, too: {error.message}"
+    return CallFailed(unavailable.type, message, error.spent, error.asked)
 
 
 async def _admit_fallback(

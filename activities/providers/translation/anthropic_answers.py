@@ -155,7 +155,7 @@ class AnthropicAnswer:
     def completion(self, request: ModelRequest, provider: str) -> Completion:
         """Return the whole answer."""
         model = self._model or request.model
-        parts = (block.part(provider, model) for _, block in sorted(self._blocks.items()))
+        parts = (block.part(provider, request.model) for _, block in sorted(self._blocks.items()))
         content = tuple(part for part in parts if part is not None)
         stop_reason = _STOP_REASONS.get(self.stop_reason or "", "other")
         if stop_reason == "end" and any(isinstance(part, ToolCallPart) for part in content):

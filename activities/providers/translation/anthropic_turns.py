@@ -17,8 +17,8 @@ from activities.providers.message_model import (
     ToolResultPart,
     calls_of,
 )
-from activities.providers.provider import ModelRequest
-from activities.providers.translation.schemas import in_words, strict_schema
+from activities.providers.provider import ModelRequest, ProviderSettings
+from activities.providers.translation.schemas import goes_in_words, strict_schema, with_words
 from activities.providers.translation.wire_values import (
     PDF,
     arguments_object,
@@ -35,7 +35,7 @@ _LOOKBACK = 18
 """The API finds a cached prefix up to 20 blocks before a mark."""
 
 
-def anthropic_body(request: ModelRequest, provider: str) -> Json:
+def anthropic_body(request: ModelRequest, settings: ProviderSettings) -> Json:
     """Return the body, without what the client's own parameters carry.
 
     The beginning of a conversation has the same bytes in every request. The one exception is the
@@ -43,9 +43,10 @@ def anthropic_body(request: ModelRequest, provider: str) -> Json:
 
     Args:
         request: The model call.
-        provider: The worker's name of the provider, whose own thinking returns to it.
+        settings: Of the provider, whose own thinking returns to it.
     """
-    system, schema = _structured_output(request)
+    provider = settings.name
+    system, schema = _structured_output(request, settings)
     mark = _cache_mark(request)
     body: Json = {"messages": _messages(request, provider, mark)}
     tools: list[JsonValue] = [
@@ -102,16 +103,16 @@ def _lacks_thinking(messages: Sequence[ModelMessage], provider: str) -> bool:
 
 
 def _structured_output(
-    request: ModelRequest,
+    request: ModelRequest, settings: ProviderSettings
 ) -> tuple[str | None, tuple[tuple[str, JsonValue], ...]]:
     """Return the system prompt and the output format; one of the two carries the schema."""
     system = None if request.system is None else plain(request.system)
     if request.output_schema is None:
         return system, ()
-    strict = strict_schema(request.output_schema)
+    words = goes_in_words(request, settings)
+    strict = None if words else strict_schema(request.output_schema)
     if strict is None:
-        words = in_words(request.output_schema)
-        return (f"{system}\n\n{words}" if system else words), ()
+        return with_words(system, request.output_schema), ()
     return system, (("format", {"type": "json_schema", "schema": strict}),)
 
 

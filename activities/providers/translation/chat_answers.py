@@ -16,6 +16,7 @@ from activities.providers.message_model import (
     calls_of,
 )
 from activities.providers.provider import Completion, ModelRequest
+from activities.providers.translation.chat_contents import is_text, joined, text_in
 from activities.providers.translation.wire_values import new_call_id
 from dsl.values import Json
 
@@ -63,17 +64,26 @@ class ChatCall(BaseModel):
 class ChatMessage(BaseModel):
     """What the model says, or the next piece of it."""
 
-    content: str | None = None
+    content: str | list[JsonValue] | None = None
+    """Text; or parts, from servers that put the thinking beside it (Mistral)."""
     refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
     tool_calls: list[ChatCall] | None = None
 
     @property
-    def thoughts(self) -> dict[str, str]:
-        """What the model thought, by the name that its server uses for it."""
+    def text(self) -> str:
+        """The text of the content."""
+        if isinstance(self.content, list):
+            return "".join(map(text_in, self.content))
+        return self.content or ""
+
+    @property
+    def thoughts(self) -> Json:
+        """What the model thought, as its server takes it back."""
         named = {"reasoning_content": self.reasoning_content, "reasoning": self.reasoning}
-        return {name: text for name, text in named.items() if text is not None}
+        found: Json = {name: text for name, text in named.items() if text is not None}
+        return {**found, "content": self.content} if isinstance(self.content, list) else found
 
 
 class ChatChoice(BaseModel):
@@ -81,6 +91,10 @@ class ChatChoice(BaseModel):
 
     message: ChatMessage
     finish_reason: str | None = None
+
+
+class _Counted(BaseModel):
+    usage: _Usage | None = None
 
 
 class ChatAnswer(BaseModel):
@@ -111,7 +125,7 @@ class ChatAnswer(BaseModel):
         """
         model = self.model or request.model
         message = choice.message
-        content = _content(request, message, provider, model)
+        content = _content(request, message, provider)
         stop_reason = _STOP_REASONS.get(choice.finish_reason or "", "other")
         if message.refusal:
             stop_reason = "refusal"
@@ -120,13 +134,11 @@ class ChatAnswer(BaseModel):
         return Completion(content, stop_reason, model, self.counted)
 
 
-def _content(
-    request: ModelRequest, message: ChatMessage, provider: str, model: str
-) -> tuple[Part, ...]:
+def _content(request: ModelRequest, message: ChatMessage, provider: str) -> tuple[Part, ...]:
     parts: list[Part] = []
     if message.thoughts:
-        parts.append(ThinkingPart(provider, model, {**message.thoughts}))
-    text = message.refusal or message.content
+        parts.append(ThinkingPart(provider, request.model, message.thoughts))
+    text = message.refusal or message.text
     if text:
         parts.append(TextPart(text))
     taken = {call.id for turn in request.messages for call in calls_of(turn.content)}
@@ -219,6 +231,7 @@ class ChatParts:
         self._has_choices = False
         self._model: str | None = None
         self._content: list[str] = []
+        self._parts: list[JsonValue] = []
         self._refusal: list[str] = []
         self._thoughts: dict[str, str] = {}
         self._calls = _Calls()
@@ -235,10 +248,15 @@ class ChatParts:
             self._has_choices = True
             self._finish_reason = choice.finish_reason or self._finish_reason
             delta = choice.delta or ChatMessage()
-            piece += delta.content or ""
+            piece += delta.text
+            if isinstance(delta.content, list):
+                self._parts += delta.content
+            elif delta.content:
+                self._parts.append({"type": "text", "text": delta.content})
             self._refusal.append(delta.refusal or "")
             for name, thought in delta.thoughts.items():
-                self._thoughts[name] = self._thoughts.get(name, "") + thought
+                if isinstance(thought, str):
+                    self._thoughts[name] = self._thoughts.get(name, "") + thought
             for call in delta.tool_calls or ():
                 self._calls.take(call)
         self._content.append(piece)
@@ -247,7 +265,7 @@ class ChatParts:
     def answer(self) -> ChatAnswer:
         """Return what has arrived as an answer."""
         said = ChatMessage(
-            content="".join(self._content),
+            content="".join(self._content) if is_text(self._parts) else joined(self._parts),
             refusal="".join(self._refusal) or None,
             reasoning_content=self._thoughts.get("reasoning_content"),
             reasoning=self._thoughts.get("reasoning"),
@@ -256,3 +274,12 @@ class ChatParts:
         choice = ChatChoice(message=said, finish_reason=self._finish_reason)
         choices = [choice] if self._has_choices else []
         return ChatAnswer(model=self._model, choices=choices, usage=self._usage)
+
+
+def counted_in(body: bytes) -> TokenUsage | None:
+    """Return the usage in an answer that cannot be read otherwise, if it has one."""
+    try:
+        counted = _Counted.model_validate_json(body)
+    except ValueError:
+        return None
+    return None if counted.usage is None else ChatAnswer(usage=counted.usage).counted

@@ -1,7 +1,7 @@
-"""Check a request by the rules that all vendors share, before it is sent and paid for.
+"""Check a request by the rules of its vendor and by those that all share, before it is sent.
 
-Vendors refuse what is found here with a 400. A scripted model refuses it too, so a test without a
-vendor finds it.
+Vendors refuse what is found here with a 400. A scripted model refuses what breaks a shared rule, so
+a test without a vendor finds it. The rules about settings are a table, `dsl/model/vendors`.
 """
 
 import re
@@ -17,10 +17,12 @@ from activities.providers.message_model import (
     ToolCallPart,
     ToolResultPart,
     calls_of,
+    returnable,
 )
-from activities.providers.provider import ModelRequest
+from activities.providers.provider import ModelRequest, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
 from dsl.model.tools.tool_use import NamedTool
+from dsl.model.vendors.vendor_rules import CALL_RULES, CallSettings, broken_rule
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What every vendor accepts as the name of a tool."""
@@ -29,19 +31,43 @@ _OF_MODELS = (ToolCallPart, ThinkingPart, OpaquePart)
 _OF_USERS = (ToolResultPart, ImagePart)
 
 
-def check_request(request: ModelRequest) -> None:
-    """Refuse a request that no vendor accepts.
+def check_request(request: ModelRequest, settings: ProviderSettings | None = None) -> None:
+    """Refuse a request that its vendor does not accept; without settings, that no vendor accepts.
 
     Raises:
         ProviderFailure: Says which rule it breaks; never retried.
     """
-    problem = next(_problems(request), None)
+    problem = _broken_rule(request, settings) or next(_problems(request), None)
     if problem is not None:
         raise ProviderFailure(
             FailureType.PROVIDER_REFUSED,
             f"the request for {request.model!r} cannot be sent: {problem}",
             retryable=False,
         )
+
+
+def call_settings(request: ModelRequest, settings: ProviderSettings) -> CallSettings:
+    """Return the settings of a call that the rules of vendors are about."""
+    return CallSettings(
+        model=request.model,
+        max_tokens=request.max_tokens,
+        temperature=request.temperature,
+        top_p=request.top_p,
+        effort=request.effort,
+        thinking=request.thinking,
+        has_tools=bool(request.tools),
+        tool_choice=request.tool_choice,
+        output_schema=request.output_schema,
+        reasoning=settings.reasoning,
+    )
+
+
+def _broken_rule(request: ModelRequest, settings: ProviderSettings | None) -> str | None:
+    if settings is None or settings.vendor_api is None:
+        return None
+    call = call_settings(request, settings)
+    rule = broken_rule(CALL_RULES, settings.vendor_api, call, "refuse")
+    return None if rule is None else f"{rule.message}; {rule.fix}"
 
 
 def _problems(request: ModelRequest) -> Iterator[str]:
@@ -83,6 +109,12 @@ def _part_problems(messages: Sequence[ModelMessage]) -> Iterator[str]:
             media = part.media if isinstance(part, ToolResultPart) else (part,)
             if any(isinstance(one, StoredPart) for one in media):
                 yield f"message {number} names a stored file instead of its content"
+        kept = returnable(message.content)
+        if message.role == "assistant" and (not kept or kept != message.content):
+            yield (
+                f"message {number}, of the assistant, is empty or ends with thinking, which "
+                "cannot stand in a conversation"
+            )
 
 
 def _pair_problems(messages: Sequence[ModelMessage]) -> Iterator[str]:

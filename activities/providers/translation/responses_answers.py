@@ -63,7 +63,7 @@ class ResponsesAnswer(BaseModel):
         """Return the answer; its status is `completed` or `incomplete`."""
         model = self.model or request.model
         content = tuple(
-            part for item in self.output or () for part in _parts(item, provider, model)
+            part for item in self.output or () for part in _parts(item, provider, request.model)
         )
         stop_reason: StopReason = "end"
         if self.status == "incomplete":

@@ -21,7 +21,7 @@ from activities.providers.message_model import (
     ToolCallPart,
     ToolResultPart,
 )
-from activities.providers.provider import ModelRequest
+from activities.providers.provider import ModelRequest, ProviderSettings
 from activities.providers.translation.schemas import openai_format
 from activities.providers.translation.wire_values import (
     FILE_NAME,
@@ -42,15 +42,15 @@ _WITHOUT_REASONING = re.compile(r"(ft:)?(gpt-3\.5|gpt-4|chatgpt-)|gpt-5[\w.]*-ch
 """Models that refuse a request for encrypted reasoning."""
 
 
-def responses_body(request: ModelRequest, provider: str) -> Json:
+def responses_body(request: ModelRequest, settings: ProviderSettings) -> Json:
     """Return the body.
 
     Args:
         request: The model call.
-        provider: The worker's name of the provider, whose own items return to it.
+        settings: Of the provider, whose own items return to it.
     """
-    system, described = openai_format(request.system, request.output_schema)
-    reasons = request.effort is not None or _WITHOUT_REASONING.match(request.model) is None
+    provider = settings.name
+    system, described = openai_format(request, settings)
     parameters: Json = {
         "model": request.model,
         "instructions": None if system is None else plain(system),
@@ -61,11 +61,18 @@ def responses_body(request: ModelRequest, provider: str) -> Json:
         "top_p": request.top_p,
         "reasoning": None if request.effort is None else {"effort": request.effort},
         "text": None if described is None else {"format": {"type": "json_schema", **described}},
-        "include": ["reasoning.encrypted_content"] if reasons else None,
+        "include": ["reasoning.encrypted_content"] if _reasons(request, settings) else None,
         "store": False,
         "prompt_cache_key": None if request.prompt_cache == "off" else cache_key(request),
     }
     return {key: value for key, value in parameters.items() if value is not None}
+
+
+def _reasons(request: ModelRequest, settings: ProviderSettings) -> bool:
+    """Return whether the model reasons: as the provider's section says, else by its name."""
+    if settings.reasoning is not None:
+        return settings.reasoning
+    return request.effort is not None or _WITHOUT_REASONING.match(request.model) is None
 
 
 def _tools(request: ModelRequest) -> Json:

@@ -8,6 +8,9 @@ moves into the description, where the model can read it.
 import json
 from typing import cast
 
+from activities.providers.provider import ModelRequest, ProviderSettings
+from activities.providers.translation.request_checks import call_settings
+from dsl.model.vendors.vendor_rules import CALL_RULES, broken_rule
 from dsl.values import Json, JsonValue
 
 _KEPT = ("title", "description", "type", "enum", "const", "required")
@@ -43,17 +46,31 @@ def requires_every_key(schema: JsonValue) -> bool:
     return all(requires_every_key(value) for value in schema.values())
 
 
-def openai_format(system: str | None, schema: Json | None) -> tuple[str | None, Json | None]:
+def goes_in_words(request: ModelRequest, settings: ProviderSettings) -> bool:
+    """Return whether the vendor's feature for output schemas refuses the schema of this call."""
+    call = call_settings(request, settings)
+    return broken_rule(CALL_RULES, settings.vendor_api, call, "in_words") is not None
+
+
+def with_words(system: str | None, schema: Json) -> str:
+    """Return the system prompt with the schema in words."""
+    words = in_words(schema)
+    return f"{system}\n\n{words}" if system else words
+
+
+def openai_format(
+    request: ModelRequest, settings: ProviderSettings
+) -> tuple[str | None, Json | None]:
     """Return the system prompt and the format of the answer; one of the two carries the schema.
 
     Use strict mode only if every key is required, as it demands: to require more keys than the
     persona's schema does would make the model invent values.
     """
+    system, schema = request.system, request.output_schema
     if schema is None:
         return system, None
-    if schema.get("type") != "object":  # the API accepts only objects at the root
-        words = in_words(schema)
-        return (f"{system}\n\n{words}" if system else words), None
+    if goes_in_words(request, settings):
+        return with_words(system, schema), None
     narrowed = strict_schema(schema)
     strict = narrowed is not None and requires_every_key(narrowed)
     chosen = narrowed if narrowed is not None and strict else schema

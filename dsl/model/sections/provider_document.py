@@ -10,6 +10,7 @@ from dsl.model.model_defaults import ModelDefaults
 from dsl.model.model_options import Cloud
 from dsl.model.price import Price
 from dsl.model.steps import PersonaDocument
+from dsl.model.vendors.vendor_apis import OpenAIApi, VendorApi, vendor_api
 from dsl.values import Frozen, Json, form_mismatch
 
 
@@ -74,8 +75,11 @@ class ProviderSection(Frozen):
     kind: ProviderKind | None = None
     """The adapter; the provider's own name when that is one of Coterie's. Anything
     OpenAI-compatible is `openai` with an `api_base`."""
-    api: Literal["responses", "chat"] | None = None
+    api: OpenAIApi | None = None
     """`openai` only: the API to call. Default: Responses; Chat Completions with an `api_base`."""
+    reasoning: bool | None = None
+    """`openai` with `api: responses` only: whether its models reason, so that Coterie asks for
+    their encrypted reasoning and returns it. Default: by the name of the model."""
     cloud: Cloud | None = None
     """`anthropic` only: the cloud that serves Claude. Default: Anthropic itself."""
     region: str | None = None
@@ -123,6 +127,10 @@ class ProviderSection(Frozen):
         if not wanted.required <= given or given & wanted.refused:
             raise form_mismatch("cloud", wanted.words)
         return self
+
+    def vendor_api(self, name: str) -> VendorApi | None:
+        """Return the API whose rules hold for the provider of this name."""
+        return vendor_api(provider_kind(name, self), self.api, self.api_base, self.cloud)
 
     def takes_batches(self, name: str) -> bool:
         """Return whether the provider of this name has a batch API that Coterie uses."""

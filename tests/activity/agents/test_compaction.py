@@ -14,7 +14,7 @@ from activities.providers.message_model import (
     ToolCallPart,
     ToolResultPart,
 )
-from activities.providers.provider import ModelRequest
+from activities.providers.provider import ModelRequest, ProviderSettings
 from activities.providers.translation.anthropic_turns import anthropic_body
 from activities.storage.turn_records import SUMMARY
 from dsl.model.personas.compaction_policy import Compaction
@@ -276,7 +276,9 @@ def body_of(*reply: Part) -> Json:
         ModelMessage("assistant", reply),
         ModelMessage("user", (ToolResultPart("c0", "1"),)),
     )
-    return anthropic_body(ModelRequest("m", messages, thinking=2048), "claude")
+    return anthropic_body(
+        ModelRequest("m", messages, thinking=2048), ProviderSettings("claude", "anthropic")
+    )
 
 
 def test_claude_does_not_think_with_a_number_of_tokens_after_calls_without_its_thinking() -> None:

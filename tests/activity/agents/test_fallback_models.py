@@ -1,40 +1,35 @@
 """A model takes over from one that is overloaded: real SDKs, against a server that answers 529."""
 
+import json
+
 import pytest
 
-from activities.agent_activity import AgentActivities
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
 from activities.providers.message_model import ThinkingPart
 from activities.providers.provider_registry import Providers
-from activities.storage.blobs import MemoryBlobs
 from coterie.agents.in_process_world import InProcessScope
 from dsl.model.plan import Plan
 from dsl.values import Json
 from tests.activity.providers.test_provider_answers import SAYS
-from tests.support.servers.asking import settings
+from tests.support.servers.asking import APIS, settings
 from tests.support.servers.raw_server import http, raw_server
+from tests.support.servers.vendor_rules import fault_of
+from tests.support.servers.wired_agents import CALL, Wired
 from tests.support.simulation.stopping import fresh
 from tests.support.simulation.stored_turns import Agents, Model, says, wants
 from tests.support.tool_agents import persona, skill_tool, tool_plan
 from workflows.core.causes.agent_causes import ModelReplaced
 from workflows.interpreter import run
 
+BOUND = {
+    "anthropic": ('"signature": "S"',),
+    "openai": ('"reasoning_content": "Hm."',),
+    "responses": ('"encrypted_content": "e"', '"fc_1"'),
+}
+"""What of `CALL` only the model that sent it takes."""
+
 OVERLOADED = http(
     '{"error": {"type": "overloaded_error", "message": "busy"}}', status=529, retry_after="0"
 )
-
-
-class Wired:
-    """Activities of agents that really call their providers."""
-
-    def __init__(self, providers: Providers) -> None:
-        self.activities = AgentActivities(providers, blobs=MemoryBlobs())
-
-    async def run_agent(self, request: AgentRequest) -> AgentResponse:
-        return await self.activities.run_agent(request)
-
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
-        raise AssertionError("no model calls a tool")
 
 
 def overloaded(kind: str, other: str, *, with_tools: bool) -> Plan:
@@ -70,6 +65,26 @@ async def test_an_overloaded_provider_leads_to_the_fallback(
     assert entry.because.startswith(
         f"{other}/m-2 takes over from {kind}/m-1: ProviderUnavailable: {kind} is overloaded (529"
     )
+
+
+@pytest.mark.parametrize("api", APIS)
+async def test_a_second_model_gets_nothing_that_only_the_first_one_takes(api: str) -> None:
+    """Its thinking, and the ids that link its calls to that; a model without reasoning refuses."""
+    own: Json = {"provider": api, "model": "m-1", "retries": 0, "fallback": [f"{api}/m-2"]}
+    plan = tool_plan({"look": skill_tool()}, {"actor": {**persona("look"), **own}})
+    state = fresh(plan, {})
+    async with raw_server(CALL[api], OVERLOADED, SAYS[api]) as server:
+        providers = Providers({api: settings(api, server.url + APIS[api].base)})
+        try:
+            result = await run(InProcessScope(plan, state, Wired(providers)))
+        finally:
+            await providers.close()
+    assert result.output == {"act": {"text": "Hello"}}
+    first, again = (json.dumps(one.body) for one in server.requests[1:])
+    assert [one.body["model"] for one in server.requests] == ["m-1", "m-1", "m-2"]
+    assert [mark in first for mark in BOUND[api]] == [True] * len(BOUND[api])
+    assert [mark in again for mark in BOUND[api]] == [False] * len(BOUND[api])
+    assert fault_of(server.requests[2].path, server.requests[2].body) is None
 
 
 class NamedModel(Model):

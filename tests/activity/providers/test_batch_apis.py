@@ -66,7 +66,7 @@ async def failure(provider: BatchProvider, batch: StartedBatch) -> ProviderFailu
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"thinking": 2048}, "has no `thinking`"),
+        ({"thinking": 2048}, "have no `thinking`"),
         ({"messages": (ModelMessage.of("assistant", "Hm."),)}, "is not a user message"),
     ],
 )
@@ -189,7 +189,7 @@ async def test_an_answer_of_another_form_is_not_taken(
 ) -> None:
     batch = await submitted(provider)
     server.end("completed", {"status_code": 200, "body": ["what?"]})
-    assert (await failure(provider, batch)).kind == FailureType.PROVIDER_UNAVAILABLE
+    assert (await failure(provider, batch)).kind == FailureType.ANSWER_UNREADABLE
 
 
 async def test_an_id_that_is_not_one_is_not_taken(
@@ -198,5 +198,5 @@ async def test_an_id_that_is_not_one_is_not_taken(
     await submitted(provider)
     server.batches[0]["id"] = "b\x1b[2J"
     server.batches[0]["metadata"] = {"custom_id": "again"}
-    with pytest.raises(ProviderFailure, match="does not match its API"):
+    with pytest.raises(ProviderFailure, match="a form that Coterie does not know"):
         await submitted(provider, "again")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from activities.contracts import FailureType, TokenUsage
 from activities.providers.message_model import (
     ModelMessage,
     TextPart,
@@ -13,7 +14,7 @@ from activities.providers.message_model import (
     ToolResultPart,
     ToolSpec,
 )
-from tests.support.servers.asking import ask, request
+from tests.support.servers.asking import ask, failure, request
 from tests.support.servers.raw_server import http, raw_server
 
 TOOLS = (ToolSpec("a", "", {"type": "object"}), ToolSpec("b", "", {"type": "object"}))
@@ -152,3 +153,43 @@ async def test_a_server_that_is_not_openais_gets_no_option_of_openais_alone() ->
     sent = server.requests[0].body
     assert sent["max_tokens"] == 7
     assert not {"max_completion_tokens", "prompt_cache_key"} & set(sent)
+
+
+THOUGHTS: Any = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+PARTS: list[Any] = [THOUGHTS, {"type": "text", "text": "Rain."}]
+PIECES: list[Any] = [
+    [{"type": "thinking", "thinking": [{"type": "text", "text": "H"}]}],
+    [{"type": "thinking", "thinking": [{"type": "text", "text": "m."}]}],
+    "Ra",
+    "in.",
+]
+
+
+@pytest.mark.parametrize("watched", [False, True])
+async def test_a_content_of_parts_is_read_and_returned(*, watched: bool) -> None:
+    """Mistral's models that reason answer so, and take their thinking back with tools."""
+    whole = {"choices": [{"finish_reason": "stop", "message": {"content": PARTS}}]}
+    bodies: list[Any] = [{"choices": [{"delta": {"content": piece}}]} for piece in PIECES]
+    bodies.append({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    lines = "".join(f"data: {json.dumps(body)}\n\n" for body in bodies)
+    shown: list[str] = []
+    more: dict[str, Any] = {"on_text": shown.append} if watched else {}
+    answer = http(lines, kind=SSE) if watched else http(json.dumps(whole))
+    async with raw_server(answer) as server:
+        first = await ask("openai", server.url, request(**more))
+        assert (first.text, first.stop_reason) == ("Rain.", "end")
+        assert "".join(shown) == ("Rain." if watched else "")
+        said = ModelMessage("assistant", first.content)
+        turns = (ModelMessage.of("user", "Go."), said, ModelMessage.of("user", "And now?"))
+        await ask("openai", server.url, request(messages=turns, tools=TOOLS, **more))
+        await ask("openai", server.url, request(messages=turns, **more))
+    with_tools, without = (one.body["messages"] for one in server.requests[1:])
+    assert with_tools[1]["content"] == PARTS  # type: ignore[index]
+    assert without[1]["content"] == "Rain."  # type: ignore[index]
+
+
+async def test_an_answer_that_cannot_be_read_counts_what_it_cost() -> None:
+    body = {"choices": "many", "usage": {"prompt_tokens": 9, "completion_tokens": 4}}
+    async with raw_server(http(json.dumps(body))) as server:
+        failed = await failure("openai", server.url)
+    assert (failed.kind, failed.usage) == (FailureType.ANSWER_UNREADABLE, TokenUsage(9, 4))

@@ -38,7 +38,7 @@ async def test_an_answer_larger_than_any_model_gives_is_given_up(
     async with raw_server(answer, hang=True) as server:
         failed = await failure(kind, server.url)
         assert server.requests[0].headers["accept-encoding"] == "identity"
-    assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_UNAVAILABLE, False)
+    assert (failed.kind, failed.retryable) == (FailureType.ANSWER_UNREADABLE, False)
     assert reason in failed.message
 
 

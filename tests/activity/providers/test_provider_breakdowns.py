@@ -101,28 +101,37 @@ async def test_a_malformed_body_is_tried_again(kind: str, model_server: ModelSer
 
 
 @pytest.mark.parametrize(
-    ("kind", "body", "content_type"),
+    ("kind", "body", "content_type", "is_whole"),
     [
-        ("openai", "{}", "application/json"),
-        ("openai", '{"choices": []}', "application/json"),
-        ("openai", '{"choices": "many"}', "application/json"),
-        ("openai", "[1]", "application/json"),
-        ("openai", "<html>Welcome</html>", "text/html"),
-        ("anthropic", '{"content": []}', "application/json"),
-        ("anthropic", "<html>Welcome</html>", "text/html"),
-        ("anthropic", 'event: message_start\ndata: {"type": \n\n', SSE),
-        ("anthropic", "event: message_start\ndata: 5\n\n", SSE),
-        ("anthropic", events({"type": "message_start", "message": 5}), SSE),
-        ("anthropic", events(START, {**TEXT, "delta": {"text": ["a"]}}), SSE),
+        ("openai", "{}", "application/json", True),
+        ("openai", '{"choices": []}', "application/json", True),
+        ("openai", '{"choices": "many"}', "application/json", True),
+        ("openai", "[1]", "application/json", True),
+        ("openai", "<html>Welcome</html>", "text/html", False),
+        ("anthropic", '{"content": []}', "application/json", False),
+        ("anthropic", "<html>Welcome</html>", "text/html", False),
+        ("anthropic", 'event: message_start\ndata: {"type": \n\n', SSE, False),
+        ("anthropic", "event: message_start\ndata: 5\n\n", SSE, True),
+        ("anthropic", events({"type": "message_start", "message": 5}), SSE, True),
+        ("anthropic", events(START, {**TEXT, "delta": {"text": ["a"]}}), SSE, True),
+        ("responses", "<html>Welcome</html>", "text/html", False),
+        ("responses", "data: 5\n\n", SSE, True),
+        ("responses", events({"type": "response.completed", "response": 5}), SSE, True),
+        ("responses", events({"type": "response.completed"}), SSE, True),
     ],
 )
-async def test_an_answer_of_another_shape_is_a_failure_not_a_crash(
-    kind: str, body: str, content_type: str
+async def test_an_answer_of_another_shape_is_tried_again_only_if_it_may_be_cut_off(
+    kind: str, body: str, content_type: str, *, is_whole: bool
 ) -> None:
+    """An answer that we cannot read is no outage: the next one would be paid for in vain."""
     async with raw_server(http(body, kind=content_type)) as server:
         failed = await failure(kind, server.url)
-    assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_UNAVAILABLE, True)
-    assert "sent an answer that does not match its API" in failed.message
+    if is_whole:
+        assert (failed.kind, failed.retryable) == (FailureType.ANSWER_UNREADABLE, False)
+        assert "sent an answer in a form that Coterie does not know" in failed.message
+    else:
+        assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_UNAVAILABLE, True)
+        assert "sent an answer that does not match its API" in failed.message
     assert "\n" not in failed.message
 
 

@@ -218,7 +218,7 @@ async def test_a_key_in_an_answer_that_cannot_be_read_is_not_passed_on(
     answers = {"anthropic": f"event: message_start\ndata: {whole}\n\n", "openai": whole}
     async with raw_server(http(answers[kind])) as server:
         failed = await failure(kind, server.url)
-    assert "sent an answer that does not match its API" in failed.message
+    assert "sent an answer in a form that Coterie does not know" in failed.message
     assert KEY not in "".join(traceback.format_exception(failed))
 
 

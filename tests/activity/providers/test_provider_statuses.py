@@ -123,6 +123,11 @@ def test_a_429_that_means_no_money_is_final() -> None:
         ),
         (
             400,
+            {"error": {"message": "Encrypted content is not supported with this model."}},
+            "set `reasoning: false` on the provider",
+        ),
+        (
+            400,
             {"message": "Unsupported value: 'reasoning.effort' does not support 'max'"},
             "does not accept this `effort` with 'm-1'",
         ),

@@ -300,7 +300,8 @@ async def test_thinking_is_refused_where_the_api_has_none(api: str, proxy: Check
         await ask(api, url(api, proxy), asked(thinking="adaptive"))
     assert (caught.value.kind, caught.value.retryable) == (FailureType.PROVIDER_REFUSED, False)
     assert caught.value.message == (
-        f"{api} has no `thinking`; set `effort` on the persona instead, where `none` turns it off"
+        "the request for 'm-1' cannot be sent: OpenAI's APIs have no `thinking`; set `effort` on "
+        "the persona instead, where `none` turns it off"
     )
     assert proxy.bodies == []
 

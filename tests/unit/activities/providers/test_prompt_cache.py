@@ -13,13 +13,16 @@ from activities.providers.message_model import (
     ToolResultPart,
     ToolSpec,
 )
-from activities.providers.provider import ModelRequest
+from activities.providers.provider import ModelRequest, ProviderSettings
 from activities.providers.translation.anthropic_turns import anthropic_body
 from activities.providers.translation.chat_turns import chat_messages
 from activities.providers.translation.responses_turns import responses_body
 from dsl.model.price import Price
 from dsl.values import Json, JsonValue
 from tests.support.servers.asking import APIS
+
+CLAUDE = ProviderSettings("p", "anthropic")
+GPT = ProviderSettings("p", "openai")
 
 TOOL = ToolSpec("look", "Look.", {"type": "object"})
 FIVE: Json = {"type": "ephemeral"}
@@ -59,13 +62,13 @@ def sent(api: str, request: ModelRequest) -> Json:
     """What a request has before its messages, and the messages."""
     match api:
         case "anthropic":
-            body = unmarked(anthropic_body(request, "p"))
+            body = unmarked(anthropic_body(request, CLAUDE))
             assert isinstance(body, dict)
             return {"turns": body.pop("messages"), **body}
         case "openai":
             return {"turns": [*chat_messages(request, "S.", "p")]}
         case "responses":
-            body = responses_body(request, "p")
+            body = responses_body(request, GPT)
             return {"turns": body.pop("input"), **body}
         case _:
             raise KeyError(api)
@@ -88,7 +91,7 @@ def unmarked(value: JsonValue) -> JsonValue:
 
 
 def marks(request: ModelRequest) -> int:
-    return json.dumps(anthropic_body(request, "p")).count("cache_control")
+    return json.dumps(anthropic_body(request, CLAUDE)).count("cache_control")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +108,7 @@ def marks(request: ModelRequest) -> int:
 def test_a_cache_is_marked_where_another_request_is_likely(
     request_: ModelRequest, mark: Json | None
 ) -> None:
-    body = anthropic_body(request_, "p")
+    body = anthropic_body(request_, CLAUDE)
     assert body.get("cache_control") == mark
     if mark is None:
         assert "cache_control" not in json.dumps(body)
@@ -116,7 +119,7 @@ def test_a_cache_is_marked_where_another_request_is_likely(
 
 
 def test_tools_are_marked_where_there_is_no_system_prompt() -> None:
-    body = anthropic_body(asked(system=None), "p")
+    body = anthropic_body(asked(system=None), CLAUDE)
     assert body["tools"] == [
         {
             "name": "look",
@@ -131,7 +134,7 @@ def test_a_turn_with_very_many_calls_keeps_its_cache() -> None:
     """The vendor looks only 20 blocks back from a mark."""
     few, many = asked(3, calls=4), asked(3, calls=12)
     assert (marks(few), marks(many)) == (2, 3)
-    messages = anthropic_body(many, "p")["messages"]
+    messages = anthropic_body(many, CLAUDE)["messages"]
     assert isinstance(messages, list)
     marked = [number for number, one in enumerate(messages) if "cache_control" in json.dumps(one)]
     assert marked == [4], "where the request before this one ended"
@@ -139,11 +142,11 @@ def test_a_turn_with_very_many_calls_keeps_its_cache() -> None:
 
 @pytest.mark.parametrize("prompt_cache", ["auto", "off"])
 def test_openai_gets_one_key_for_a_conversation(prompt_cache: Any) -> None:
-    bodies = [responses_body(asked(turns, prompt_cache=prompt_cache), "p") for turns in (0, 3)]
+    bodies = [responses_body(asked(turns, prompt_cache=prompt_cache), GPT) for turns in (0, 3)]
     first, later = (body.get("prompt_cache_key") for body in bodies)
     assert first == later
     assert (first is None) is (prompt_cache == "off")
-    other = responses_body(replace(asked(), system="T."), "p")
+    other = responses_body(replace(asked(), system="T."), GPT)
     assert other["prompt_cache_key"] != first
 
 

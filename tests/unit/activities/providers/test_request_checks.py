@@ -8,6 +8,7 @@ from activities.contracts import FailureType
 from activities.providers.message_model import (
     ImagePart,
     ModelMessage,
+    OpaquePart,
     Part,
     StoredPart,
     TextPart,
@@ -22,6 +23,11 @@ from activities.providers.translation.request_checks import check_request
 from dsl.model.tools.tool_use import NamedTool
 
 ASKED = ModelMessage.of("user", "Go.")
+THOUGHT = ThinkingPart("p", "m", {})
+POISONED = (
+    "message 2, of the assistant, is empty or ends with thinking, which cannot stand in a "
+    "conversation"
+)
 ADD = ToolSpec("add", "Add numbers.", {"type": "object"})
 
 
@@ -110,6 +116,11 @@ def test_a_history_with_each_result_right_after_its_call_is_sent() -> None:
             (ASKED, ModelMessage("assistant", (ImagePart("image/png", b""),)), ASKED),
             "message 2, of the assistant, has a ImagePart",
         ),
+        ((ASKED, ModelMessage("assistant", (THOUGHT,)), ASKED), POISONED),
+        ((ASKED, ModelMessage("assistant", (TextPart("a"), THOUGHT)), ASKED), POISONED),
+        ((ASKED, ModelMessage.of("assistant", " "), ASKED), POISONED),
+        ((ASKED, ModelMessage("assistant", (OpaquePart("p", {}),)), ASKED), POISONED),
+        ((ASKED, ModelMessage("assistant", ()), ASKED), POISONED),
     ],
 )
 def test_a_broken_history_is_refused_with_its_first_fault(

@@ -12,11 +12,10 @@ from activities.providers.message_json import message_from_json, message_to_json
 from activities.providers.message_model import (
     ModelMessage,
     TextPart,
-    ThinkingPart,
     ToolResultPart,
     calls_of,
 )
-from activities.providers.provider import Completion, ModelRequest
+from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.translation.anthropic_answers import AnthropicAnswer, AnthropicEvent
 from activities.providers.translation.anthropic_turns import anthropic_body
 from activities.providers.translation.chat_answers import ChatAnswer, ChatChunk, ChatParts
@@ -25,6 +24,9 @@ from activities.providers.translation.responses_answers import ResponsesAnswer
 from activities.providers.translation.responses_turns import responses_body
 from dsl.values import Json, JsonValue
 from tests.support.messages import json_objects
+
+CLAUDE = ProviderSettings("claude", "anthropic")
+GPT = ProviderSettings("gpt", "openai")
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=9).map(
     lambda text: f"w{text}"
@@ -90,7 +92,7 @@ def test_a_message_of_anthropic_returns_as_it_came(blocks: list[Json]) -> None:
     for index, block in enumerate(blocks):
         event = {"type": "content_block_start", "index": index, "content_block": block}
         answer.take(AnthropicEvent.model_validate(event))
-    sent = anthropic_body(returned(answer.completion(ASKED, "claude")), "claude")["messages"]
+    sent = anthropic_body(returned(answer.completion(ASKED, "claude")), CLAUDE)["messages"]
     assert isinstance(sent, list)
     assert sent[1] == {"role": "assistant", "content": [*blocks]}
 
@@ -254,7 +256,7 @@ ITEMS = st.lists(
 @given(ITEMS)
 def test_items_of_responses_return_as_they_came(items: list[Json]) -> None:
     answer = ResponsesAnswer.model_validate({"status": "completed", "output": items})
-    sent = responses_body(returned(answer.completion(ASKED, "gpt")), "gpt")["input"]
+    sent = responses_body(returned(answer.completion(ASKED, "gpt")), GPT)["input"]
     assert isinstance(sent, list)
     assert sent[1 : 1 + len(items)] == items
 
@@ -268,9 +270,9 @@ def test_thinking_and_foreign_items_reach_no_other_vendor(blocks: list[Json]) ->
     completion = answer.completion(ASKED, "claude")
     request = returned(completion)
     others: list[JsonValue] = [
-        anthropic_body(request, "other claude"),
+        anthropic_body(request, replace(CLAUDE, name="other claude")),
         chat_messages(request, None, "gpt"),
-        responses_body(request, "gpt"),
+        responses_body(request, GPT),
     ]
     for other in others:
         text = json.dumps(other)
@@ -282,14 +284,3 @@ def test_thinking_and_foreign_items_reach_no_other_vendor(blocks: list[Json]) ->
         for part in completion.content:
             if isinstance(part, TextPart):
                 assert json.dumps(part.text)[1:-1] in text
-
-
-def test_thinking_of_another_model_of_the_same_vendor_returns_to_it() -> None:
-    """The vendor itself drops what the new model cannot read."""
-    thought = ThinkingPart(
-        "claude", "older", {"type": "thinking", "thinking": "", "signature": "s"}
-    )
-    answer = Completion((thought,), "end", "older")
-    sent = anthropic_body(replace(returned(answer), model="newer"), "claude")["messages"]
-    assert isinstance(sent, list)
-    assert sent[1] == {"role": "assistant", "content": [thought.opaque]}

@@ -4,6 +4,7 @@ import httpx2
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from activities.contracts import FailureType
 from activities.providers.bounded_answers import UnboundedAnswer
 from activities.providers.provider_failures import Endpoint
 from activities.providers.transport import from_transport
@@ -46,7 +47,9 @@ def test_an_error_of_a_connection_is_one_sentence(
     failure = from_transport(ENDPOINT, request(timeout=30.0), error)
     assert failure.message.startswith(start)
     assert quoted in failure.message
-    assert (str(failure), failure.retryable) == (failure.message, True)
+    is_outage = not isinstance(error, ValueError)
+    kind = FailureType.PROVIDER_UNAVAILABLE if is_outage else FailureType.ANSWER_UNREADABLE
+    assert (str(failure), failure.kind, failure.retryable) == (failure.message, kind, is_outage)
 
 
 def test_the_cause_decides_and_not_what_an_sdk_wraps_it_in() -> None:

@@ -13,8 +13,17 @@ from activities.providers.message_model import (
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
+    unbound,
 )
-from activities.storage.turn_records import Turn, left_results, unbound, with_question
+from activities.providers.provider import ModelRequest
+from activities.providers.translation.request_checks import check_request
+from activities.storage.turn_records import (
+    Turn,
+    left_results,
+    messages_of,
+    with_question,
+    with_results,
+)
 
 EXTRA: Extra = {"gemini": {"signature": "S"}}
 CALL = ToolCallPart("c0", "look", "{}")
@@ -46,6 +55,34 @@ def test_what_is_bound_to_the_beginning_of_a_conversation_is_dropped(
 )
 def test_a_turn_without_bound_parts_says_the_same(turn: Turn, reply: tuple[Part, ...]) -> None:
     assert turn.without_bound_parts().reply == reply
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ((), ()),
+        ((TextPart(" \n"),), ()),
+        ((ThinkingPart("p", "m", {}),), ()),
+        ((OpaquePart("p", {}), TextPart("")), ()),
+        ((TextPart("a"), ThinkingPart("p", "m", {})), (TextPart("a"),)),
+        ((CALL, ThinkingPart("p", "m", {}), ThinkingPart("p", "m", {})), (CALL,)),
+        ((ThinkingPart("p", "m", {}), CALL), (ThinkingPart("p", "m", {}), CALL)),
+        ((OpaquePart("p", {}), TextPart("a")), (OpaquePart("p", {}), TextPart("a"))),
+    ],
+)
+def test_a_stored_answer_never_ends_in_what_its_vendor_refuses(
+    content: tuple[Part, ...], kept: tuple[Part, ...]
+) -> None:
+    assert Turn(answered=content_to_json(content)).reply == kept
+    check_request(ModelRequest("m", conversation_with(content)))
+
+
+def conversation_with(content: tuple[Part, ...]) -> tuple[ModelMessage, ...]:
+    """What a model gets after such an answer, which an older worker may have stored."""
+    turn = Turn(asked="Go.", answered=content_to_json(content), opening="o")
+    earlier = messages_of([turn], "o")
+    results = with_results(earlier, (TextPart("And now?"),))
+    return with_question(earlier, ModelMessage("user", results))
 
 
 def test_only_results_of_the_calls_of_the_last_message_were_left() -> None:

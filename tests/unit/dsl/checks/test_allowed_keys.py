@@ -31,6 +31,7 @@ def test_a_provider_has_a_kind_and_no_type() -> None:
         "options",
         "prices",
         "rate_limit_policy",
+        "reasoning",
     }
 
 

@@ -185,6 +185,54 @@ async def test_a_request_that_fails_by_itself_asks_no_other_model(type: str) -> 
     assert replaced(state) == []
 
 
+REFUSALS = ["ProviderRefused", "MissingSecret", "ContextWindowExceeded", "AnswerUnreadable"]
+
+
+async def ran_with(plan: Plan, failures: dict[str, str]) -> tuple[TeamResult, list[str], RunState]:
+    """The run, in which each of these models fails in its own way."""
+
+    def failing(request: AgentRequest, _: int) -> AgentResponse:
+        type = failures.get(model_of(request))
+        if type is not None:
+            raise CallFailed(type, f"{model_of(request)} says no")
+        return answer("done")
+
+    return await ran(plan, set(), failing)
+
+
+@pytest.mark.parametrize("plan", [single(), with_tools()])
+@pytest.mark.parametrize("type", REFUSALS)
+async def test_a_fallback_that_refuses_the_request_leads_to_the_next(plan: Plan, type: str) -> None:
+    failures = {"scripted/demo": "ProviderUnavailable", "second/big/one": type}
+    result, asked, state = await ran_with(plan, failures)
+    assert (result.end, asked[-1]) == ("completed", "third/small")
+    assert replaced(state)[-1] == (
+        f"third/small takes over from second/big/one: {type}: second/big/one says no"
+    )
+
+
+@pytest.mark.parametrize("plan", [single(), with_tools()])
+@pytest.mark.parametrize("type", ["ProviderRefused", "MissingSecret"])
+async def test_a_fallback_that_refuses_the_request_makes_no_outage_permanent(
+    plan: Plan, type: str
+) -> None:
+    """A retry of the step would reach the first model, which may be back by then."""
+    failures = {"scripted/demo": "RateLimited", "second/big/one": type, "third/small": type}
+    result, asked, _ = await ran_with(plan, failures)
+    assert len(asked) == 3
+    assert result.error is not None
+    assert result.error.type == "TeamFailed"
+    assert (
+        "RateLimited: scripted/demo says no; the fallback third/small failed, too: "
+        "third/small says no" in result.error.message
+    )
+
+
+async def test_an_answer_that_cannot_be_read_leads_to_the_fallback() -> None:
+    result, asked, _ = await ran_with(single(), {"scripted/demo": "AnswerUnreadable"})
+    assert (result.end, asked) == ("completed", ["scripted/demo", "second/big/one"])
+
+
 async def test_a_model_that_answers_is_not_replaced() -> None:
     _, asked, state = await ran(with_tools(), {"second/big/one"})
     assert asked == ["scripted/demo"]

@@ -1,0 +1,59 @@
+"""Prepare a request for its model: checked, without parts that only another one takes. Pure."""
+
+from dataclasses import replace
+
+from activities.providers.message_model import ModelMessage, ThinkingPart, unbound
+from activities.providers.provider import ModelRequest, ProviderSettings
+from activities.providers.translation.request_checks import check_request
+
+
+def prepared(request: ModelRequest, settings: ProviderSettings) -> ModelRequest:
+    """Return the request as its model may get it.
+
+    Raises:
+        ProviderFailure: No model of this API accepts it; never retried.
+    """
+    own = for_model(request, settings)
+    check_request(own, settings)
+    return own
+
+
+def for_model(request: ModelRequest, settings: ProviderSettings) -> ModelRequest:
+    """Return the request without what other models have sent beside their texts and calls.
+
+    Thinking belongs to the model that was asked, and so do the ids that link texts and calls to it.
+    """
+    messages = tuple(_for_model(one, request.model, settings) for one in request.messages)
+    if messages == request.messages:
+        return request
+    return replace(request, messages=_join_messages(messages))
+
+
+def _for_model(message: ModelMessage, model: str, settings: ProviderSettings) -> ModelMessage:
+    thoughts = [part for part in message.content if isinstance(part, ThinkingPart)]
+    if all(_is_own(one, model, settings) for one in thoughts):
+        return message
+    return ModelMessage(message.role, unbound(message.content))
+
+
+def _is_own(thought: ThinkingPart, model: str, settings: ProviderSettings) -> bool:
+    if (thought.provider, thought.model) != (settings.name, model):
+        return False
+    match thought.opaque:
+        case {"type": "reasoning", **rest} if settings.vendor_api == "responses":
+            return bool(rest.get("encrypted_content"))  # OpenAI has stored no other
+        case _:
+            return True
+
+
+def _join_messages(messages: tuple[ModelMessage, ...]) -> tuple[ModelMessage, ...]:
+    """Return the messages without empty ones, and neighbours of one role as one."""
+    found: list[ModelMessage] = []
+    for message in messages:
+        if not message.content:
+            continue
+        if found and found[-1].role == message.role:
+            before = found.pop()
+            message = ModelMessage(message.role, (*before.content, *message.content))
+        found.append(message)
+    return tuple(found)

@@ -1,0 +1,75 @@
+"""Checks of an agent's settings by the rules of its vendors, before the run."""
+
+from collections.abc import Mapping
+from typing import get_args
+
+from dsl.checks.tools.tool_use_checks import Written
+from dsl.model.plan import Persona
+from dsl.model.sections.provider_document import BuiltInKind, ProviderSection, provider_kind
+from dsl.model.step_kinds.agent_types import TOOL_CALLING
+from dsl.model.steps import AgentStep
+from dsl.model.vendors.vendor_rules import CALL_RULES, CallSettings, broken_rules
+from dsl.model_names import split_model
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
+from dsl.values import NodePath
+from dsl.wording.agents.vendor_wording import refused_by_vendor
+
+
+def check_vendor_rules(
+    step: AgentStep,
+    persona: Persona,
+    sections: Mapping[str, ProviderSection],
+    written_at: Written,
+    tree: Node,
+    problems: Problems,
+) -> None:
+    """Note settings that the vendor of the persona's model, or of a fallback, always refuses.
+
+    Args:
+        step: The agent step.
+        persona: With the step's `config` merged in.
+        sections: The providers that the document configures.
+        written_at: Where the persona's fields are written.
+        tree: The document.
+        problems: Collects the findings.
+    """
+    models = (f"{persona.provider}/{persona.model}", *persona.fallback)
+    for model in dict.fromkeys(models):
+        provider, name = split_model(model)
+        section = _section(provider, sections)
+        if section is None:
+            continue
+        call = _call_settings(step, persona, name, section)
+        for rule in broken_rules(CALL_RULES, section.vendor_api(provider), call, "refuse"):
+            written = (written_at(key) for key in rule.keys)
+            path: NodePath = next((one for one in written if tree.has(one)), written_at())
+            if not problems.has("E511", path):
+                details = refused_by_vendor(model, rule.message, rule.fix)
+                problems.note("E511", tree.find(path).at, path, details)
+
+
+def _section(provider: str, sections: Mapping[str, ProviderSection]) -> ProviderSection | None:
+    """Return the section of a provider; None where only the worker knows it."""
+    known = sections.get(provider)
+    if known is None and provider_kind(provider, None) in get_args(BuiltInKind):
+        return ProviderSection()
+    return known
+
+
+def _call_settings(
+    step: AgentStep, persona: Persona, model: str, section: ProviderSection
+) -> CallSettings:
+    offers = step.agent_type == TOOL_CALLING and bool(persona.tools or persona.handoffs)
+    return CallSettings(
+        model=model,
+        max_tokens=persona.max_tokens,
+        temperature=persona.temperature,
+        top_p=persona.top_p,
+        effort=persona.effort,
+        thinking=persona.thinking,
+        has_tools=offers,
+        tool_choice=persona.tool_choice,
+        output_schema=persona.output_schema,
+        reasoning=section.reasoning,
+    )

@@ -1,0 +1,8 @@
+"""Words of problems with settings that a vendor refuses; the rules bring their own."""
+
+from dsl.problem_details import ProblemText, statement
+
+
+@statement
+def refused_by_vendor(model: str, rule: str, fix: str) -> ProblemText:
+    return ProblemText(f"{model} would refuse each call: {rule}", fix=fix)

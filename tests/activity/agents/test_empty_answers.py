@@ -8,11 +8,7 @@ from activities.providers.provider_registry import Providers
 from coterie.agents.in_process_world import InProcessScope
 from dsl.model.plan import Plan
 from dsl.values import Json
-from tests.activity.providers.test_provider_answers import SAYS
-from tests.support.servers.asking import APIS, settings
-from tests.support.servers.raw_server import RawServer, raw_server
-from tests.support.servers.vendor_rules import fault_of
-from tests.support.servers.wired_agents import (
+from tests.activity.agents.wired_agents import (
     CALL,
     REASONING,
     THOUGHT,
@@ -21,6 +17,10 @@ from tests.support.servers.wired_agents import (
     claude,
     response,
 )
+from tests.activity.providers.test_provider_answers import SAYS
+from tests.support.servers.asking import APIS, settings
+from tests.support.servers.raw_server import RawServer, raw_server
+from tests.support.servers.vendor_rules import fault_of
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import persona, skill_tool, tool_plan
 from workflows.core.results import RunFailed

@@ -9,11 +9,11 @@ from activities.providers.provider_registry import Providers
 from coterie.agents.in_process_world import InProcessScope
 from dsl.model.plan import Plan
 from dsl.values import Json
+from tests.activity.agents.wired_agents import CALL, Wired
 from tests.activity.providers.test_provider_answers import SAYS
 from tests.support.servers.asking import APIS, settings
 from tests.support.servers.raw_server import http, raw_server
 from tests.support.servers.vendor_rules import fault_of
-from tests.support.servers.wired_agents import CALL, Wired
 from tests.support.simulation.stopping import fresh
 from tests.support.simulation.stored_turns import Agents, Model, says, wants
 from tests.support.tool_agents import persona, skill_tool, tool_plan

@@ -6,10 +6,9 @@ step or a tool, and the limits of a run that ask before they end it.
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Literal, TypeVar, cast, get_args
+from typing import Annotated, Literal, TypeVar, get_args
 
 from pydantic import Discriminator, Field, JsonValue, Tag
-from pydantic.json_schema import SkipJsonSchema
 
 from dsl.model.conditions import AnyOf, Condition
 from dsl.model.template_bound import DeadlineBound
@@ -126,35 +125,14 @@ NEVER = AnyOf.model_construct(any_of=())
 """The condition of terms that hold for the questions of a tool alone: nobody allows its calls."""
 
 
-class OlderCallApproval(ApprovalTerms):
-    """The terms in plans of earlier versions, which said `when` for `at`; documents cannot."""
-
-    when: Literal["before", "after"]
-    """See `CallApproval.at`."""
-    prompt: str | None = None
-    """See `CallApproval.prompt`."""
-    show: JsonValue = None
-    """See `CallApproval.show`."""
-
-
-def _approval_form(value: object) -> str:
-    if isinstance(value, OlderCallApproval):
-        return "literal[older]"
-    if isinstance(value, Mapping):
-        said = cast("Mapping[str, object]", value)
-        return "literal[older]" if said.get("when") in ("before", "after") else "literal[mapping]"
-    return _form(value)
-
-
 def _form(value: object) -> str:
     return "literal[mapping]" if isinstance(value, Mapping | Frozen) else "literal[word]"
 
 
 Approval = Annotated[
     Annotated[CallApproval, Tag("literal[mapping]")]
-    | Annotated[SkipJsonSchema[OlderCallApproval], Tag("literal[older]")]
     | Annotated[bool | Literal["before", "after"], Tag("literal[word]")],
-    Discriminator(_approval_form),
+    Discriminator(_form),
 ]
 """Accept the forms of `requires_approval`: `true`, `before`, `after`, or terms."""
 
@@ -172,17 +150,12 @@ def _word(at: Literal["before", "after"]) -> CallApproval:
 
 
 def call_approval(
-    approval: CallApproval | OlderCallApproval | bool | Literal["before", "after"],
+    approval: CallApproval | bool | Literal["before", "after"],
 ) -> CallApproval | None:
     """Return the terms of `requires_approval`; None if nobody is asked."""
     match approval:
         case CallApproval():
             return approval
-        case OlderCallApproval(when=at):
-            terms = {name: getattr(approval, name) for name in ApprovalTerms.model_fields}
-            return CallApproval.model_construct(
-                **terms, at=at, when=None, prompt=approval.prompt, show=approval.show
-            )
         case False:
             return None
         case True:

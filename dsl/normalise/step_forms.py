@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, get_args
 
-from dsl.model.step_kinds.join_policies import MergePolicyName
+from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.normalise.condition_forms import condition_form
 from dsl.normalise.here import Here
 from dsl.normalise.several_calls import calls_as_loop
@@ -68,7 +68,7 @@ def policy_form(node: Node, here: Here) -> Node:
     path = path_of_node(here.root, node)
     key = path[-1] if path else None
     advice = Advice(policy_renamed())
-    details = UnlistedValue(WrongValue(key), "append", get_args(MergePolicyName), advice)
+    details = UnlistedValue(WrongValue(key), "append", get_args(MergePolicy), advice)
     here.problems.note("E105", node.mark, path, details)
     return node.with_value("extend")
 

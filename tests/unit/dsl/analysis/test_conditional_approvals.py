@@ -5,7 +5,7 @@ import pytest
 from coterie.rendering.steps_text import step_lines
 from dsl.model.conditions import AllOf, ContextField, Expression, TeamOutcome
 from dsl.model.steps import AgentStep
-from dsl.model.terms import CallApproval, OlderCallApproval, call_approval
+from dsl.model.terms import CallApproval
 from tests.support.engine import plan_of
 
 TEXT = """
@@ -47,14 +47,6 @@ def test_the_condition_of_an_approval_has_every_form_of_conditions(
     assert isinstance(step, AgentStep)
     assert isinstance(step.requires_approval, CallApproval)
     assert (step.requires_approval.at, step.requires_approval.when) == ("after", meant)
-
-
-def test_an_older_plan_still_says_when_it_asks() -> None:
-    older = {"name": "a", "requires_approval": {"when": "after", "approvers": ["ann"]}}
-    step = AgentStep.model_validate(older)
-    assert isinstance(step.requires_approval, OlderCallApproval)
-    assert call_approval(step.requires_approval) == CallApproval(at="after", approvers=("ann",))
-    assert AgentStep.model_validate_json(step.model_dump_json()) == step
 
 
 def test_the_text_of_a_plan_names_the_condition() -> None:

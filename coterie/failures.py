@@ -8,7 +8,7 @@ class ExitCode(IntEnum):
 
     DONE = 0
     RUN_FAILED = 1
-    """The run failed or was refused."""
+    """The run failed or was refused, or a part of what was asked could not be done."""
     CALL_WRONG = 2
     """The document, the arguments or the environment are wrong: nothing was done."""
     BUG = 3

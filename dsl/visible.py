@@ -1,27 +1,46 @@
-r"""Make control characters of untrusted text visible, so that it cannot control a terminal.
+r"""Make control and invisible characters of untrusted text visible.
 
-A control character becomes its JSON escape (`\u001b`): text within JSON keeps its meaning, and a
-second pass changes nothing.
+Then it cannot control a terminal, and nothing is hidden in it. Such a character becomes its JSON
+escape (`\u001b`): text within JSON keeps its meaning, and a second pass changes nothing.
 """
 
 import re
 
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1, without tab and newline
+_HIDDEN = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1, without tab and newline
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls
     "\u2028\u2029"  # separators of lines and paragraphs
-    "\ud800-\udfff]"  # halves of characters, which cannot be sent to a terminal
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2060-\u2065\u206a-\u206f\u3164\ufeff"
+    "\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # without any width
+    "\U000e0000-\U000e0fff"  # tags and selectors, which can carry a whole hidden text
+    "\ud800-\udfff"  # halves of characters, which cannot be sent to a terminal
+)
+_JOINERS, _SELECTORS = "\u200c\u200d", "\ufe00-\ufe0f"
+_NO_LETTER = f"\x00-\x7f{_HIDDEN}{_JOINERS}"
+_NOT_OF_EMOJI = f"\x00-\x22\x24-\x29\x2b-\x2f\x3a-\x7f{_HIDDEN}{_JOINERS}{_SELECTORS}"
+_CONTROL = re.compile(
+    f"[{_HIDDEN}]"
+    f"|(?<![^{_NO_LETTER}])[{_JOINERS}]|[{_JOINERS}](?![^{_NO_LETTER}])"  # but within a script
+    f"|(?<![^{_NOT_OF_EMOJI}])[{_SELECTORS}]"
 )
 
 
 def visible(text: str) -> str:
-    """Return the text with every control character but newline and tab escaped."""
-    return _CONTROL.sub(_escape, text)
+    """Return the text with every control and invisible character but newline and tab escaped."""
+    found = 1
+    while found:  # what is escaped may have been the neighbour of a joiner
+        text, found = _CONTROL.subn(_escape, text)
+    return text
 
 
 def one_line(text: str) -> str:
     """Return the text visible and on one line: line breaks become blanks."""
     return visible(" ".join(text.split("\n")))
+
+
+def visible_name(name: str) -> str:
+    """Return a name visible, with its line breaks and tabs escaped as well."""
+    return visible(name).replace("\n", "\\u000a").replace("\t", "\\u0009")
 
 
 def hanging(text: str, margin: str) -> str:
@@ -30,4 +49,5 @@ def hanging(text: str, margin: str) -> str:
 
 
 def _escape(found: re.Match[str]) -> str:
-    return f"\\u{ord(found.group()):04x}"
+    halves = found.group().encode("utf-16-be", errors="surrogatepass").hex()
+    return "".join(f"\\u{halves[at : at + 4]}" for at in range(0, len(halves), 4))

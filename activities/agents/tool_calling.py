@@ -232,10 +232,12 @@ def _requested_call(call: ToolCallPart) -> ToolCallRequest:
     """Return a call with its arguments, or with the problem of its arguments."""
     tool = call.name[:_MAX_NAME_LENGTH]
     try:
-        arguments = json.loads(call.arguments or "{}", parse_constant=_not_json)
+        arguments: object = json.loads(call.arguments or "{}", parse_constant=_not_json)
         json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
         return ToolCallRequest(tool=tool, problem=f"they are not JSON: {_encodable(str(error))}")
+    if arguments is None:  # how some models write that there are none
+        return ToolCallRequest(tool=tool)
     if not isinstance(arguments, dict):
         return ToolCallRequest(tool=tool, problem="they are not an object")
     return ToolCallRequest(tool=tool, arguments=arguments)  # pyright: ignore[reportUnknownArgumentType]

@@ -7,8 +7,8 @@ import mcp_types as types
 from mcp import MCPError
 
 from activities.mcp_client.call_outcomes import CallLost, McpCallRefused, ServerUnreachable
-from activities.mcp_client.call_progress import CallInProgress
-from activities.mcp_client.error_output import ErrorOutput
+from activities.mcp_client.transport.call_progress import CallInProgress
+from activities.mcp_client.transport.error_output import ErrorOutput
 from dsl.visible import one_line
 
 _MAX_MESSAGE_LENGTH = 2_000

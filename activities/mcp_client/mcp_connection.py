@@ -22,9 +22,7 @@ from activities.mcp_client.call_outcomes import (
     TaskForgotten,
     ToolAnswer,
 )
-from activities.mcp_client.call_progress import CURRENT_CALL, CallInProgress
 from activities.mcp_client.connection_failures import ConnectionFailures
-from activities.mcp_client.error_output import ErrorOutput
 from activities.mcp_client.input_requests import (
     accepted_input,
     asked_within,
@@ -34,9 +32,12 @@ from activities.mcp_client.input_requests import (
 from activities.mcp_client.input_rounds import InputReply
 from activities.mcp_client.server_requests import answer_of, list_kind, request_of
 from activities.mcp_client.server_settings import McpServer
-from activities.mcp_client.server_transport import server_transport
 from activities.mcp_client.task_polls import task_asked
 from activities.mcp_client.task_protocol import CreatedTask, FollowsTasks
+from activities.mcp_client.transport.call_progress import CURRENT_CALL, CallInProgress
+from activities.mcp_client.transport.error_output import ErrorOutput
+from activities.mcp_client.transport.message_relay import MessageRelay
+from activities.mcp_client.transport.server_transport import server_transport
 from dsl.model.capabilities import ServerTool
 from dsl.model.tools.offer_names import OfferKind
 from dsl.values import Json
@@ -62,6 +63,7 @@ class McpConnection:
         self._errors = ErrorOutput()
         self._failures = ConnectionFailures(server.name, self._errors)
         self._over = asyncio.Event()
+        self._relay = MessageRelay(self._over, self._failures.note_broken)
         self._stop = asyncio.Event()
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._owner: asyncio.Task[None] | None = None
@@ -237,6 +239,7 @@ class McpConnection:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(self._server.section.start_timeout):
                     client = await stack.enter_async_context(await self._client(stack))
+                self._relay.version = client.protocol_version
                 self._ready.set_result(client)
                 ends = [asyncio.create_task(one.wait()) for one in (self._stop, self._over)]
                 try:
@@ -254,7 +257,7 @@ class McpConnection:
     async def _client(self, stack: AsyncExitStack) -> Client:
         return Client(
             await server_transport(
-                self._server, stack, self._errors, self._over, self._failures.note_broken
+                self._server, stack, self._errors, self._relay, self._failures.note_broken
             ),
             elicitation_callback=self._answer_elicitation,
             extensions=[FollowsTasks()],

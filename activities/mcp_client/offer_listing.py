@@ -13,6 +13,8 @@ MAX_TOOLS = 1_000
 
 _MAX_PAGES = 100
 _MAX_LEFT_OUT = 100
+_MAX_OLD_PAGES = 3
+"""Pages in a row that bring no new offer."""
 
 T = TypeVar("T")
 
@@ -38,28 +40,51 @@ async def list_offers(
     """
     found: dict[str, ServerTool] = {}
     left_out: list[UnusableTool] = []
-    seen = 0
+    seen, old_pages = 0, 0
     cursor: str | None = None
+    cursors = set[str]()
+    end: str | None = None
     for _ in range(_MAX_PAGES):
         page = await page_at(cursor)
+        known = len(found) + len(left_out)
         for item in page.items[: MAX_TOOLS - seen]:
-            match offer_of(item):
-                case ServerTool() as known:
-                    own = _with_own_name(known, found)
-                    found[own.name] = own
-                case UnusableTool() as unusable:
-                    left_out.append(unusable)
+            _take(offer_of(item), kind, found, left_out)
         seen += len(page.items)
         cursor = page.next_cursor
+        old_pages = 0 if len(found) + len(left_out) > known else old_pages + 1
         if seen > MAX_TOOLS or (seen == MAX_TOOLS and cursor is not None):
-            why = f"the server has more than {MAX_TOOLS} {kind}s"
-            left_out.insert(0, UnusableTool("...", why))
-        if seen >= MAX_TOOLS or cursor is None:
+            end = f"the server has more than {MAX_TOOLS} {kind}s"
+        elif cursor in cursors:
+            end = f"the server lists its {kind}s in a circle: a page names an earlier one as next"
+        elif cursor is not None and old_pages == _MAX_OLD_PAGES:
+            end = f"{_MAX_OLD_PAGES} pages in a row have no new {kind}; later pages are not read"
+        if end is not None or cursor is None:
             break
+        cursors.add(cursor)
+    else:
+        end = f"the server has more than {_MAX_PAGES} pages of {kind}s"
+    if end is not None:
+        left_out.insert(0, UnusableTool("...", end))
     if len(left_out) > _MAX_LEFT_OUT:
         more = len(left_out) - _MAX_LEFT_OUT
         left_out[_MAX_LEFT_OUT:] = [UnusableTool("...", f"and {more} more")]
     return FoundServerTools(tuple(found.values()), tuple(left_out))
+
+
+def _take(
+    offer: ServerTool | UnusableTool,
+    kind: OfferKind,
+    found: dict[str, ServerTool],
+    left_out: list[UnusableTool],
+) -> None:
+    """Add an offer to those that are usable, or to those that are not."""
+    if isinstance(offer, UnusableTool):
+        left_out.append(offer)
+        return
+    own = _with_own_name(offer, found)
+    same = found.setdefault(own.name, own)
+    if same != own:
+        left_out.append(UnusableTool(own.name, f"an earlier {kind} has the same name"))
 
 
 def _with_own_name(offer: ServerTool, found: dict[str, ServerTool]) -> ServerTool:

@@ -16,7 +16,7 @@ from dsl.json_schema.schema_grammar import grammar_problem
 from dsl.model.capabilities import ServerTool
 from dsl.model.tools.offer_names import kind_of_offer
 from dsl.values import Json
-from dsl.visible import visible
+from dsl.visible import visible, visible_name
 
 MAX_TOOL_SIZE = 100_000
 """Bytes of JSON of one tool; a larger one is left out."""
@@ -60,7 +60,7 @@ def server_tool(tool: types.Tool) -> ServerTool | UnusableTool:
 
 def shown_name(name: str) -> str:
     """Return a name for messages."""
-    return visible(name[: _MAX_NAME_LENGTH + 1])[:_MAX_NAME_LENGTH]
+    return visible_name(name[: _MAX_NAME_LENGTH + 1])[:_MAX_NAME_LENGTH]
 
 
 def is_usable_name(name: str) -> bool:

@@ -10,6 +10,7 @@ from pydantic import Field, TypeAdapter
 from activities.mcp_client.call_outcomes import FoundServerTools, ToolAnswer, UnusableTool
 from activities.mcp_client.input_requests import Replied, reply_fields
 from activities.mcp_client.input_rounds import InputReply
+from activities.mcp_client.malformed_offers import malformed_offer
 from activities.mcp_client.offer_listing import OfferPage, list_offers
 from activities.mcp_client.resource_offers import (
     prompt_answer,
@@ -24,7 +25,7 @@ from dsl.model.capabilities import ServerTool
 from dsl.model.tools.offer_names import PROMPT, OfferKind, kind_of_offer
 from dsl.values import Json
 
-T = TypeVar("T")
+T = TypeVar("T", bound=types.Tool | types.Resource | types.ResourceTemplate | types.Prompt)
 P = TypeVar("P", bound=types.PaginatedResult)
 
 Result = (
@@ -153,8 +154,11 @@ async def _list_offers(
     *,
     optional: bool,
 ) -> FoundServerTools:
+    def sound_offer(item: T) -> ServerTool | UnusableTool:
+        return malformed_offer(item) or offer_of(item)
+
     try:
-        return await list_offers(page_at, offer_of, kind)
+        return await list_offers(page_at, sound_offer, kind)
     except MCPError as error:
         if optional and error.code == types.METHOD_NOT_FOUND:
             return FoundServerTools((), ())

@@ -10,6 +10,7 @@ from coterie.text.problems import counted
 from dsl.model.capabilities import ServerListing, ServerTool
 from dsl.model.tools.offer_names import OfferKind, kind_of_offer, matches_offer
 from dsl.values import Json
+from dsl.visible import one_line
 
 
 class OverriddenEntry(NamedTuple):
@@ -36,18 +37,30 @@ class RefreshedListing(NamedTuple):
     """The tools of a server now, and when they were last recorded."""
 
     server: str
-    before: ServerListing | None
-    now: ServerListing
+    before: ServerListing | None = None
+    now: ServerListing | None = None
     left_out: tuple[UnusableTool, ...] = ()
     unmatched: tuple[str, ...] = ()
     """Entries of `tools` in the worker's configuration that match no tool of the server."""
     overridden: tuple[OverriddenEntry, ...] = ()
+    failure: str = ""
+    """Why the server could not be listed."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the server was listed, and everything that it offers is recorded."""
+        return not self.failure and not self.left_out
+
+    def since(self, before: ServerListing | None) -> "RefreshedListing":
+        """Return it beside the recorded listing, which still counts for a server that failed."""
+        return self._replace(before=before, now=before if self.failure else self.now)
 
     def as_dict(self) -> Json:
         """Return what changed as JSON."""
         old, new = self._tools(self.before), self._tools(self.now)
         return {
             "server": self.server,
+            **({"failure": self.failure} if self.failure else {}),
             "tools": [*new],
             "added": [name for name in new if name not in old],
             "removed": [name for name in old if name not in new],
@@ -63,6 +76,10 @@ class RefreshedListing(NamedTuple):
 
     def lines(self) -> Iterator[str]:
         """Yield the changes for people."""
+        if self.failure:
+            kept = "; its recorded tools stay" if self.before is not None else ""
+            yield f"{self.server}: not listed: {one_line(self.failure)}{kept}"
+            return
         old, new = self._tools(self.before), self._tools(self.now)
         unchanged = self.before is not None and old == new
         counts = Counter(map(kind_of_offer, new))

@@ -29,8 +29,11 @@ def refresh_listings(
         settings: The command's settings.
         names: The servers; empty for all configured ones, which drops others from the file.
 
+    Returns:
+        What each server came to; one that does not answer keeps its recorded listing.
+
     Raises:
-        CommandError: A server is unknown or cannot be reached, or the file cannot be written.
+        CommandError: A server is unknown, or the file cannot be read or written.
     """
     known = trusted.mcp_servers
     for name in names:
@@ -43,10 +46,12 @@ def refresh_listings(
     if not known:
         raise CommandError("no MCP server is configured; add one to `worker.mcp_servers`")
     recorded = _recorded_listings(settings, ignore_unreadable=not names)
-    kept = recorded if names else {}
     found = run_async(_list_servers(trusted, settings, names or tuple(known)))
-    made = tuple(one._replace(before=recorded.get(one.server)) for one in found)
-    write_listings(settings, {**kept, **{one.server: one.now for one in made}})
+    made = tuple(one.since(recorded.get(one.server)) for one in found)
+    failed = {one.server for one in made if one.failure}
+    kept = {name: one for name, one in recorded.items() if names or name in failed}
+    fresh = {one.server: one.now for one in made if one.now is not None and not one.failure}
+    write_listings(settings, {**kept, **fresh})
     return made
 
 
@@ -65,15 +70,16 @@ async def _list_servers(
     servers = mcp_servers_of(trusted, settings)
     try:
         return [await _one(name, trusted, servers) for name in names]
-    except (ServerUnreachable, SkillFailure) as failure:
-        raise CommandError(str(failure)) from None
     finally:
         await servers.close()
 
 
 async def _one(name: str, trusted: TrustedConfig, servers: McpServers) -> RefreshedListing:
-    with needing("mcp", f"the MCP server {name!r}"):
-        found = await servers.list_tools(name)
+    try:
+        with needing("mcp", f"the MCP server {name!r}"):
+            found = await servers.list_tools(name)
+    except (ServerUnreachable, SkillFailure) as failure:
+        return RefreshedListing(name, failure=str(failure))
     tools = tuple(sorted(found.tools, key=lambda tool: tool.name))
     address = digest_of_address(trusted.mcp_servers[name])
     now = ServerListing(configuration=address, tools=tools)

@@ -48,6 +48,7 @@ async def execute(
 
 def _valid_arguments(name: str, tool: Tool, arguments: JsonValue) -> Json | Outcome:
     """Return the arguments of a call, or the failure of those that the tool does not take."""
+    arguments = {} if arguments is None else arguments
     if not isinstance(arguments, dict):
         kind = describe_kind(arguments)
         problem = f"the arguments of the tool {name!r} are {kind}, not a mapping"

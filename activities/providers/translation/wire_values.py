@@ -53,6 +53,8 @@ def arguments_object(arguments: str) -> Json:
         )
     except (ValueError, RecursionError):
         return {_INVALID: plain(arguments)}
+    if value is None:
+        return {}  # as it was called
     if not isinstance(value, dict):
         return {_INVALID: plain(arguments)}
     text = json.dumps(value, ensure_ascii=False)
@@ -64,7 +66,8 @@ def arguments_text(arguments: str) -> str:
     """Return the arguments as they came, if they are an object: some servers read them."""
     value = arguments_object(arguments)
     wrapped = value.keys() == {_INVALID} and value[_INVALID] == plain(arguments)
-    return json.dumps(value, ensure_ascii=False) if wrapped else plain(arguments)
+    is_object = not wrapped and arguments.lstrip().startswith("{")
+    return plain(arguments) if is_object else json.dumps(value, ensure_ascii=False)
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -64,6 +64,7 @@ class McpSkill:
             SkillFailure: It failed, or its server cannot be reached.
             OutcomeLost: No answer came to a call that may happen only once.
         """
+        value = {} if value is None else value
         if not isinstance(value, dict):
             raise SkillRefusal(f"{self.name} takes a mapping, not {describe_kind(value)}")
         call = self._pinned_call(value, context)

@@ -90,7 +90,7 @@ def _refresh(args: Namespace, catalog: Catalog, settings: Settings) -> ExitCode:
         say(_json([one.as_dict() for one in made]))
     else:
         say("\n".join(line for one in made for line in one.lines()))
-    return ExitCode.DONE
+    return ExitCode.DONE if all(one.is_whole for one in made) else ExitCode.RUN_FAILED
 
 
 def _trusted_config(
@@ -132,9 +132,11 @@ def _call(
 
 def _arguments(text: str) -> Json:
     try:
-        given = json.loads(text)
+        given: object = json.loads(text)
     except ValueError as error:
         raise CommandError(f"--arguments is not JSON: {error}") from None
+    if given is None:
+        return {}
     if not isinstance(given, dict):
         raise CommandError('--arguments takes a JSON object, such as \'{"path": "src"}\'')
     return cast("Json", given)

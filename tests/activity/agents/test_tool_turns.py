@@ -72,6 +72,12 @@ async def test_arguments_that_are_no_object_are_a_problem_of_the_call(
     assert (call.problem or "").startswith(problem)
 
 
+@pytest.mark.parametrize("written", ["null", " null\n", "{}", ""])
+async def test_no_arguments_are_an_empty_object(written: str) -> None:
+    (call,) = (await Agents(Model((ToolCallPart("c", "now", written),))).first()).tool_calls
+    assert call == ToolCallRequest(tool="now")
+
+
 async def test_a_call_without_arguments_has_none() -> None:
     agents = Agents(Model((ToolCallPart("c", "search", ""),)))
     assert (await agents.first()).tool_calls == (ToolCallRequest(tool="search"),)

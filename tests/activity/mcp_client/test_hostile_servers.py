@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.mcp_client.bounded_stdio import MAX_LINE
+from activities.mcp_client.transport.message_bounds import MAX_LINE
 from dsl.model.sections.mcp_digests import digest_of_tool
 from dsl.model.sections.mcp_document import McpServerSection
 from tests.support.servers.mcp_tools import (
@@ -141,3 +141,32 @@ async def test_a_line_without_end_ends_the_connection_and_not_the_worker(tmp_pat
         assert f"a line of its output has more than {MAX_LINE} bytes" in error.message
         error = await failure_of(servers, "bad/evil", known["evil"])  # over a new connection
         assert (error.type, error.non_retryable) == ("OutcomeUnknown", True)
+
+
+async def test_a_table_of_malformed_tools_does_not_take_the_sound_ones(tmp_path: Path) -> None:
+    async with mcp_servers(tmp_path, {"bad": hostile("malformed")}) as servers:
+        found = await servers.list_tools("bad")
+        assert [tool.name for tool in found.tools] == ["good", "last"]
+        assert len(found.left_out) >= 30
+        assert await call_tool(servers, "bad/last", digest_of_tool(found.tools[1]))
+
+
+async def test_half_a_character_does_not_take_its_answer(tmp_path: Path) -> None:
+    async with mcp_servers(tmp_path, {"bad": hostile("half")}) as servers:
+        known = digests(await listing_of(servers, "bad"))
+        assert await call_tool(servers, "bad/good", known["good"]) == "\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("way", "why"),
+    [
+        ("asking", "it asks more and more without reading the answers"),
+        ("unasked", "it sent more than 10000 messages that nobody asked for"),
+        ("dense", "a line of its output has more than 500000 values"),
+    ],
+)
+async def test_a_server_that_floods_its_worker_is_ended(way: str, why: str, tmp_path: Path) -> None:
+    async with mcp_servers(tmp_path, {"bad": hostile(way)}) as servers:
+        known = digests(await listing_of(servers, "bad"))
+        error = await failure_of(servers, "bad/good", known["good"])
+    assert why in error.message

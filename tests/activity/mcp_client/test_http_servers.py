@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from activities.mcp_client.bounded_http import MAX_ANSWER
+from activities.mcp_client.transport.message_bounds import MAX_LINE
 from dsl.model.sections.mcp_document import McpServerSection
 from tests.support.servers.mcp_tools import (
     DEMO,
@@ -92,7 +92,7 @@ async def test_secrets_travel_in_headers_and_a_refusal_is_a_failure(tmp_path: Pa
 
 async def test_an_answer_without_end_is_not_read_into_memory(tmp_path: Path) -> None:
     answers = {
-        "/large": page(b"[" + b" " * MAX_ANSWER, "application/json"),
+        "/large": page(b"[" + b" " * MAX_LINE, "application/json"),
         "/packed": page(b"{}", "application/json", "200 OK", "Content-Encoding: gzip"),
     }
     async with web_server(answers) as web:

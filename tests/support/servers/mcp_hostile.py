@@ -3,11 +3,16 @@
 The first argument says how: `noise` writes garbage between its messages, `flood` lists without end,
 `lies` breaks its output schema, `silent` never answers a call, `garbled` answers with nonsense,
 `many` lists too many tools that cannot be offered, `errors` answers a call with the code that it is
-given, or asks a question first, `endless` answers a call with a line that does not end.
+given, or asks a question first, `endless` answers a call with a line that does not end,
+`malformed` lists every tool of `malformed_tools.json` between two sound ones,
+`half` cuts a character of an answer in its middle. FLOODS write without end: `asking` asks without
+reading, `unasked` answers what nobody asked, `dense` sends messages of many values.
 """
 
 import json
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 WAY = sys.argv[1]
@@ -24,6 +29,19 @@ TOOLS: list[dict[str, Any]] = [
     {"name": "huge", "description": "x" * 200_000, "inputSchema": OBJECT},
     {"name": "wrong", "inputSchema": {"type": "object", "properties": {"n": {"type": "objekt"}}}},
 ]
+
+FLOODS: dict[str, Callable[[int], dict[str, object]]] = {
+    "asking": lambda number: {"id": f"q{number}", "method": "ping"},
+    "unasked": lambda number: {"id": f"q{number}", "result": {}},
+    "dense": lambda _: {"method": "notifications/message", "params": {"data": [{}] * 600_000}},
+}
+MALFORMED = Path(__file__).parents[2] / "data" / "malformed_tools.json"
+
+
+def malformed() -> list[Any]:
+    items = json.loads(MALFORMED.read_text())
+    first, last = TOOLS[0], {"name": "last", "inputSchema": OBJECT}
+    return [first, *(one["item"] for one in items), last]
 
 
 def send(message: dict[str, object]) -> None:
@@ -51,7 +69,7 @@ def result_of(method: str) -> dict[str, object] | None:
             schema = {"type": "object", "properties": {"n": {"default": float("inf")}}}
             return {"tools": [TOOLS[0], {"name": "odd", "inputSchema": schema}]}
         case "tools/list":
-            return {"tools": TOOLS}
+            return {"tools": malformed() if WAY == "malformed" else TOOLS}
         case "tools/call" if WAY == "silent":
             return None
         case "tools/call" if WAY == "garbled":
@@ -80,6 +98,13 @@ for line in sys.stdin:
     if asked["method"] == "tools/call" and WAY == "errors":
         fail_call(asked)
         continue
+    if asked["method"] == "tools/call" and WAY == "half":
+        content = [{"type": "text", "text": "\ud83d"}]
+        send({"id": asked["id"], "result": {"content": content}})
+        continue
+    if asked["method"] == "tools/call" and WAY in FLOODS:
+        for number in range(1_000_000):
+            send(FLOODS[WAY](number))
     if asked["method"] == "tools/call" and WAY == "endless":
         while True:
             sys.stdout.write("x" * 1_000_000)

@@ -4,6 +4,7 @@ import io
 import json
 import logging
 import re
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -43,11 +44,58 @@ orchestration:
 """)
 
 
-@given(st.text())
+@given(st.text(st.sampled_from("a1\u0645\u200b\u200c\u200d\ufe00\ufe0f\U000e0041")) | st.text())
 def test_visible_text_has_no_control_character_and_stays_as_it_is(text: str) -> None:
     shown = visible(text)
     assert not CONTROL.search(shown)
     assert visible(shown) == shown
+
+
+WITH_INK = (  # characters of the category Cf that are drawn
+    *range(0x600, 0x606),
+    0x6DD,
+    0x70F,
+    0x890,
+    0x891,
+    0x8E2,
+    0x110BD,
+    0x110CD,
+    *range(0x13430, 0x13440),
+)
+
+
+def test_no_character_without_ink_stays_hidden_between_plain_letters() -> None:
+    hidden = [
+        char
+        for char in map(chr, range(0x110000))
+        if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        and char not in "\t\n"
+        and ord(char) not in WITH_INK
+    ]
+    assert len(hidden) > 2_000
+    assert [char for char in hidden if visible(f"a{char}b").isascii() is False] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",  # a Persian word
+        "\u0915\u094d\u200d\u0937",  # a Hindi cluster
+        "\U0001f468\u200d\U0001f4bb",  # one emoji of two
+        "1\ufe0f\u20e3",  # a keycap
+        "\u2764\ufe0f",
+    ],
+)
+def test_joiners_within_scripts_and_emoji_stay(text: str) -> None:
+    assert visible(text) == text
+
+
+@pytest.mark.parametrize(
+    "hidden", ["\u200b", "\u200d\u200d", "\U000e0041", "\ufe00\ufe01", "\u2060"]
+)
+@pytest.mark.parametrize("around", ["a{}b", "\u0645{}", "{}\u0645", "{}"])
+def test_a_hidden_text_is_shown(hidden: str, around: str) -> None:
+    assert "\\u" in visible(around.format(hidden))
 
 
 @given(st.text())

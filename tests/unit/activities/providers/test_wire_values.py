@@ -55,6 +55,7 @@ def test_a_name_that_a_model_invented_fits_every_api(name: str) -> None:
     [
         ('{"a": 1}', {"a": 1}),
         ("{}", {}),
+        ("null", {}),
         ('{"a": "half of a pair \\ud800"}', {"a": "half of a pair ?"}),
         ("[1]", {"invalid_json": "[1]"}),
         ('{"a": ', {"invalid_json": '{"a": '}),

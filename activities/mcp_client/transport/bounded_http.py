@@ -7,10 +7,8 @@ from collections.abc import AsyncIterator
 
 import httpx2
 
-from activities.mcp_client.call_progress import CURRENT_CALL
-
-MAX_ANSWER = 20_000_000
-"""Bytes of one plain answer."""
+from activities.mcp_client.transport.call_progress import CURRENT_CALL
+from activities.mcp_client.transport.message_bounds import MAX_LINE, MAX_VALUES, has_too_many_values
 
 _EVENTS = "text/event-stream"
 _SESSION = "Mcp-Session-Id"
@@ -47,18 +45,21 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    """A body that fails once it is too large."""
+    """A body that fails once it is too large, and comes as a whole."""
 
     def __init__(self, stream: httpx2.AsyncByteStream) -> None:
         self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
+        body = bytearray()
         async for chunk in self._stream:
-            size += len(chunk)
-            if size > MAX_ANSWER:
-                raise httpx2.ReadError(f"the answer has more than {MAX_ANSWER} bytes")
-            yield chunk
+            body += chunk
+            if len(body) > MAX_LINE:
+                raise httpx2.ReadError(f"the answer has more than {MAX_LINE} bytes")
+        whole = bytes(body)
+        if has_too_many_values(whole):
+            raise httpx2.ReadError(f"the answer has more than {MAX_VALUES} values")
+        yield whole
 
     async def aclose(self) -> None:
         await self._stream.aclose()

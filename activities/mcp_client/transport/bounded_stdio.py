@@ -7,6 +7,7 @@ closed, then it and its children are asked to stop, then killed.
 
 import asyncio
 import os
+import re
 import signal
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -20,11 +21,17 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
-MAX_LINE = 20_000_000
-"""Bytes of one line, which is one message."""
+from activities.mcp_client.transport.message_bounds import MAX_LINE, MAX_VALUES, has_too_many_values
 
 _GRACE = 2.0
 """Seconds for a server to end by itself, and again after it was asked to."""
+
+_HALF = re.compile(
+    r"(?<!\\)((?:\\\\)*)"  # an even number of backslashes: the next one begins an escape
+    r"(?:\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|"
+    r"(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+)
+"""Half of a character, which servers send that cut a text in its middle; it is no text."""
 
 Incoming = SessionMessage | Exception
 Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
@@ -104,6 +111,9 @@ async def _read(
     """Pass messages on until the output ends; then read on without keeping anything."""
     try:
         while line := await lines.readline():
+            if has_too_many_values(line):
+                broken(f"a line of its output has more than {MAX_VALUES} values")
+                break
             await session.send(_message(line))
     except ValueError:  # how the reader reports a line over its limit
         broken(f"a line of its output has more than {MAX_LINE} bytes")
@@ -116,6 +126,13 @@ async def _read(
 
 def _message(line: bytes) -> Incoming:
     text = line.decode(errors="replace")
+    message = _parsed(text)
+    if isinstance(message, ValueError):
+        return _parsed(_HALF.sub(r"\1\\ufffd", text))
+    return message
+
+
+def _parsed(text: str) -> Incoming:
     try:
         return SessionMessage(types.jsonrpc_message_adapter.validate_json(text, by_name=False))
     except ValueError as error:

@@ -1,0 +1,1 @@
+"""The bytes between a worker and an MCP server: bounded, watched, and ended."""

@@ -126,13 +126,13 @@ async def _read(
 
 def _message(line: bytes) -> Incoming:
     text = line.decode(errors="replace")
-    message = _parsed(text)
+    message = _parse_message(text)
     if isinstance(message, ValueError):
-        return _parsed(_HALF.sub(r"\1\\ufffd", text))
+        return _parse_message(_HALF.sub(r"\1\\ufffd", text))
     return message
 
 
-def _parsed(text: str) -> Incoming:
+def _parse_message(text: str) -> Incoming:
     try:
         return SessionMessage(types.jsonrpc_message_adapter.validate_json(text, by_name=False))
     except ValueError as error:

@@ -95,5 +95,5 @@ def _problem(item: JsonValue, key: str, kind: _ListKind, version: str, result: J
     if key != "tools" or version not in MODERN_PROTOCOL_VERSIONS:
         return None
     assert isinstance(item, dict), "it was parsed"
-    header = find_invalid_x_mcp_header(item["inputSchema"])  # the SDK drops such a tool in silence
+    header = find_invalid_x_mcp_header(item["inputSchema"])  # the SDK drops such a tool silently
     return None if header is None else f"it is malformed: {header}"

@@ -31,7 +31,7 @@ _HALF = re.compile(
     r"(?:\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|"
     r"(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2})"
 )
-"""Half of a character, which servers send that cut a text in its middle; it is no text."""
+"""Half of a character, which servers send that cut a text in its middle."""
 
 Incoming = SessionMessage | Exception
 Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]

@@ -70,7 +70,7 @@ class MessageRelay:
                     group.cancel_scope.cancel()
 
     def _may_pass(self, item: SessionMessage | Exception) -> bool:
-        """Count a message of the server; return whether the connection may go on."""
+        """Count a message of the server; return whether the connection continues."""
         message = item.message if isinstance(item, SessionMessage) else None
         match message:
             case types.JSONRPCRequest(id=id):

@@ -74,6 +74,8 @@ def open_client(settings: ProviderSettings) -> tuple[Endpoint, Client]:
             client = AsyncAnthropicFoundry(
                 api_key=key, base_url=url, max_retries=0, open_telemetry=False, http_client=http
             )
+    # The client has read more from the environment; only what the file declares counts.
+    client._custom_headers = {**settings.headers}  # pyright: ignore[reportPrivateUsage]
     return endpoint, client
 
 

@@ -37,6 +37,10 @@ class OpenAIAccess:
             max_retries=0,
             http_client=bounded(DefaultAsyncHttpxClient),
         )
+        # The client has read more from the environment; only what the file declares counts.
+        self.client.organization, self.client.project = settings.organization, settings.project
+        self.client.admin_api_key = None
+        self.client._custom_headers = {**settings.headers}  # pyright: ignore[reportPrivateUsage]
 
     def failure(self, request: ModelRequest, error: Exception) -> ProviderFailure:
         """Build the failure for an error that a call raised."""

@@ -144,7 +144,14 @@ class ProviderSettings:
     region: str | None = None
     """Of the cloud."""
     project: str | None = None
-    """Of the cloud."""
+    """Of the cloud, or at OpenAI."""
+    organization: str | None = None
+    """At OpenAI."""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Headers of each call: with `organization` and `project` all that a client sends besides its
+    own; it ignores what the environment names."""
+    missing_env: str | None = None
+    """The environment variable of a header that is not set on the worker."""
     answers: str | None = None
     """Path of the scripted provider's answers."""
     mock: Literal["schema"] | None = None

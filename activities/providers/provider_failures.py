@@ -87,6 +87,8 @@ class Endpoint:
         Raises:
             ProviderFailure: The key is missing or malformed, or the URL is unusable.
         """
+        if settings.missing_env is not None:
+            raise missing_key(settings.missing_env)
         env = settings.api_key_env or default_env
         is_needed = bool(settings.api_key_env) or (
             settings.api_base is None and settings.cloud is None

@@ -34,7 +34,7 @@ from coterie.settings import Settings
 from coterie.worker.protected_paths import hidden_paths, protected_paths
 from dsl.checks.agents.agent_classes import is_allowed
 from dsl.model.sections.mcp_document import McpServerSection
-from dsl.model.sections.provider_document import provider_kind
+from dsl.model.sections.provider_document import ProviderSection, provider_kind
 from dsl.model.sections.worker_document import ChannelSection, CommandSection
 
 
@@ -51,6 +51,11 @@ def provider_settings(trusted: TrustedConfig, settings: Settings) -> dict[str, P
             cloud=section.cloud,
             region=section.region,
             project=section.project,
+            organization=section.organization,
+            headers=_header_values(section, settings),
+            missing_env=next(
+                (env for env in section.headers.values() if settings.secret(env) is None), None
+            ),
             answers=section.answers,
             mock=section.mock,
             log=section.log,
@@ -61,6 +66,11 @@ def provider_settings(trusted: TrustedConfig, settings: Settings) -> dict[str, P
         )
         for name, section in (trusted.providers | trusted.scoped).items()
     }
+
+
+def _header_values(section: ProviderSection, settings: Settings) -> dict[str, str]:
+    named = {name: settings.secret(env) for name, env in section.headers.items()}
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def channels_of(trusted: TrustedConfig, settings: Settings) -> dict[str, Channel]:

@@ -100,6 +100,7 @@ def _secret_values(trusted: TrustedConfig, settings: Settings) -> Iterator[str]:
         yield settings.secret(name) or ""
     for provider in provider_settings(trusted, settings).values():
         yield provider.api_key or ""
+        yield from provider.headers.values()
     for channel in channels_of(trusted, settings).values():
         if isinstance(channel, Webhook):
             yield channel.url or ""

@@ -124,6 +124,7 @@ _READERS = {
     "mock": "scripted",
     "api": "openai",
     "reasoning": "openai",
+    "organization": "openai",
     "cloud": "anthropic",
 }
 """`{key: the only kind of provider that reads it}`; kinds of packages read `options`."""
@@ -148,6 +149,9 @@ def _providers(document: SystemDocument, tree: Node, problems: Problems) -> None
             if kind != reader and getattr(section, key) is not None:
                 path = ("llm_config", "providers", name, key)
                 _warn(path, tree, problems, key_of_another_kind(key, name, kind, reader))
+        if section.project is not None and section.cloud is None and kind != "openai":
+            path = ("llm_config", "providers", name, "project")
+            _warn(path, tree, problems, key_of_another_kind("project", name, kind, "openai"))
         if section.options and kind in get_args(BuiltInKind):
             path = ("llm_config", "providers", name, "options")
             _warn(path, tree, problems, options_unread(name, kind))

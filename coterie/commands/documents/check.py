@@ -23,6 +23,8 @@ from dsl.analysis.worst_case import Figures, WorstCase, bounded, worst_case
 from dsl.compile.compiler import Compiled
 from dsl.errors import Problem
 from dsl.model.price import Price
+from dsl.model.sections.provider_document import provider_kind
+from dsl.model.vendors.ignored_variables import IGNORED_VARIABLES
 from dsl.values import Json
 
 _INPUT_TOKENS = 20_000
@@ -71,16 +73,31 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     over_limit = exceeded(worst, args.max_cost, args.max_model_calls)
     if args.json:
         report = _report(problems, analysis.inputs, analysis.needs, worst, over_limit)
+        report["ignored_variables"] = [*ignored_variables(compiled, settings)]
         say(json.dumps(report, indent=2, ensure_ascii=False))
     else:
         if problems:
             say(problems_text(problems, lines_of_file(settings.cwd)) + "\n")
         say(_text(compiled, analysis, worst, priced))
         note(f"{args.target}: {summary(problems)}")
+        for variable, key in ignored_variables(compiled, settings).items():
+            note(f"{variable} is set, and ignored: set {key} of the provider instead")
         for sentence in over_limit:
             note(f"coterie: {sentence}")
     failed = over_limit or (args.strict and problems)
     return ExitCode.RUN_FAILED if failed else ExitCode.DONE
+
+
+def ignored_variables(compiled: Compiled, settings: Settings) -> dict[str, str]:
+    """Return the variables that only the SDKs of its providers read, with the keys that count."""
+    names = {persona.provider for persona in compiled.plan.personas.values()}
+    kinds = {provider_kind(name, compiled.providers.get(name)) for name in names}
+    return {
+        variable: key
+        for kind in sorted(kinds & IGNORED_VARIABLES.keys())
+        for variable, key in IGNORED_VARIABLES[kind].items()
+        if settings.secret(variable) is not None
+    }
 
 
 def _text(compiled: Compiled, analysis: Analysis, worst: WorstCase, priced: Priced) -> str:

@@ -9,6 +9,8 @@ from pydantic import AliasChoices, Field, JsonValue, field_validator, model_vali
 from dsl.model.model_defaults import ModelDefaults
 from dsl.model.model_options import Cloud
 from dsl.model.price import Price
+from dsl.model.sections.mcp_document import HeaderName
+from dsl.model.sections.variable_names import VariableName
 from dsl.model.steps import PersonaDocument
 from dsl.model.vendors.vendor_apis import OpenAIApi, VendorApi, vendor_api
 from dsl.values import Frozen, Json, form_mismatch
@@ -85,7 +87,11 @@ class ProviderSection(Frozen):
     region: str | None = None
     """Of the cloud: `bedrock` and `vertex` only."""
     project: str | None = None
-    """Of the cloud: `vertex` only."""
+    """Of the cloud, `vertex` only; or the project at OpenAI that pays."""
+    organization: str | None = None
+    """`openai` only: the organization at OpenAI that pays. Default: the key's own."""
+    headers: dict[HeaderName, VariableName] = Field(default_factory=dict[HeaderName, VariableName])
+    """`{header: the NAME of the environment variable with its value}`, sent with each call."""
     api_base: str | None = None
     api_key_env: str | None = Field(
         default=None, validation_alias=AliasChoices("api_key_env", "env_var")
@@ -109,12 +115,21 @@ class ProviderSection(Frozen):
     options: Json = Field(default_factory=dict[str, JsonValue])
     """Of a package's own kind only: what its adapter needs besides."""
 
-    @field_validator("region", "project")
+    @field_validator("region")
     @classmethod
     def _is_part_of_an_address(cls, value: str | None) -> str | None:
         if value is not None and not _ADDRESS_PART.fullmatch(value):
             raise form_mismatch(
                 "cloud", "lowercase letters, digits and hyphens, as in europe-west1"
+            )
+        return value
+
+    @field_validator("project", "organization")
+    @classmethod
+    def _is_an_id(cls, value: str | None) -> str | None:
+        if value is not None and not _ID.fullmatch(value):
+            raise form_mismatch(
+                "cloud", "letters, digits, hyphens and underscores, as in proj_1a2B"
             )
         return value
 
@@ -139,7 +154,10 @@ class ProviderSection(Frozen):
 
 
 _ADDRESS_PART = re.compile(r"[a-z0-9][a-z0-9.:-]{0,99}")
-"""A region or a project; projects of some domains have a dot and a colon."""
+"""A region."""
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}")
+"""A project or an organization; projects of some domains have a dot and a colon."""
 
 
 class _CloudKeys(NamedTuple):
@@ -151,8 +169,8 @@ class _CloudKeys(NamedTuple):
 _CLOUD_KEYS: Mapping[Cloud | None, _CloudKeys] = {
     None: _CloudKeys(
         frozenset(),
-        frozenset({"region", "project"}),
-        "`region` and `project` belong to a `cloud`: bedrock, vertex or foundry",
+        frozenset({"region"}),
+        "`region`, and Vertex's `project`, belong to a `cloud`: bedrock, vertex or foundry",
     ),
     "bedrock": _CloudKeys(
         frozenset({"region"}),

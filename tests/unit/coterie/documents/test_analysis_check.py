@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from coterie.cli import main
+from dsl.model.vendors.ignored_variables import IGNORED_VARIABLES
 
 DOCUMENT = """\
 llm_config:
@@ -222,3 +223,23 @@ def test_a_bound_that_is_no_number_is_refused(desk: Desk, arguments: tuple[str, 
     with pytest.raises(SystemExit) as raised:
         desk.check(*arguments)
     assert raised.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("provider", "variable", "key"),
+    [
+        (kind, variable, key)
+        for kind, named in IGNORED_VARIABLES.items()
+        for variable, key in named.items()
+    ],
+)
+def test_variables_that_only_an_sdk_reads_are_named_as_ignored(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, provider: str, variable: str, key: str
+) -> None:
+    monkeypatch.setenv(variable, "other")
+    desk.write(provider, "m-1")
+    _, _, said = desk.check()
+    assert f"{variable} is set, and ignored: set {key} of the provider instead" in said
+    assert variable in desk.report()["ignored_variables"]
+    desk.write()
+    assert desk.report()["ignored_variables"] == []

@@ -1,5 +1,6 @@
 """What a worker may touch and reach comes from its own files; their paths mean what they say."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,17 @@ def test_a_cloud_gets_no_vendor_s_key(settings: Settings) -> None:
     assert found["anthropic"] == ("bedrock", "eu-west-1", None, None)
     assert found["mine"] == ("vertex", "eu", "my-project", None)
     assert missing_keys(key_names(document.compiled.plan, document.trusted), settings) == []
+
+
+def test_headers_come_from_the_environment_of_the_worker(settings: Settings) -> None:
+    section = "{organization: org-1, project: proj_1, headers: {X-Team: TEAM, X-Other: OTHER}}"
+    write(settings, "coterie.yml", f"llm_config: {{providers: {{openai: {section}}}}}")
+    document = compile_target(settings, "requirements", model="openai/gpt-5.2")
+    known = replace(settings, environment={**settings.environment, "TEAM": "ours"})
+    found = provider_settings(document.trusted, known)["openai"]
+    assert (found.organization, found.project) == ("org-1", "proj_1")
+    assert (found.headers, found.missing_env) == ({"X-Team": "ours"}, "OTHER")
+    assert "ours" not in repr(found)
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ def test_a_provider_has_a_kind_and_no_type() -> None:
         "prices",
         "rate_limit_policy",
         "reasoning",
+        "organization",
+        "headers",
     }
 
 

@@ -19,7 +19,11 @@ from tests.support.project import Project, project
 from tests.support.servers.model_server import model_server, model_server_process
 from tests.support.team_tests import skipping_client
 
-pytest_plugins = ("tests.support.watching.waiting_tasks",)
+pytest_plugins = (
+    "tests.support.watching.server_logs",
+    "tests.support.watching.suite_times",
+    "tests.support.watching.waiting_tasks",
+)
 
 __all__ = ["env", "model_server", "model_server_process", "skipping_client"]
 

@@ -12,6 +12,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from coterie.failures import CommandError
+from coterie.runs.call_errors import Unanswered
 from coterie.runs.new_runs import start_run
 from coterie.runs.run_client import Run
 from coterie.testing.case_differences import UnmetExpectation, differences
@@ -34,7 +35,8 @@ AT_ONCE = 4
 """Concurrent cases; each mostly waits for other processes."""
 
 _TRIES = 3
-"""Attempts for a case on a machine so busy that the server skips a run's clock too far."""
+"""Attempts for a case on a machine so busy that the server skips a run's clock too far, or that a
+call to it is lost: the client gives a connection up that does not answer for 15 seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +75,16 @@ def run_cases(
 
 
 async def run_case(client: Client, file: TestFile, case: Case, limit: float) -> CaseResult:
-    """Run one case to its end and compare; restart it if the clock failed."""
+    """Run one case to its end and compare; restart it if the clock or the connection failed."""
     began = time.monotonic()
     message = ""
     for _ in range(_TRIES):
         try:
             result = await _play_case(client, file, case, limit)
-        except Overshot as error:
+        except (Overshot, Unanswered) as error:
             message = str(error)
+        except RPCError as error:
+            message = f"the test server does not answer: {error.message}"
         else:
             return replace(result, seconds=time.monotonic() - began)
     seconds = time.monotonic() - began
@@ -92,6 +96,8 @@ async def _play_case(client: Client, file: TestFile, case: Case, limit: float) -
 
     Raises:
         Overshot: The run's clock was skipped too far.
+        RPCError: A call to the server failed, or was lost.
+        Unanswered: A call to the run was lost.
     """
     name = f"test-{uuid4().hex}"
     async with prepared_stage(client, file, case, name) as stage:

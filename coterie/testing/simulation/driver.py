@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from coterie.failures import CommandError
+from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
 from coterie.testing.simulation.clock import Broken, Clock, Overshot, Sight
 from coterie.testing.simulation.crashes import Crash
@@ -36,10 +37,11 @@ class Driver:
 
         Raises:
             Overshot: The run's clock was skipped too far, so its outcome is meaningless.
+            Unanswered: A call to the run was lost.
         """
         try:
             await self._drive()
-        except Overshot:
+        except (Overshot, Unanswered):
             raise
         except (Broken, CommandError) as error:
             self.troubles.append(str(error))

@@ -11,6 +11,7 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from coterie.failures import CommandError
+from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
 from coterie.testing.files.test_document import CaseDocument, DecisionDocument
 from dsl.model.traversal.step_paths import without_rounds
@@ -105,6 +106,8 @@ class Decisions(ScheduledEvent):
         try:
             shown = next((one.digest for one in scene.pending if one.id == request), "")
             await _decide(run, request, shown, entry)
+        except Unanswered:
+            raise  # lost, and not refused
         except CommandError as error:
             if not entry.refused:
                 raise CommandError(f"{request}: {error}") from None
@@ -249,6 +252,8 @@ async def _as_expected(request: Awaitable[object], refused: bool, what: str) -> 
     """
     try:
         await request
+    except Unanswered:
+        raise  # lost, and not refused
     except CommandError as error:
         if not refused:
             raise CommandError(f"{what}: {error}") from None

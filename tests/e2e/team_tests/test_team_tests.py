@@ -1,17 +1,14 @@
 """The tests of teams that this project ships run as its users' do: each file, every case."""
 
-from itertools import islice
 from pathlib import Path
 from shutil import copytree
 from typing import get_args
 
 import pytest
-import pytest_asyncio
 from temporalio.client import Client
 
 from coterie.documents.catalog import shipped_root
 from coterie.documents.new_project import create_tool_project
-from coterie.testing.test_runner import CaseResult
 from dsl.model.document import TeamDocument
 from dsl.model.step_kinds.step_base import STEP_KINDS
 from dsl.model.traversal.step_walk import walk
@@ -38,21 +35,9 @@ NAMES = {
 }
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def outcomes(skipping_client: Client) -> dict[Path, list[CaseResult]]:
-    """The results of every file; cases of all files run at the same time."""
-    tests = [read(file) for file in FILES]
-    found = iter(await results(skipping_client, *tests))
-    return {
-        file: list(islice(found, len(test.cases))) for file, test in zip(FILES, tests, strict=True)
-    }
-
-
-@pytest.mark.timeout(500)
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.removesuffix(".test.yml"))
-def test_a_team_is_as_its_tests_expect(outcomes: dict[Path, list[CaseResult]], file: Path) -> None:
-    assert len(outcomes[file]) == len(read(file).cases)
-    assert failures_text(outcomes[file]) == ""
+async def test_a_team_is_as_its_tests_expect(skipping_client: Client, file: Path) -> None:
+    assert failures_text(await results(skipping_client, read(file))) == ""
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.removesuffix(".test.yml"))

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from activities.process_exit import wait_for_exit
 from activities.processes.bounded_output import BoundedOutput
 
 GRACE = 1.5
@@ -289,7 +290,7 @@ async def _finish(process: asyncio.subprocess.Process, reading: asyncio.Task[Non
     await asyncio.wait({reading})
     if process.stdin is not None:
         process.stdin.close()
-    await process.wait()
+    await wait_for_exit(process)
 
 
 def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:

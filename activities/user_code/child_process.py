@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from activities.process_exit import wait_for_exit
 from activities.processes import supervisor
 from activities.processes.bounded_output import BoundedOutput
 from activities.processes.process_group import start_supervised
@@ -160,7 +161,7 @@ class ChildProcess:
         await asyncio.wait({self._drained, self._ended})
         if self._process.stdin is not None:
             self._process.stdin.close()
-        await self._process.wait()
+        await wait_for_exit(self._process)
         self._status_transport.close()
 
     async def _drain(self) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -39,6 +40,7 @@ SAMPLES = 4
 Went = list[tuple[str, str, int, str | None, str | None, str | None]]
 
 
+@cache
 def plans() -> list[Plan]:
     """Plans that wait for nobody and do one thing after the other."""
     found: list[Plan] = []
@@ -64,9 +66,6 @@ def plans() -> list[Plan]:
             break
     rich = sorted(found, key=lambda plan: len(plan.model_dump_json()), reverse=True)
     return rich[:MANY]
-
-
-PLANS = plans()
 
 
 @activity.defn(name=RUN_AGENT)
@@ -121,14 +120,14 @@ async def on_the_engine(env: WorkflowEnvironment, queue: str, plan: Plan) -> tup
 
 
 def test_there_are_plans_enough() -> None:
-    assert len(PLANS) == MANY
+    assert len(plans()) == MANY
 
 
 @pytest.mark.parametrize("number", range(MANY))
 async def test_a_random_plan_ends_on_the_engine_as_in_one_process(
     env: WorkflowEnvironment, number: int
 ) -> None:
-    plan = PLANS[number]
+    plan = plans()[number]
     async with worker(env) as queue:
         there = await on_the_engine(env, queue, plan)
     assert there == await asyncio.to_thread(in_one_process, plan)

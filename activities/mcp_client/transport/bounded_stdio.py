@@ -22,6 +22,7 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
 from activities.mcp_client.transport.message_bounds import MAX_LINE, MAX_VALUES, has_too_many_values
+from activities.process_exit import wait_for_exit
 
 _GRACE = 2.0
 """Seconds for a server to end by itself, and again after it was asked to."""
@@ -165,10 +166,10 @@ async def _end(process: Process, writing: "asyncio.Task[None]") -> None:
             _signal(process, number)
         with suppress(TimeoutError):
             async with asyncio.timeout(_GRACE):
-                await process.wait()
+                await wait_for_exit(process)
                 break
     _signal(process, signal.SIGKILL)
-    await process.wait()
+    await wait_for_exit(process)
 
 
 def _signal(process: Process, number: signal.Signals) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterator
 from contextlib import suppress
 from os import getpid
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -23,7 +24,7 @@ def pytest_runtest_makereport(
     """Add the servers to the report of a set-up that fails."""
     report = yield
     if call.when == "setup" and report.failed:
-        factory: pytest.TempPathFactory = item.config._tmp_path_factory  # type: ignore[attr-defined]
+        factory = cast("pytest.TempPathFactory", vars(item.config)["_tmp_path_factory"])
         shown = "\n".join(_descriptions(str(factory.getbasetemp())))
         report.sections.append(("Servers and their logs", shown or "none runs"))
     return report

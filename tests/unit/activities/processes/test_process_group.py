@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 import sys
+from asyncio.base_subprocess import BaseSubprocessTransport
 from pathlib import Path
 
 import pytest
@@ -26,9 +27,17 @@ os.read(reads, 1)
 """Leaves a process in a session of its own, which holds the output open."""
 
 
+@pytest.mark.parametrize("noticed_after", [0, 0.5], ids=["idle", "busy"])
 async def test_a_command_ends_although_a_process_that_escaped_holds_its_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noticed_after: float
 ) -> None:
+    """A busy machine notices late that the program has ended."""
+    notice = BaseSubprocessTransport._process_exited  # pyright: ignore
+
+    def notice_later(transport: BaseSubprocessTransport, code: int) -> None:
+        asyncio.get_running_loop().call_later(noticed_after, notice, transport, code)
+
+    monkeypatch.setattr(BaseSubprocessTransport, "_process_exited", notice_later)
     monkeypatch.setattr(process_group, "_DRAIN", 0.01)
     output = BoundedOutput()
     argv = (sys.executable, "-I", "-S", "-c", ESCAPE)

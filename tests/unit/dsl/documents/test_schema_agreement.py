@@ -1,6 +1,7 @@
 """The schema and the validator say the same of a document's shape."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,6 @@ from tests.support.compiling import problems_of
 from tests.support.documents.generated import documents, written
 from tests.support.documents.mistakes import broken
 
-DOCUMENT = Draft202012Validator(document_schema())
-OVERRIDE = Draft202012Validator(override_schema())
-PERSONA = Draft202012Validator(persona_schema())
 SHAPE = ("E101", "E102", "E103", "E104", "E105", "E106", "E107", "E108", "E109", "E401")
 """The codes of mistakes of shape."""
 NOT_OF_ITS_OWN = (
@@ -50,12 +48,18 @@ def tree(text: str) -> Node:
     return read(text, "read.yml")
 
 
-def refused(schema: Draft202012Validator, *texts: str) -> list[str]:
+@cache
+def validator(schema: Callable[[], Json]) -> Draft202012Validator:
+    """Make a schema when a test needs it, not when each process collects the tests."""
+    return Draft202012Validator(schema())
+
+
+def refused(schema: Callable[[], Json], *texts: str) -> list[str]:
     """What the schema has against the texts, each laid over those before it."""
     merged = tree(texts[0])
     for text in texts[1:]:
         merged = overlaid(merged, tree(text))
-    found = schema.iter_errors(merged.plain())  # pyright: ignore[reportUnknownMemberType]
+    found = validator(schema).iter_errors(merged.plain())  # pyright: ignore[reportUnknownMemberType]
     return [error.message for error in found]
 
 
@@ -70,23 +74,23 @@ def _id(file: Path) -> str:
 
 @pytest.mark.parametrize("file", WHOLE, ids=_id)
 def test_documents_of_the_project_have_the_shape(file: Path) -> None:
-    assert refused(DOCUMENT, file.read_text()) == []
+    assert refused(document_schema, file.read_text()) == []
 
 
 @pytest.mark.parametrize("file", FORMS, ids=lambda file: file.stem)
 def test_older_forms_have_the_shape(file: Path) -> None:
-    assert refused(DOCUMENT, (file.parent / "base.yml").read_text(), file.read_text()) == []
+    assert refused(document_schema, (file.parent / "base.yml").read_text(), file.read_text()) == []
 
 
 @pytest.mark.parametrize("file", files("config/personas/*.yml"))
 def test_personas_in_files_of_their_own_have_the_shape(file: Path) -> None:
-    assert refused(PERSONA, file.read_text()) == []
+    assert refused(persona_schema, file.read_text()) == []
 
 
 @pytest.mark.parametrize("file", files("**/system_config.yml", "examples/*/coterie.yml"), ids=_id)
 def test_files_that_others_are_laid_over_have_the_shape(file: Path) -> None:
     if "node_modules" not in file.parts and ".venv" not in file.parts:
-        assert refused(OVERRIDE, file.read_text()) == []
+        assert refused(override_schema, file.read_text()) == []
 
 
 def mistaken() -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -115,7 +119,7 @@ def test_a_mistake_of_shape_is_refused_by_both_and_no_other_by_the_schema(name: 
     problems = problems_of(*texts, trusted="# untrusted" not in texts[0])
     if any(problem.code.startswith("E0") for problem in problems):
         return  # no YAML to hold against a schema
-    assert bool(refused(DOCUMENT, *texts)) is bool(of_shape(problems)), problems
+    assert bool(refused(document_schema, *texts)) is bool(of_shape(problems)), problems
 
 
 large = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -124,12 +128,12 @@ large = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_t
 def agree(document: Json) -> None:
     text = written(document)
     try:
-        shaped = not refused(DOCUMENT, text)
+        shaped = not refused(document_schema, text)
     except InvalidDocument:
         return  # not even YAML of ours
     problems = problems_of(text)
     if not any(problem.severity == "error" for problem in problems):
-        assert shaped, refused(DOCUMENT, text)
+        assert shaped, refused(document_schema, text)
     if shaped:
         assert not of_shape(problems)
 

@@ -155,6 +155,7 @@ async def _until_again(
         await scope.wait_until(
             lambda: False, seconds, f"attempt {progress.retries + 1} of {location.step}"
         )
+        await scope.checkpoint()
     except Interrupted as interrupted:
         progress.wait = interrupted.left
         raise

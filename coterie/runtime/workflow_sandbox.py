@@ -82,6 +82,7 @@ ACTING = (
     "workflows.temporal.live_board",
     "workflows.temporal.notifier",
     "workflows.temporal.pacer",
+    "workflows.temporal.timed_conditions",
 )
 """Modules of these shelves with the Scope of a workflow. Their effects are Temporal's own, and of
 asyncio they use only tasks. In the sandbox, each run would keep 80 kB of identical functions."""

@@ -223,8 +223,9 @@ async def _until_look(scope: Scope, call: Call, parked: ParkedTurn) -> None:
     summary = f"{call.summary} waits for batch {parked.batch.id}"
     try:
         skipped = await scope.wait_until(lambda: call.step in skips, seconds, summary)
+        await scope.checkpoint()
     except Interrupted as interrupted:
-        parked.left = interrupted.left
+        parked.left = interrupted.left or 0.0
         raise
     if skipped:
         raise Skipped(skips.pop(call.step).value)

@@ -1,7 +1,7 @@
 """Branch runner: concurrent coroutines of one workflow, started in portions, stopped together."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,9 @@ from workflows.core.scope import Interrupted, Job
 from workflows.temporal.abandoned_branches import abandon
 from workflows.temporal.branches import BranchGroup, failures, interrupted, is_dropped, left_of
 from workflows.temporal.pacer import Pacer
+
+TimeLimit = Callable[[Callable[[], bool]], Coroutine[None, None, bool]]
+"""Waits until the time of some branches is up; stopped as soon as what it is given returns True."""
 
 
 @dataclass(eq=False)
@@ -34,7 +37,7 @@ class BranchRunner:
         jobs: Mapping[str, Job],
         enough: Callable[[Set[str]], bool],
         at_once: int | None,
-        timer: asyncio.Task[bool] | None,
+        limit: TimeLimit | None,
         wake: Callable[[], bool] | None,
         begun: Set[str],
     ) -> Set[str]:
@@ -44,7 +47,7 @@ class BranchRunner:
             jobs: the coroutines, by name.
             enough: whether the finished ones are enough.
             at_once: how many run at a time; None for as many as the run may have.
-            timer: ends when the time is up; None without a time limit.
+            limit: waits until the time is up; None without a time limit.
             wake: whether a signal ends the wait.
             begun: the branches that come back from an earlier history.
 
@@ -53,6 +56,7 @@ class BranchRunner:
         """
         first = begun if self._exceed(begun) else frozenset[str]()
         group = BranchGroup(jobs, self._branches, self._pacer.pace, first)
+        timer = None if limit is None else asyncio.create_task(limit(lambda: group.has_stopped))
 
         def has_unhandled_end() -> bool:
             return (

@@ -44,6 +44,11 @@ class BranchGroup:
         return bool(self.running) or self._waits
 
     @property
+    def has_stopped(self) -> bool:
+        """Return whether all that ran have stopped for the run to continue as new."""
+        return self.stopped and not self.running
+
+    @property
     def has_unhandled_end(self) -> bool:
         """Return whether a finished branch has not been processed yet."""
         return bool(self._done)

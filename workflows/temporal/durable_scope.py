@@ -1,7 +1,8 @@
 """DurableScope: the effects of a run as Temporal's own. It stays inside the workflow sandbox."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Set
+from collections.abc import Callable, Coroutine, Generator, Mapping, Set
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -26,6 +27,14 @@ from workflows.temporal.branch_runner import BranchRunner
 from workflows.temporal.notifier import Notifier
 from workflows.temporal.pacer import Pacer
 from workflows.temporal.search_attributes import Attributes, attributes
+from workflows.temporal.timed_conditions import condition, never
+
+OVERDUE_EVENTS = 8_192
+"""Events of a history that a run leaves even if calls run, without a step of another branch: twice
+as many as those after which Temporal suggests it."""
+
+OVERDUE_BYTES = 8_000_000
+"""Bytes of such a history."""
 
 _MAX_SUMMARY_LENGTH = 200
 _MAX_NAMED = 20
@@ -45,6 +54,7 @@ class DurableScope:
         self.done = False
         self._upserted: Attributes = {}
         self._held = 0
+        self._unbreakable = 0
         self._pacer = Pacer()
         self.work = self._pacer.pace.evaluations
         self._runner = BranchRunner(
@@ -86,12 +96,16 @@ class DurableScope:
     def _ending(self) -> bool:
         """Return whether the run must continue as new: not while it stops, or stops a branch.
 
-        The `finally` steps of a stopped branch belong to what the run leaves.
+        The `finally` steps of a stopped branch belong to what the run leaves. And while calls run,
+        the run stays in a history that is short enough: they may take hours, in which no other
+        branch could begin a step.
         """
         if not self.continues_soon() or self._runner.is_stopping:
             return False
         info = self._info
         events, size = info.get_current_history_length(), info.get_current_history_size()
+        if self._unbreakable and events <= OVERDUE_EVENTS and size <= OVERDUE_BYTES:
+            return False
         return not holds_history(self.state.session, events, size)
 
     def continues_soon(self) -> bool:
@@ -137,12 +151,23 @@ class DurableScope:
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
         """Run one activity `run_agent`."""
         stop_if_abandoned()
-        return await self._calls.run_agent(request, call)
+        with self._not_broken_off():
+            return await self._calls.run_agent(request, call)
 
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
         """Run one activity `call_skill`."""
         stop_if_abandoned()
-        return await self._calls.call_skill(request, call)
+        with self._not_broken_off():
+            return await self._calls.call_skill(request, call)
+
+    @contextmanager
+    def _not_broken_off(self) -> Generator[None]:
+        """Do something that ends before the run continues as new: a call, or a wait in it."""
+        self._unbreakable += 1
+        try:
+            yield
+        finally:
+            self._unbreakable -= 1
 
     def cut(self, step: str) -> None:
         """End the call that a step waits for, if any, without waiting for its outcome."""
@@ -168,25 +193,45 @@ class DurableScope:
     ) -> bool:
         """Wait until the condition holds; a timer runs only if there is a deadline."""
         stop_if_abandoned()
+        if boundary:
+            return await self._wait(ready, seconds, summary, self._may_break_off, stands_still)
+        with self._not_broken_off():
+            return await self._wait(ready, seconds, summary, never, stands_still)
+
+    def _may_break_off(self) -> bool:
+        """Return whether a wait stops for the run to continue as new: not before all calls ended.
+
+        Until then a time limit holds, and a race can be decided.
+        """
+        return not self._unbreakable and self._ending()
+
+    async def _wait(
+        self,
+        ready: Callable[[], bool],
+        seconds: float | None,
+        summary: str,
+        ending: Callable[[], bool],
+        stands_still: bool,
+    ) -> bool:
+        """Wait until the condition holds, the time is up, or the wait has to end before.
+
+        Raises:
+            Interrupted: it has to end before; with the seconds that are left.
+        """
         state = self.state
         left = seconds
 
         def has_unhandled_end() -> bool:
             return ready() or ending() or (seconds is not None and state.paused is not None)
 
-        def ending() -> bool:
-            return boundary and self._ending()
-
         while True:
             self.mark()
             if ending() and not ready():
                 raise Interrupted(left)
             began = workflow.time()
-            timeout = None if left is None else timedelta(seconds=max(left, 0))
+            limit = None if left is None else timedelta(seconds=max(left, 0))
             try:
-                await workflow.wait_condition(
-                    has_unhandled_end, timeout=timeout, timeout_summary=summary
-                )
+                await condition(has_unhandled_end, limit, summary)
             except TimeoutError:
                 return ready()  # one workflow task may bring both
             self._pacer.pace.woken()
@@ -220,8 +265,11 @@ class DurableScope:
         if seconds is None:
             return await self._runner.run(jobs, enough, at_once, None, wake, begun)
         what = f"time limit of {', '.join(islice(jobs, _MAX_NAMED))}"[:_MAX_SUMMARY_LENGTH]
-        timer = asyncio.create_task(self.wait_until(lambda: False, seconds, what))
-        return await self._runner.run(jobs, enough, at_once, timer, wake, begun)
+
+        def limit(have_stopped: Callable[[], bool]) -> Coroutine[None, None, bool]:
+            return self._wait(never, seconds, what, have_stopped, stands_still=True)
+
+        return await self._runner.run(jobs, enough, at_once, limit, wake, begun)
 
     def _time_to_stop(self) -> float:
         """Return the seconds that a cancelled run has left."""

@@ -4,12 +4,15 @@ import asyncio
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
 from dsl.values import Json
 from tests.support.engine import engine, suggesting_after
 from tests.support.runs import decide
+from workflows.temporal import durable_scope
 
 LONG = """
 llm_config:
@@ -125,10 +128,14 @@ async def parts(env: WorkflowEnvironment, handle: Any) -> list[list[Any]]:
 
 
 async def test_ways_at_once_go_on_over_many_histories_and_nothing_is_asked_twice(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(durable_scope, "OVERDUE_EVENTS", 60)
     answers: list[Json] = [{"task": "ask", "answer": "a"}, {"task": "tell", "answer": "b"}]
-    async with suggesting_after(60) as env, engine(env, tmp_path, answers) as running:
+    async with (
+        suggesting_after(60) as env,
+        engine(env, tmp_path, answers, everything=False) as running,
+    ):
         handle: Any = await running.start(WAYS)
         for _ in range(400):
             if (await handle.query("status"))["model_calls"] == 60:
@@ -197,3 +204,34 @@ async def test_run_stays_in_its_history_while_its_state_is_too_large(tmp_path: P
         result = cast("Json", await handle.result())
         assert result["model_calls"] == 13
         assert len(await parts(env, handle)) == 1
+
+
+RACE = """
+orchestration:
+  entry_team: work
+  teams:
+    work:
+      tasks:
+        - name: race
+          type: parallel
+          join: any
+          branches:
+            fast: [{ name: quick, type: wait, duration: 1s }]
+            slow:
+              - { name: long, type: wait, duration: 20s }
+              - { name: late, agent_type: generic_single_shot, persona_key: writer }
+"""
+
+
+async def test_a_race_ends_that_is_decided_where_the_run_is_to_continue_as_new(
+    tmp_path: Path,
+) -> None:
+    answers: list[Json] = [{"task": "late", "answer": "it has lost"}]
+    async with suggesting_after(8) as env, engine(env, tmp_path, answers) as running:
+        handle: Any = await running.start(RACE)
+        await handle.result()
+        events = await parts(env, handle)
+    kinds = [EventType.Name(event.event_type).removeprefix("EVENT_TYPE_") for event in events[-1]]
+    assert kinds.count("TIMER_STARTED") == 2
+    assert "ACTIVITY_TASK_SCHEDULED" not in kinds
+    assert kinds[-2:] == ["TIMER_CANCELED", "WORKFLOW_EXECUTION_COMPLETED"]

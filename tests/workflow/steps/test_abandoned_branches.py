@@ -15,6 +15,7 @@ from coterie.replay.replay import replay
 from dsl.values import Json
 from tests.support.engine import Engine, engine, trail
 from tests.support.runs import scheduled
+from workflows.temporal import durable_scope
 
 HEAD = """
 llm_config:
@@ -118,6 +119,7 @@ async def here(
         return info.continued_run_id is None and info.get_current_history_length() > 4
 
     monkeypatch.setattr(workflow.Info, "is_continue_as_new_suggested", once)
+    monkeypatch.setattr(durable_scope, "OVERDUE_EVENTS", 0)  # else all would go on beside a call
     async with engine(env, tmp_path, ANSWERS, everything=False) as running:
         yield running
 

@@ -30,9 +30,10 @@ _OVERVIEW = """\
 ## All skills
 
 A field that holds code, a command, a path or an address says so below. Coterie checks its text
-before the call. It refuses imports, file access and Python's internals in code, destructive
-commands, `..` in paths (also in encoded forms), and addresses that are not `http` or `https`. Other
-fields are prose, and may contain anything.
+before the call. It refuses imports, file access, programs, deletion and Python's internals in code,
+destructive commands, `..` in paths (also in encoded forms), and addresses that are not `http` or
+`https`; [the table](operating.md#the-table-of-code-and-commands) says how. Other fields are prose,
+and may contain anything.
 """
 
 _ERRORS = """\

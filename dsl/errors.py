@@ -108,6 +108,7 @@ Code = Literal[
     "W524",
     "W525",
     "W526",
+    "W527",
 ]
 """Stable codes; `docs/errors.md` has one heading for each."""
 

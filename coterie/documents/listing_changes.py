@@ -7,8 +7,11 @@ from typing import NamedTuple, get_args
 from activities.mcp_client.call_outcomes import UnusableTool
 from activities.mcp_client.tool_difference import differences
 from coterie.text.problems import counted
+from dsl.json_schema.argument_schemas import arguments_schema
+from dsl.json_schema.offered_schema import offered_schema
 from dsl.model.capabilities import ServerListing, ServerTool
 from dsl.model.tools.offer_names import OfferKind, kind_of_offer, matches_offer
+from dsl.model.vendors.tool_rules import TOOL_SCHEMA_RULES, vendor_names
 from dsl.values import Json
 from dsl.visible import one_line
 
@@ -69,6 +72,7 @@ class RefreshedListing(NamedTuple):
                 for name in new
                 if name in old and old[name] != new[name]
             },
+            "rewritten": dict(self._rewritten()),
             "left_out": {one.name: one.why for one in self.left_out},
             "unmatched": [*self.unmatched],
             "overridden": {one.entry: one.earlier for one in self.overridden},
@@ -93,6 +97,8 @@ class RefreshedListing(NamedTuple):
                 yield f"  ~ {name}"
                 yield from (f"      {line}" for line in differences(old[name], new[name]))
         yield from (f"  - {name}" for name in old if name not in new)
+        for name, why in self._rewritten():
+            yield f"  rewritten for models: {name}: {why}"
         yield from (f"  left out: {one.name}: {one.why}" for one in self.left_out)
         yield from (
             f"  `tools` of the worker's configuration has {one!r}, which matches no tool"
@@ -103,6 +109,17 @@ class RefreshedListing(NamedTuple):
             f"{one.earlier!r} comes first; write {one.entry!r} before it"
             for one in self.overridden
         )
+
+    def _rewritten(self) -> Iterator[tuple[str, str]]:
+        """Yield the tools whose schemas some vendor refuses as they are, with the reasons."""
+        for name, tool in self._tools(self.now).items():
+            arguments = arguments_schema(tool.input_schema)
+            rules = () if arguments is None else offered_schema(arguments).rules
+            if rules:
+                rows = [TOOL_SCHEMA_RULES[rule] for rule in rules]
+                refusing = vendor_names(api for row in rows for api in row.apis)
+                findings = ", ".join(row.finding for row in rows)
+                yield name, f"{', '.join(refusing)} would refuse {findings}"
 
     @staticmethod
     def _tools(listing: ServerListing | None) -> dict[str, ServerTool]:

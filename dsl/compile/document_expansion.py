@@ -21,13 +21,10 @@ from dsl.values import NodePath
 from dsl.wording.tools.mcp_wording import (
     group_described,
     included_by_tool,
-    members_collide,
     server_not_listed,
     server_without_tools,
 )
-from dsl.wording.tools.tool_wording import subagent_named_like_tool, tool_name_refused
-
-_MAX_NAME_LENGTH = 64
+from dsl.wording.tools.tool_wording import subagent_named_like_tool
 
 
 def with_declarations(capabilities: Capabilities, document: SystemDocument) -> Capabilities:
@@ -66,11 +63,12 @@ def with_mcp_tools(
         if not is_group(section):
             expansion.check_one(name, section, contracts)
             continue
-        for member, contract in expansion.members(name, section, contracts):
+        for tool, contract in expansion.members(name, section, contracts):
+            member = member_name(name, tool)
             if member in document.tools:
                 continue
             if member in tools:
-                expansion.note_collision(name, member)
+                member = member_name(name, tool, taken=True)
             own: dict[str, object] = {"mcp": contract.name, "include": (), "description": ""}
             tools[member] = section.model_copy(update=own)
             nodes[member] = nodes[name]
@@ -139,7 +137,7 @@ class _Expansion:
     def members(
         self, name: str, section: ToolSection, contracts: Sequence[McpContract] | None
     ) -> Iterator[tuple[str, McpContract]]:
-        """Yield each member of a group; note globs that match nothing, and unusable names."""
+        """Yield each member of a group by its own name; note globs that match nothing."""
         if section.description:
             self._note("E107", ("tools", name, "description"), group_described(name))
         if contracts is None:
@@ -157,14 +155,7 @@ class _Expansion:
                 unknown(self.problems, mark, path, "E204", "MCP tool", pattern, plain)
         for tool, contract in plain.items():
             if is_included(section, tool):
-                member = member_name(name, tool)
-                if len(member) > _MAX_NAME_LENGTH:
-                    self._note("E105", ("tools", name), tool_name_refused(member))
-                yield member, contract
-
-    def note_collision(self, name: str, member: str) -> None:
-        """Note two members of one name."""
-        self._note("E208", ("tools", name), members_collide(name, member))
+                yield tool, contract
 
     def _note(self, code: Code, path: NodePath, details: Details) -> None:
         self.problems.note(code, self.tree.find(path).at, path, details)

@@ -13,6 +13,7 @@ from dsl.checks.format_checks import check_answer_schema
 from dsl.checks.paid_personas import PaidPersonas
 from dsl.checks.steps.step_checks import check_steps
 from dsl.checks.tools.agent_cycles import check_cycles
+from dsl.checks.tools.vendor_schemas import check_offered_schemas, within_vendor_limits
 from dsl.compile.agent_resolver import AgentResolver
 from dsl.compile.merged_personas import PERSONAS, PersonaMerger
 from dsl.compile.persona_checks import PersonaChecks
@@ -105,7 +106,10 @@ class PlanCompiler:
         self.budgets.check()
         if self.problems.errors:
             return None
-        offered = {name for persona in agents.personas.values() for name in persona.tools}
+        sections = self.document.llm_config.providers
+        personas = within_vendor_limits(agents.personas, sections, self.tree, self.problems)
+        check_offered_schemas(tools, personas, sections, self.tools.paths, self.tree, self.problems)
+        offered = {name for persona in personas.values() for name in persona.tools}
         paid = PaidPersonas(agents.personas, tools, teams)
         budgets = self.budgets.budgets(paid, agents.budgets, price_of)
         prices = prices_of(budgets, paid, price_of)
@@ -115,7 +119,7 @@ class PlanCompiler:
             budgets=budgets,
             prices=prices,
             teams=teams,
-            personas=agents.personas,
+            personas=personas,
             tools=_without_unread_schemas(tools, offered),
             listed_tools=_listed_tools(tools, self.tree),
             tool_events=bool(tools),
@@ -269,7 +273,7 @@ def _without_unread_schemas(tools: Mapping[str, Tool], offered: Collection[str])
         offered: The names of those that some model may call.
     """
     return {
-        name: tool.model_copy(update={"input_schema": None})
+        name: tool.model_copy(update={"input_schema": None, "offered_schema": None})
         if (tool.skill is not None or tool.mcp is not None) and name not in offered
         else tool
         for name, tool in tools.items()

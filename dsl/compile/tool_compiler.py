@@ -25,6 +25,7 @@ from dsl.json_schema.argument_schemas import (
     arguments_schema,
     declared_arguments,
 )
+from dsl.json_schema.offered_schema import offered_schema
 from dsl.model.capabilities import Capabilities, SkillContract
 from dsl.model.document import SystemDocument
 from dsl.model.step_kinds.step_base import SkillTerms, terms_of
@@ -278,4 +279,9 @@ def _pin_tool(tool: Tool, name: str, result: Json | None) -> Tool:
         "labels": sorted(tool.labels),
     }
     text = json.dumps(relied, sort_keys=True, separators=(",", ":"))
-    return tool.model_copy(update={"contract": sha256(text.encode()).hexdigest()})
+    update: dict[str, object] = {"contract": sha256(text.encode()).hexdigest()}
+    if tool.input_schema is not None:
+        offered = offered_schema(tool.input_schema)
+        if offered.rules:
+            update["offered_schema"] = offered.schema
+    return tool.model_copy(update=update)

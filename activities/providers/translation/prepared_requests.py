@@ -5,6 +5,8 @@ from dataclasses import replace
 from activities.providers.message_model import ModelMessage, ThinkingPart, unbound
 from activities.providers.provider import ModelRequest, ProviderSettings
 from activities.providers.translation.request_checks import check_request
+from dsl.model.vendors.tool_rules import offered_description
+from dsl.model.vendors.vendor_apis import VendorApi
 
 
 def prepared(request: ModelRequest, settings: ProviderSettings) -> ModelRequest:
@@ -13,9 +15,18 @@ def prepared(request: ModelRequest, settings: ProviderSettings) -> ModelRequest:
     Raises:
         ProviderFailure: No model of this API accepts it; never retried.
     """
-    own = for_model(request, settings)
+    own = with_fitting_tools(for_model(request, settings), settings.vendor_api)
     check_request(own, settings)
     return own
+
+
+def with_fitting_tools(request: ModelRequest, api: VendorApi | None) -> ModelRequest:
+    """Return the request with descriptions of tools that its API takes."""
+    tools = tuple(
+        replace(tool, description=offered_description(tool.description, api))
+        for tool in request.tools
+    )
+    return request if tools == request.tools else replace(request, tools=tools)
 
 
 def for_model(request: ModelRequest, settings: ProviderSettings) -> ModelRequest:

@@ -65,6 +65,9 @@ class Tool(Frozen):
     input_schema: Json | None = None
     """JSON Schema of the arguments that a caller gives, without what is `fixed`; None for a skill
     that no model may call."""
+    offered_schema: Json | None = None
+    """What a model sees instead of `input_schema`, because some vendor refuses that; a call has the
+    names of `input_schema` again before it is checked."""
     output_schema: Json | None = None
     """JSON Schema that the result of an agent or a team must match."""
     labels: tuple[Label, ...] = ()

@@ -5,6 +5,7 @@ The compiler adds a tool for each member; a persona that names the group offers 
 
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 
 from dsl.model.tools.offer_names import kind_of_offer, matches_offer
 from dsl.model.tools.tool_section import ToolSection
@@ -15,9 +16,20 @@ def is_group(section: ToolSection) -> bool:
     return section.mcp is not None and "/" not in section.mcp
 
 
-def member_name(group: str, tool: str) -> str:
-    """Return the name of a group's member: `group_tool`, as providers accept it."""
-    return f"{group}_{re.sub('[^a-zA-Z0-9_-]', '_', tool)}"
+MAX_NAME_LENGTH = 64
+"""Characters of a tool's name that every vendor takes."""
+
+
+def member_name(group: str, tool: str, *, taken: bool = False) -> str:
+    """Return the name of a group's member: `group_tool`, as every vendor takes it.
+
+    A name that is too long, or taken by another member, ends in a digest of the tool's own name.
+    """
+    name = f"{group}_{re.sub('[^a-zA-Z0-9_-]', '_', tool)}"
+    if len(name) <= MAX_NAME_LENGTH and not taken:
+        return name
+    digest = sha256(tool.encode()).hexdigest()[:8]
+    return f"{name[: MAX_NAME_LENGTH - len(digest) - 1]}_{digest}"
 
 
 def is_included(section: ToolSection, tool: str) -> bool:
@@ -41,6 +53,6 @@ def _is_member(name: str, tool: ToolSection, group: str, section: ToolSection) -
     return (
         bool(own)
         and server == section.mcp
-        and name == member_name(group, own)
+        and name in (member_name(group, own), member_name(group, own, taken=True))
         and is_included(section, own)
     )

@@ -44,10 +44,24 @@ def group_described(name: str) -> ProblemText:
 
 
 @statement
-def members_collide(name: str, member: str) -> ProblemText:
+def schemas_rewritten(
+    tools: Sequence[str], vendors: Sequence[str], findings: Sequence[str]
+) -> ProblemText:
+    verb = "refuses" if len(vendors) == 1 else "refuse"
+    whose = "a schema with" if len(tools) == 1 else "schemas with"
     return ProblemText(
-        f"two tools of the group {name!r} would both have the name {member!r}",
-        fix="declare them on their own: `{mcp: server/tool}`",
+        f"{' and '.join(vendors)} {verb} {whose} {', '.join(findings)}: {listed(tools)}; models "
+        "see them rewritten, and calls get the tool's own names",
+        fix="keep it, change the tool, or leave it out with `include` or `exclude_tools`",
+    )
+
+
+@statement
+def tools_left_out(persona: str, vendor: str, most: int, left_out: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"{vendor} takes {most} tools in a request, so {persona!r} does not offer "
+        f"{len(left_out)} of its own: {listed(left_out)}",
+        fix="name fewer tools, or choose from a group with `include`",
     )
 
 

@@ -1,9 +1,12 @@
 """The terms of an agent's tool loop, and the tools that its model sees. Pure, from the plan."""
 
+from activities.contracts import AgentResponse
+from dsl.json_schema.offered_schema import own_arguments
 from dsl.model.plan import Persona, Plan
+from dsl.model.tools.tool_contract import Tool
 from dsl.model.tools.tool_use import NamedTool
 from dsl.tool_loop.call_names import handoff_name
-from dsl.tool_loop.exchange import OfferedTool
+from dsl.tool_loop.exchange import OfferedTool, ToolCallRequest
 from dsl.tool_loop.tool_loop_terms import LoopTerms
 from dsl.values import Json
 
@@ -41,7 +44,11 @@ def loop_terms(plan: Plan, persona: Persona, max_turns: int, *, may_hand_over: b
 def offered_tools(plan: Plan, terms: LoopTerms) -> tuple[OfferedTool, ...]:
     """Return the tools as the model sees them: its own, then the teams that it may hand over to."""
     own = [
-        OfferedTool(name=name, description=plan.tools[name].description, input_schema=schema)
+        OfferedTool(
+            name=name,
+            description=plan.tools[name].description,
+            input_schema=plan.tools[name].offered_schema or schema,
+        )
         for name, schema in terms.tools.items()
     ]
     teams = [
@@ -49,6 +56,21 @@ def offered_tools(plan: Plan, terms: LoopTerms) -> tuple[OfferedTool, ...]:
         for name, team in terms.handoffs.items()
     ]
     return (*own, *teams)
+
+
+def with_own_arguments(response: AgentResponse, plan: Plan) -> AgentResponse:
+    """Return a response whose calls have the arguments that their tools know."""
+    calls = tuple(_own_call(one, plan.tools.get(one.tool)) for one in response.tool_calls)
+    if calls == response.tool_calls:
+        return response
+    return response.model_copy(update={"tool_calls": calls})
+
+
+def _own_call(call: ToolCallRequest, tool: Tool | None) -> ToolCallRequest:
+    if tool is None or tool.offered_schema is None or tool.input_schema is None:
+        return call
+    arguments = own_arguments(tool.input_schema, call.arguments)
+    return call.model_copy(update={"arguments": arguments})
 
 
 def _handoffs(persona: Persona) -> dict[str, str]:

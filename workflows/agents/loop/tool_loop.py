@@ -32,7 +32,7 @@ from workflows.agents.conversation_order import (
 )
 from workflows.agents.hook_points import stopped_by
 from workflows.agents.loop.loop_outcome import loop_outcome
-from workflows.agents.loop.loop_terms import loop_terms
+from workflows.agents.loop.loop_terms import loop_terms, with_own_arguments
 from workflows.agents.loop.tool_calls import CallingAgent, run_calls
 from workflows.agents.loop.turn_requests import TurnRequests
 from workflows.agents.model_fallback import ModelChain, TurnCall, stay_with_fallback
@@ -202,6 +202,7 @@ class _Loop:
         if isinstance(response, HookRuling):
             progress.loop.end = stopped_by(response)
             return None
+        response = with_own_arguments(response, scope.plan)
         progress.fallback = chain.fallback
         stay_with_fallback(chain, self._conversation or "", scope)
         if response.conversation is not None:

@@ -1,6 +1,6 @@
 """Requests that every vendor refuses are refused before they are sent."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -17,8 +17,9 @@ from activities.providers.message_model import (
     ToolResultPart,
     ToolSpec,
 )
-from activities.providers.provider import ModelRequest
+from activities.providers.provider import ModelRequest, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
+from activities.providers.translation.prepared_requests import prepared
 from activities.providers.translation.request_checks import check_request
 from dsl.model.tools.tool_use import NamedTool
 
@@ -151,3 +152,17 @@ def test_a_broken_history_is_refused_with_its_first_fault(
 )
 def test_broken_tools_are_refused_with_their_fault(fields: dict[str, Any], said: str) -> None:
     assert fault(ASKED, **fields) == said
+
+
+@pytest.mark.parametrize(("api", "most"), [(None, 3_000), ("chat", 1_024), ("responses", 1_024)])
+def test_a_long_description_is_cut_off_with_a_mark_for_the_vendor_that_refuses_it(
+    api: Literal["chat", "responses"] | None, most: int
+) -> None:
+    kind = "anthropic" if api is None else "openai"
+    base = "https://api.openai.com/v1" if api == "chat" else None
+    settings = ProviderSettings("p", kind, api=api, api_base=base)
+    tool = ToolSpec("t", "x" * 3_000, {"type": "object", "properties": {}})
+    request = ModelRequest("m", (ModelMessage.of("user", "Go."),), tools=(tool,))
+    description = prepared(request, settings).tools[0].description
+    assert len(description) == most
+    assert description.endswith("[cut off]") is (most == 1_024)

@@ -1,5 +1,7 @@
 """Tools of MCP servers in documents: names, groups, contracts, and what is wrong with them."""
 
+import re
+
 import pytest
 
 from dsl.compile.compiler import Compiled, SourceText, compile_sources
@@ -20,6 +22,7 @@ worker:
         "search_*": { effect: read, labels: [private], retries: 5 }
         delete: { timeout: 5s }
     bare: { command: [bare] }
+    long: { command: [long] }
     books: { command: [books], tools: { "*": { effect: once }, "resource:*": { labels: [] } } }
     moved: { command: [elsewhere] }
 """
@@ -58,7 +61,21 @@ TOOLS = (
     tool("resource:search_page", uri="hub://page/{page}"),
     tool("prompt:search_well"),
 )
+ODD = {"type": "object", "properties": {"$top": {}, "rows": {"type": "array"}}}
+LONG = (
+    tool("a" * 70),
+    tool("a" * 69 + "b"),
+    tool("a.b.c"),
+    tool(
+        "short",
+        input_schema={"type": "object", "properties": {"$top": {}, "rows": {"type": "array"}}},
+    ),
+    *(tool(f"number{number}") for number in range(140)),
+)
 LISTINGS = {
+    "long": ServerListing(
+        configuration=digest_of_address(McpServerSection(command=("long",))), tools=LONG
+    ),
     "hub": ServerListing(
         configuration=digest_of_address(McpServerSection(command=("hub",))), tools=TOOLS
     ),
@@ -168,15 +185,20 @@ def test_a_persona_may_exclude_a_member() -> None:
     assert plan.personas["actor"].tools == ("hub_search_code",)
 
 
-def test_two_members_of_one_name_are_a_problem() -> None:
-    assert problems("hub: { mcp: hub }", "tools: [hub]") == [
-        (
-            "E208",
-            14,
-            3,
-            "two tools of the group 'hub' would both have the name 'hub_search_issues'",
-        )
-    ]
+def test_two_members_of_one_name_are_told_apart() -> None:
+    tools = compiled("hub: { mcp: hub }", "tools: [hub]").plan.tools
+    issues = {name: one.mcp for name, one in tools.items() if "issues" in name}
+    assert issues == {
+        "hub_search_issues": "hub/search.issues",
+        "hub_search_issues_afd834a1": "hub/search_issues",
+    }
+
+
+def test_a_long_name_of_a_member_is_shortened_alone() -> None:
+    made = compiled("hub: { mcp: long }", "tools: [hub]").plan
+    assert set(made.personas["actor"].tools) == set(made.tools)
+    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in made.tools)
+    assert {one.mcp for one in made.tools.values()} == {f"long/{one.name}" for one in LONG}
 
 
 @pytest.mark.parametrize(
@@ -281,3 +303,52 @@ def test_a_server_is_a_command_or_an_address(server: str, said: str) -> None:
     with pytest.raises(InvalidDocument) as caught:
         compile_sources(sources, CAPABILITIES, name="test")
     assert any(said in f"{one.message} {one.allowed} {one.path}" for one in caught.value.problems)
+
+
+def warnings(tools: str, persona: str, code: str = "W527") -> list[str]:
+    found = compiled(tools, persona).warnings
+    return [one.message for one in found if one.code == code]
+
+
+NAMES = "a property whose name has other characters than letters, digits, `_`, `.` and `-`"
+ARRAYS = "an array without `items`"
+
+
+@pytest.mark.parametrize(
+    ("provider", "found"),
+    [
+        ("anthropic", [("Anthropic refuses", NAMES)]),
+        ("openai", [("OpenAI refuses", ARRAYS)]),
+        ("scripted", []),
+    ],
+)
+def test_a_schema_is_warned_of_for_the_vendor_of_its_persona(
+    provider: str, found: list[tuple[str, str]]
+) -> None:
+    said = warnings("t: { mcp: long/short }", f"provider: {provider}, model: m, tools: [t]")
+    assert said == [
+        f"{who} a schema with {what}: t; models see them rewritten, and calls get the tool's own "
+        "names"
+        for who, what in found
+    ]
+
+
+def test_a_rewritten_schema_is_in_the_plan_beside_the_tools_own() -> None:
+    made = compiled("t: { mcp: long/short }").plan.tools["t"]
+    assert made.input_schema is not None
+    assert made.offered_schema is not None
+    assert "$top" in str(made.input_schema["properties"])
+    assert list(made.offered_schema["properties"]) == ["top", "rows"]  # pyright: ignore
+
+
+@pytest.mark.parametrize(("provider", "offered"), [("openai", 128), ("anthropic", 144)])
+def test_tools_beyond_what_a_vendor_takes_are_left_out_by_name(provider: str, offered: int) -> None:
+    keys = "tools: [hub], tool_policy: [{ tool: hub_number139, min_calls: 1 }]"
+    persona = f"provider: {provider}, model: m, {keys}"
+    tools = compiled("hub: { mcp: long }", persona).plan.personas["actor"].tools
+    assert len(tools) == offered
+    assert "hub_number139" in tools
+    said = [one for one in warnings("hub: { mcp: long }", persona) if "128 tools" in one]
+    assert len(said) == (1 if provider == "openai" else 0)
+    if said:
+        assert "so 'actor' does not offer 16 of its own: hub_number123, hub_number124" in said[0]

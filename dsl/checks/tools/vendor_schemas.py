@@ -1,0 +1,130 @@
+"""Checks of the tools that a persona offers, by what its vendors refuse of tools."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from dsl.json_schema.offered_schema import offered_schema
+from dsl.model.plan import Persona
+from dsl.model.sections.provider_document import ProviderSection
+from dsl.model.tools.tool_contract import Tool
+from dsl.model.tools.tool_use import NamedTool
+from dsl.model.vendors.tool_rules import (
+    MAX_OFFERED,
+    TOOL_SCHEMA_RULES,
+    ToolSchemaRule,
+    vendor_names,
+)
+from dsl.model.vendors.vendor_apis import VendorApi
+from dsl.model_names import split_model
+from dsl.source.collected_problems import Problems
+from dsl.source.nodes import Node
+from dsl.values import NodePath
+from dsl.wording.tools.mcp_wording import schemas_rewritten, tools_left_out
+
+Sections = Mapping[str, ProviderSection]
+
+
+def check_offered_schemas(
+    tools: Mapping[str, Tool],
+    personas: Mapping[str, Persona],
+    sections: Sections,
+    paths: Mapping[str, NodePath],
+    tree: Node,
+    problems: Problems,
+) -> None:
+    """Warn of schemas that a vendor of a persona refuses as they are, once for each written tool.
+
+    Args:
+        tools: Of the plan.
+        personas: Of the plan.
+        sections: The providers that the document configures.
+        paths: `{tool: where it is written}`.
+        tree: The document.
+        problems: Collects the findings.
+    """
+    found: dict[NodePath, dict[str, _Refused]] = {}
+    for persona in personas.values():
+        own = frozenset(_apis_of(persona, sections))
+        for name in persona.tools:
+            refused = _find_refusal(tools.get(name), own)
+            if refused.rules:
+                group = _written_as(name, paths, tree)
+                of_tools = found.setdefault(group, {})
+                of_tools[name] = refused.with_apis(of_tools.get(name))
+    for path, of_tools in found.items():
+        broken: set[ToolSchemaRule] = set()
+        apis: set[VendorApi] = set()
+        for one in of_tools.values():
+            broken |= one.rules
+            apis |= one.apis
+        rules: list[ToolSchemaRule] = [rule for rule in TOOL_SCHEMA_RULES if rule in broken]
+        findings = [TOOL_SCHEMA_RULES[rule].finding for rule in rules]
+        details = schemas_rewritten(sorted(of_tools), vendor_names(apis), findings)
+        problems.note("W527", tree.find(path).at, path, details)
+
+
+class _Refused(NamedTuple):
+    """Why vendors refuse the schema of a tool."""
+
+    rules: frozenset[ToolSchemaRule]
+    apis: frozenset[VendorApi]
+
+    def with_apis(self, other: "_Refused | None") -> "_Refused":
+        if other is None:
+            return self
+        return _Refused(self.rules | other.rules, self.apis | other.apis)
+
+
+def _written_as(name: str, paths: Mapping[str, NodePath], tree: Node) -> NodePath:
+    """Return where a tool is written; the members of a group share the place of the group."""
+    at = tree.find(paths[name]).at
+    return next(path for path in paths.values() if tree.find(path).at == at)
+
+
+def within_vendor_limits(
+    personas: Mapping[str, Persona], sections: Sections, tree: Node, problems: Problems
+) -> dict[str, Persona]:
+    """Return the personas without the tools beyond what their vendors take; warn of these."""
+    return {key: _within_limit(key, one, sections, tree, problems) for key, one in personas.items()}
+
+
+def _within_limit(
+    key: str, persona: Persona, sections: Sections, tree: Node, problems: Problems
+) -> Persona:
+    apis: list[VendorApi] = [one for one in _apis_of(persona, sections) if one in MAX_OFFERED]
+    if not apis:
+        return persona
+    strictest = min(apis, key=lambda api: MAX_OFFERED[api])
+    room = MAX_OFFERED[strictest] - len(persona.handoffs)
+    over = len(persona.tools) - room
+    if over <= 0:
+        return persona
+    needed = {policy.tool for policy in persona.tool_policy}
+    if isinstance(persona.tool_choice, NamedTool):
+        needed.add(persona.tool_choice.tool)
+    left_out = [name for name in reversed(persona.tools) if name not in needed][:over][::-1]
+    path: NodePath = ("llm_config", "personas", key.partition("/")[0], "tools")
+    path = path if tree.has(path) else ("llm_config", "personas")
+    vendor = vendor_names([strictest])[0]
+    details = tools_left_out(key, vendor, MAX_OFFERED[strictest], left_out)
+    problems.note("W527", tree.find(path).at, path, details)
+    kept = tuple(name for name in persona.tools if name not in left_out)
+    return persona.model_copy(update={"tools": kept})
+
+
+def _find_refusal(tool: Tool | None, apis: frozenset[VendorApi]) -> _Refused:
+    if tool is None or tool.offered_schema is None or tool.input_schema is None:
+        return _Refused(frozenset(), frozenset())
+    found = offered_schema(tool.input_schema).rules
+    rules = {rule: apis & TOOL_SCHEMA_RULES[rule].apis for rule in found}
+    broken: list[ToolSchemaRule] = [rule for rule in found if rules[rule]]
+    return _Refused(frozenset(broken), frozenset[VendorApi]().union(*rules.values()))
+
+
+def _apis_of(persona: Persona, sections: Sections) -> Iterator[VendorApi]:
+    """Yield the APIs of a persona's model and of its fallbacks, where they are known."""
+    for name in (persona.provider, *(split_model(one)[0] for one in persona.fallback)):
+        section = sections.get(name) or ProviderSection()
+        api = section.vendor_api(name)
+        if api is not None:
+            yield api

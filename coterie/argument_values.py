@@ -1,20 +1,26 @@
 """Values of the command line: contexts, updates and files, read and checked."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from coterie.failures import CommandError
 from coterie.settings import Settings
+from coterie.written_values import read_written
 from dsl.errors import InvalidDocument, Problem
-from dsl.evaluate.declared_values import value_problems
-from dsl.finite import non_finite
-from dsl.model.context.declarations import UNDECLARED, Declarations, DeclaredPath
+from dsl.model.context.declarations import (
+    UNDECLARED,
+    Declarations,
+    DeclaredPath,
+    declared_above,
+)
+from dsl.paths import Path as ContextPath
 from dsl.paths import parse, put
 from dsl.source.yaml_reader import read
+from dsl.strict_json import JsonRefused, is_unicode, read_json
 from dsl.values import Json
 
 _MAX_TEXT_LENGTH = 20_000_000
@@ -29,52 +35,65 @@ def read_context(
 ) -> Json:
     """Build the context from `--context` and then each `--set`.
 
-    A value is JSON where that parses, else text; for a declared path, what the path can hold.
-
     Raises:
         CommandError: A value is malformed.
         InvalidDocument: The file is not valid YAML.
     """
     context = _base(settings, given)
+    for one in split_settings(values):
+        try:
+            path = parse(one.key)
+            value = read_written(one.key, one.text, _declaration(path, declared))
+            context = put(context, path, value)
+        except ValueError as error:
+            raise CommandError(f"could not apply --set {one.key}={one.text}: {error}") from None
+    return context
+
+
+class WrittenSetting(NamedTuple):
+    """One `--set KEY=VALUE`."""
+
+    key: str
+    text: str
+
+
+def split_settings(values: Sequence[str]) -> list[WrittenSetting]:
+    """Split each `--set KEY=VALUE`.
+
+    Raises:
+        CommandError: It has another form.
+    """
+    found: list[WrittenSetting] = []
     for text in values:
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise CommandError(f"--set {text!r} must have the form key=value")
-        try:
-            context = put(context, parse(key), _value(value, declared.get(key)))
-        except ValueError as error:
-            raise CommandError(f"could not apply --set {text!r}: {error}") from None
-    return _finite(context)
+        found.append(WrittenSetting(key, value))
+    return found
 
 
-def _finite(values: Json) -> Json:
-    found = non_finite(values)
-    if found is not None:
-        raise CommandError(
-            f"the value of {found!r} is not a JSON number (NaN or infinite); use a "
-            "finite number, or a string in quotes"
-        )
-    return values
-
-
-def read_updates(values: Sequence[str]) -> Json:
-    """Parse each `--set` into `{dotted path: value}`.
+def read_updates(values: Sequence[WrittenSetting], declared: Declarations = UNDECLARED) -> Json:
+    """Read each `--set` into `{dotted path: value}`.
 
     Raises:
         CommandError: A value is malformed.
     """
-    updates: Json = {}
-    for text in values:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise CommandError(f"--set {text!r} must have the form key=value")
-        updates[key] = _value(value)
-    return _finite(updates)
+    return {
+        one.key: read_written(one.key, one.text, _declaration(parse(one.key), declared))
+        for one in values
+    }
 
 
-def _no_number(word: str) -> JsonValue:
-    """Reject NaN and Infinity, which only Python's JSON parser accepts."""
-    raise ValueError(f"{word} is not a JSON number")
+def _declaration(path: ContextPath, declared: Declarations) -> DeclaredPath | None:
+    """Return what a path must hold: its declaration, or that of a property of one above it."""
+    above = declared_above(path, declared)
+    if above is None:
+        return None
+    schema: JsonValue = declared[above].schema_
+    for segment in path[len(parse(above)) :]:
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        schema = properties.get(segment) if isinstance(properties, dict) else None
+    return DeclaredPath(schema=schema) if isinstance(schema, dict) else None
 
 
 def read_value(settings: Settings, option: str, given: str) -> JsonValue:
@@ -100,9 +119,18 @@ def json_value(name: str, text: str) -> JsonValue:
         CommandError: It is not JSON.
     """
     try:
-        value: JsonValue = json.loads(text, parse_constant=_no_number)
+        return read_json(text)
+    except JsonRefused as error:
+        raise CommandError(f"{name}: {error}") from None
     except ValueError as error:
         raise CommandError(f"{name} is not JSON ({error})") from None
+
+
+def json_object(name: str, text: str, example: str) -> Json:
+    """Parse a JSON object that a person wrote; raises like `json_value`."""
+    value = json_value(name, text)
+    if not isinstance(value, dict):
+        raise CommandError(f"{name} must be a JSON object, such as {example}")
     return value
 
 
@@ -112,14 +140,10 @@ def _base(settings: Settings, given: str | None) -> Json:
     if given.startswith("@"):
         return _file_context(settings, given[1:])
     try:
-        value: JsonValue = json.loads(given)
-    except ValueError as error:
-        raise CommandError(
-            f"--context is not JSON ({error}); to read a file, write @FILE"
-        ) from None
-    if not isinstance(value, dict):
-        raise CommandError('--context must be a JSON object, such as {"topic": "rain"}')
-    return value
+        return json_object("--context", given, '{"topic": "rain"}')
+    except CommandError as error:
+        hint = "" if given.lstrip().startswith("{") else "; to read a file, write @FILE"
+        raise CommandError(f"{error}{hint}") from None
 
 
 def _file_context(settings: Settings, name: str) -> Json:
@@ -143,6 +167,11 @@ def read_text(file: Path, name: str) -> str:
     Raises:
         InvalidDocument: It cannot be read, or is too large, like a device without an end.
     """
+    if not is_unicode(name):
+        message = f"{name!a} is a name that is not UTF-8"
+        raise InvalidDocument(
+            [Problem("E001", ascii(name), 1, 1, "", message, "", "rename the file")]
+        )
     try:
         with file.open(encoding="utf-8") as given:
             text = given.read(_MAX_TEXT_LENGTH + 1)
@@ -154,13 +183,3 @@ def read_text(file: Path, name: str) -> str:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         problem = Problem("E001", name, 1, 1, "", f"could not read {name}: {reason}")
         raise InvalidDocument([problem]) from None
-
-
-def _value(text: str, one: DeclaredPath | None = None) -> JsonValue:
-    try:
-        value: JsonValue = json.loads(text)
-    except ValueError:
-        return text
-    if one is not None and value_problems("", value, one) and not value_problems("", text, one):
-        return text
-    return value

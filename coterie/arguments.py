@@ -79,7 +79,7 @@ def add_context(parser: ArgumentParser) -> None:
         default=[],
         metavar="KEY=VALUE",
         dest="settings",
-        help="set one value of the context; the key may be dotted, the value is JSON or text",
+        help="set one value of the context; the key may be dotted, the value is read as in YAML",
     )
     parser.add_argument("--id", type=run_id, help="the run's id; default: a generated one")
 
@@ -92,7 +92,7 @@ def add_fork(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="change one value of the context; the key may be dotted, the value is JSON or text",
+        help="change one value of the context; the key may be dotted, the value is read as in YAML",
     )
     parser.add_argument("--id", type=run_id, help="the new run's id; default: a generated one")
 
@@ -119,7 +119,7 @@ def add_decision(parser: ArgumentParser) -> None:
 def login_name() -> str:
     """Return the user's login name."""
     try:
-        return getpass.getuser()
+        return getpass.getuser().encode(errors="replace").decode()
     except (KeyError, OSError):
         return "unknown"
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from activities.os_errors import reason_of
 from activities.workspace.project_files import private_folder, write_private
 from coterie.failures import CommandError
+from dsl.strict_json import is_unicode
 
 STATE_FOLDER = ".coterie"
 STORED = "blobs"
@@ -87,6 +88,9 @@ def load(environ: Mapping[str, str] | None = None, cwd: Path | None = None) -> S
         CommandError: A variable has an invalid value.
     """
     env = dict(os.environ if environ is None else environ)
+    for name, value in env.items():
+        if name.startswith("COTERIE_") and not is_unicode(value):
+            raise CommandError(f"{name} is {value!a}, which is not UTF-8 text")
     here = (cwd or Path.cwd()).resolve()
     project = find_project(here)
     api_key = env.get("COTERIE_API_KEY") or None

@@ -246,6 +246,10 @@ class StateTooLarge(TeamError):
     """The state of a run is too large to carry into its next history."""
 
 
+class ResultTooLarge(TeamError):
+    """The run did its work, and its result is too large to give."""
+
+
 class ValueTooLarge(TeamError):
     """A value that a run would keep is too large to carry."""
 

@@ -14,12 +14,10 @@ from temporalio.exceptions import (
     FailureError,
 )
 
-from dsl.errors import RunRefused, StateTooLarge, TeamError
-from dsl.finite import check_finite
-from dsl.model.outcomes import Failure
+from dsl.errors import ResultTooLarge, RunRefused, StateTooLarge, TeamError
 from dsl.model.plan import Plan
 from dsl.sizes import MAX_VALUE_SIZE, exceeds
-from dsl.values import Json
+from dsl.strict_json import check_context
 from workflows.control.cancellation import stop
 from workflows.core.activation import SIGNALS_FOLLOW
 from workflows.core.decoding import decoded
@@ -52,18 +50,11 @@ HELD_EVENTS = 500
 """Events after which the run tries again to leave its history."""
 
 
-def _detail(result: TeamResult) -> Json:
-    """Return a result as the detail of a failure; without its values if they are too large."""
-    if isinstance(encoded(result), str):
-        error = result.error
-        update: dict[str, object] = {
-            "context": {},
-            "output": {},
-            "because": _readable(result.because),
-            "error": error and Failure(type=error.type, message=_readable(error.message)),
-        }
-        result = result.model_copy(update=update)
-    return result.model_dump(mode="json", exclude_defaults=True)
+def _sendable(result: TeamResult) -> TeamResult:
+    """Return a result for failures and queries; without its values if they are too large."""
+    if isinstance(encoded(result), RawValue):
+        return result
+    return result.model_copy(update={"context": {}, "output": {}})
 
 
 def _nothing_to_cut(step: str) -> None:
@@ -80,11 +71,6 @@ async def _every_message_answered() -> None:
     await workflow.wait_condition(
         lambda: not SIGNALS_FOLLOW.get() and workflow.all_handlers_finished()
     )
-
-
-def _readable(text: str) -> str:
-    """Return the text without halves of surrogate pairs, which no message of Temporal can hold."""
-    return text.encode(errors="replace").decode()
 
 
 @workflow.defn(name="TeamWorkflow", failure_exception_types=[TeamError])
@@ -112,14 +98,15 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
                 raise RunRefused(
                     f"the input has {len(raw.payload.data):,} bytes; {MAX_VALUE_SIZE:,} are allowed"
                 )
-            self.input = decoded(raw, TeamInput)
+            ours = workflow.info().continued_run_id is not None
+            self.input = decoded(raw, TeamInput, ours=ours)
             self.plan = self.input.plan
             if self.input.carried is not None:
-                if workflow.info().continued_run_id is None:
+                if not ours:
                     raise RunRefused("`carried` is for runs that continue as new")
                 self.state = RunState.resumed(self.input.carried)
             else:
-                check_finite(self.input.context)
+                check_context(self.input.context)
                 self.state.main.context = self.input.context
         except RunRefused as error:
             self.refused = error
@@ -150,8 +137,7 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
             return await self._run_from_state(plan, scope)
         except asyncio.CancelledError:
             if scope.cancelled() is not None:  # else the run is only evicted
-                self.came_to = await stop(scope, TeamInterpreter(scope))
-                await self._finish(scope)
+                await self._finish(scope, _sendable(await stop(scope, TeamInterpreter(scope))))
             raise
 
     async def _plan(self) -> Plan:
@@ -198,22 +184,20 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
         """Run from where the state is."""
         try:
             result = await self._result(plan, scope)
+            refusal = encoded(result)
+            if isinstance(refusal, str):
+                too_large = ResultTooLarge(
+                    f"the run is done, and its result cannot be given: {refusal}"
+                )
+                raise RunFailed(failed_result(scope, too_large), too_large)
         except RunFailed as error:
-            self.came_to = error.result
-            await self._finish(scope)
+            left = _sendable(error.result)
+            await self._finish(scope, left)
+            detail = left.model_dump(mode="json", exclude_defaults=True)
             raise ApplicationError(
-                _readable(str(error)), _detail(error.result), type=error.type, non_retryable=True
+                str(error), detail, type=error.type, non_retryable=True
             ) from None
-        self.came_to = result
-        await self._finish(scope)
-        refusal = encoded(result)
-        if isinstance(refusal, str):
-            raise ApplicationError(
-                f"the run is done, and its result cannot be given: {refusal}",
-                _detail(result),
-                type="ResultTooLarge",
-                non_retryable=True,
-            )
+        await self._finish(scope, result)
         return result
 
     async def _result(self, plan: Plan, scope: DurableScope) -> TeamResult:
@@ -251,11 +235,12 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
             raise RunFailed(failed_result(scope, error), error)
         scope.hold(events + HELD_EVENTS)
 
-    async def _finish(self, scope: DurableScope) -> None:
-        """Show the end on the board, and answer every message.
+    async def _finish(self, scope: DurableScope, result: TeamResult) -> None:
+        """Keep the result for queries, show the end on the board, and answer every message.
 
         Not in a `finally`: that would run, and fail, when a worker only evicts the run.
         """
+        self.came_to = result
         self.done = scope.done = True
         scope.mark()
         await scope.notifier.all_reported()

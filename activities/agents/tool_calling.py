@@ -5,11 +5,9 @@ and later turns read it from there. So the prefix that a provider sees never cha
 """
 
 import asyncio
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import NoReturn
 
 from activities.agents.refusals import AgentRefused
 from activities.agents.single_shot import (
@@ -48,6 +46,7 @@ from dsl.errors import TemplateFailed
 from dsl.model.plan import Persona
 from dsl.model.tools.tool_use import NamedTool, ToolChoice
 from dsl.model_names import split_model
+from dsl.strict_json import read_json
 from dsl.templates.template_rules import BadTemplate
 from dsl.tool_loop.exchange import ToolCallRequest, ToolTurn
 from dsl.values import Json
@@ -232,19 +231,14 @@ def _requested_call(call: ToolCallPart) -> ToolCallRequest:
     """Return a call with its arguments, or with the problem of its arguments."""
     tool = call.name[:_MAX_NAME_LENGTH]
     try:
-        arguments: object = json.loads(call.arguments or "{}", parse_constant=_not_json)
-        json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, RecursionError) as error:
+        arguments = read_json(call.arguments or "{}")
+    except ValueError as error:
         return ToolCallRequest(tool=tool, problem=f"they are not JSON: {_encodable(str(error))}")
     if arguments is None:  # how some models write that there are none
         return ToolCallRequest(tool=tool)
     if not isinstance(arguments, dict):
         return ToolCallRequest(tool=tool, problem="they are not an object")
-    return ToolCallRequest(tool=tool, arguments=arguments)  # pyright: ignore[reportUnknownArgumentType]
-
-
-def _not_json(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON value")
+    return ToolCallRequest(tool=tool, arguments=arguments)
 
 
 def _encodable(text: str) -> str:

@@ -11,10 +11,10 @@ import mcp_types as types
 from pydantic_core import to_jsonable_python
 
 from activities.mcp_client.call_outcomes import ToolAnswer, UnusableTool
-from dsl.finite import non_finite
 from dsl.json_schema.schema_grammar import grammar_problem
 from dsl.model.capabilities import ServerTool
 from dsl.model.tools.offer_names import kind_of_offer
+from dsl.strict_json import unsound_part
 from dsl.values import Json
 from dsl.visible import visible, visible_name
 
@@ -40,10 +40,11 @@ def server_tool(tool: types.Tool) -> ServerTool | UnusableTool:
     annotations = tool.annotations
     hints = {} if annotations is None else annotations.model_dump(exclude_none=True)
     hints.pop("title", None)
-    number = non_finite({"input": tool.input_schema, "output": tool.output_schema, "hints": hints})
-    if number is not None:
-        why = f"{visible(number)} is NaN or beyond all numbers, which JSON has not"
-        return UnusableTool(name, why)
+    unsound = unsound_part(
+        {"input": tool.input_schema, "output": tool.output_schema, "hints": hints}
+    )
+    if unsound is not None:
+        return UnusableTool(name, visible(str(unsound)))
     listed = ServerTool(
         name=name,
         description=tool.description or "",

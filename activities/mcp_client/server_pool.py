@@ -20,12 +20,12 @@ from activities.mcp_client.input_rounds import call_with_input
 from activities.mcp_client.server_settings import McpServer
 from activities.mcp_client.tool_difference import differences
 from dsl.errors import listed
-from dsl.finite import non_finite
 from dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from dsl.model.capabilities import ServerListing, ServerTool
 from dsl.model.sections.mcp_digests import digest_of_tool
 from dsl.model.tools.asked_input import AskedInput, GivenInput, ServerTask
 from dsl.model.tools.offer_names import OfferKind, kind_of_offer
+from dsl.strict_json import unsound_part
 from dsl.values import Json
 
 if TYPE_CHECKING:
@@ -260,9 +260,9 @@ class McpServers:
 
 def _check_answer(answer: ToolAnswer, tool: ServerTool | None) -> ToolAnswer:
     """Check a result: that it is JSON, and in bounded time whether it matches its tool's schema."""
-    number = non_finite({"the result": answer.data})
-    if number is not None:
-        raise ResultInvalid(f"{number} is NaN or beyond all numbers, which JSON has not")
+    unsound = unsound_part({"the result": answer.data})
+    if unsound is not None:
+        raise ResultInvalid(str(unsound))
     if answer.failed or tool is None or tool.output_schema is None:
         return answer
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 from activities.workspace.globs import Globs, Ignores
 from activities.workspace.project_files import directory, read_at, status_of
 from activities.workspace.secret_files import holds_secrets
+from dsl.strict_json import is_unicode
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +79,19 @@ def _directory(
         path = prefix + name
         if name.casefold() == ".git" or root / path == never:
             continue
+        if not is_unicode(name):
+            yield Entry(_readable(path), why_not="its name is not UTF-8", is_gap=True)
+            continue
         if stat.S_ISDIR(found.st_mode):
             if not ignores.ignore(f"{path}/") and globs.enter(path):
                 yield from _directory(root, f"{path}/", globs, ignores, never)
         elif globs.want(path) and (holds_secrets(path) or not ignores.ignore(path)):
             yield _entry(root, path, found)
+
+
+def _readable(path: str) -> str:
+    """Return the path with a question mark for each byte that is no character."""
+    return path.encode(errors="replace").decode()
 
 
 def _entry(root: Path, path: str, found: os.stat_result) -> Entry:
@@ -100,6 +109,6 @@ def _target(root: Path, path: str) -> str:
         real = os.path.realpath(root / path)  # also raises if a link disappears meanwhile
         if not real.startswith(f"{root}{os.sep}"):
             return "a place outside the project"
-        return os.readlink(root / path)
+        return _readable(os.readlink(root / path))
     except OSError:
         return "another place by now"

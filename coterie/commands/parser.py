@@ -7,10 +7,11 @@ from importlib import import_module
 from typing import Any, NoReturn, Protocol, cast
 
 from coterie.commands.table import VERBS, Group
-from coterie.failures import ExitCode
+from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
 from coterie.terminal import say
 from coterie.version import versions
+from dsl.strict_json import is_unicode
 from dsl.visible import visible
 
 
@@ -104,7 +105,14 @@ def _parser(verbs: Mapping[str, bool]) -> ArgumentParser:
 
 
 def parse_command(words: Sequence[str]) -> tuple[str, Namespace]:
-    """Return the chosen command and its arguments; exit for help, the version, or an error."""
+    """Return the chosen command and its arguments; exit for help, the version, or an error.
+
+    Raises:
+        CommandError: An argument is no text.
+    """
+    for word in words:
+        if not is_unicode(word):
+            raise CommandError(f"the argument {word!a} is not UTF-8 text")
     chosen = next((word for word in words if not word.startswith("-")), None)
     # Building the parsers of all commands takes as long as checking a short document.
     alone = chosen in VERBS and words[0] == chosen

@@ -1,21 +1,23 @@
 """Commands that pause and resume a run, change its context, and stop it."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from temporalio.client import (
     WorkflowExecutionStatus,
 )
 
+from coterie.argument_values import WrittenSetting, read_updates
 from coterie.control.run_signals import send_cancel, send_control
 from coterie.failures import ExitCode
 from coterie.rendering.request_text import decision_text
 from coterie.rendering.run_text import end_text
 from coterie.runs.call_errors import has_ended
+from coterie.runs.recorded_plans import declared_context
 from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
-from dsl.values import Json
 from workflows.core.messages import AmendInput, RedirectInput, SkipInput
 
 
@@ -29,9 +31,14 @@ async def control(
     return ExitCode.DONE
 
 
-async def amend(settings: Settings, id: str, updates: Json, by: str, why: str) -> ExitCode:
+async def amend(
+    settings: Settings, id: str, written: Sequence[WrittenSetting], by: str, why: str
+) -> ExitCode:
     """Change the run's context at its next step."""
-    run = await _existing_run(settings, id)
+    client = (await open_connection(settings)).client
+    run = Run(client, id)
+    await run.describe()
+    updates = read_updates(written, await declared_context(client, id))
     await run.amend(AmendInput(updates=updates, by=by, why=why))
     say(f"{id}: {', '.join(updates)} will be set at the next step")
     return ExitCode.DONE

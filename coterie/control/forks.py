@@ -1,21 +1,25 @@
 """Commands that start a run in the middle of another: at a chosen visit, or where it failed."""
 
 import asyncio
+from collections.abc import Sequence
 from shlex import quote
 
-from temporalio.client import WorkflowExecutionStatus
+from temporalio.client import Client, WorkflowExecutionStatus
 
+from coterie.argument_values import WrittenSetting, read_updates
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
 from coterie.rendering.request_text import decision_text
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.new_runs import start_run, summary_of
+from coterie.runs.recorded_plans import declared_context
 from coterie.runs.records import find, kept, new_id
 from coterie.runs.run_client import Run
 from coterie.server.connection import Connection, open_connection
 from coterie.settings import Settings
 from coterie.storage.wire import text_of
 from coterie.terminal import note, say
+from dsl.model.context.declarations import UNDECLARED
 from dsl.values import Json
 from workflows.core.messages import AmendInput, ForkInput, RetryInput, TeamInput
 from workflows.plan_source import FORKED_FROM
@@ -26,13 +30,18 @@ _BETWEEN = 0.3
 
 
 async def retry(
-    settings: Settings, id: str, asked: RetryInput, updates: Json, new: str | None
+    settings: Settings,
+    id: str,
+    asked: RetryInput,
+    written: Sequence[WrittenSetting],
+    new: str | None,
 ) -> ExitCode:
     """Retry a waiting failed task; for a failed run, start another one where it failed."""
     quietly(settings)
     connection = await open_connection(settings)
     run = Run(connection.client, id)
     description = await run.describe()
+    updates = await _updates(connection.client, id, written)
     if description.status == WorkflowExecutionStatus.RUNNING:
         if new is not None:
             raise CommandError(f"run {id!r} is still open: `--id` applies only to finished runs")
@@ -54,10 +63,22 @@ async def retry(
     return await _begin_fork(settings, connection, given, new)
 
 
-async def fork(settings: Settings, asked: ForkInput, new: str | None) -> ExitCode:
+async def fork(
+    settings: Settings, asked: ForkInput, written: Sequence[WrittenSetting], new: str | None
+) -> ExitCode:
     """Start another run at a visit of one, open or finished."""
     quietly(settings)
-    return await _begin_fork(settings, await open_connection(settings), asked, new)
+    connection = await open_connection(settings)
+    updates = await _updates(connection.client, asked.run, written)
+    return await _begin_fork(
+        settings, connection, asked.model_copy(update={"updates": updates}), new
+    )
+
+
+async def _updates(client: Client, run: str, written: Sequence[WrittenSetting]) -> Json:
+    """Return the changes of a run's context, as its plan declares them."""
+    declared = await declared_context(client, run) if written else UNDECLARED
+    return read_updates(written, declared)
 
 
 async def _begin_fork(

@@ -1,14 +1,13 @@
 """Ask the person at the terminal for the inputs that a start lacks."""
 
-import json
 import sys
 
 from pydantic import JsonValue
 
 from coterie.failures import CommandError
 from coterie.terminal import note, prompt
+from coterie.written_values import read_written
 from dsl.evaluate.declared_values import form_of, missing_inputs, value_problems
-from dsl.finite import non_finite
 from dsl.model.context.declarations import Declarations, DeclaredPath
 from dsl.paths import parse, put
 from dsl.values import Json
@@ -38,19 +37,12 @@ def _ask_input(path: str, one: DeclaredPath) -> JsonValue:
         if not line:
             note("")
             raise CommandError(f"no value for {path}: the input was closed")
-        readings = _readings(line.strip(), one)
-        for value in readings:
-            if not value_problems(path, value, one):
-                return value
-        note("; ".join(value_problems(path, readings[0], one)))
-
-
-def _readings(text: str, one: DeclaredPath) -> list[JsonValue]:
-    """Return what a line can mean, likeliest first: JSON, or the text itself."""
-    try:
-        value: JsonValue = json.loads(text)
-    except ValueError:
-        return [text]
-    if non_finite({"value": value}):
-        return [text]
-    return [text, value] if one.schema_.get("type") == "string" else [value, text]
+        try:
+            value = read_written(path, line.strip(), one)
+        except CommandError as error:
+            note(str(error))
+            continue
+        problems = value_problems(path, value, one)
+        if not problems:
+            return value
+        note("; ".join(problems))

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from coterie.terminal import note, prompt
+from dsl.strict_json import is_unicode
 
 _PASTE_SECONDS = 0.05
 """Lines that come within this time of each other were not typed."""
@@ -17,9 +18,7 @@ async def ask(question: str) -> str | None:
 
     The wait can be cancelled, unlike `input()`, which would block a thread forever.
     """
-    prompt(question)
-    await _line_ready(None)
-    line = _line()
+    line = await _line(question)
     return None if line is None else line.strip()
 
 
@@ -33,14 +32,13 @@ async def ask_text(question: str, continued: str) -> str | None:
         question: Stands before the first line.
         continued: Stands before each line after a backslash.
     """
-    prompt(question)
     lines: list[str] = []
     while not lines or lines[-1].endswith(_CONTINUES) or await _line_ready(_PASTE_SECONDS):
+        before = "" if lines else question
         if lines and lines[-1].endswith(_CONTINUES):
             lines[-1] = lines[-1].removesuffix(_CONTINUES)
-            prompt(continued)
-        await _line_ready(None)
-        line = _line()
+            before = continued
+        line = await _line(before)
         if line is None:
             return None
         lines.append(line.rstrip())
@@ -62,12 +60,18 @@ async def _line_ready(seconds: float | None) -> bool:
     return True
 
 
-def _line() -> str | None:
-    line = sys.stdin.readline()
-    if not line:
-        note("")
-        return None
-    return line
+async def _line(before: str) -> str | None:
+    """Read a line of text, which stands after `before`; ask again for bytes that are no text."""
+    prompt(before)
+    while True:
+        await _line_ready(None)
+        line = sys.stdin.readline()
+        if not line:
+            note("")
+            return None
+        if is_unicode(line):
+            return line
+        prompt(f"that is not UTF-8 text; type it again\n{before}")
 
 
 async def ask_yes_no(question: str) -> bool | None:

@@ -21,6 +21,7 @@ from coterie.text.document_text import text_of_document
 from dsl.compile.compiler import SourceText
 from dsl.errors import InvalidDocument, Problem, listed, nearest
 from dsl.source.yaml_reader import read
+from dsl.strict_json import is_unicode
 
 _LAYERS = (SYSTEM_FILE, OVERRIDE_FILE)
 _SAYS_TEAMS = re.compile(r"\borchestration\b")
@@ -186,6 +187,8 @@ class Catalog:
         return with_includes(self._source(file), file, self.shown)
 
     def _source(self, file: Path, persona: str | None = None) -> SourceText:
+        if not is_unicode(file.name):
+            raise _unreadable(ascii(file.name), "is a name that is not UTF-8", "rename the file")
         try:
             text = text_of_document(file)
         except (OSError, UnicodeDecodeError) as error:

@@ -174,5 +174,6 @@ def _folder_digest(folder: Path | None) -> str:
     for file in sorted(folder.rglob("*")):
         parts = file.relative_to(folder).parts
         if file.is_file() and not set(parts).intersection(LEFT_BEHIND):
-            digest.update(to_json((parts, sha256(file.read_bytes()).hexdigest())))
+            names = [part.encode(errors="replace").decode() for part in parts]
+            digest.update(to_json((names, sha256(file.read_bytes()).hexdigest())))
     return digest.hexdigest()

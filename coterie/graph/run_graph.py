@@ -10,10 +10,11 @@ from coterie.failures import CommandError
 from coterie.graph.taken_path import Walk, walk_of
 from coterie.graph.task_trees import TaskTree, reported_tree, task_tree
 from coterie.replay.links import continued
-from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt, recorded_plan
+from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.ends.end_facts import CLOSING_EVENTS, ClosedState
 from coterie.runs.ends.end_words import closed_words
+from coterie.runs.recorded_plans import recorded_plan
 from coterie.runs.run_client import Run
 from dsl.model.plan import Plan
 from workflows.core.progress.progress_kinds import TaskGraphProgress

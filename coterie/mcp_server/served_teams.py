@@ -16,9 +16,9 @@ from coterie.terminal import note
 from dsl.analysis.findings import with_needs
 from dsl.compile.compiler import Compiled
 from dsl.errors import InvalidDocument
-from dsl.finite import non_finite
 from dsl.model.plan import Plan
 from dsl.model.traversal.step_paths import message_wait_paths
+from dsl.strict_json import unsound_part
 from dsl.values import Json
 from dsl.visible import visible
 
@@ -53,9 +53,9 @@ class ServedTeam:
         Raises:
             CommandError: The context does not match, or a key of a provider is missing.
         """
-        number = non_finite(context)
-        if number is not None:
-            raise CommandError(f"the value of {number!r} is not a JSON number (NaN or infinite)")
+        unsound = unsound_part(context)
+        if unsound is not None:
+            raise CommandError(f"the argument {unsound}")
         plan = startable(self.compiled, context, how=_GIVE).plan
         keys = key_names(plan, self.trusted)
         missing = missing_keys(keys, settings)

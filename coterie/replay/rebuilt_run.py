@@ -4,25 +4,19 @@ The interpreter replays the history with the recorded results. If this code deci
 the code that ran (another version), nothing can be rebuilt.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ValidationError
 from temporalio import workflow
-from temporalio.api.common.v1 import Payload
-from temporalio.api.history.v1 import HistoryEvent
 from temporalio.bridge.proto.workflow_activation import WorkflowActivation
 from temporalio.client import WorkflowHistory
 
-from activities.contracts import CompileResult, ForkResult
 from coterie.replay.decision_trace import DecisionObserver, ObservedState
 from coterie.replay.observer import ReceivedMessage, ReplayObserver, is_the_last, observed
 from coterie.replay.trace_events import Visit
-from coterie.storage.wire import data_converter
 from dsl.model.plan import Plan
 from dsl.values import Json
 from dsl.visible import one_line
-from workflows.core.messages import TeamInput
 from workflows.core.progress.progress_kinds import TaskGraphProgress
 from workflows.core.requests import RequestView
 from workflows.core.state import RunState
@@ -79,40 +73,6 @@ async def rebuilt(history: WorkflowHistory, *, snapshot: bool = False) -> Rebuil
     if failure is not None:
         return NotFollowed(one_line(f"{type(failure).__name__}: {failure}")[:MAX_CAUSE])
     return observer.seen or NotFollowed("it has no plan yet")
-
-
-def recorded_plan(history: WorkflowHistory) -> Plan | None:
-    """Return the plan from the run's start, or as its worker compiled it; None if neither exists.
-
-    Read only the start's input and the record of the compiling activity; do not replay.
-    """
-    for payload in _plan_payloads(history):
-        for model in (TeamInput, CompileResult, ForkResult):
-            plan = _plan_in(payload, model)
-            if plan is not None:
-                return plan
-    return None
-
-
-def _plan_payloads(history: WorkflowHistory) -> Iterator[Payload]:
-    for event in history.events:
-        yield from event.workflow_execution_started_event_attributes.input.payloads
-        yield from _marker_payloads(event)
-        yield from event.activity_task_completed_event_attributes.result.payloads
-
-
-def _marker_payloads(event: HistoryEvent) -> Iterator[Payload]:
-    for payloads in event.marker_recorded_event_attributes.details.values():
-        yield from payloads.payloads
-
-
-def _plan_in(payload: Payload, model: type[BaseModel]) -> Plan | None:
-    try:
-        value = data_converter.payload_converter.from_payload(payload, model)
-    except (ValidationError, ValueError, RuntimeError):
-        return None
-    plan = getattr(value, "plan", None)
-    return plan if isinstance(plan, Plan) else None
 
 
 def _requests(state: RunState) -> dict[str, RequestView]:

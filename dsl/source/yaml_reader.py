@@ -55,6 +55,15 @@ def read(text: str, file: str, *, may_be_list: bool = False) -> Node:
     return tree
 
 
+def plain_scalar(text: str) -> str | int | float | bool | None:
+    """Return what a text is where YAML has it without quotes.
+
+    Raises:
+        UnreadableScalar: it looks like such a value and is none, such as `.inf`.
+    """
+    return _scalar(text, _plain_tag(text))
+
+
 def document_tree(events: YamlEvents, problems: Problems) -> Node | None:
     """Return the tree of a document; None, and a problem, if it uses YAML that is refused.
 
@@ -65,7 +74,7 @@ def document_tree(events: YamlEvents, problems: Problems) -> Node | None:
     return None if is_refused else tree
 
 
-class _BadScalar(ValueError):
+class UnreadableScalar(ValueError):
     """A text that is not a value of its tag; `defect` is the reason."""
 
     def __init__(self, defect: Literal["too_large", "not_json", "not_a_number", "not_a_boolean"]):
@@ -208,7 +217,7 @@ class _TreeReader:
             tag = _plain_tag(text)
         try:
             return _scalar(text, tag)
-        except _BadScalar as error:
+        except UnreadableScalar as error:
             self.problems.note("E005", mark, path, unreadable_scalar(text, error.defect))
             return None
 
@@ -226,7 +235,7 @@ def _scalar(text: str, tag: str) -> _Scalar:
     """Return the value of a text with this tag.
 
     Raises:
-        _BadScalar: the text is not such a value.
+        UnreadableScalar: the text is not such a value.
     """
     try:
         match tag.removeprefix(_CORE):
@@ -235,25 +244,25 @@ def _scalar(text: str, tag: str) -> _Scalar:
             case "bool" if (word := text.lower()) in ("true", "false"):
                 return word == "true"
             case "bool":
-                raise _BadScalar("not_a_boolean")
+                raise UnreadableScalar("not_a_boolean")
             case "int" if len(text) <= _MAX_INTEGER_LENGTH:
                 return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
             case "int":
-                raise _BadScalar("too_large")
+                raise UnreadableScalar("too_large")
             case "float":
                 return _finite(text)
             case _:
                 return text
-    except _BadScalar:
+    except UnreadableScalar:
         raise
     except ValueError:
-        raise _BadScalar("not_a_number") from None
+        raise UnreadableScalar("not_a_number") from None
 
 
 def _finite(text: str) -> float:
     if text.lower().endswith((".nan", ".inf")):
-        raise _BadScalar("not_json")
+        raise UnreadableScalar("not_json")
     number = float(text)
     if not math.isfinite(number):
-        raise _BadScalar("too_large")
+        raise UnreadableScalar("too_large")
     return number

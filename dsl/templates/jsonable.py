@@ -20,6 +20,7 @@ from dsl.model.evaluation_budget import (
 )
 from dsl.model.outcomes import Failure, Outcome
 from dsl.paths import MISSING, Missing, Path, get
+from dsl.strict_json import is_unicode
 
 # `dumps` would make a new encoder each time
 _ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode
@@ -107,7 +108,18 @@ def _copy_value(value: object, meter: EvaluationMeter | None, depth: int) -> Jso
 def _copied_text(value: Any, meter: EvaluationMeter | None) -> JsonValue:
     if meter is not None:
         meter.charge(len(value) >> 9, text_bytes(value))
-    return cast("str", value)
+    return sound_text(cast("str", value))
+
+
+def sound_text(text: str) -> str:
+    """Return the text.
+
+    Raises:
+        ValueError: UTF-8 cannot carry it.
+    """
+    if not is_unicode(text):
+        raise ValueError(f"{ascii(text)[:60]} contains half of a surrogate pair, not a character")
+    return text
 
 
 def _copied_integer(value: Any, meter: EvaluationMeter | None) -> JsonValue:
@@ -139,7 +151,9 @@ def _copied_mapping(
         for key in mapping:
             if type(key) is not str or len(key) > SHORT_TEXT:
                 meter.charge(1, text_bytes(key) if type(key) is str else meter.walk(key))
-    return {str(key): _copy_value(item, meter, depth + 1) for key, item in mapping.items()}
+    return {
+        sound_text(str(key)): _copy_value(item, meter, depth + 1) for key, item in mapping.items()
+    }
 
 
 def _copied_list(
@@ -156,7 +170,7 @@ def _copied_list(
 def _convert_value(value: object, meter: EvaluationMeter | None, depth: int) -> JsonValue:
     match value:
         case str():
-            return str(value)
+            return sound_text(str(value))
         case Outcome():
             view = cast("Mapping[object, object]", outcome_view(value))
             return _copied_mapping(view, meter, depth)

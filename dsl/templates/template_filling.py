@@ -12,7 +12,7 @@ from dsl.errors import EvaluationLimitExceeded, TemplateFailed, listed
 from dsl.model.evaluation_budget import EvaluationMeter, meter_of
 from dsl.paths import MISSING
 from dsl.templates.jinja_engine import Absent
-from dsl.templates.jsonable import found_at, to_json
+from dsl.templates.jsonable import found_at, sound_text, to_json
 from dsl.templates.template import Template, is_template, parse
 from dsl.templates.template_rules import BadTemplate
 
@@ -62,7 +62,7 @@ def _evaluate(
         result = template.evaluate(names, meter)
         if template.shares and not isinstance(result, Absent):
             return cast("JsonValue", result)
-        return to_json(result, meter) if template.single else cast("str", result)
+        return to_json(result, meter) if template.single else sound_text(cast("str", result))
     except UndefinedError:
         raise TemplateFailed(_absent_message(template, names)) from None
     except EvaluationLimitExceeded as error:

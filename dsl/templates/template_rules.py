@@ -1,9 +1,11 @@
 """The rules of templates: the allowed nodes, and the maximum of code."""
 
 from collections.abc import Collection
+from math import isfinite
 
 from jinja2 import nodes
 
+from dsl.strict_json import is_unicode
 from dsl.templates.jinja_engine import ENVIRONMENT
 
 
@@ -144,6 +146,12 @@ def _refusal(node: nodes.Node, statements: bool) -> str | None:
     match node:
         case nodes.Pow():
             return "`**` is not part of the language"
+        case nodes.Const(value=float() as number) if not isfinite(number):
+            return "a number in it is beyond all numbers that JSON has"
+        case nodes.Const(value=str() as text) | nodes.TemplateData(data=text) if not is_unicode(
+            text
+        ):
+            return f"{ascii(text)[:60]} contains half of a surrogate pair, not a character"
         case _ if isinstance(node, _REACHING_OUT):
             return "a template stands alone: it includes nothing"
         case _ if isinstance(node, _STATEMENTS):

@@ -1,5 +1,6 @@
 """Whatever a run is given, it ends and says why: nothing is tried again for ever."""
 
+import json
 from collections.abc import AsyncGenerator
 from datetime import timedelta
 from pathlib import Path
@@ -127,17 +128,38 @@ async def test_a_result_that_is_too_large_is_reported_as_a_failure(here: Engine)
     cause = await failure(handle)
     assert cause.type == "ResultTooLarge"
     assert "the largest part is context.more" in cause.message
-    assert cause.details[0]["end"] == "completed"
+    assert cause.details[0]["end"] == "failed"
+    assert cause.details[0]["because"] == cause.message
+    assert await handle.query("result") == cause.details[0]
+    assert cause.details[0]["context"] == {}
 
 
-async def test_value_that_json_cannot_hold_fails_and_is_not_sent(here: Engine) -> None:
-    """A client of another language may send half of a surrogate pair."""
-    handle: Any = await here.start(f"""{TEAM}
-        - {{name: half, type: set, values: {{text: "{{{{ '\\\\ud83d' }}}}"}}}}
-{ASK}, input: "{{{{ text }}}}"}}
-""")
+_HALF = {"a text": "'%c' | format(55357)", "a key": "'{\"\\\\ud83d\": 1}' | from_json"}
+
+
+@pytest.mark.parametrize("made", _HALF.values(), ids=_HALF)
+@pytest.mark.parametrize(
+    "where",
+    [
+        f"{ASK}, input: MADE}}",
+        "        - {name: half, type: set, values: {text: MADE}}",
+        """        - {name: none, type: set, values: {a: 1}}
+      routing: {rules: [{next_team: null, context_updates: {half: MADE}}]}""",
+        """        - {name: none, type: set, values: {a: 1}}
+  output: {half: MADE}""",
+    ],
+    ids=["input", "set", "update", "output"],
+)
+async def test_value_that_utf8_cannot_carry_fails_where_a_template_makes_it(
+    here: Engine, where: str, made: str
+) -> None:
+    text = json.dumps(f"{{{{ {made} }}}}")
+    handle: Any = await here.start(TEAM + where.replace("MADE", text))
     cause = await failure(handle)
-    assert "work/ask: it holds what JSON has not" in cause.message
+    assert "half of a surrogate pair, not a character" in cause.message
+    assert "TooLarge" not in cause.message + cause.type
+    assert (await handle.query("result"))["because"] == cause.message
+    assert (await handle.query("state"))["whole"]
 
 
 @pytest.mark.parametrize(

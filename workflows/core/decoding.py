@@ -1,6 +1,5 @@
 """Decoding: what enters the workflow. An invalid message is refused with the reason, by field."""
 
-import json
 from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature
 from typing import TypeVar, cast
@@ -10,6 +9,7 @@ from temporalio import workflow
 from temporalio.common import RawValue
 
 from dsl.errors import RunRefused
+from dsl.strict_json import MAX_DEPTH, JsonRefused, read_json
 
 _JSON = b"json/plain"
 _NULL = b"binary/null"
@@ -18,8 +18,8 @@ INVALID_REFERENCE = b"coterie/invalid-reference"
 """Encoding of the placeholder for a forged reference; its data is the reason."""
 
 _MAX_NAME_LENGTH = 120
-_MAX_DEPTH = 100
-"""Maximum nesting of a message; carried state may nest up to 200 levels."""
+_MAX_INPUT_DEPTH = 200
+"""Maximum nesting of the input of a run, whose plan nests deeper than its document."""
 
 Model = TypeVar("Model", bound=BaseModel)
 Handler = TypeVar("Handler", bound=Callable[..., object])
@@ -43,8 +43,13 @@ def takes_any_arguments(handler: Handler) -> Handler:
     return handler
 
 
-def decoded(raw: RawValue, model: type[Model]) -> Model:
-    """Decode a message.
+def decoded(raw: RawValue, model: type[Model], *, ours: bool) -> Model:
+    """Decode the input of a run.
+
+    Args:
+        raw: As it arrived.
+        model: What it must be.
+        ours: Whether a run wrote it that continued as new; else it is read strictly.
 
     Raises:
         RunRefused: with the problems, field by field. (A decoding error of the SDK would retry the
@@ -52,7 +57,7 @@ def decoded(raw: RawValue, model: type[Model]) -> Model:
     """
     _refuse_reference(raw)
     try:
-        value = _value(raw)
+        value = _value(raw) if ours else _strict_value(raw, _MAX_INPUT_DEPTH)
     except (ValueError, RuntimeError, KeyError) as error:
         raise RunRefused(f"not a {model.__name__}: {error}") from None
     return _validate_value(value, model)
@@ -97,7 +102,7 @@ def plain(given: Sequence[RawValue]) -> JsonValue:
     """Return the JSON of a message; None without an argument.
 
     Raises:
-        RunRefused: several arguments, not JSON, NaN, or nested too deeply to be read again.
+        RunRefused: several arguments, not JSON, or JSON that parsers read differently.
     """
     if not given:
         return None
@@ -109,24 +114,11 @@ def plain(given: Sequence[RawValue]) -> JsonValue:
         named = encoding[:_MAX_NAME_LENGTH].decode(errors="replace")
         raise RunRefused(f"its encoding is {named!r}; a message is JSON, {_JSON.decode()!r}")
     try:
-        value = _value(given[0])
-        json.dumps(value, allow_nan=False)
+        return cast("JsonValue", _strict_value(given[0]))
+    except JsonRefused as error:
+        raise RunRefused(str(error)) from None
     except (ValueError, TypeError, RuntimeError) as error:
         raise RunRefused(f"it is no JSON: {error}") from None
-    if _deeper(value, _MAX_DEPTH):
-        raise RunRefused(f"it is nested deeper than the {_MAX_DEPTH} levels that are allowed")
-    return cast("JsonValue", value)
-
-
-def _deeper(value: object, levels: int) -> bool:
-    match value:
-        case dict():
-            inner = cast("dict[str, object]", value).values()
-        case list():
-            inner = cast("list[object]", value)
-        case _:
-            return False
-    return levels == 0 or any(_deeper(one, levels - 1) for one in inner)
 
 
 def _validate_value(value: object, model: type[Model]) -> Model:
@@ -145,6 +137,13 @@ def _refuse_reference(raw: RawValue) -> None:
     if raw.payload.metadata.get("encoding") == INVALID_REFERENCE:
         because = raw.payload.data.decode(errors="replace")
         raise RunRefused(f"it pretends to be a reference to a stored value: {because}")
+
+
+def _strict_value(raw: RawValue, max_depth: int = MAX_DEPTH) -> object:
+    """Return the value, and refuse a text that JSON parsers read differently."""
+    if raw.payload.metadata.get("encoding") == _JSON:
+        return read_json(raw.payload.data, max_depth)
+    return _value(raw)
 
 
 def _value(raw: RawValue) -> object:

@@ -11,17 +11,22 @@ from pydantic import BaseModel, JsonValue
 from temporalio import workflow
 from temporalio.common import RawValue
 
+from dsl.errors import TeamError
 from dsl.sizes import MAX_VALUE_SIZE
 
 _HALF = 0.5
 
 
 def encoded(value: BaseModel) -> RawValue | str:
-    """Return the value as an encoded payload, or why it cannot be sent."""
+    """Return the value as an encoded payload, or why it is too large to be sent.
+
+    Raises:
+        TeamError: It holds what JSON has not; everything that enters a run is checked for that.
+    """
     try:
         (payload,) = workflow.payload_converter().to_payloads([value])
     except (ValueError, RecursionError) as error:
-        return f"it holds what JSON has not: {error}"
+        raise TeamError(f"a {type(value).__name__} holds what JSON has not: {error}") from None
     if len(payload.data) <= MAX_VALUE_SIZE:
         return RawValue(payload)
     where, size = _largest(cast("JsonValue", json.loads(payload.data)))

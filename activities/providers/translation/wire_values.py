@@ -4,12 +4,11 @@ import json
 import re
 from base64 import b64encode
 from hashlib import sha256
-from typing import NoReturn
 
 from activities.providers.message_model import ImagePart, ToolResultPart
 from activities.providers.provider import ModelRequest
-from dsl.finite import finite_float
-from dsl.values import Json, JsonValue
+from dsl.strict_json import read_json
+from dsl.values import Json
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -48,18 +47,14 @@ def arguments_object(arguments: str) -> Json:
     What is not one is wrapped, so the model sees what it wrote.
     """
     try:
-        value: JsonValue = json.loads(
-            arguments, parse_constant=_refuse_constant, parse_float=finite_float
-        )
-    except (ValueError, RecursionError):
+        value = read_json(arguments)
+    except ValueError:
         return {_INVALID: plain(arguments)}
     if value is None:
         return {}  # as it was called
     if not isinstance(value, dict):
         return {_INVALID: plain(arguments)}
-    text = json.dumps(value, ensure_ascii=False)
-    whole = plain(text)
-    return value if whole == text else json.loads(whole)
+    return value
 
 
 def arguments_text(arguments: str) -> str:
@@ -68,10 +63,6 @@ def arguments_text(arguments: str) -> str:
     wrapped = value.keys() == {_INVALID} and value[_INVALID] == plain(arguments)
     is_object = not wrapped and arguments.lstrip().startswith("{")
     return plain(arguments) if is_object else json.dumps(value, ensure_ascii=False)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
 
 
 def plain(text: str) -> str:

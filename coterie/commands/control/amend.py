@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.argument_values import read_updates
+from coterie.argument_values import split_settings
 from coterie.arguments import add_run, add_who_and_why, login_name
 from coterie.control.control_commands import amend
 from coterie.failures import ExitCode
@@ -19,12 +19,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="KEY=VALUE",
-        help="change one value; the key may be dotted, the value is JSON or text",
+        help="change one value; the key may be dotted, the value is read as in YAML",
     )
     add_who_and_why(parser)
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Send the change to the run, and print whether the run accepts it."""
-    updates = read_updates(args.settings)
-    return run_async(amend(settings, args.run, updates, args.by or login_name(), args.why))
+    written = split_settings(args.settings)
+    return run_async(amend(settings, args.run, written, args.by or login_name(), args.why))

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
-from coterie.argument_values import read_updates
+from coterie.argument_values import split_settings
 from coterie.arguments import add_fork, add_run, add_who_and_why, login_name
 from coterie.control.forks import fork
 from coterie.failures import ExitCode
@@ -37,11 +37,10 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         run=args.run,
         at=args.at,
         message=args.message,
-        updates=read_updates(args.settings),
         by=args.by or login_name(),
         why=args.why,
     )
-    return run_async(fork(settings, asked, args.id))
+    return run_async(fork(settings, asked, split_settings(args.settings), args.id))
 
 
 def _number(text: str) -> int:

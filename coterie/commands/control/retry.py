@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.argument_values import read_updates
+from coterie.argument_values import split_settings
 from coterie.arguments import add_fork, add_run, add_who_and_why, login_name, name_given
 from coterie.control.forks import retry
 from coterie.failures import ExitCode
@@ -28,4 +28,4 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Send the request to the run, and print whether the run accepts it."""
     asked = RetryInput(task=args.task, by=args.by or login_name(), why=args.why)
-    return run_async(retry(settings, args.run, asked, read_updates(args.settings), args.id))
+    return run_async(retry(settings, args.run, asked, split_settings(args.settings), args.id))

@@ -3,8 +3,8 @@
 import json
 from argparse import ArgumentParser, Namespace
 from shlex import quote
-from typing import cast
 
+from coterie.argument_values import json_object
 from coterie.display.called_tool import CalledTool, call_from_terminal
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
@@ -21,7 +21,6 @@ from coterie.worker.mcp_refresh import refresh_listings
 from dsl.compile.compiler import Compiled
 from dsl.compile.server_offers import with_servers
 from dsl.errors import listed, nearest
-from dsl.values import Json
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -127,19 +126,9 @@ def _call(
             "team that uses it with `coterie run`"
         )
     called = CalledTool(tool, made_of or tool.name)
-    return call_from_terminal(called, _arguments(args.arguments), trusted, settings, yes=args.yes)
-
-
-def _arguments(text: str) -> Json:
-    try:
-        given: object = json.loads(text)
-    except ValueError as error:
-        raise CommandError(f"--arguments is not JSON: {error}") from None
-    if given is None:
-        return {}
-    if not isinstance(given, dict):
-        raise CommandError('--arguments takes a JSON object, such as \'{"path": "src"}\'')
-    return cast("Json", given)
+    written = "{}" if args.arguments.strip() == "null" else args.arguments
+    given = json_object("--arguments", written, '{"path": "src"}')
+    return call_from_terminal(called, given, trusted, settings, yes=args.yes)
 
 
 def _json(value: object) -> str:

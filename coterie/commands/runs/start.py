@@ -30,14 +30,11 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     Workers look up a name in their own catalog. Workers that run no plans compiled elsewhere get
     the document.
     """
-    context: Json = read_context(settings, args.context, args.settings)
     target: str = args.target
     catalog = Catalog(settings)
     is_file = (settings.cwd / target).is_file()
     if not is_file and not args.model:
-        if settings.address is None:  # the worker is on this machine and has the same folders
-            startable(compile_located(catalog, catalog.locate(target)), context)
-        given = TeamInput(team=target, context=context)
+        given = TeamInput(team=target, context=_context_of_named(args, catalog, settings))
         return run_async(start(settings, target, given, args.id))
     if settings.address is not None and not is_file and catalog.named(target) is None:
         raise CommandError(
@@ -60,6 +57,17 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     else:
         given = TeamInput(document=_whole(located), context=context)
     return run_async(start(settings, compiled.plan.name, given, args.id))
+
+
+def _context_of_named(args: Namespace, catalog: Catalog, settings: Settings) -> Json:
+    """Return the context for a team that the worker looks up."""
+    if settings.address is not None:
+        return read_context(settings, args.context, args.settings)
+    # the worker is on this machine and has the same folders
+    compiled = compile_located(catalog, catalog.locate(args.target))
+    context = read_context(settings, args.context, args.settings, compiled.plan.context)
+    startable(compiled, context)
+    return context
 
 
 def _whole(located: Located) -> str:

@@ -56,9 +56,10 @@ async def test_a_turn_returns_its_calls_and_the_name_of_what_is_stored() -> None
     [
         ("{", "they are not JSON"),
         ("[1]", "they are not an object"),
-        ('{"n": NaN}', "they are not JSON: NaN is no JSON value"),
+        ('{"n": NaN}', "they are not JSON: 'n' is not a JSON number"),
         ('{"n": 1e999}', "they are not JSON"),
         ('{"s": "\\ud800"}', "they are not JSON"),
+        ('{"n": 1, "n": 2}', "they are not JSON: it has the key 'n' twice in one object"),
         ("[" * 100_000, "they are not JSON"),
     ],
 )

@@ -59,10 +59,10 @@ async def test_a_number_that_json_has_not_is_no_result_and_no_schema(tmp_path: P
         (tool,) = found.tools
         error = await failure_of(servers, f"bad/{tool.name}", digest_of_tool(tool))
     assert [(one.name, one.why) for one in found.left_out] == [
-        ("odd", "input.properties.n.default is NaN or beyond all numbers, which JSON has not")
+        ("odd", "'input.properties.n.default' is not a JSON number (NaN or infinite)")
     ]
     assert error.type == "SkillFailed"
-    assert "the result.s.1 is NaN or beyond all numbers" in error.message
+    assert "'the result.s.1' is not a JSON number" in error.message
 
 
 async def test_a_listing_without_end_is_bounded(tmp_path: Path) -> None:

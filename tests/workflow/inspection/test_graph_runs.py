@@ -19,8 +19,9 @@ from coterie.failures import CommandError
 from coterie.graph.drawing.svg import svg_of
 from coterie.graph.picture import picture
 from coterie.graph.run_graph import SeenRun, seen_history, seen_run
-from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt, recorded_plan
+from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
 from coterie.runs import run_client as runs
+from coterie.runs.recorded_plans import recorded_plan
 from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import load
 from coterie.storage.wire import data_converter

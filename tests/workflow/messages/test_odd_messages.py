@@ -38,7 +38,8 @@ ODD: dict[str, tuple[list[Any], str]] = {
     "bytes": ([_raw(b"abc", "binary/plain")], "its encoding is 'binary/plain'; a message is JSON"),
     "unknown": ([_raw(b"{}", "what/ever")], "its encoding is 'what/ever'"),
     "broken": ([_raw(b"{no")], "it is no JSON"),
-    "no number": ([_raw(b'{"payload": NaN}')], "it is no JSON"),
+    "no number": ([_raw(b'{"payload": NaN}')], "'payload' is not a JSON number"),
+    "key twice": ([_raw(b'{"by": "ann", "by": "bob"}')], "it has the key 'by' twice"),
     "deep": ([_raw(b"[" * 150 + b"]" * 150)], "it is nested deeper than the 100 levels"),
 }
 """What is sent, and what is said of it."""
@@ -161,7 +162,7 @@ async def test_a_raw_start_with_a_number_that_json_has_not_is_refused_with_its_p
     handle = await here.start_raw(_raw(text.encode()))
     error = await failure(handle)
     assert error.type == "RunRefused"
-    assert "the context's 'a.b.1' is NaN or beyond all numbers" in error.message
+    assert "not a TeamInput: 'context.a.b.1' is not a JSON number" in error.message
 
 
 async def test_a_named_signal_without_an_argument_brings_null(here: Engine) -> None:

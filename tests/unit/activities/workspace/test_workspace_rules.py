@@ -278,3 +278,16 @@ async def test_work_that_fails_after_its_caller_was_cancelled_is_not_reported_as
     del caller
     gc.collect()
     assert not reported
+
+
+def test_a_name_that_is_no_text_is_a_gap_and_takes_no_other_file(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("1")
+    (tmp_path / "caf\udce9").mkdir()
+    (tmp_path / "caf\udce9" / "b.txt").write_text("1")
+    (tmp_path / "link").symlink_to("caf\udce9")
+    gap = "its name is not UTF-8"
+    assert list(walk(tmp_path, tmp_path, Globs.of((), ()), tmp_path / "state")) == [
+        Entry("a.txt", 1),
+        Entry("caf?", why_not=gap, is_gap=True),
+        Entry("link", why_not="a symlink to caf?, not followed"),
+    ]

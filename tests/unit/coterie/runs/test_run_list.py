@@ -103,3 +103,10 @@ def test_runs_are_a_table_in_columns_and_text_of_others_stays_on_its_line() -> N
         "long-name-of-a-run  notes  waiting  2 h ago  2 h   sign_off/publish#1 and 1 more",
         r"r\u001b2            a b    failed   3 h ago  3 h",
     ]
+
+
+@pytest.mark.parametrize(("state", "shown"), [("done", "running"), ("cancelled", "stopping")])
+def test_a_run_that_temporal_has_not_closed_is_never_shown_as_ended(
+    state: str, shown: RunState
+) -> None:
+    assert open_row("r", "notes", NOW, status(state=state)).state == shown

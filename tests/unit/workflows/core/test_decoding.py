@@ -92,10 +92,26 @@ def test_another_argument_is_refused_with_the_reason(
     assert str(refused.value) == because
 
 
-@pytest.mark.parametrize("data", [b"{", b"NaN", b'{"a": 1e999}'])
-def test_what_json_does_not_have_is_refused(data: bytes) -> None:
-    with pytest.raises(RunRefused, match="it is no JSON: "):
+@pytest.mark.parametrize(
+    ("data", "because"),
+    [
+        (b"{", "it is no JSON: "),
+        (b"\xff", "it is no JSON: "),
+        (b"NaN", "it is not a JSON number"),
+        (b'{"a": 1e999}', "'a' is not a JSON number"),
+        (b'{"a": "\\ud800"}', "'a' contains half of a surrogate pair"),
+        (b'{"by": "ann", "by": "bob"}', "it has the key 'by' twice in one object"),
+    ],
+)
+def test_what_json_parsers_read_differently_is_refused(data: bytes, because: str) -> None:
+    with pytest.raises(RunRefused, match=because):
         plain((raw(data),))
+    with pytest.raises(RunRefused, match="not a Asked: "):
+        decoded(raw(data), Asked, ours=False)
+
+
+def test_the_input_of_a_continued_run_is_read_as_the_run_wrote_it() -> None:
+    assert decoded(raw(b'{"number": 2, "number": 3}'), Asked, ours=True) == Asked(number=3)
 
 
 @pytest.mark.parametrize(
@@ -126,15 +142,15 @@ def test_a_refused_message_names_its_model_and_each_wrong_field() -> None:
 
 
 def test_an_argument_that_the_sdk_passes_undecoded_is_decoded_or_refused() -> None:
-    assert decoded(raw(b'{"number": 2}'), Asked) == Asked(number=2)
+    assert decoded(raw(b'{"number": 2}'), Asked, ours=False) == Asked(number=2)
     with pytest.raises(RunRefused, match="not a Asked: number: "):
-        decoded(raw(b'{"number": []}'), Asked)
+        decoded(raw(b'{"number": []}'), Asked, ours=False)
     with pytest.raises(RunRefused, match="not a Asked: "):
-        decoded(raw(b"{"), Asked)
+        decoded(raw(b"{"), Asked, ours=False)
     with pytest.raises(RunRefused, match="not a Asked: "):
-        decoded(raw(b"1", b"unknown"), Asked)
+        decoded(raw(b"1", b"unknown"), Asked, ours=False)
     with pytest.raises(RunRefused, match="it pretends to be a reference"):
-        decoded(raw(b"1", INVALID_REFERENCE), Asked)
+        decoded(raw(b"1", INVALID_REFERENCE), Asked, ours=False)
 
 
 @pytest.mark.parametrize(

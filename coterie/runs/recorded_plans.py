@@ -1,0 +1,70 @@
+"""Read the plan of a run from the beginning of its history."""
+
+from collections.abc import Iterator
+
+from pydantic import BaseModel, ValidationError
+from temporalio.api.common.v1 import Payload
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.client import Client, WorkflowHistory
+from temporalio.service import RPCError
+
+from activities.contracts import CompileResult, ForkResult
+from coterie.failures import CommandError
+from coterie.storage.histories import whole
+from coterie.storage.wire import data_converter
+from dsl.model.context.declarations import UNDECLARED, Declarations
+from dsl.model.plan import Plan
+from workflows.core.messages import TeamInput
+
+_BEGINNING = 40
+"""Events in which a run gets its plan: a worker compiles it first of all."""
+
+
+async def declared_context(client: Client, run: str) -> Declarations:
+    """Return the declared context of a run; empty if it declares none, or its plan is not here."""
+    events: list[HistoryEvent] = []
+    try:
+        fetched = client.get_workflow_handle(run).fetch_history_events(page_size=_BEGINNING)
+        async for event in fetched:
+            events.append(event)
+            if len(events) == _BEGINNING:
+                break
+        history = await whole(WorkflowHistory(run, events), client.data_converter)
+    except (RPCError, CommandError):
+        return UNDECLARED
+    plan = recorded_plan(history)
+    return UNDECLARED if plan is None else plan.context
+
+
+def recorded_plan(history: WorkflowHistory) -> Plan | None:
+    """Return the plan from the run's start, or as its worker compiled it; None if neither exists.
+
+    Read only the start's input and the record of the compiling activity; do not replay.
+    """
+    for payload in _plan_payloads(history):
+        for model in (TeamInput, CompileResult, ForkResult):
+            plan = _plan_in(payload, model)
+            if plan is not None:
+                return plan
+    return None
+
+
+def _plan_payloads(history: WorkflowHistory) -> Iterator[Payload]:
+    for event in history.events:
+        yield from event.workflow_execution_started_event_attributes.input.payloads
+        yield from _marker_payloads(event)
+        yield from event.activity_task_completed_event_attributes.result.payloads
+
+
+def _marker_payloads(event: HistoryEvent) -> Iterator[Payload]:
+    for payloads in event.marker_recorded_event_attributes.details.values():
+        yield from payloads.payloads
+
+
+def _plan_in(payload: Payload, model: type[BaseModel]) -> Plan | None:
+    try:
+        value = data_converter.payload_converter.from_payload(payload, model)
+    except (ValidationError, ValueError, RuntimeError):
+        return None
+    plan = getattr(value, "plan", None)
+    return plan if isinstance(plan, Plan) else None

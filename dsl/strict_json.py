@@ -1,0 +1,162 @@
+"""Strict JSON: texts that every parser reads alike, and values that UTF-8 can carry. Pure."""
+
+import json
+import math
+from typing import Literal, NamedTuple, NoReturn, cast
+
+from dsl.errors import RunRefused
+from dsl.values import Json, JsonValue
+
+MAX_DEPTH = 100
+"""Maximum nesting of a value from outside; deeper ones break later readers."""
+
+
+class JsonRefused(ValueError):
+    """A text that is JSON for some parsers, and that they read differently."""
+
+
+def read_json(text: str | bytes, max_depth: int = MAX_DEPTH) -> JsonValue:
+    """Parse a JSON text; this is the only reader of JSON that people and models write.
+
+    Raises:
+        JsonRefused: It has a key twice, NaN, a number beyond all numbers, half of a surrogate pair,
+            or too many levels.
+        ValueError: It is not JSON.
+    """
+    if isinstance(text, bytes):
+        text = text.decode()
+    try:
+        value = cast("JsonValue", _DECODER.decode(text))
+    except _NoNumber as error:
+        raise JsonRefused(_named(error, text)) from None
+    except RecursionError:
+        raise JsonRefused(_too_deep(max_depth)) from None
+    if ("\\u" in text or not is_unicode(text)) and (found := unsound_part(value)) is not None:
+        raise JsonRefused(str(found))
+    if text.count("[") + text.count("{") > max_depth and _is_deeper(value, max_depth):
+        raise JsonRefused(_too_deep(max_depth))
+    return value
+
+
+def _too_deep(levels: int) -> str:
+    return f"it is nested deeper than the {levels} levels that are allowed"
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether UTF-8 can carry the text: it has no half of a surrogate pair."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_deeper(value: JsonValue, levels: int) -> bool:
+    match value:
+        case dict():
+            inner = value.values()
+        case list():
+            inner = value
+        case _:
+            return False
+    return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)
+
+
+class UnsoundPart(NamedTuple):
+    """A part of a value that JSON or UTF-8 cannot carry."""
+
+    path: str
+    """Dotted; of a key, that of its mapping."""
+    part: Literal["number", "text", "key"]
+
+    def __str__(self) -> str:
+        """Describe it, in a sentence that begins with its path."""
+        where = repr(self.path) if self.path else "it"
+        match self.part:
+            case "number":
+                return f"{where} is not a JSON number (NaN or infinite)"
+            case "text":
+                return f"{where} contains half of a surrogate pair, which is not a character"
+            case "key":
+                return f"{where} has a key with half of a surrogate pair, which is not a character"
+
+
+def unsound_part(value: JsonValue, path: str = "") -> UnsoundPart | None:
+    """Return the first part that JSON or UTF-8 cannot carry, or None."""
+    match value:
+        case float() if not math.isfinite(value):
+            return UnsoundPart(path, "number")
+        case str() if not is_unicode(value):
+            return UnsoundPart(path, "text")
+        case dict():
+            if not all(map(is_unicode, value)):
+                return UnsoundPart(path, "key")
+            below = value.items()
+        case list():
+            below = ((str(number), item) for number, item in enumerate(value))
+        case _:
+            return None
+    for name, item in below:
+        found = unsound_part(item, f"{path}.{name}" if path else name)
+        if found is not None:
+            return found
+    return None
+
+
+def check_context(context: Json) -> None:
+    """Refuse the context of a start that JSON cannot hold.
+
+    Raises:
+        RunRefused: Names the path.
+    """
+    found = unsound_part(context)
+    if found is not None:
+        raise RunRefused(f"in the context, {found}; start the run with another value there")
+
+
+class _NoNumber(ValueError):
+    """A number that only some parsers take: NaN, Infinity, `1e400`."""
+
+
+def _named(error: _NoNumber, text: str) -> str:
+    """Name the number by its path."""
+    try:
+        found = unsound_part(cast("JsonValue", json.loads(text)))
+    except (ValueError, RecursionError):
+        found = None
+    return f"{error} is not a JSON number" if found is None else str(found)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
+
+
+def _no_number(word: str) -> NoReturn:
+    raise _NoNumber(word[:40])
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise JsonRefused(f"{text[:40]}... has too many digits") from None
+
+
+def _unique(pairs: list[tuple[str, JsonValue]]) -> Json:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        key = next(key for key, _ in pairs if key in seen or seen.add(key))
+        raise JsonRefused(f"it has the key {key[:80]!r} twice in one object")
+    return found
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique,
+    parse_constant=_no_number,
+    parse_float=_finite,
+    parse_int=_integer,
+)

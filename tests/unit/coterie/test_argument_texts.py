@@ -1,0 +1,106 @@
+"""Every argument of every command takes only text that UTF-8 can carry, and strict JSON."""
+
+from argparse import Action, ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from coterie.cli import main
+from coterie.commands.parser import whole_parser
+from coterie.commands.table import VERBS
+
+HALF = "caf\udce9"
+
+
+def _arguments() -> Iterator[tuple[str, Action]]:
+    """Yield every argument of every command that takes a text."""
+    commands = next(one.choices for one in whole_parser()._actions if one.dest == "verb")
+    for verb, parser in cast("dict[str, ArgumentParser]", commands).items():
+        yield from ((verb, one) for one in parser._actions if one.nargs != 0)
+
+
+ARGUMENTS = {f"{verb} {one.option_strings or one.dest}": (verb, one) for verb, one in _arguments()}
+
+
+def _words(verb: str, action: Action, value: str) -> list[str]:
+    """Return a call with a value for one argument, and one for each that is required."""
+    option = action.option_strings[-1:]
+    needed = [
+        other
+        for command, other in ARGUMENTS.values()
+        if command == verb and other is not action and other.required
+    ]
+    words = [verb, *option, value]
+    for other in needed:
+        given = next(iter(other.choices)) if other.choices else "x"
+        words += [*other.option_strings[-1:], given]
+    return words
+
+
+def test_the_table_has_arguments_of_nearly_every_command() -> None:
+    without = {"completion", "server"}
+    assert {verb for verb, _ in ARGUMENTS.values()} >= VERBS.keys() - without
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_an_argument_that_is_no_text_is_refused_with_a_sentence(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    verb, action = ARGUMENTS[name]
+    value = f"a={HALF}" if action.metavar == "KEY=VALUE" else HALF
+    assert main(_words(verb, action, value)) == 2
+    assert capsys.readouterr().err == f"coterie: the argument {value!a} is not UTF-8 text\n"
+
+
+JSON = {name: one for name, one in ARGUMENTS.items() if "JSON" in str(one[1].metavar)}
+
+
+SUBJECTS = {
+    "run": ["coordinator"],
+    "start": ["coordinator"],
+    "chat": ["tool_router", "--script", "lines.txt"],
+    "agent": ["run", "goal"],
+    "approve": ["x"],
+    "skip": ["x", "task"],
+    "tools": ["call", "Calculator.evaluate"],
+}
+"""What each command that takes JSON is called with; a new one belongs here."""
+
+
+@pytest.mark.parametrize("name", JSON)
+def test_json_that_parsers_read_differently_is_refused_by_every_command(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lines.txt").write_text("hello\n")
+    verb, action = JSON[name]
+    option = action.option_strings[-1]
+    assert main([verb, *SUBJECTS[verb], option, '{"a": 1, "a": 2}']) == 2
+    error = capsys.readouterr().err
+    assert f"{option}: it has the key 'a' twice in one object" in error
+    assert "a bug" not in error
+
+
+def test_an_environment_variable_that_is_no_text_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COTERIE_TASK_QUEUE", HALF)
+    assert main(["runs"]) == 2
+    assert capsys.readouterr().err == (
+        "coterie: COTERIE_TASK_QUEUE is 'caf\\udce9', which is not UTF-8 text\n"
+    )
+
+
+def test_a_file_whose_name_is_no_text_is_refused_with_the_fix(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init"]) == 0
+    (tmp_path / "config" / "teams" / f"{HALF}.yml").write_text("a: 1\n")
+    assert main(["validate"]) == 2
+    error = capsys.readouterr().out
+    assert "'caf\\udce9.yml' is a name that is not UTF-8" in error
+    assert "fix: rename the file" in error

@@ -7,7 +7,6 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
@@ -74,8 +73,6 @@ def _outcome(words: Sequence[str], streams: StandardStreams | None = None) -> in
     """
     settings: Settings | None = None
     try:
-        if isinstance(sys.stdin, TextIOWrapper):
-            sys.stdin.reconfigure(errors="surrogateescape")  # who reads a line checks it
         settings = load()
         verb, args = parse_command(words)
         command = load_command(verb)

@@ -9,7 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Callable
-from typing import Final, TextIO
+from typing import Final, TextIO, cast
 
 from typing_extensions import Buffer
 
@@ -49,6 +49,10 @@ class StandardStreams:
         """Whether the command only prints: it ends when nobody reads its results any more."""
         for descriptor in range(3):
             _open_if_closed(descriptor)
+        if isinstance(sys.stdin, io.TextIOWrapper):
+            sys.stdin.reconfigure(
+                errors="surrogateescape"
+            )  # who reads a line checks that it is text
         self._output = _Sink(1, lambda: self.ends_with_reader)
         self._errors = _Sink(2, lambda: False)
         sys.stdout = _text(

@@ -15,7 +15,7 @@ from coterie.rendering.request_text import PendingOfRun, decision_text, pending_
 from coterie.rendering.run_table import run_json, run_table
 from coterie.rendering.run_text import end_text, status_text, trail_text
 from coterie.runs.call_errors import has_ended
-from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.ends.end_facts import CLOSED_STATES, RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.open_runs import open_runs
 from coterie.runs.run_client import Run, json_of
@@ -45,13 +45,15 @@ async def show_status(settings: Settings, id: str, *, trail: bool, as_json: bool
         return ExitCode.DONE
     status = await run.status()
     entries = await run.trail() if trail else []
+    became = None if description.status is None else CLOSED_STATES.get(description.status)
     if as_json:
         data = status.model_dump(mode="json")
+        data["state"] = became or status.state
         if trail:
             data["trail"] = [entry.model_dump(mode="json") for entry in entries]
         say(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        say(status_text(id, status))
+        say(status_text(id, status, became))
         if entries:
             say(trail_text(entries))
     return ExitCode.DONE

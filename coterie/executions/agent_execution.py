@@ -85,14 +85,12 @@ def _status(status: RunStatus, became: ClosedState | None) -> ExecutionStatus:
     if became is not None:
         return "completed" if became == "completed" else "failed"
     match status.state:
-        case "running":
+        case "running" | "done":  # how it ends is known when Temporal has closed it
             return "running"
         case "paused" | "waiting":
             return "paused"
         case "stopping" | "cancelled":
             return "failed"
-        case "done":
-            return "completed"
         case _:
             assert_never(status.state)
 

@@ -8,7 +8,7 @@ from activities.contracts import TokenUsage
 from coterie.rendering.cost_tables import budget_lines, money_text
 from coterie.rendering.graph_text import graph_line, task_lines
 from coterie.rendering.request_text import decision_line, show_lines
-from coterie.runs.ends.end_facts import RunEnd, VisitEnd
+from coterie.runs.ends.end_facts import ClosedState, RunEnd, VisitEnd
 from coterie.runs.ends.end_words import run_end_line, visit_end_line
 from coterie.text.durations import duration
 from coterie.text.lines import one_entry, text_of
@@ -34,9 +34,15 @@ def work_text(of: RunStatus | TeamResult) -> str:
     return f"{calls}, {usage_text(of.usage)}{money}"
 
 
-def status_text(run: str, status: RunStatus) -> str:
-    """Format the answer of the query `status`."""
-    lines = [f"{run}: {status.state}"]
+def status_text(run: str, status: RunStatus, became: ClosedState | None = None) -> str:
+    """Format the answer of the query `status`.
+
+    Args:
+        run: The run's id.
+        status: The answer.
+        became: What became of a run that is closed; the workflow itself does not know.
+    """
+    lines = [f"{run}: {became or status.state}"]
     lines.append(f"  plan     {status.plan} (digest {status.digest})")
     if status.team is not None:
         visit = f", visit {status.visit}" if status.visit else ""

@@ -213,9 +213,9 @@ def _state(status: RunStatus) -> RunState:
     match status.state:
         case "running" | "waiting" | "paused" | "stopping" as state:
             return state
-        case "done":
-            return "completed"
+        case "done":  # how it ends is known when Temporal has closed it
+            return "running"
         case "cancelled":
-            return "cancelled"
+            return "stopping"
         case _:
             assert_never(status.state)

@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from datetime import timedelta
 
+from coterie.failures import ExitCode
 from dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_WHY_LENGTH
 from dsl.values import seconds
 from dsl.visible import visible
@@ -128,6 +129,30 @@ def add_who_and_why(parser: ArgumentParser) -> None:
     """Add the person who acts, and the reason."""
     parser.add_argument("--by", type=who, help="your name in the trail; default: your login name")
     parser.add_argument("--why", type=reason, default="", help="the reason, kept in the trail")
+
+
+def add_wait(parser: ArgumentParser, what: str) -> None:
+    """Add how long to wait.
+
+    Args:
+        parser: Of the command.
+        what: What it waits for, for its help.
+    """
+    wait = parser.add_mutually_exclusive_group()
+    wait.add_argument(
+        "--timeout",
+        type=duration_given,
+        metavar="DURATION",
+        help=f"wait at most this long for {what}, such as 30s; then exit with code "
+        f"{ExitCode.NOT_YET}; default: without a limit",
+    )
+    wait.add_argument(
+        "--no-wait",
+        dest="timeout",
+        action="store_const",
+        const=0.0,
+        help=f"do not wait for {what}",
+    )
 
 
 def model_name(text: str) -> str:

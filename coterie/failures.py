@@ -23,6 +23,8 @@ class ExitCode(IntEnum):
     BUDGET_MODEL_CALLS = 22
     BUDGET_TOOL_CALLS = 23
     BUDGET_WORKING_TIME = 24
+    NOT_YET = 124
+    """What the command waits for did not happen in the time that it was given."""
     INTERRUPTED = 130
     READER_LEFT = 141
     """Nobody read what the command printed, and it did nothing else: the code of SIGPIPE."""

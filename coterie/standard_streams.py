@@ -49,10 +49,8 @@ class StandardStreams:
         """Whether the command only prints: it ends when nobody reads its results any more."""
         for descriptor in range(3):
             _open_if_closed(descriptor)
-        if isinstance(sys.stdin, io.TextIOWrapper):
-            sys.stdin.reconfigure(
-                errors="surrogateescape"
-            )  # who reads a line checks that it is text
+        if sys.stdin is not None:  # a reader of lines asks again for what is no text
+            cast("io.TextIOWrapper", sys.stdin).reconfigure(errors="surrogateescape")
         self._output = _Sink(1, lambda: self.ends_with_reader)
         self._errors = _Sink(2, lambda: False)
         sys.stdout = _text(

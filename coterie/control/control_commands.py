@@ -15,19 +15,39 @@ from coterie.rendering.run_text import end_text
 from coterie.runs.call_errors import has_ended
 from coterie.runs.recorded_plans import declared_context
 from coterie.runs.run_client import Run
+from coterie.runs.run_waits import standing_reached, wait_for
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from workflows.core.messages import AmendInput, RedirectInput, SkipInput
+from workflows.core.views import Standing
+
+_PAUSED: frozenset[Standing] = frozenset({"paused"})
+_RESUMED: frozenset[Standing] = frozenset({"running", "waiting", "stopping", "done", "cancelled"})
 
 
 async def control(
-    settings: Settings, id: str, what: Literal["pause", "resume"], by: str, why: str
+    settings: Settings,
+    id: str,
+    what: Literal["pause", "resume"],
+    by: str,
+    why: str,
+    within: float | None,
 ) -> ExitCode:
-    """Signal the run; `coterie status` shows the effect."""
+    """Signal the run, and wait until it is paused or resumed.
+
+    Raises:
+        CommandError: It is not, in time.
+    """
     run = await _existing_run(settings, id)
     await send_control(run, what, by, why)
-    say(f"{id}: {what} requested by {by}")
+    if within == 0:
+        say(f"{id}: {what} requested by {by}")
+        return ExitCode.DONE
+    wanted = _PAUSED if what == "pause" else _RESUMED
+    still = f"{id}: {what} requested by {by}, and not yet done"
+    state = await wait_for(run, standing_reached(run, wanted), within, still)
+    say(f"{id}: {state}, {what} requested by {by}")
     return ExitCode.DONE
 
 
@@ -59,15 +79,22 @@ async def skip(settings: Settings, id: str, asked: SkipInput) -> ExitCode:
     return ExitCode.DONE
 
 
-async def cancel(settings: Settings, id: str, by: str, why: str) -> ExitCode:
-    """Cancel the run, wait for its cleanup, and print its result."""
+async def cancel(settings: Settings, id: str, by: str, why: str, within: float | None) -> ExitCode:
+    """Cancel the run, wait for its cleanup, and print its result.
+
+    Raises:
+        CommandError: It has not ended in time.
+    """
     run = Run((await open_connection(settings)).client, id)
     description = await run.describe()
     if description.status != WorkflowExecutionStatus.RUNNING:
         raise has_ended(id)
     await send_cancel(run, by, why)
+    if within == 0:
+        say(f"{id}: cancel requested by {by}")
+        return ExitCode.DONE
     note(f"{id} is cancelled; waiting for its cleanup (Ctrl-C stops only the waiting)")
-    say(end_text(id, await run.end()))
+    say(end_text(id, await wait_for(run, run.end(), within, f"{id} has not ended yet")))
     return ExitCode.DONE
 
 

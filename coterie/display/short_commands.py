@@ -20,6 +20,7 @@ from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.open_runs import open_runs
 from coterie.runs.run_client import Run, json_of
 from coterie.runs.run_list import RunFilter, run_rows
+from coterie.runs.run_waits import wait_for
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import is_interactive, note, say
@@ -168,13 +169,22 @@ async def _show_and_digest(run: Run, asked: DecideInput) -> DecideInput | None:
     return asked.model_copy(update={"digest": request.digest})
 
 
-async def show_result(settings: Settings, id: str, *, as_json: bool) -> ExitCode:
-    """Show how a run ended; wait for the end if necessary."""
+async def show_result(
+    settings: Settings, id: str, within: float | None, *, as_json: bool
+) -> ExitCode:
+    """Show how a run ended; wait for the end if necessary.
+
+    Raises:
+        CommandError: It has not ended in time.
+    """
     run = Run(await _client(settings), id)
     description = await run.describe()
     if description.status == WorkflowExecutionStatus.RUNNING:
-        note(f"run {id} is still open; waiting for its end (Ctrl-C stops only the waiting)")
-    end = await run.end()
+        if within != 0:
+            note(f"run {id} is still open; waiting for its end (Ctrl-C stops only the waiting)")
+        end = await wait_for(run, run.end(), within, f"run {id} is still open")
+    else:
+        end = await run.end()
     _show_end(run, end, as_json=as_json)
     return end.exit_code
 

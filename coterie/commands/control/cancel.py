@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import add_run, add_who_and_why, login_name
+from coterie.arguments import add_run, add_wait, add_who_and_why, login_name
 from coterie.control.control_commands import cancel
 from coterie.failures import ExitCode
 from coterie.interrupts import run_async
@@ -13,8 +13,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_run(parser)
     add_who_and_why(parser)
+    add_wait(parser, "the cleanup and the end")
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Cancel the run, and wait for its end."""
-    return run_async(cancel(settings, args.run, args.by or login_name(), args.why))
+    by = args.by or login_name()
+    return run_async(cancel(settings, args.run, by, args.why, args.timeout))

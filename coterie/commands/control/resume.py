@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import add_run, add_who_and_why, login_name
+from coterie.arguments import add_run, add_wait, add_who_and_why, login_name
 from coterie.control.control_commands import control
 from coterie.failures import ExitCode
 from coterie.interrupts import run_async
@@ -13,8 +13,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_run(parser)
     add_who_and_why(parser)
+    add_wait(parser, "the run to go on")
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Signal the run."""
-    return run_async(control(settings, args.run, "resume", args.by or login_name(), args.why))
+    """Signal the run, and wait for the effect."""
+    by = args.by or login_name()
+    return run_async(control(settings, args.run, "resume", by, args.why, args.timeout))

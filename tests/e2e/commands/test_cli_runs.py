@@ -216,6 +216,20 @@ def test_a_run_that_no_worker_serves_says_so(
         assert "no worker answers for run 'unserved'" in sentence(done)
     assert listed.returncode == 0
     assert "unserved" in listed.stderr
+    assert desk.coterie("start", "chore", "--id", "unwanted").returncode == 0
+    for done in together(
+        desk,
+        ("pause", "unserved", "--timeout", "5s"),
+        ("result", "unserved", "--timeout", "5s"),
+        ("cancel", "unwanted", "--timeout", "5s"),
+    ):
+        assert (done.returncode, done.stdout) == (124, "")
+        assert "no worker serves run un" in done.stderr
+    for call, code in (("result", 124), ("resume", 0), ("cancel", 0)):
+        run = "unwanted" if call == "cancel" else "unserved"
+        done = desk.coterie(call, run, "--no-wait")
+        assert done.returncode == code, done.stderr
+        assert done.stdout.startswith(f"{run}: {call} requested by ") is not bool(code)
     worker = desk.begin("worker")
     assert desk.coterie("result", "unserved").returncode == 0
     worker.terminate()

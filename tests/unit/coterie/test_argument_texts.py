@@ -10,6 +10,7 @@ import pytest
 from coterie.cli import main
 from coterie.commands.parser import whole_parser
 from coterie.commands.table import VERBS
+from coterie.failures import ExitCode
 
 HALF = "caf\udce9"
 
@@ -104,3 +105,15 @@ def test_a_file_whose_name_is_no_text_is_refused_with_the_fix(
     error = capsys.readouterr().out
     assert "'caf\\udce9.yml' is a name that is not UTF-8" in error
     assert "fix: rename the file" in error
+
+
+def test_every_command_that_waits_for_a_run_has_a_limit_and_need_not_wait() -> None:
+    waiting = {verb for verb, one in ARGUMENTS.values() if "--timeout" in one.option_strings}
+    assert waiting >= {"cancel", "pause", "resume", "result"}
+    parser = whole_parser()
+    for verb in waiting:
+        words = [verb, "x"]
+        assert parser.parse_args(words).timeout is None
+        assert parser.parse_args([*words, "--no-wait"]).timeout == 0
+        assert parser.parse_args([*words, "--timeout", "1m"]).timeout == 60
+    assert f"{ExitCode.NOT_YET:d} not yet" in parser.format_help()

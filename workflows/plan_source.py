@@ -21,6 +21,7 @@ from activities.contracts import (
 from dsl.errors import RunRefused
 from dsl.model.plan import Plan
 from workflows.control.fork import fork_off
+from workflows.core.memo_keys import FORKED_FROM, FORKED_RUN
 from workflows.core.messages import ForkInput, TeamInput
 from workflows.core.state import RunState
 
@@ -30,8 +31,6 @@ ACCEPTS_PLANS = "coterie_accepts_plans"
 It takes the id of the run and the plan.
 """
 
-FORKED_FROM = "forked_from"
-"""In the memo of a fork: the run and the point that it continues from."""
 
 REFUSED = "raw-plan-refused"
 """The marker in the history of a refused run: a replay refuses it too, on any worker."""
@@ -117,7 +116,7 @@ async def _plan_of_fork(given: TeamInput, fork: ForkInput, state: RunState) -> P
     other = RunState.resumed(result.carried)
     fork_off(other, fork, result.at, workflow.now(), result.plan.context)
     state.become(other)
-    workflow.upsert_memo({FORKED_FROM: f"{fork.run} at {result.at}"})
+    workflow.upsert_memo({FORKED_FROM: f"{fork.run} at {result.at}", FORKED_RUN: fork.run})
     return result.plan
 
 

@@ -22,6 +22,7 @@ from workflows.control.cancellation import stop
 from workflows.core.activation import SIGNALS_FOLLOW
 from workflows.core.decoding import decoded
 from workflows.core.encoding import encoded
+from workflows.core.memo_keys import STARTED
 from workflows.core.messages import TeamInput
 from workflows.core.results import RunFailed, failed_result
 from workflows.core.scope import Interrupted
@@ -59,6 +60,12 @@ def _sendable(result: TeamResult) -> TeamResult:
 
 def _nothing_to_cut(step: str) -> None:
     """Do nothing: no step runs yet."""
+
+
+def _memo(plan: Plan) -> dict[str, object]:
+    """Return the memo of the next history: it would lack what this one added, and the summary."""
+    known = {key: RawValue(payload) for key, payload in workflow.info().raw_memo.items()}
+    return {STARTED: plan.name, **known}
 
 
 def _never() -> bool:
@@ -224,7 +231,7 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
         if not exceeds(self.state.values(), 3 * MAX_VALUE_SIZE):  # else it takes seconds to encode
             carried = encoded(TeamInput(plan=plan, carried=self.state.carried()))
         if not isinstance(carried, str):
-            workflow.continue_as_new(args=[carried])
+            workflow.continue_as_new(args=[carried], memo=_memo(plan))
         events = workflow.info().get_current_history_length()
         size = workflow.info().get_current_history_size()
         if events > MAX_EVENTS or size > MAX_BYTES:

@@ -11,8 +11,8 @@ from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
 from coterie.rendering.request_text import decision_text
 from coterie.runs.ends.end_words import incomplete_reason
-from coterie.runs.new_runs import start_run, summary_of
-from coterie.runs.recorded_plans import declared_context
+from coterie.runs.new_runs import start_run
+from coterie.runs.recorded_plans import declared_context, started_name
 from coterie.runs.records import find, kept, new_id
 from coterie.runs.run_client import Run
 from coterie.server.connection import Connection, open_connection
@@ -21,8 +21,8 @@ from coterie.storage.wire import text_of
 from coterie.terminal import note, say
 from dsl.model.context.declarations import UNDECLARED
 from dsl.values import Json
+from workflows.core.memo_keys import FORKED_FROM
 from workflows.core.messages import AmendInput, ForkInput, RetryInput, TeamInput
-from workflows.plan_source import FORKED_FROM
 
 _LOOKS = 60
 _BETWEEN = 0.3
@@ -87,7 +87,7 @@ async def _begin_fork(
     """Start it where the other run was served, and wait until a worker has found the point."""
     described = await Run(connection.client, asked.run).describe()
     queue = described.task_queue
-    team = summary_of(described) or asked.run
+    team = await started_name(connection.client, described)
     id = new or new_id(asked.run)
     given = TeamInput(fork=asked.model_copy(update={"run_id": described.run_id}))
     try:

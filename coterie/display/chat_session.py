@@ -27,8 +27,8 @@ from coterie.text.problems import counted
 from coterie.worker.run_worker import run_worker
 from dsl.model.plan import Plan
 from dsl.values import Json
+from workflows.core.memo_keys import FORKED_FROM
 from workflows.core.messages import SessionInput, TeamInput
-from workflows.plan_source import FORKED_FROM
 from workflows.sessions.message_queue import NO_REPLY
 
 _CONTINUE = "a new one can continue it: coterie fork {} --message N"

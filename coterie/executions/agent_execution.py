@@ -13,8 +13,10 @@ from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
 from coterie.runs.ends.end_facts import CLOSING_EVENTS, ClosedState
 from coterie.runs.previous_histories import begun_with
 from coterie.runs.run_client import Run
+from coterie.storage.wire import text_of
 from coterie.version import own_version
 from dsl.values import Frozen, Json, JsonValue
+from workflows.core.memo_keys import FORKED_RUN
 from workflows.core.views import RunStatus
 
 ExecutionStatus = Literal["running", "paused", "completed", "failed"]
@@ -69,11 +71,13 @@ async def execution_of(history: WorkflowHistory, began: datetime | None = None) 
             "version of Coterie that ran it"
         )
     first, last = history.events[0], history.events[-1]
+    memo = first.workflow_execution_started_event_attributes.memo.fields
     fork = begun_with(history).fork
+    origin = text_of(memo[FORKED_RUN]) if FORKED_RUN in memo else fork and fork.run
     became = CLOSING_EVENTS.get(last.event_type)
     return AgentExecution(
         id=history.workflow_id,
-        session_id=history.workflow_id if fork is None else fork.run,
+        session_id=origin or history.workflow_id,
         status=_status(seen.status, became),
         state_snapshot=_snapshot(seen, became),
         created_at=began or first.event_time.ToDatetime(UTC),

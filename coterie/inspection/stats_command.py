@@ -13,7 +13,7 @@ from coterie.rendering.stats_text import StatsPart, stats_json, stats_text
 from coterie.replay.links import links
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
 from coterie.runs.in_process.recorded_calls import RecordedCall, recorded_calls
-from coterie.runs.new_runs import summary_of
+from coterie.runs.recorded_plans import started_name
 from coterie.runs.run_client import Run
 from coterie.runs.run_list import RunFilter
 from coterie.runs.stats_report import StatsReport
@@ -75,7 +75,7 @@ async def read_stats(client: Client, wanted: RunFilter, limit: int) -> StatsRepo
 async def _plan_name(client: Client, execution: WorkflowExecution) -> str:
     """Return the team or document that was started, as `coterie runs` names it."""
     described = await Run(client, execution.id).describe()
-    return summary_of(described) or execution.id.rpartition("-")[0] or execution.id
+    return await started_name(client, described)
 
 
 async def _count_run(

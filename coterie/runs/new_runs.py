@@ -2,7 +2,7 @@
 
 from shlex import quote
 
-from temporalio.client import Client, WorkflowExecutionDescription
+from temporalio.client import Client
 from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
@@ -10,19 +10,14 @@ from temporalio.service import RPCError
 from coterie.failures import CommandError
 from coterie.runs.run_client import Run
 from coterie.storage.histories import WORKFLOW
-from coterie.storage.wire import text_of
 from dsl.sizes import MAX_VALUE_SIZE
+from workflows.core.memo_keys import STARTED
 from workflows.core.messages import TeamInput
 
 _TOO_LARGE = (
     "the context and the plan exceed the 2 MB limit of a run's input; put large values "
     "into files of the workspace, which skills can read"
 )
-
-
-def summary_of(described: WorkflowExecutionDescription) -> str:
-    """Return the team or document that was started; empty if the start does not tell."""
-    return text_of(described.raw_description.execution_config.user_metadata.summary)
 
 
 async def start_run(
@@ -43,6 +38,7 @@ async def start_run(
             id=id,
             task_queue=task_queue,
             static_summary=summary,
+            memo={STARTED: summary},
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
         )
     except WorkflowAlreadyStartedError:

@@ -5,15 +5,16 @@ from collections.abc import Iterator
 from pydantic import BaseModel, ValidationError
 from temporalio.api.common.v1 import Payload
 from temporalio.api.history.v1 import HistoryEvent
-from temporalio.client import Client, WorkflowHistory
+from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHistory
 from temporalio.service import RPCError
 
 from activities.contracts import CompileResult, ForkResult
 from coterie.failures import CommandError
 from coterie.storage.histories import whole
-from coterie.storage.wire import data_converter
+from coterie.storage.wire import data_converter, text_of
 from dsl.model.context.declarations import UNDECLARED, Declarations
 from dsl.model.plan import Plan
+from workflows.core.memo_keys import STARTED
 from workflows.core.messages import TeamInput
 
 _BEGINNING = 40
@@ -22,18 +23,39 @@ _BEGINNING = 40
 
 async def declared_context(client: Client, run: str) -> Declarations:
     """Return the declared context of a run; empty if it declares none, or its plan is not here."""
+    history = await _beginning(client, run, None)
+    plan = None if history is None else recorded_plan(history)
+    return UNDECLARED if plan is None else plan.context
+
+
+async def _beginning(client: Client, run: str, part: str | None) -> WorkflowHistory | None:
+    """Return the first events of a history; None if they cannot be read here."""
     events: list[HistoryEvent] = []
+    handle = client.get_workflow_handle(run, run_id=part)
     try:
-        fetched = client.get_workflow_handle(run).fetch_history_events(page_size=_BEGINNING)
-        async for event in fetched:
+        async for event in handle.fetch_history_events(page_size=_BEGINNING):
             events.append(event)
             if len(events) == _BEGINNING:
                 break
-        history = await whole(WorkflowHistory(run, events), client.data_converter)
+        return await whole(WorkflowHistory(run, events), client.data_converter)
     except (RPCError, CommandError):
-        return UNDECLARED
-    plan = recorded_plan(history)
-    return UNDECLARED if plan is None else plan.context
+        return None
+
+
+async def started_name(client: Client, described: WorkflowExecutionDescription) -> str:
+    """Return the team or document that was started, or the run's id if nothing tells.
+
+    The memo survives continue-as-new and the summary does not. A run that another client started
+    may have neither: then its history tells.
+    """
+    memo = described.raw_description.workflow_execution_info.memo.fields
+    summary = described.raw_description.execution_config.user_metadata.summary
+    name = (text_of(memo[STARTED]) if STARTED in memo else "") or text_of(summary)
+    if name:
+        return name
+    history = await _beginning(client, described.id, described.run_id)
+    plan = None if history is None else recorded_plan(history)
+    return described.id if plan is None else plan.name
 
 
 def recorded_plan(history: WorkflowHistory) -> Plan | None:

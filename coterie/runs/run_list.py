@@ -17,7 +17,7 @@ from temporalio.service import RPCError
 from coterie.failures import CommandError
 from coterie.runs.call_errors import NoWorker
 from coterie.runs.ends.end_facts import CLOSED_STATES, ClosedState
-from coterie.runs.new_runs import summary_of
+from coterie.runs.recorded_plans import started_name
 from coterie.runs.run_client import Run
 from coterie.runs.task_queues import is_served
 from coterie.storage.histories import WORKFLOW
@@ -158,7 +158,7 @@ class _Lister:
             began = await run.began(described)
         except CommandError:
             return None
-        plan = summary_of(described) or execution.id.rpartition("-")[0]
+        plan = await started_name(self._client, described)
         if not _is_open(described):
             return closed_row(described, plan, began)
         status = await self._status(run, described.task_queue)

@@ -26,6 +26,7 @@ from coterie.failures import CommandError, ExitCode
 from coterie.runs.call_errors import task_was_lost, update_error
 from coterie.runs.run_client import Run
 from coterie.storage.histories import WORKFLOW
+from workflows.core.memo_keys import STARTED
 from workflows.core.messages import SEND_MESSAGE, SessionInput, TeamInput
 from workflows.core.requests import NOT_YET
 
@@ -96,6 +97,7 @@ def _start_operation(
             id=id,
             task_queue=task_queue,
             static_summary=summary,
+            memo={STARTED: summary},
             id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
         ),

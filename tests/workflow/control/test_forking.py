@@ -75,7 +75,10 @@ async def test_a_visit_begins_again_with_another_context_and_counts_on(here: Eng
     status = await handle.query("status")
     assert (status["visits"], status["model_calls"]) == ({"draft": 2, "review": 2}, 2)
     described = await handle.describe()
-    assert await described.memo() == {"forked_from": f"{first.id} at review#2"}
+    assert await described.memo() == {
+        "forked_from": f"{first.id} at review#2",
+        "forked_run": first.id,
+    }
     await decide(handle, request["id"])
     assert (await failure(handle)).message.endswith("Failed: ben")
     reasons = [entry.because for entry in await trail(handle) if entry.kind == "control"]

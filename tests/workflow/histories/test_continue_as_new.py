@@ -9,9 +9,14 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.executions.agent_execution import read_execution
+from coterie.runs.new_runs import start_run
+from coterie.runs.recorded_plans import started_name
 from dsl.values import Json
-from tests.support.engine import engine, suggesting_after
-from tests.support.runs import decide
+from tests.support.engine import Engine, engine, suggesting_after
+from tests.support.runs import asked, decide
+from workflows.core.memo_keys import FORKED_FROM
+from workflows.core.messages import ForkInput, TeamInput
 from workflows.temporal import durable_scope
 
 LONG = """
@@ -76,6 +81,32 @@ async def test_a_loop_goes_on_in_the_middle_over_many_histories(tmp_path: Path) 
             last = cast("Any", events[-1])
             run_id = last.workflow_execution_continued_as_new_event_attributes.new_execution_run_id
         assert histories > 3
+        await _keeps_its_memo(running, handle)
+
+
+async def _keeps_its_memo(running: Engine, origin: Any) -> None:
+    """What lists show of a run is in the latest part of its chain, too."""
+    client = running.client
+    assert await started_name(client, await origin.describe()) == "test", "started without a memo"
+    fork = TeamInput(fork=ForkInput(run=origin.id, at="count#1", by="ann"))
+    run = await start_run(client, "2026", fork, task_queue=running.queue, summary="night")
+    handle: Any = run.handle
+    for _ in range(2000):
+        if FORKED_FROM in await (await handle.describe()).memo():
+            break
+        await asyncio.sleep(0.05)  # between two looks
+    await decide(handle, (await asked(handle))["id"])
+    await handle.result()
+    latest = await handle.describe()
+    started = latest.raw_description.workflow_execution_info.first_run_id
+    assert latest.run_id != started, "it continued as new"
+    assert await latest.memo() == {
+        "started": "night",
+        "forked_from": f"{origin.id} at count#1",
+        "forked_run": origin.id,
+    }
+    assert await started_name(client, latest) == "night"
+    assert (await read_execution(client, "2026")).session_id == origin.id
 
 
 WAYS = """

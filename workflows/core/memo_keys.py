@@ -1,0 +1,10 @@
+"""The memo of a run: what lists show of it without a worker. It survives continue-as-new."""
+
+STARTED = "started"
+"""The team or document that was started."""
+
+FORKED_FROM = "forked_from"
+"""Of a fork: the run and the point that it continues from, for people."""
+
+FORKED_RUN = "forked_run"
+"""Of a fork: the id of that run."""

@@ -49,7 +49,7 @@ class StandardStreams:
         """Whether the command only prints: it ends when nobody reads its results any more."""
         for descriptor in range(3):
             _open_if_closed(descriptor)
-        if sys.stdin is not None:  # a reader of lines asks again for what is no text
+        if sys.stdin is not None:  # a reader of lines asks again for what is not text
             cast("io.TextIOWrapper", sys.stdin).reconfigure(errors="surrogateescape")
         self._output = _Sink(1, lambda: self.ends_with_reader)
         self._errors = _Sink(2, lambda: False)

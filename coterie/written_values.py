@@ -59,7 +59,7 @@ def read_written(name: str, text: str, one: DeclaredPath | None = None) -> JsonV
         if types == {"string"}:
             return text
         raise CommandError(f"the value of {name!r}: {error}") from None
-    value = reading.value if one is None else _declared(reading, one, types)
+    value = reading.value if one is None else _choose_meaning(reading, one, types)
     if reading.note and not types and value == text:
         note(f"{name} stays the text {text!r}: {reading.note}")
     return value
@@ -78,7 +78,7 @@ def _types(one: DeclaredPath | None) -> set[str]:
             return set()
 
 
-def _declared(reading: _Reading, one: DeclaredPath, types: set[str]) -> JsonValue:
+def _choose_meaning(reading: _Reading, one: DeclaredPath, types: set[str]) -> JsonValue:
     """Return the likeliest meaning that the path can hold; if it holds none, the likeliest."""
     order = [reading.value, reading.other]
     if types == {"string"}:

@@ -28,7 +28,7 @@ def read_json(text: str | bytes, max_depth: int = MAX_DEPTH) -> JsonValue:
     try:
         value = cast("JsonValue", _DECODER.decode(text))
     except _NoNumber as error:
-        raise JsonRefused(_named(error, text)) from None
+        raise JsonRefused(_describe_number(error, text)) from None
     except RecursionError:
         raise JsonRefused(_too_deep(max_depth)) from None
     if ("\\u" in text or not is_unicode(text)) and (found := unsound_part(value)) is not None:
@@ -120,7 +120,7 @@ class _NoNumber(ValueError):
     """A number that only some parsers take: NaN, Infinity, `1e400`."""
 
 
-def _named(error: _NoNumber, text: str) -> str:
+def _describe_number(error: _NoNumber, text: str) -> str:
     """Name the number by its path."""
     try:
         found = unsound_part(cast("JsonValue", json.loads(text)))

@@ -90,7 +90,7 @@ def _directory(
 
 
 def _readable(path: str) -> str:
-    """Return the path with a question mark for each byte that is no character."""
+    """Return the path with a question mark for each byte that is not a character."""
     return path.encode(errors="replace").decode()
 
 

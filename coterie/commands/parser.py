@@ -109,7 +109,7 @@ def parse_command(words: Sequence[str]) -> tuple[str, Namespace]:
     """Return the chosen command and its arguments; exit for help, the version, or an error.
 
     Raises:
-        CommandError: An argument is no text.
+        CommandError: An argument is not text.
     """
     for word in words:
         if not is_unicode(word):

@@ -61,7 +61,7 @@ async def _line_ready(seconds: float | None) -> bool:
 
 
 async def _line(before: str) -> str | None:
-    """Read a line of text, which stands after `before`; ask again for bytes that are no text."""
+    """Read a line of text, which stands after `before`; ask again for bytes that are not text."""
     prompt(before)
     while True:
         await _line_ready(None)

@@ -13,7 +13,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_run(parser)
     add_who_and_why(parser)
-    add_wait(parser, "the run to go on")
+    add_wait(parser, "the run to continue")
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:

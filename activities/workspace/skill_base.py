@@ -217,6 +217,10 @@ class Skill(Generic[In, Out]):
         """The JSON Schema of the input."""
         return self.input.json_schema(mode="validation", schema_generator=_WithAliases)
 
+    @cached_property
+    def _output_schema(self) -> Json:
+        return self.output.json_schema(mode="serialization")
+
     def contract(self) -> SkillContract:
         """Return the contract as data, for documents, compilers and people."""
         return SkillContract(
@@ -224,7 +228,7 @@ class Skill(Generic[In, Out]):
             description=self.description,
             effect=self.effect,
             input_schema=self.input_schema,
-            output_schema=self.output.json_schema(mode="serialization"),
+            output_schema=self._output_schema,
             timeout=self.timeout,
             retries=self.retries,
             errors=dict(self.errors),
@@ -249,17 +253,14 @@ class Skill(Generic[In, Out]):
                 for details in error.errors()
                 if details["loc"] and details["type"] != "extra_forbidden"
             }
-            given = {
-                key: one for key, one in value.items() if one is not None or key not in refused
-            }
+            given = {key: v for key, v in value.items() if v is not None or key not in refused}
             if given == value:
                 raise
             return self.input.validate_python(given)
 
     def _refuse_blocked(self, value: JsonValue) -> None:
         """Refuse texts of code, commands, paths and addresses that are blocked for their kind."""
-        blocked = blocked_fields(self.input_schema, value)
-        if blocked:
+        if blocked := blocked_fields(self.input_schema, value):
             what = "; ".join(map(describe_blocked, blocked[:5]))
             raise SkillRefusal(f"blocked input for {self.name}: {what}")
 

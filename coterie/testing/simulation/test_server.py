@@ -73,6 +73,9 @@ def _command(binary: str, port: int) -> list[str]:
         # Maximum delay of timers; the default second would be most of a test's time.
         'history.timerProcessorMaxTimeShift="20ms"',
         "history.transferProcessorMaxPollRPS=5000",
+        # Each case has a queue and a worker of its own, so more partitions only forward its tasks.
+        "matching.numTaskqueueReadPartitions=1",
+        "matching.numTaskqueueWritePartitions=1",
     )
     dynamic = [part for value in values for part in ("--dynamic-config-value", value)]
     return [

@@ -3,6 +3,10 @@
 It has no network, sees no other processes, no home directory and no keys. It may write to the
 workspace, except for protected paths, and to private temporary folders. Programs find everything at
 the same paths as outside.
+
+The kernel's settings below `/proc/sys` belong to root of the machine, and so to a command of a
+worker that runs as root. All of `/proc` is therefore read-only, and without capabilities and user
+namespaces no command can change that.
 """
 
 import os
@@ -63,6 +67,13 @@ _GUARDED = ("config", "config.worktree", "hooks", "commondir")
 _EMPTY = Path(__file__).with_name("__init__.py")
 """A file without content; a device such as /dev/null could not be opened there."""
 _TRIAL_TIMEOUT = 10.0
+_SETTING = "/proc/sys/kernel/printk"
+"""A setting of the whole machine; nothing is written to it."""
+_TRIAL = f"""
+test ! -w kept || echo "it leaves protected files writable" >&2
+test ! -w {_SETTING} || echo "it leaves the settings of the kernel writable" >&2
+test -w kept || test -w {_SETTING} || echo works
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +114,12 @@ class Bubblewrap:
 
 
 def _options(view: SandboxView) -> Iterator[str]:
-    yield from ("--unshare-all", "--die-with-parent", "--cap-drop", "ALL")
+    yield from ("--unshare-all", "--unshare-user", "--disable-userns")
+    yield from ("--die-with-parent", "--cap-drop", "ALL")
     if view.network:
         yield "--share-net"
     yield from _system()
-    yield from ("--proc", "/proc", "--dev", "/dev")
+    yield from ("--dev", "/dev")
     yield from ("--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm", "--remount-ro", "/dev")
     yield from ("--size", str(_TEMPORARY), "--perms", "1777", "--tmpfs", "/tmp")
     home = view.home
@@ -118,7 +130,15 @@ def _options(view: SandboxView) -> Iterator[str]:
             yield from ("--ro-bind", str(path), str(path))
     yield from ("--bind", str(view.root), str(view.root))
     yield from _protecting_options(view)
+    yield from _kernel(view)
     yield from ("--remount-ro", "/", "--chdir", str(view.cwd))
+
+
+def _kernel(view: SandboxView) -> Iterator[str]:
+    """Yield the options for the files of the kernel, which cover those of every other mount."""
+    yield from ("--proc", "/proc", "--remount-ro", "/proc")
+    if Path("/sys").is_relative_to(view.root) and Path("/sys").is_dir():
+        yield from ("--tmpfs", "/sys", "--remount-ro", "/sys")
 
 
 def _system() -> Iterator[str]:
@@ -209,7 +229,7 @@ def _problem(tried: Bubblewrap) -> str | None:
         )
         try:
             ended = subprocess.run(
-                tried.wrapped(["/bin/sh", "-c", "test ! -w kept && echo works"], view),
+                tried.wrapped(["/bin/sh", "-c", _TRIAL], view),
                 env={},
                 text=True,
                 capture_output=True,

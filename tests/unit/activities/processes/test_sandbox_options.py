@@ -65,14 +65,23 @@ def test_what_is_hidden_stays_hidden_although_it_is_protected_too(tmp_path: Path
     view = SandboxView(root, root, hidden=(*hidden, root), protected=(*protected, outside))
     found = Bubblewrap("bwrap").wrapped([], view)
     at = found.index("--bind")
-    given = [one.replace(f"{root}/", "") for one in found[at + 3 : -3]]
-    empty = given.pop(-4)
+    given = [one.replace(f"{root}/", "") for one in found[at + 3 : found.index("--proc")]]
+    empty = given.pop(-2)
     assert Path(empty).read_bytes() == b""
     assert " ".join(given) == (
         "--bind a a --bind b b --bind b/deep b/deep --bind c c --ro-bind c/kept c/kept "
         "--tmpfs a --remount-ro a --tmpfs b/deep/secret --remount-ro b/deep/secret "
-        "--ro-bind key.pem --remount-ro /"
+        "--ro-bind key.pem"
     )
+
+
+def test_the_files_of_the_kernel_cover_those_of_every_other_mount(tmp_path: Path) -> None:
+    for root in (tmp_path, Path("/")):
+        found = Bubblewrap("bwrap").wrapped([], SandboxView(root, root, read=(Path("/proc"),)))
+        last = found[found.index("--proc") : found.index("--chdir")]
+        cover = "--tmpfs /sys --remount-ro /sys " if root == Path("/") else ""
+        assert " ".join(last) == f"--proc /proc --remount-ro /proc {cover}--remount-ro /"
+        assert {"--disable-userns", "--unshare-user"} <= {*found}
 
 
 def test_a_repository_cannot_make_the_user_s_own_git_run_something(tmp_path: Path) -> None:

@@ -67,6 +67,29 @@ def test_a_bubblewrap_on_path_comes_before_the_one_that_is_brought_along(tmp_pat
     assert (sandbox, warning) == (Bubblewrap(str(own)), None)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="the settings of the kernel are root's")
+def test_a_bubblewrap_that_leaves_the_settings_of_the_kernel_writable_is_not_used(
+    tmp_path: Path, broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    bundled = find_bubblewrap("/nowhere")
+    if not isinstance(bundled, Bubblewrap):
+        pytest.skip(f"bubblewrap does not work here: {bundled}")
+    monkeypatch.setattr("activities.processes.bubblewrap._bundled_program", lambda: None)
+    Path(broken, "bwrap").write_text(
+        '#!/bin/sh\nfor one; do shift; test "$one" = --remount-ro && one=--dir\n'
+        f'set -- "$@" "$one"; done; exec {bundled.program} "$@"\n'
+    )
+    with pytest.raises(CommandError, match="it leaves the settings of the kernel writable"):
+        command_sandbox(*configured(tmp_path / "project", "bubblewrap", PATH=f"{broken}:/bin"))
+    sandbox, warning = command_sandbox(
+        *configured(tmp_path / "other", "auto", PATH=f"{broken}:/usr/bin:/bin")
+    )
+    assert sandbox is None
+    assert warning is not None
+    assert "it leaves the settings of the kernel writable" in warning
+
+
 def test_a_bubblewrap_in_the_workspace_is_not_used(tmp_path: Path) -> None:
     trap = tmp_path / ".venv" / "bin" / "bwrap"
     trap.parent.mkdir(parents=True)

@@ -35,7 +35,7 @@ from activities.heartbeats import heartbeating
 from activities.live_text import LiveText
 from activities.metering import Meter, MeteredProviders
 from activities.providers.provider_failures import ProviderFailure, to_application_error
-from activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable, InheritedBlobs
+from activities.storage.blobs import BlobDamaged, BlobMissing, Blobs, BlobsUnusable, InheritedBlobs
 from activities.storage.conversations import Conversations
 from activities.storage.media import StoredMedia
 from activities.storage.open_conversation import OpenConversation
@@ -117,7 +117,7 @@ class AgentActivities:
             ) from None
         except (BlobMissing, BlobsUnusable) as error:
             # before any model call, so nothing is paid twice
-            raise unusable(request, error, non_retryable=isinstance(error, BlobMissing)) from None
+            raise unusable(request, error, non_retryable=isinstance(error, BlobDamaged)) from None
         except AgentRefused as refusal:
             raise ApplicationError(
                 str(refusal), *meter.details(), type=FailureType.AGENT_REFUSED, non_retryable=True

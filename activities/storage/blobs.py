@@ -20,7 +20,11 @@ _LOG = logging.getLogger(__name__)
 
 
 class BlobMissing(Exception):
-    """A blob that a history names is missing or damaged."""
+    """A blob that a history names is not there; it may come back, with its disk or its share."""
+
+
+class BlobDamaged(BlobMissing):
+    """A blob, or its name, is not what the history says; it will not become so."""
 
 
 class BlobsUnusable(Exception):
@@ -155,7 +159,7 @@ class DirectoryBlobs:
         except OSError as error:
             raise self._unusable("read", error) from None
         if name_of(data) != name:
-            raise BlobMissing(f"the file {self.path(name)} is damaged: its content does not match")
+            raise BlobDamaged(f"the file {self.path(name)} is damaged: its content does not match")
         return data
 
     async def close(self) -> None:
@@ -164,7 +168,7 @@ class DirectoryBlobs:
     def path(self, name: str) -> Path:
         """Return the path of a blob; names are spread over 256 folders."""
         if len(name) != 64 or not name.isalnum():  # a name must never become a path
-            raise BlobMissing(f"{name[:80]!r} is not the name of a stored value")
+            raise BlobDamaged(f"{name[:80]!r} is not the name of a stored value")
         return self.folder / name[:2] / name
 
     def takes(self, size: int) -> bool:

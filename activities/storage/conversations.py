@@ -15,7 +15,7 @@ from typing import TypeVar
 from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
 
-from activities.storage.blobs import BlobMissing, Blobs, InheritedBlobs
+from activities.storage.blobs import BlobDamaged, Blobs, InheritedBlobs
 from activities.storage.turn_records import Opening, Turn
 from dsl.values import Frozen
 
@@ -60,7 +60,8 @@ class Conversations:
         """Return the turn of that name.
 
         Raises:
-            BlobMissing: It does not exist, or is not a turn.
+            BlobMissing: It does not exist.
+            BlobDamaged: It is not a turn.
             BlobsUnusable: The storage cannot be reached.
         """
         return await self._record(name, within, Turn, "a turn of a conversation")
@@ -69,7 +70,8 @@ class Conversations:
         """Return the opening of that name.
 
         Raises:
-            BlobMissing: It does not exist, or is not an opening.
+            BlobMissing: It does not exist.
+            BlobDamaged: It is not an opening.
             BlobsUnusable: The storage cannot be reached.
         """
         return await self._record(name, within, Opening, "the opening of a conversation")
@@ -78,14 +80,15 @@ class Conversations:
         """Return a stored value.
 
         Raises:
-            BlobMissing: It does not exist, or is not JSON.
+            BlobMissing: It does not exist.
+            BlobDamaged: It is not JSON.
             BlobsUnusable: The storage cannot be reached.
         """
         data = await self._blobs.get(name, within)
         try:
             return from_json(data)
         except ValueError:
-            raise BlobMissing(f"the stored value {name[:12]} is not JSON") from None
+            raise BlobDamaged(f"the stored value {name[:12]} is not JSON") from None
 
     async def add(self, record: Turn | Opening, within: str) -> str:
         """Store a turn or an opening, and return its name.
@@ -107,7 +110,7 @@ class Conversations:
         try:
             record = kind.model_validate_json(data)
         except ValidationError:
-            raise BlobMissing(f"the stored value {name[:12]} is not {what}") from None
+            raise BlobDamaged(f"the stored value {name[:12]} is not {what}") from None
         self._keep(name, record, len(data))
         return record
 

@@ -9,7 +9,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from temporalio.api.enums.v1 import EventType
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHistory
 
 from coterie.control.passed_points import ForkPoint, passed_points
 from coterie.failures import CommandError
@@ -123,15 +123,33 @@ async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPo
         )
     failure = last.workflow_execution_failed_event_attributes.failure
     kind = failure.application_failure_info.type
-    points = await passed_points(history, None)
-    if kind in _UNFINISHED or points.plan is None or not points.latest:
+    found = None if kind in _UNFINISHED else await _latest_failure(client, history)
+    if found is None:
         raise CommandError(
             f"run {run!r} ended with {kind or 'a failure'}, and would end so again from there "
-            f"({failure.message}); start at an earlier visit: "
-            f"`coterie fork {quote(run)} --at TEAM#VISIT`"
+            f"({failure.message}); start at an earlier visit: `coterie fork {run} --at TEAM#VISIT`"
         )
-    found = points.failed_step()
-    if found is not None:
-        return points.point(found.carried, f"{found.entry.team}#{found.entry.visit}/{found.path}")
-    at, carried = points.latest
-    return points.point(carried, at)
+    return found
+
+
+async def _latest_failure(client: Client, history: WorkflowHistory) -> ForkPoint | None:
+    """Return the failed step, or else the start of its visit, in whichever history it is.
+
+    A visit may have begun several histories ago, and of a fork in the run that it was forked from.
+    """
+    line: WorkflowHistory | None = history
+    while line is not None:
+        points = await passed_points(line, None)
+        if points.plan is None:
+            return None
+        found = points.failed_step()
+        if found is not None:
+            return points.point(
+                found.carried, f"{found.entry.team}#{found.entry.visit}/{found.path}"
+            )
+        if points.latest is not None:
+            at, carried = points.latest
+            return points.point(carried, at)
+        before = await previous_history(client, line)
+        line = None if before is None else before.history
+    return None

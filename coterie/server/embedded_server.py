@@ -97,9 +97,11 @@ class EmbeddedServer:
         """
         folder = state_folder(self._settings)
         with self._starters_lock(folder):
-            record = self.record()
             if self.running():
-                return self._answering(record)
+                answering = self._answering(self.record())
+                if answering is not None:
+                    return answering
+            record = self.record()  # as who stopped it meanwhile left it
             if record is not None and record.stopped and keep_stopped:
                 raise CommandError(
                     "the embedded server was stopped; start it with `coterie server`"
@@ -145,13 +147,18 @@ class EmbeddedServer:
         finally:
             lock.release()
 
-    def _answering(self, record: ServerRecord | None) -> ServerRecord:
-        """Return the running server's record once it answers; it may still be starting."""
+    def _answering(self, record: ServerRecord | None) -> ServerRecord | None:
+        """Return the running server's record once it answers; None if it dies before.
+
+        It may still be starting.
+        """
         until = time.monotonic() + _START_SECONDS
         while record is not None and self.running() and time.monotonic() < until:
             if answers(record, self._settings.namespace):
                 return record
             time.sleep(0.05)
+        if not self.running():
+            return None
         process = f" (process {record.pid})" if record and record.pid else ""
         raise CommandError(
             f"the embedded server{process} is running, but does not answer for namespace "

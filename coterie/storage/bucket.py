@@ -20,7 +20,7 @@ from temporalio.converter import (
     StorageDriverSelectContext,
 )
 
-from activities.storage.blobs import BlobMissing, BlobsUnusable, name_of
+from activities.storage.blobs import BlobDamaged, BlobMissing, BlobsUnusable, name_of
 from coterie.failures import CommandError
 from coterie.storage.stored_references import BUCKET_DRIVER, CheckedConverter, claim_problem
 from coterie.storage.value_storage import Storage, is_for_storage
@@ -119,7 +119,7 @@ class BucketDriver(S3StorageDriver):
     async def _payload(self, claim: Mapping[str, str]) -> Payload:
         problem = claim_problem(BUCKET_DRIVER, claim, self._name)
         if problem is not None:
-            raise BlobMissing(f"not a reference to a stored value: {problem}")
+            raise BlobDamaged(f"not a reference to a stored value: {problem}")
         data = await _object(self._objects, self._name, claim["key"], claim["hash_value"])
         return Payload.FromString(data)
 
@@ -165,7 +165,7 @@ async def _object(client: BucketClient, bucket: str, key: str, name: str) -> byt
             f"could not read from the storage s3://{bucket}: {_reason(error)}"
         ) from None
     if name_of(data) != name:
-        raise BlobMissing(f"s3://{bucket}/{key} is damaged: its content does not match")
+        raise BlobDamaged(f"s3://{bucket}/{key} is damaged: its content does not match")
     return data
 
 

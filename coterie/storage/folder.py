@@ -15,7 +15,7 @@ from temporalio.converter import (
     StorageDriverStoreContext,
 )
 
-from activities.storage.blobs import BlobMissing, DirectoryBlobs
+from activities.storage.blobs import BlobDamaged, DirectoryBlobs
 from coterie.storage.stored_references import (
     DIRECTORY_DRIVER,
     DIRECTORY_HASH,
@@ -96,7 +96,7 @@ class DirectoryDriver(StorageDriver):
     async def _payload(self, claim: StorageDriverClaim) -> Payload:
         problem = claim_problem(DIRECTORY_DRIVER, claim.claim_data)
         if problem is not None:
-            raise BlobMissing(f"not a reference to a stored value: {problem}")
+            raise BlobDamaged(f"not a reference to a stored value: {problem}")
         return Payload.FromString(await self._blobs.get(claim.claim_data[DIRECTORY_HASH], ""))
 
 

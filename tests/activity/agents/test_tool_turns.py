@@ -240,7 +240,7 @@ async def test_a_turn_without_its_conversation_is_refused_for_good() -> None:
     agents.head = "0" * 64
     with pytest.raises(ApplicationError, match="cannot continue its conversation") as missing:
         await agents.later()
-    assert missing.value.type == "StorageUnusable"
+    assert (missing.value.type, missing.value.non_retryable) == ("StorageUnusable", False)
     assert agents.model.asked == []
 
 

@@ -33,7 +33,8 @@ from activities.factory import AgentFactory, AgentTypes
 from activities.factory_config import checked_persona, system_config, task_config
 from activities.heartbeats import heartbeating
 from activities.live_text import LiveText
-from activities.metering import Meter, MeteredProviders
+from activities.metered_providers import MeteredProviders
+from activities.metering import Meter
 from activities.providers.provider_failures import ProviderFailure, to_application_error
 from activities.storage.blobs import BlobDamaged, BlobMissing, Blobs, BlobsUnusable, InheritedBlobs
 from activities.storage.conversations import Conversations

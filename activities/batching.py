@@ -16,7 +16,7 @@ from activities.context_windows import ContextWindows
 from activities.contracts import StartedBatch, first_id
 from activities.metering import Meter
 from activities.providers.batches.batch_provider import BatchProvider, without_batches
-from activities.providers.input_estimate import estimated_input
+from activities.providers.input_estimate import counted_or_estimated, estimated_input
 from activities.providers.provider import Completion, ModelProvider, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
 
@@ -91,11 +91,13 @@ class _BatchedProvider:
             completion = await self._provider.collect(request, batch)
         except ProviderFailure as failure:
             if failure.usage is not None:
-                await self._meter.take(self._name, request.model, failure.usage, batched=True)
+                counted = counted_or_estimated(failure.usage, request)
+                await self._meter.take(self._name, request.model, *counted, batched=True)
             raise
         if completion is None:
             raise BatchInProgress(batch)
-        await self._meter.take(self._name, request.model, completion.usage, batched=True)
+        counted = counted_or_estimated(completion.usage, request, completion.content)
+        await self._meter.take(self._name, request.model, *counted, batched=True)
         return completion
 
 

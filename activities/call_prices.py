@@ -39,7 +39,7 @@ class Pricing:
         """Return the cost of a call by the public prices, in US dollars; None if unknown."""
         settings = self._providers[provider]
         counts = (usage.input_tokens, usage.output_tokens)
-        cache = (usage.cached_tokens, usage.cache_write_tokens)
+        cache = (usage.cached_tokens, usage.cache_write_tokens, usage.hour_cache_write_tokens)
         found = public_cost(settings.kind, settings.api_base, model, *counts, *cache)
         return None if found is None else found.input + found.output
 

@@ -16,10 +16,8 @@ from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.agents.agent_base import ProviderAccess
-from activities.attempts import check_attempt, earlier_details, handed_on, reported
+from activities.attempts import earlier_details, handed_on, reported
 from activities.call_prices import Pricing
-from activities.context_windows import ContextWindows
 from activities.contracts import (
     MAX_HEARTBEAT_DELAY,
     WORKER_STOPPED,
@@ -30,9 +28,6 @@ from activities.contracts import (
     TokenUsage,
 )
 from activities.live_text import LiveText
-from activities.providers.input_estimate import estimated_input
-from activities.providers.provider import Completion, ModelProvider, ModelRequest
-from activities.providers.provider_failures import ProviderFailure
 from dsl.model.price import FREE, Price
 from dsl.values import Json
 
@@ -58,6 +53,7 @@ class Meter:
         self._cost = earlier.cost
         self._unpriced = earlier.unpriced
         self._cut_off = earlier.cut_off
+        self._estimated = earlier.estimated
         self._inner_calls = {one.skill: one for one in earlier.inner_calls}
         self._in_progress: dict[object, OpenModelCall] = {}
         self._earlier = earlier.seconds
@@ -90,6 +86,7 @@ class Meter:
             unpriced=self._unpriced,
             seconds=self.seconds,
             cut_off=self._cut_off,
+            estimated=self._estimated,
             open=tuple(self._in_progress.values()),
             inner_calls=tuple(self._inner_calls.values()),
         )
@@ -197,11 +194,13 @@ class Meter:
         provider: str,
         model: str,
         usage: TokenUsage,
+        estimated: bool = False,
         seconds: float | None = None,
         *,
         batched: bool = False,
     ) -> None:
         """Record one model call; one of a batch has the discount of batches."""
+        self._estimated += estimated
         self._usage = usage if self._usage is None else self._usage + usage
         self._earlier += seconds or 0.0
         cost = await self._price_of_usage(provider, model, usage)
@@ -221,14 +220,13 @@ class Meter:
             return None
         if price == FREE:
             return 0.0
-        if not usage.input_tokens and not usage.output_tokens:
-            return None  # a server that reports no usage: the cost is unknown
         if isinstance(price, Price):
             return price.of(
                 usage.input_tokens,
                 usage.output_tokens,
                 usage.cached_tokens,
                 usage.cache_write_tokens,
+                usage.hour_cache_write_tokens,
             )
         if pricing.ready:
             return pricing.public(provider, model, usage)
@@ -250,51 +248,6 @@ class Meter:
                 "unpriced": self._unpriced and self._cost is not None,
                 "seconds": seconds,
                 "cut_off": self._cut_off,
+                "estimated": self._estimated,
             }
         )
-
-
-class MeteredProviders:
-    """Providers that report every call to the meter."""
-
-    def __init__(
-        self, providers: ProviderAccess, meter: Meter, windows: ContextWindows | None = None
-    ) -> None:
-        self._providers = providers
-        self._meter = meter
-        self._windows = windows or ContextWindows()
-
-    def get(self, name: str) -> ModelProvider:
-        """Return the provider of that name.
-
-        Raises:
-            ProviderFailure: It does not exist, or its key is missing.
-        """
-        return _MeteredProvider(name, self._providers.get(name), self._meter, self._windows)
-
-
-class _MeteredProvider:
-    def __init__(
-        self, name: str, provider: ModelProvider, meter: Meter, windows: ContextWindows
-    ) -> None:
-        self._name = name
-        self._provider = provider
-        self._meter = meter
-        self._windows = windows
-
-    async def complete(self, request: ModelRequest) -> Completion:
-        await check_attempt()
-        tokens = estimated_input(request)
-        await self._windows.check(self._name, request, tokens)
-        try:
-            with self._meter.in_progress(self._name, request.model, tokens):
-                completion = await self._provider.complete(request)
-        except ProviderFailure as failure:
-            if failure.usage is not None:
-                await self._meter.take(self._name, request.model, failure.usage)
-            raise
-        await self._meter.take(self._name, request.model, completion.usage, completion.seconds)
-        return completion
-
-    async def close(self) -> None:
-        """Do nothing: the worker closes the providers that it opened."""

@@ -22,6 +22,7 @@ def public_cost(
     output_tokens: int,
     cached_tokens: int = 0,
     cache_write_tokens: int = 0,
+    hour_cache_write_tokens: int = 0,
 ) -> PublicCost | None:
     """Price a call; None when the public prices do not know the model.
 
@@ -35,6 +36,7 @@ def public_cost(
         output_tokens: Tokens of the answer.
         cached_tokens: Input tokens that came from the provider's cache.
         cache_write_tokens: Input tokens that the provider put into its cache.
+        hour_cache_write_tokens: Of these, those that it keeps for an hour.
     """
     from genai_prices import Usage, calc_price
 
@@ -43,6 +45,7 @@ def public_cost(
         output_tokens=output_tokens,
         cache_read_tokens=cached_tokens or None,
         cache_write_tokens=cache_write_tokens or None,
+        cache_write_1h_tokens=hour_cache_write_tokens or None,
     )
     try:
         if api_base is not None:

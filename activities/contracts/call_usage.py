@@ -1,6 +1,9 @@
 """What calls use: tokens, money and time, and the text that a model writes meanwhile."""
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from dsl.model.capabilities import Effect, Label
 from dsl.values import Frozen
@@ -16,6 +19,9 @@ class TokenUsage:
     cache_write_tokens: int = 0
     """Input that the provider kept for later calls, where it counts that; also in the input."""
 
+    hour_cache_write_tokens: Annotated[int, Field(exclude_if=lambda tokens: tokens == 0)] = 0
+    """Of the written ones, those that the provider keeps for an hour, which costs more."""
+
     @property
     def total(self) -> int:
         """Tokens in and out."""
@@ -28,6 +34,7 @@ class TokenUsage:
             self.output_tokens + other.output_tokens,
             self.cached_tokens + other.cached_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
+            self.hour_cache_write_tokens + other.hour_cache_write_tokens,
         )
 
 
@@ -57,6 +64,8 @@ class Spent(Frozen):
     seconds: float = 0.0
     cut_off: int = 0
     """Model calls whose answer nobody got, counted with an estimate of their input."""
+    estimated: int = 0
+    """Model calls whose provider reported no usage: their tokens are estimated."""
     open: tuple[OpenModelCall, ...] = ()
     """The model calls in progress."""
     inner_calls: tuple[InnerCall, ...] = ()
@@ -74,6 +83,7 @@ class Spent(Frozen):
             unpriced=self.unpriced or len(costs) < len(self.open),
             seconds=self.seconds,
             cut_off=self.cut_off + len(self.open),
+            estimated=self.estimated,
             inner_calls=self.inner_calls,
         )
 

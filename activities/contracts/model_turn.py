@@ -146,6 +146,8 @@ class AgentResponse(Frozen):
     """Working time of the attempts, without the waits between them."""
     cut_off: int = 0
     """Model calls of lost attempts, in the usage and the cost with an estimate of their input."""
+    estimated: int = 0
+    """Model calls whose provider reported no usage: their tokens are estimated."""
     in_progress: StartedBatch | None = None
     """Set while the provider works on the turn as a batch; there is no answer yet."""
     inner_calls: tuple[InnerCall, ...] = ()

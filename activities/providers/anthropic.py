@@ -37,7 +37,7 @@ class AnthropicProvider:
             ProviderFailure: No answer; says whether and when to retry.
         """
         request = prepared(request, self._settings)
-        answer = AnthropicAnswer()
+        answer = AnthropicAnswer(cached_for_an_hour=request.prompt_cache == "1h")
         try:
             async with asyncio.timeout(request.timeout):
                 await self._stream(request, answer)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 
+from activities.contracts import TokenUsage
 from activities.providers.message_model import (
     ModelMessage,
     Part,
@@ -18,6 +19,15 @@ _BYTES_OF_A_TOKEN = 4
 def estimated_input(request: ModelRequest) -> int:
     """Return about how many tokens a request sends: four bytes each, images not counted."""
     return _tokens(_texts(request))
+
+
+def counted_or_estimated(
+    usage: TokenUsage, request: ModelRequest, content: tuple[Part, ...] = ()
+) -> tuple[TokenUsage, bool]:
+    """Return what a call used, and whether that is an estimate: some servers report no usage."""
+    if usage.total:
+        return usage, False
+    return TokenUsage(estimated_input(request), estimated_parts(content)), True
 
 
 def estimated_message(message: ModelMessage) -> int:

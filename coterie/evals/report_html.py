@@ -12,6 +12,7 @@ from coterie.evals.report_text import (
 )
 from coterie.evals.suite_report import FailedTrial, RateRow, SuiteReport, VariantReport
 from coterie.text.problems import counted
+from dsl.model.budgets import column_money
 from dsl.visible import visible
 
 _STYLE = """
@@ -92,7 +93,7 @@ def _row(row: RateRow, name: str | None = None) -> str:
         f"{row.model_calls:.1f}",
         f"{row.tokens:,.0f}",
         f"{row.seconds:.1f} s",
-        "-" if row.cost is None else f"${row.cost:.4f}",
+        "-" if row.cost is None else f"${column_money(row.cost)}",
     )
     mark = ' class="all"' if name else ""
     return f"<tr{mark}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>\n"

@@ -5,6 +5,7 @@ from typing import assert_never
 from coterie.evals.suite_report import ChangeRow, RateRow, SuiteReport, VariantReport
 from coterie.evals.trial_results import TrialResult
 from coterie.text.problems import counted
+from dsl.model.budgets import column_money
 from dsl.visible import one_line
 
 _MAX_BECAUSE = 200
@@ -34,7 +35,7 @@ def report_text(report: SuiteReport) -> str:
 
 def judges_text(report: SuiteReport) -> str:
     """Say what the judges took besides the trials."""
-    cost = "" if report.judge_cost is None else f", ${report.judge_cost:.4f}"
+    cost = "" if report.judge_cost is None else f", ${column_money(report.judge_cost)}"
     return f"judges of the rubrics: {counted(report.judge_calls, 'model call')}{cost}"
 
 
@@ -69,7 +70,7 @@ def _cells(row: RateRow, name: str | None = None) -> tuple[str, ...]:
         f"{percent(row.low)} to {percent(row.high)}",
         f"{row.model_calls:.1f}",
         f"{row.seconds:.1f} s",
-        "-" if row.cost is None else f"${row.cost:.4f}",
+        "-" if row.cost is None else f"${column_money(row.cost)}",
     )
 
 

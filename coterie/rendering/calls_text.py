@@ -111,7 +111,8 @@ def _came(call: RecordedCall) -> Iterator[str]:
             yield f"  calls      {made.tool} {given}"
         if answer.usage is not None:
             money = money_text(answer.cost, unpriced=answer.unpriced or answer.cost is None)
-            yield f"  used       {usage_text(answer.usage)}, {money}"
+            estimated = ", estimated" if answer.estimated else ""
+            yield f"  used       {usage_text(answer.usage)}, {money}{estimated}"
     else:
         yield from _part("result", answer.data)
         if answer.kept is not None:

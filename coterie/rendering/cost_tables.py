@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from coterie.text.durations import duration
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
-from dsl.model.budgets import amount, kind_of, number
+from dsl.model.budgets import amount, column_money, kind_of, number
 from workflows.core.views import BudgetUse, CostReport, CostRow
 
 _HEAD = ("", "calls", "tokens in", "cached", "tokens out", "USD", "worked")
@@ -40,6 +40,10 @@ def cost_text(run: str, report: CostReport, *, over: bool) -> str:
     if total.cut_off:
         cut_off = f"{counted(total.cut_off, 'call')} cut off"
         lines.append(f"  {cut_off}: input tokens estimated, output not counted")
+    if total.estimated:
+        lines.append(
+            f"  {counted(total.estimated, 'call')} of providers that report no usage: estimated"
+        )
     lines += budget_lines(report.budgets)
     return text_of(lines)
 
@@ -77,7 +81,7 @@ def _cells(row: CostRow) -> tuple[str, ...]:
     has_tokens = row.input_tokens or row.output_tokens
     money = "-"
     if row.cost is not None:
-        money = f"{row.cost:,.4f}{' + unpriced' if row.unpriced else ''}"
+        money = f"{column_money(row.cost)}{' + unpriced' if row.unpriced else ''}"
     elif row.unpriced:
         money = "unpriced"
     elif row.unreported:

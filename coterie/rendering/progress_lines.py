@@ -8,6 +8,7 @@ from rich.cells import cell_len, set_cell_size
 from coterie.runs.progress import Progress, RowState, TaskRow, VisitRow
 from coterie.text.cell_wrap import wrap_cells
 from coterie.text.durations import duration
+from dsl.model.budgets import column_money
 from dsl.visible import one_line
 
 MARKS: dict[RowState, str] = {"running": "•", "success": "✓", "failure": "✗", "skipped": "-"}
@@ -136,7 +137,7 @@ def row_line(
     """
     shown = f"{'  ' * depth}{MARKS[state]} {one_line(name)}"
     time = "" if seconds is None else duration(seconds)
-    spent = "" if money is None else f"{money:,.4f}"
+    spent = "" if money is None else column_money(money)
     return ProgressLine(
         _columns(shown, time, f"{tokens:,}" if tokens else "", spent, width), STYLES[state]
     )

@@ -143,7 +143,7 @@ class Progress:
             more = money - self._assigned.get(key, 0.0)
             if not more and found[-1].state == "running":
                 continue  # no visit is known yet
-            found[-1].money = round((found[-1].money or 0.0) + more, 6)
+            found[-1].money = round((found[-1].money or 0.0) + more, 9)
             self._assigned[key] = money
 
     def _note_attempt(self, entry: TrailEntry) -> None:

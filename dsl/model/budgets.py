@@ -4,6 +4,7 @@ As a document writes them (`Budgets`), and as a plan has them (`Budget`, one for
 """
 
 from collections.abc import Iterator
+from math import floor, log10
 from typing import Literal
 
 from pydantic import Field
@@ -168,8 +169,20 @@ def money(dollars: float) -> str:
     """Return dollars with cents; of small amounts, the significant digits."""
     if dollars >= 1:
         return f"{dollars:,.2f}"
-    whole, _, digits = f"{dollars:.4f}".partition(".")
+    whole, _, digits = f"{dollars:.{_places(dollars)}f}".partition(".")
     return f"{whole}.{digits[:2]}{digits[2:].rstrip('0')}"
+
+
+def column_money(dollars: float) -> str:
+    """Return dollars with four decimal places; of what would be 0 then, two significant digits."""
+    if 0 < dollars < 0.000_001:
+        return "<1e-6"
+    return f"{dollars:,.{min(_places(dollars), 6)}f}"
+
+
+def _places(dollars: float) -> int:
+    """Return the decimal places that show at least the first digits of what was spent."""
+    return 4 if dollars <= 0 or dollars >= 0.0001 else min(9, 1 - floor(log10(dollars)))
 
 
 def kind_of(id: str) -> BudgetKind:

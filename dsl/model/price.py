@@ -21,6 +21,9 @@ class Price(Frozen):
     """For input that the provider had in its cache. Default: the price of other input."""
     cache_write: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """For input that the provider puts into its cache. Default: the price of other input."""
+    cache_write_1h: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """For input that the provider keeps for an hour. Default: twice the price of other input, which
+    is what Anthropic asks."""
     batch_share: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     """What a call in a batch costs, as a share of the price of any other call. Default: half."""
 
@@ -30,12 +33,16 @@ class Price(Frozen):
         output_tokens: int,
         cached_tokens: int = 0,
         cache_write_tokens: int = 0,
+        hour_cache_write_tokens: int = 0,
     ) -> float:
         """Return the price of these tokens; those read from and put into a cache are input too."""
         cached = self.input if self.cached is None else self.cached
         written = self.input if self.cache_write is None else self.cache_write
+        for_an_hour = 2 * self.input if self.cache_write_1h is None else self.cache_write_1h
         fresh = input_tokens - cached_tokens - cache_write_tokens
-        paid = fresh * self.input + cached_tokens * cached + cache_write_tokens * written
+        paid = fresh * self.input + cached_tokens * cached
+        paid += (cache_write_tokens - hour_cache_write_tokens) * written
+        paid += hour_cache_write_tokens * for_an_hour
         return (paid + output_tokens * self.output) / MILLION
 
 

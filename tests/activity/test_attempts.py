@@ -25,7 +25,8 @@ from temporalio.worker import (
 from activities.attempts import Attempt, Standing, current
 from activities.contracts import CALL_SKILL, SkillRequest
 from activities.heartbeats import kept_alive
-from activities.metering import Meter, MeteredProviders
+from activities.metered_providers import MeteredProviders
+from activities.metering import Meter
 from activities.providers.provider import ModelRequest
 from activities.skills.skill_activity import SkillActivities
 from activities.workspace.skill_base import Skill, SkillContext, Workspace

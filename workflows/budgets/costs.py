@@ -96,6 +96,7 @@ def _row(name: str, tallies: list[Tally]) -> CostRow:
         unpriced=sum(tally.unpriced for tally in tallies),
         unreported=sum(tally.unreported for tally in tallies),
         cut_off=sum(tally.cut_off for tally in tallies),
+        estimated=sum(tally.estimated for tally in tallies),
         seconds=round(sum(tally.seconds for tally in tallies), 2),
     )
 

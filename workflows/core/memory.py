@@ -185,6 +185,8 @@ class Tally:
     largest_call: Annotated[int, Field(exclude=True)] = 0
     """Tokens in and out of the largest call, since the run last continued as new."""
     seconds: float = 0.0
+    estimated: int = 0
+    """Model calls whose provider reports no usage: their tokens are estimated."""
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from workflows.core.memory import Tally
 from workflows.core.state import RunState
 from workflows.core.state_keys import StateKey, StepKey
 
-DIGITS = 6
+DIGITS = 9
 """Decimal places of US dollars: all answers about a run round alike."""
 
 Used = TypeVar("Used", AgentResponse, SkillResult, Spent)
@@ -53,6 +53,7 @@ def used(state: RunState, location: Location, tally: Tally, what: AgentResponse 
     usage = what.usage
     tally.seconds += what.seconds
     tally.cut_off += what.cut_off
+    tally.estimated += what.estimated
     if usage is None:
         tally.unreported += isinstance(what, AgentResponse) and _may_have_been_called(what)
     else:
@@ -101,6 +102,7 @@ def together(cut: Spent, what: Used) -> Used:
             "unpriced": unpriced and bool(costs),
             "seconds": seconds,
             "cut_off": cut.cut_off + what.cut_off,
+            "estimated": cut.estimated + what.estimated,
             "inner_calls": tuple(dict.fromkeys((*cut.inner_calls, *what.inner_calls))),
         }
     )

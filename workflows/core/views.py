@@ -185,6 +185,8 @@ class CostRow(Frozen):
     """Model calls that were left while they ran, or lost with their worker: their input tokens are
     estimated, and their output is not counted. A lost one costs what its input does; of one that
     was left, no cost is known."""
+    estimated: int = 0
+    """Model calls whose provider reports no usage: their tokens and their cost are estimated."""
     seconds: float = 0.0
     """Time that the calls worked, in total."""
 

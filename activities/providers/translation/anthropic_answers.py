@@ -26,9 +26,14 @@ _STOP_REASONS: dict[str, StopReason] = {
 }
 
 
+class _CacheCreation(BaseModel):
+    ephemeral_1h_input_tokens: int | None = None
+
+
 class _Usage(BaseModel):
     input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
+    cache_creation: _CacheCreation | None = None
     cache_read_input_tokens: int | None = None
     output_tokens: int | None = None
 
@@ -104,7 +109,14 @@ class _Block:
 class AnthropicAnswer:
     """The parts of a message received so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, cached_for_an_hour: bool = False) -> None:
+        """Begin an answer.
+
+        Args:
+            cached_for_an_hour: Whether its input is cached for an hour, if the server does not say.
+        """
+        self._cached_for_an_hour = cached_for_an_hour
+        self._hour_writes: int | None = None
         self.begun = False
         self.stop_reason: str | None = None
         self._model: str | None = None
@@ -131,7 +143,10 @@ class AnthropicAnswer:
                 self._blocks.setdefault(event.index, _Block({"type": "text"})).take(event.delta)
         for usage in (event.message and event.message.usage, event.usage):
             if usage is not None:
-                self._usage.update(usage.model_dump(exclude_none=True))
+                plain = usage.model_dump(exclude_none=True, exclude={"cache_creation"})
+                self._usage.update(plain)
+                if usage.cache_creation is not None:
+                    self._hour_writes = usage.cache_creation.ephemeral_1h_input_tokens or 0
         return piece
 
     @property
@@ -144,7 +159,13 @@ class AnthropicAnswer:
             output_tokens=self._usage.get("output_tokens", 0),
             cached_tokens=cached,
             cache_write_tokens=written,
+            hour_cache_write_tokens=self._for_an_hour(written),
         )
+
+    def _for_an_hour(self, written: int) -> int:
+        if self._hour_writes is None:
+            return written if self._cached_for_an_hour else 0
+        return min(self._hour_writes, written)
 
     def counted(self, failure: ProviderFailure) -> ProviderFailure:
         """Add the usage so far to a failure: a message that started is paid for."""

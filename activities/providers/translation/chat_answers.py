@@ -17,6 +17,7 @@ from activities.providers.message_model import (
 )
 from activities.providers.provider import Completion, ModelRequest
 from activities.providers.translation.chat_contents import is_text, joined, text_in
+from activities.providers.translation.counted_tokens import counted_output
 from activities.providers.translation.wire_values import new_call_id
 from dsl.values import Json
 
@@ -33,9 +34,15 @@ class _Details(BaseModel):
     cache_write_tokens: int | None = None
 
 
+class _OutputDetails(BaseModel):
+    reasoning_tokens: int | None = None
+
+
 class _Usage(BaseModel):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    total_tokens: int | None = None
+    completion_tokens_details: _OutputDetails | None = None
     prompt_tokens_details: _Details | None = None
 
 
@@ -110,9 +117,12 @@ class ChatAnswer(BaseModel):
         """The usage, with cached tokens in the input count; zeros if the server reports none."""
         usage = self.usage or _Usage()
         details = usage.prompt_tokens_details or _Details()
+        prompt, of_output = usage.prompt_tokens or 0, usage.completion_tokens_details
+        reasoning = 0 if of_output is None else of_output.reasoning_tokens or 0
+        given, total = usage.completion_tokens or 0, usage.total_tokens or 0
         return TokenUsage(
-            input_tokens=usage.prompt_tokens or 0,
-            output_tokens=usage.completion_tokens or 0,
+            input_tokens=prompt,
+            output_tokens=counted_output(given, reasoning, total, prompt),
             cached_tokens=details.cached_tokens or 0,
             cache_write_tokens=details.cache_write_tokens or 0,
         )

@@ -14,6 +14,7 @@ from activities.providers.message_model import (
     calls_of,
 )
 from activities.providers.provider import Completion, ModelRequest
+from activities.providers.translation.counted_tokens import counted_output
 from dsl.values import Json
 
 _INCOMPLETE: dict[str, StopReason] = {
@@ -27,9 +28,15 @@ class _InputDetails(BaseModel):
     cache_write_tokens: int | None = None
 
 
+class _OutputDetails(BaseModel):
+    reasoning_tokens: int | None = None
+
+
 class _Usage(BaseModel):
     input_tokens: int | None = None
     output_tokens: int | None = None
+    total_tokens: int | None = None
+    output_tokens_details: _OutputDetails | None = None
     input_tokens_details: _InputDetails | None = None
 
 
@@ -52,9 +59,12 @@ class ResponsesAnswer(BaseModel):
         """The usage, with cached tokens in the input count; zeros if the server reports none."""
         usage = self.usage or _Usage()
         details = usage.input_tokens_details or _InputDetails()
+        prompt, of_output = usage.input_tokens or 0, usage.output_tokens_details
+        reasoning = 0 if of_output is None else of_output.reasoning_tokens or 0
+        given, total = usage.output_tokens or 0, usage.total_tokens or 0
         return TokenUsage(
-            input_tokens=usage.input_tokens or 0,
-            output_tokens=usage.output_tokens or 0,
+            input_tokens=prompt,
+            output_tokens=counted_output(given, reasoning, total, prompt),
             cached_tokens=details.cached_tokens or 0,
             cache_write_tokens=details.cache_write_tokens or 0,
         )

@@ -148,7 +148,8 @@ async def test_a_summary_that_cannot_be_stored_is_a_failure_that_is_paid() -> No
     response = await compact(agents)
     assert response.error is not None
     assert response.error.type == "StorageUnusable"
-    assert response.usage == agents.model.usage
+    assert response.usage is not None
+    assert (response.usage.total > 0, response.estimated) == (True, 1)
 
 
 @pytest.mark.parametrize(("kind", "name"), [(Model, None), (RenamedModel, "demo-2026")])

@@ -1,4 +1,4 @@
-"""What a turn used is counted where it is used, priced where prices are known, never guessed."""
+"""What a turn used is counted where it is used, and priced where prices are known."""
 
 import asyncio
 from contextlib import suppress
@@ -55,12 +55,40 @@ async def test_a_turn_costs_what_its_model_costs(
     assert not response.unpriced
 
 
-async def test_a_server_that_does_not_count_is_not_free() -> None:
+@pytest.mark.parametrize("prices", [OWN, {}])
+async def test_what_a_server_does_not_count_is_estimated(prices: dict[str, Price]) -> None:
+    """Else no budget of tokens would ever hold with it."""
     silent = answer(usage=TokenUsage())
     response = await turn(
-        AgentActivities(RecordingModel(silent), pricing=pricing(prices=OWN)), request()
+        AgentActivities(RecordingModel(silent), pricing=pricing(prices=prices)), request()
     )
-    assert response.cost is None
+    assert response.usage == TokenUsage(1, 1)
+    assert (response.cost, response.estimated) == (0.003 if prices else None, 1)
+
+
+async def test_what_a_failed_call_does_not_count_is_estimated() -> None:
+    cut = ProviderFailure("ProviderUnavailable", "cut", retryable=True, usage=TokenUsage())
+    activities = AgentActivities(RecordingModel(cut), pricing=pricing(prices=OWN))
+    with pytest.raises(ApplicationError) as failed:
+        await turn(activities, request())
+    shown = Spent.model_validate(failed.value.details[0])
+    assert (shown.usage, shown.cost, shown.estimated) == (TokenUsage(1, 0), 0.001, 1)
+
+
+async def test_a_cache_of_an_hour_costs_twice_the_input() -> None:
+    written = TokenUsage(10, 0, cache_write_tokens=10, hour_cache_write_tokens=4)
+    costs: list[float | None] = []
+    for price in (Price(input=1e6, output=0), Price(input=1e6, output=0, cache_write_1h=3e6)):
+        prices = pricing(prices={"model-1": price})
+        model = RecordingModel(answer(usage=written))
+        costs.append((await turn(AgentActivities(model, pricing=prices), request())).cost)
+    assert costs == [pytest.approx(14), pytest.approx(18)]
+    who = request(who=persona(model="claude-sonnet-4-5"))
+    plain = RecordingModel(answer(usage=TokenUsage(1000, 0, cache_write_tokens=1000)))
+    hour = RecordingModel(answer(usage=TokenUsage(1000, 0, 0, 1000, 1000)))
+    public = pricing("anthropic")
+    spent = [(await turn(AgentActivities(one, pricing=public), who)).cost for one in (plain, hour)]
+    assert spent == [pytest.approx(0.00375), pytest.approx(0.006)]
 
 
 async def test_a_failed_turn_tells_what_it_used() -> None:

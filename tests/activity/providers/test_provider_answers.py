@@ -327,3 +327,62 @@ async def test_an_answer_without_text_is_an_empty_text(
     )
     answer = await ask(kind, url_of(kind, model_server))
     assert (answer.text, answer.stop_reason) == ("", "tool_calls")
+
+
+def counted_by(
+    api: str, prompt: int, output: int, reasoning: int | None, total: int | None
+) -> bytes:
+    """An answer with this usage."""
+    details: Json = {"reasoning_tokens": reasoning}
+    if api == "openai":
+        usage: Json = {"prompt_tokens": prompt, "completion_tokens": output}
+        usage |= {"total_tokens": total, "completion_tokens_details": details}
+        message: Json = {"finish_reason": "stop", "message": {"content": "Hello"}}
+        return http(json.dumps({"choices": [message], "usage": usage}))
+    used: Json = {"input_tokens": prompt, "output_tokens": output, "total_tokens": total}
+    used["output_tokens_details"] = details
+    done: Json = {"status": "completed", "output": [], "usage": used}
+    return http(events({"type": "response.completed", "response": done}), kind="text/event-stream")
+
+
+@pytest.mark.parametrize("api", ["openai", "responses"])
+@pytest.mark.parametrize(
+    ("output", "reasoning", "total", "counted"),
+    [
+        (9, None, None, 9),
+        (9, 4, 19, 9),
+        (9, 300, None, 309),
+        (9, 300, 319, 309),
+        (9, None, 319, 309),
+        (9, 5, 24, 14),
+        (9, 4, 12, 9),
+    ],
+)
+async def test_reasoning_is_counted_wherever_a_server_puts_it(
+    api: str, output: int, reasoning: int | None, total: int | None, counted: int
+) -> None:
+    """Some leave it out of the output, but not of the total, and bill it."""
+    async with raw_server(counted_by(api, 10, output, reasoning, total)) as server:
+        answer = await ask(api, server.url)
+    assert answer.usage == TokenUsage(10, counted)
+
+
+@pytest.mark.parametrize(
+    ("creation", "cache", "hour"),
+    [
+        ({"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 20}, "1h", 20),
+        ({"ephemeral_5m_input_tokens": 30, "ephemeral_1h_input_tokens": 0}, "1h", 0),
+        (None, "1h", 30),
+        (None, "5m", 0),
+    ],
+)
+async def test_input_that_is_cached_for_an_hour_is_counted_apart(
+    creation: Json | None, cache: str, hour: int
+) -> None:
+    usage: Json = {"input_tokens": 10, "cache_creation_input_tokens": 30, "output_tokens": 1}
+    usage["cache_creation"] = creation
+    start: Json = {"type": "message_start", "message": {"model": "m", "usage": usage}}
+    end: Json = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+    async with raw_server(http(events(start, end), kind="text/event-stream")) as server:
+        answer = await ask("anthropic", server.url, request(prompt_cache=cache))
+    assert answer.usage == TokenUsage(40, 1, 0, 30, hour)

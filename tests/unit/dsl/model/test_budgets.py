@@ -5,7 +5,7 @@ import pytest
 from coterie.documents.price_lists import known_price
 from dsl.compile.compiler import SourceText, compile_sources
 from dsl.errors import InvalidPlan
-from dsl.model.budgets import Budget, amount
+from dsl.model.budgets import Budget, amount, column_money, money
 from dsl.model.plan import Plan
 from dsl.model.price import Price
 from dsl.model.sections.provider_document import ProviderSection
@@ -197,3 +197,20 @@ def test_a_plan_that_routes_a_budget_nowhere_is_refused() -> None:
     lost = plan.model_copy(update={"budgets": (broken.model_copy(update={"next_team": "gone"}),)})
     with pytest.raises(InvalidPlan, match="no team 'gone'"):
         begin(Plan.model_validate(lost.model_dump()), RunState())
+
+
+@pytest.mark.parametrize(
+    ("dollars", "text", "cell"),
+    [
+        (0.0, "0.00", "0.0000"),
+        (1234.5, "1,234.50", "1,234.5000"),
+        (0.1232, "0.1232", "0.1232"),
+        (0.42, "0.42", "0.4200"),
+        (0.0001, "0.0001", "0.0001"),
+        (0.000_094, "0.000094", "0.000094"),
+        (0.000_001_26, "0.0000013", "0.000001"),
+        (0.000_000_05, "0.00000005", "<1e-6"),
+    ],
+)
+def test_money_that_was_spent_never_shows_as_nothing(dollars: float, text: str, cell: str) -> None:
+    assert (money(dollars), column_money(dollars)) == (text, cell)

@@ -4,6 +4,7 @@ from typing import Literal
 
 import pytest
 
+from coterie.rendering.cost_tables import cost_text
 from dsl.model.budgets import Budget
 from tests.support.compiling import plan_of
 from workflows.budgets.costs import report, uses
@@ -23,7 +24,7 @@ def test_what_calls_used_adds_up_by_team_task_persona_model_and_tool() -> None:
     again = Tally("a/t", "writer", "p/m", "", 3, 30, 10, 5, 0.2, 10, 20, 30, 9, 1.003)
     search = Tally("b/u", "critic", "", "search", calls=4, seconds=0.555)
     command = Tally("b/u", calls=5)
-    amounts = (330, 110, 55, 0.323457, 11, 22, 33)
+    amounts = (330, 110, 55, 0.3234567, 11, 22, 33)
     assert report(None, _state(first, again, search, command)) == CostReport(
         total=_row("total", 14, *amounts, 2.79),
         teams=(
@@ -31,7 +32,7 @@ def test_what_calls_used_adds_up_by_team_task_persona_model_and_tool() -> None:
             _row("b", 9, seconds=0.56),
         ),
         tasks=(
-            _row("a/s", 2, 300, 100, 50, 0.123457, 1, 2, 3, 1.23),
+            _row("a/s", 2, 300, 100, 50, 0.1234567, 1, 2, 3, 1.23),
             _row("a/t", 3, 30, 10, 5, 0.2, 10, 20, 30, 1.0),
             _row("b/u", 9, seconds=0.56),
         ),
@@ -172,3 +173,12 @@ def test_names_that_are_equal_when_cut_take_no_more_rows() -> None:
     tallies = [Tally("", tool="n" * 90 + str(n), calls=1) for n in range(21)]
     shown = report(None, _state(*tallies))
     assert (len(shown.tools), shown.left_out) == (20, {"tools": 1})
+
+
+def test_calls_whose_usage_is_estimated_are_counted_and_named() -> None:
+    first = Tally("a/s", calls=2, input_tokens=9, cost=0.00002, estimated=1)
+    found = report(None, _state(first, Tally("a/t", calls=1, estimated=2)))
+    assert (found.total.estimated, found.tasks[0].estimated) == (3, 1)
+    text = cost_text("r-1", found, over=True)
+    assert "  3 calls of providers that report no usage: estimated" in text
+    assert "0.000020" in text

@@ -155,7 +155,7 @@ def test_a_repeated_skill_has_worked_in_both_attempts() -> None:
     [
         ([], (None, False)),
         ([Tally("a"), Tally("b", unpriced=1)], (None, True)),
-        ([Tally("a", cost=0.1234564), Tally("b", cost=0.1), Tally("c")], (0.223456, False)),
+        ([Tally("a", cost=0.1234564), Tally("b", cost=0.1), Tally("c")], (0.2234564, False)),
         ([Tally("a", cost=0.0), Tally("c", unpriced=2)], (0.0, True)),
     ],
     ids=["no calls", "no price", "priced", "in part"],

@@ -297,5 +297,4 @@ class AgentActivities:
 
 def _within() -> str:
     """Return the run that stored values belong to."""
-    within = activity.info().workflow_id if activity.in_activity() else None
-    return within or "local"
+    return (activity.info().workflow_id if activity.in_activity() else None) or "local"

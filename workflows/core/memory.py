@@ -180,8 +180,7 @@ class Tally:
     unreported: int = 0
     """Turns of agents that do not report their usage."""
     cut_off: int = 0
-    """Model calls that were left while they ran, or lost with their worker: their input is
-    estimated."""
+    """Model calls that were left, or lost with their worker: their input is estimated."""
     largest_call: Annotated[int, Field(exclude=True)] = 0
     """Tokens in and out of the largest call, since the run last continued as new."""
     seconds: float = 0.0

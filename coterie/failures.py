@@ -14,6 +14,8 @@ class ExitCode(IntEnum):
     BUG = 3
     OUTPUT_LOST = 4
     """The command succeeded, but its output could not be written, as on a full disk."""
+    NO_VERDICT = 5
+    """Trials of a suite have no verdict, for a reason outside of them."""
     MAX_TOTAL_TEAMS = 10
     """The run hit a limit; the number shows which."""
     MAX_RECURSION_DEPTH = 11

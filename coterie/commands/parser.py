@@ -89,9 +89,9 @@ def _parser(verbs: Mapping[str, bool]) -> ArgumentParser:
         prog="coterie",
         description="Runs teams of LLM agents, written in YAML, as durable Temporal workflows.",
         epilog="Exit codes: 0 done, 1 the run failed or was refused, 2 the document or the call "
-        "is wrong, 3 a bug, 4 done but the output could not be written, 10 to 12 a limit of the "
-        "run, 20 to 24 a budget, 124 not yet (see --timeout), 130 interrupted, 141 nobody reads "
-        "the output of `watch`.",
+        "is wrong, 3 a bug, 4 done but the output could not be written, 5 no verdict (eval), 10 to "
+        "12 a limit of the run, 20 to 24 a budget, 124 not yet (see --timeout), 130 interrupted, "
+        "141 nobody reads the output of `watch`.",
     )
     parser.add_argument("--version", action="store_true", help="show the version")
     below = parser.add_subparsers(

@@ -37,6 +37,10 @@ class Grade(Frozen):
     """US dollars of the judge; None when no call has a price."""
 
 
+class NoVerdict(Exception):
+    """A grader cannot be evaluated, which says nothing about the trial."""
+
+
 class Verified(NamedTuple):
     """Whether a condition holds, and what it found."""
 
@@ -55,7 +59,11 @@ def name_of(grader: GraderDocument, number: int) -> str:
 
 
 def verify(grader: GraderDocument, facts: Json) -> Verified:
-    """Check the condition of a grader that needs nothing but the facts of a trial."""
+    """Check the condition of a grader that needs nothing but the facts of a trial.
+
+    Raises:
+        NoVerdict: It cannot be evaluated.
+    """
     try:
         if grader.has("expression"):
             return _expression(fill(grader.expression, facts), grader.expression)
@@ -65,7 +73,7 @@ def verify(grader: GraderDocument, facts: Json) -> Verified:
             return Verified(not found, "; ".join(found))
         return _exact(value, fill(grader.exact, facts))
     except (TemplateFailed, EvaluationLimitExceeded, UnusableSchema) as error:
-        return Verified(False, str(error))
+        raise NoVerdict(str(error)) from None
 
 
 def _expression(value: JsonValue, text: str) -> Verified:
@@ -73,7 +81,7 @@ def _expression(value: JsonValue, text: str) -> Verified:
         return Verified(True)
     if value is False:
         return Verified(False, f"{text} is false")
-    return Verified(False, f"{text} must give true or false, and gives {_shown_value(value)}")
+    raise NoVerdict(f"{text} must give true or false, and gives {_shown_value(value)}")
 
 
 def _exact(value: JsonValue, wanted: JsonValue) -> Verified:

@@ -99,8 +99,8 @@ class SuiteReport(Frozen):
 
     @property
     def is_bad(self) -> bool:
-        """Whether a variant got worse or misses the wanted rate, or trials have no result."""
-        return bool(self.left_out or self.unjudged) or any(
+        """Whether a variant got worse or misses the wanted rate, or trials did not start."""
+        return bool(self.left_out) or any(
             one.target == "missed" or (one.change is not None and one.change.verdict == "worse")
             for one in self.variants
         )

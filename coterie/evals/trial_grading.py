@@ -7,8 +7,8 @@ from temporalio.exceptions import ApplicationError
 from activities.contracts import SkillRequest
 from activities.skills.command_runner import CommandResult
 from activities.skills.skill_activity import SkillActivities
-from coterie.evals.graders import Grade, Verified, name_of, verify
-from coterie.evals.judgements import Judge
+from coterie.evals.graders import Grade, NoVerdict, Verified, name_of, verify
+from coterie.evals.judgements import Judge, Unjudged
 from coterie.evals.suite import Trial
 from coterie.evals.suite_document import GraderDocument
 from coterie.evals.trial_end import AUTHORED, TrialEnd, facts_of
@@ -35,14 +35,18 @@ class TrialGrading:
         """Return the graded result; a trial that did not complete has no grades.
 
         Raises:
-            Unjudged: A judge gave no verdict.
+            Unjudged: A grader or a judge gave no verdict.
         """
         graders = trial.suite.graders(trial.case) if end.completed else ()
         facts = facts_of(trial, end)
-        grades = [
-            await self._grade(trial, folder, grader, name_of(grader, number), facts)
-            for number, grader in enumerate(graders, start=1)
-        ]
+        grades: list[Grade] = []
+        for number, grader in enumerate(graders, start=1):
+            name = name_of(grader, number)
+            try:
+                grades.append(await self._grade(trial, folder, grader, name, facts))
+            except NoVerdict as error:
+                spent = sum(grade.cost or 0.0 for grade in grades)
+                raise Unjudged(f"the grader {name!r} cannot be evaluated: {error}", spent) from None
         return TrialResult(
             run=trial.run_id,
             variant=trial.variant.name,
@@ -73,7 +77,7 @@ class TrialGrading:
             rubric = fill(grader.rubric, {key: facts[key] for key in AUTHORED})
             material: Json = {"rubric": str(rubric), "work": fill(grader.of, facts)}
         except (TemplateFailed, EvaluationLimitExceeded) as error:
-            return Grade(grader=name, passed=False, because=str(error))
+            raise NoVerdict(str(error)) from None
         return await self._judge.grade(name, grader, trial, folder, material)
 
     async def _run_command_grader(
@@ -92,7 +96,7 @@ class TrialGrading:
         try:
             answer = await skills.call_skill(request)
         except ApplicationError as error:
-            return Verified(False, error.message)
+            raise NoVerdict(error.message) from None
         result = CommandResult.model_validate(answer.data)
         if result.passed:
             return Verified(True)

@@ -32,6 +32,7 @@ from temporalio.service import RPCError
 
 from coterie.failures import CommandError
 from coterie.runs.call_errors import (
+    Unanswered,
     UpdateName,
     call_error,
     task_was_lost,
@@ -39,7 +40,7 @@ from coterie.runs.call_errors import (
     waits_its_turn,
 )
 from coterie.runs.ends.end_facts import RunEnd
-from coterie.storage.histories import whole
+from coterie.storage.histories import WORKFLOW, whole
 from dsl.model.outcomes import Failure
 from workflows.core.messages import (
     AmendInput,
@@ -225,7 +226,9 @@ class Run:
                     name, args=list(args), result_type=result, rpc_timeout=_ANSWER_SECONDS
                 )
             except WorkflowQueryFailedError as error:
-                raise CommandError(f"{self.id!r} is not a Coterie run: {error}") from None
+                if (await self.describe()).workflow_type != WORKFLOW:
+                    raise CommandError(f"{self.id!r} is not a Coterie run") from None
+                raise Unanswered(f"run {self.id!r} cannot answer: {error}") from None
             except RPCError as error:
                 if not waits_its_turn(error) or _is_past(until):
                     raise call_error(self.id, error) from None

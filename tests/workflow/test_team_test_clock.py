@@ -114,3 +114,30 @@ async def test_a_short_time_passes_by_itself_when_the_server_answers_late(
     test = written(tmp_path, TEAM, TESTS.replace("AFTER", "0s").replace("0.2", "0.45"))
     assert failures_text(await results(skipping_client, test)) == ""
     assert skips.asked == []
+
+
+CENTURIES = """
+orchestration:
+  entry_team: work
+  context: { more: { type: boolean, default: false } }
+  teams:
+    work:
+      tasks:
+        - {name: one, type: wait, duration: 36500d}
+        - {name: two, type: wait, duration: 36500d}
+        - {name: three, type: wait, duration: 36500d, when: "{{ context.more }}"}
+"""
+LONG_CASES = """
+team: made.yml
+cases:
+  - {name: too long, context: {more: true}, expect: {end: completed}}
+  - {name: long, expect: {end: completed}}
+"""
+
+
+async def test_a_wait_beyond_the_clock_ends_its_case_and_no_other(
+    skipping_client: Client, tmp_path: Path
+) -> None:
+    too_long, long = await results(skipping_client, written(tmp_path, CENTURIES, LONG_CASES))
+    assert long.passed
+    assert "and the clock of a test ends in 2250" in failures_text([too_long])

@@ -128,8 +128,11 @@ def _refuse(missing: Sequence[str]) -> None:
 
 
 def _exit_code(report: SuiteReport, *, strict: bool) -> ExitCode:
-    failed = report.is_bad or (strict and report.is_open)
-    return ExitCode.RUN_FAILED if failed else ExitCode.DONE
+    if report.is_bad:
+        return ExitCode.RUN_FAILED
+    if report.unjudged:
+        return ExitCode.NO_VERDICT
+    return ExitCode.RUN_FAILED if strict and report.is_open else ExitCode.DONE
 
 
 def _repeats(text: str) -> int:

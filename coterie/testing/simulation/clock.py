@@ -47,6 +47,9 @@ _FADES = 0.9
 _TOO_FAR = timedelta(minutes=1)
 """More than the machine's slowness adds to a run's clock."""
 
+_CLOCKS_END = datetime(2250, 1, 1, tzinfo=UTC)
+"""The server counts nanoseconds from 1970 in 64 bits, so its timers end in 2262."""
+
 _LOOK_AGAIN = 0.002
 """Seconds between two checks while the server advances a clock."""
 
@@ -121,8 +124,14 @@ class Clock:
         Return early if the run continues before that.
 
         Raises:
+            Broken: No clock of a test reaches it.
             Overshot: The clock went further.
         """
+        if moment > _CLOCKS_END:
+            raise Broken(
+                f"the run waits until {moment:%Y-%m-%d}, and the clock of a test ends in "
+                f"{_CLOCKS_END:%Y}; start the case at a shorter wait, or end the wait by a message"
+            )
         sight = await self.look()
         self._asked = max(self._asked, moment)
         ahead = moment - sight.now

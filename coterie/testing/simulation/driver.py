@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from temporalio.service import RPCError
+
 from coterie.failures import CommandError
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
@@ -45,6 +47,8 @@ class Driver:
             raise
         except (Broken, CommandError) as error:
             self.troubles.append(str(error))
+        except RPCError as error:  # the other cases continue
+            self.troubles.append(f"the test server cannot run this case: {error.message}")
 
     async def _drive(self) -> None:
         pause = _SOONEST

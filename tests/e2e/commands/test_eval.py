@@ -61,6 +61,8 @@ def test_a_judge_votes_in_durable_runs_that_are_paid_and_found_again(desk: Proje
     lost = json.loads(failed.stdout)["unjudged"]
     assert ["has no answer for 'judge/vote#1.0'" in one["because"] for one in lost] == [True, True]
 
+    assert desk.coterie("eval", "sums.yml").returncode == 5
+
     (desk.folder / "votes.yml").write_text(VOTES)
     judged = desk.coterie("eval", "sums.yml", "--json")
     assert judged.returncode == 0, judged.stderr

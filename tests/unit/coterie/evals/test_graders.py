@@ -3,7 +3,7 @@
 import pytest
 from pydantic import JsonValue
 
-from coterie.evals.graders import kind_of, name_of, verify
+from coterie.evals.graders import NoVerdict, kind_of, name_of, verify
 from coterie.evals.suite_document import GraderDocument
 from dsl.values import Json
 
@@ -21,8 +21,6 @@ FACTS: Json = {"output": {"total": 5, "rows": [1, 2]}, "expected": 5, "model_cal
         ({"schema": {"type": "array"}}, False, "not a list"),
         ({"expression": "{{ model_calls <= 3 and output.total == expected }}"}, True, ""),
         ({"expression": "{{ model_calls < 3 }}"}, False, "{{ model_calls < 3 }} is false"),
-        ({"expression": "{{ output.total }}"}, False, "must give true or false, and gives 5"),
-        ({"expression": "{{ output.missing > 1 }}"}, False, "output.missing has no value"),
     ],
 )
 def test_verify_gives_a_verdict_with_its_reason(
@@ -32,6 +30,23 @@ def test_verify_gives_a_verdict_with_its_reason(
     assert found.passed is passed
     assert because in found.because
     assert bool(found.because) is not passed
+
+
+@pytest.mark.parametrize(
+    ("grader", "because"),
+    [
+        ({"expression": "{{ output.total }}"}, "must give true or false, and gives 5"),
+        ({"expression": "{{ output.missing > 1 }}"}, "output.missing has no value"),
+        ({"of": "{{ output.totl }}", "exact": 5}, "output.totl has no value"),
+        ({"exact": "{{ expected.total }}"}, "expected.total has no value"),
+        ({"of": "{{ output.rows + 1 }}", "schema": {}}, "cannot be evaluated"),
+    ],
+)
+def test_a_grader_that_cannot_be_evaluated_gives_no_verdict(
+    grader: dict[str, JsonValue], because: str
+) -> None:
+    with pytest.raises(NoVerdict, match=because):
+        verify(GraderDocument.model_validate(grader), FACTS)
 
 
 def test_verify_never_renders_what_a_model_wrote() -> None:

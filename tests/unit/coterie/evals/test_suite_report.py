@@ -109,7 +109,7 @@ def test_report_adds_up_judges_and_names_trials_without_a_verdict(tmp_path: Path
     judged = tuple(one.model_copy(update={"grades": (grade,)}) for one in found.results)
     lost = UnjudgedTrial(run="eval-1", because="the judge of 'kind' failed", cost=0.1)
     report = report_of(replace(found, results=judged, unjudged=(lost,)))
-    assert (report.judge_calls, report.judge_cost, report.is_bad) == (18, 3.0, True)
+    assert (report.judge_calls, report.judge_cost, report.is_bad) == (18, 3.0, False)
     assert report.variants[0].total.cost == pytest.approx(1.5)
     assert judged[0].cost == pytest.approx(0.75)
     for text in (report_text(report), report_html(report)):

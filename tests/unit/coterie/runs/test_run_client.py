@@ -100,9 +100,12 @@ def run_on(server: Server) -> Run:
     return Run(cast("Any", server), "a")
 
 
-def described(run_id: str, first: str, *, cancelled: bool = False) -> Any:
+def described(
+    run_id: str, first: str, *, cancelled: bool = False, type: str = "TeamWorkflow"
+) -> Any:
     return SimpleNamespace(
         run_id=run_id,
+        workflow_type=type,
         start_time=START if run_id == "2" else FIRST_START,
         raw_description=SimpleNamespace(
             workflow_execution_info=SimpleNamespace(first_run_id=first),
@@ -158,8 +161,20 @@ FAILED = RESULT.model_copy(update={"end": "failed"})
         ),
         ({"result": [failed(CancelledError())], "query": [None]}, RunEnd("cancelled")),
         (
-            {"result": [failed(CancelledError())], "query": [WorkflowQueryFailedError("no")]},
-            RunEnd("cancelled", details="'a' is not a Coterie run: no"),
+            {
+                "result": [failed(CancelledError())],
+                "query": [WorkflowQueryFailedError("no")],
+                "describe": [described("1", "1", type="Other")],
+            },
+            RunEnd("cancelled", details="'a' is not a Coterie run"),
+        ),
+        (
+            {
+                "result": [failed(CancelledError())],
+                "query": [WorkflowQueryFailedError("[TMPRL1101] late")],
+                "describe": [described("1", "1")],
+            },
+            RunEnd("cancelled", details="run 'a' cannot answer: [TMPRL1101] late"),
         ),
     ],
 )

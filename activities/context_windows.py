@@ -10,7 +10,11 @@ from activities.call_prices import Pricing
 from activities.contracts import FailureType
 from activities.providers.provider import ModelRequest
 from activities.providers.provider_failures import ProviderFailure
-from dsl.tool_loop.context_room import window_exceeded
+from dsl.tool_loop.context_room import (
+    CHARACTERS_OF_A_TOKEN,
+    default_max_result,
+    window_exceeded,
+)
 
 _ALWAYS_FITS = 4_000
 """Tokens for which no public figure is looked up: the first look-up takes half a second."""
@@ -38,6 +42,23 @@ class ContextWindows:
             return pricing.context_window(provider, model)
         return await asyncio.to_thread(pricing.context_window, provider, model)
 
+    async def room_of_results(
+        self, provider: str, model: str, results: int, characters: int
+    ) -> int | None:
+        """Return how many characters each result of a turn may have; None if they surely fit.
+
+        Args:
+            provider: The provider's name.
+            model: The model.
+            results: Of the turn.
+            characters: Of all of them.
+        """
+        surely = characters <= _ALWAYS_FITS * CHARACTERS_OF_A_TOKEN
+        if surely and not self._is_stated(provider):
+            return None
+        window = await self.of(provider, model)
+        return None if window is None else default_max_result(window, results)
+
     async def check(self, provider: str, request: ModelRequest, estimate: int) -> None:
         """Refuse a request that does not fit.
 
@@ -60,8 +81,8 @@ class ContextWindows:
             FailureType.CONTEXT_WINDOW_EXCEEDED,
             f"the request for {request.model!r} has about {excess.tokens:,} tokens, and its answer "
             f"may have {excess.max_tokens:,} (max_tokens), but the context window has "
-            f"{excess.window:,}; send less, lower max_tokens, or set `compaction` in the persona "
-            "for long conversations",
+            f"{excess.window:,}; send less, lower max_tokens, lower `max_result` of the tools, or "
+            "set `compaction` in the persona for long conversations",
             retryable=False,
         )
 

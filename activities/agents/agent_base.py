@@ -72,6 +72,12 @@ class WindowAccess(Protocol):
         """Return the tokens that a model takes with its answer; None if unknown."""
         ...
 
+    async def room_of_results(
+        self, provider: str, model: str, results: int, characters: int
+    ) -> int | None:
+        """Return how many characters each result of a turn may have; None if they surely fit."""
+        ...
+
 
 class AgentServices(NamedTuple):
     """Services for one turn. The agent must work without those that are None.

@@ -130,6 +130,7 @@ class GenericSingleShotAgent(BaseAgent):
             return response
         try:
             tokens = tokens_of(completion)
+            self.services.conversation.room = self._room_of_results
             head = await self.services.conversation.add(prompt, said, media, tokens)
         except BlobsUnusable as error:
             message = f"task {self.unique_name!r}: could not store the model's answer: {error}"
@@ -149,6 +150,12 @@ class GenericSingleShotAgent(BaseAgent):
             tokens = estimated_input(request) + estimated_parts(completion.content)
         window = await self._window(persona)
         return ContextUse(tokens=tokens, window=window, turns=conversation.turns)
+
+    async def _room_of_results(self, results: int, characters: int) -> int | None:
+        known, persona = self.services.windows, self.persona
+        if known is None:
+            return None
+        return await known.room_of_results(persona.provider, persona.model, results, characters)
 
     async def _window(self, persona: Persona) -> int | None:
         known = self.services.windows

@@ -33,7 +33,6 @@ from activities.providers.provider import Completion, ModelRequest
 from activities.storage.blobs import BlobsUnusable
 from activities.storage.media import references
 from activities.storage.open_conversation import OpenConversation
-from activities.storage.result_parts import result_parts
 from activities.storage.turn_records import (
     LOST,
     TOO_LATE,
@@ -70,6 +69,7 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
                 f"agent {self.unique_name!r} uses tools: it needs model providers, a run that "
                 "makes its calls, and a storage for its conversation"
             )
+        conversation.room = self._room_of_results
         try:
             name, opening, asked = await self._question(turn, conversation, context)
         except (TemplateFailed, BadTemplate) as error:
@@ -159,7 +159,7 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             raise AgentRefused(
                 f"agent {self.unique_name!r} got {len(given)} results for {len(calls)} calls"
             )
-        return await result_parts(calls, given, conversation.value)
+        return await conversation.result_parts(calls, given)
 
     def _model_request(
         self, opening: Opening, turn: ToolTurn, messages: tuple[ModelMessage, ...]

@@ -11,10 +11,11 @@ from activities.providers.message_model import (
     ModelMessage,
     StoredPart,
     TextPart,
+    ToolCallPart,
     ToolResultPart,
 )
 from activities.storage.conversations import Conversations
-from activities.storage.result_parts import result_parts
+from activities.storage.result_parts import ResultRoom, result_parts
 from activities.storage.turn_records import Opening, Turn, messages_of
 from dsl.tool_loop.exchange import ToolResult
 
@@ -36,6 +37,8 @@ class OpenConversation:
     """The view of one turn on its conversation."""
 
     def __init__(self, conversations: Conversations, asked: Conversation, within: str) -> None:
+        self.room: ResultRoom | None = None
+        """Of the model that reads results; None if nobody knows it."""
         self._conversations = conversations
         self._asked = asked
         self._within = within
@@ -129,7 +132,13 @@ class OpenConversation:
         latest = await self.latest() if results else None
         if latest is None or latest.opening == opening:
             return ()
-        return await result_parts(latest.calls, results, self.value)
+        return await self.result_parts(latest.calls, results)
+
+    async def result_parts(
+        self, calls: Sequence[ToolCallPart], results: Sequence[ToolResult]
+    ) -> tuple[ToolResultPart, ...]:
+        """Return the results of calls as the model of this turn gets them."""
+        return await result_parts(calls, results, self.value, self.room)
 
     async def latest(self) -> Turn | None:
         """Return the latest turn."""

@@ -8,6 +8,11 @@ from pydantic import JsonValue
 from activities.providers.message_model import StoredPart, ToolCallPart, ToolResultPart
 from activities.storage.media import REFERENCE, references
 from dsl.tool_loop.exchange import ToolResult
+from dsl.tool_loop.result_texts import shortened_result
+
+ResultRoom = Callable[[int, int], Awaitable[int | None]]
+"""Returns how many characters each of so many results may have, by all their characters; None if
+they surely fit."""
 
 _MAX_REFERENCE = 200
 """Characters of a reference to an image."""
@@ -17,6 +22,7 @@ async def result_parts(
     calls: Sequence[ToolCallPart],
     results: Sequence[ToolResult],
     value: Callable[[str], Awaitable[JsonValue]],
+    room: ResultRoom | None = None,
 ) -> tuple[ToolResultPart, ...]:
     """Return the results of calls, in the order of the calls; calls without one get none.
 
@@ -24,12 +30,18 @@ async def result_parts(
         calls: of one turn.
         results: in the same order.
         value: reads a stored value.
+        room: of the model that reads them; None if nobody knows it.
     """
+    pairs = list(zip(calls, results, strict=False))
+    texts = [
+        one.text if one.kept is None else one.text + _text(await value(one.kept))
+        for _, one in pairs
+    ]
+    share = None if room is None else await room(len(texts), sum(map(len, texts)))
     found: list[ToolResultPart] = []
-    for call, result in zip(calls, results, strict=False):
-        text = result.text
-        if result.kept is not None:
-            text += _text(await value(result.kept))
+    for (call, result), whole in zip(pairs, texts, strict=True):
+        most = share if result.max_result is None else result.max_result
+        text = whole if most is None else shortened_result(whole, most, result.kept)
         media = () if result.failed else _media(text)
         found.append(ToolResultPart(call.id, text, is_error=result.failed, media=media))
     return tuple(found)

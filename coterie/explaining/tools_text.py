@@ -37,6 +37,8 @@ class ListedTool(NamedTuple):
     """Of an MCP tool: the digest of what its server listed."""
     local_activity: bool = False
     """Whether its calls are local activities."""
+    max_result: int | None = None
+    """Characters of a result that a model gets; None for a share of its context window."""
 
     def as_dict(self) -> Json:
         """Return it as JSON."""
@@ -83,6 +85,7 @@ def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> List
         tool.contract,
         tool.listing,
         terms is not None and terms.local_activity,
+        tool.max_result,
     )
 
 
@@ -127,6 +130,7 @@ def tool_text(tool: ListedTool) -> str:
         "grants": ", ".join(tool.grants),
         "approval": tool.approval,
         "local activity": "yes" if tool.local_activity else "",
+        "max result": "" if tool.max_result is None else f"{tool.max_result:,} characters",
         "contract": tool.contract,
     }
     lines = [tool.name, f"  {tool.description}", ""]

@@ -10,6 +10,8 @@ from typing import Literal
 
 from dsl.model.personas.compaction_policy import Compaction
 
+CHARACTERS_OF_A_TOKEN = 4
+
 _KEPT_SHARE = 2
 """Kept turns may fill one half of what a conversation may have before it is compacted."""
 
@@ -40,6 +42,14 @@ def window_exceeded(tokens: int, max_tokens: int, window: int) -> WindowExceeded
     if tokens + max_tokens <= window:
         return None
     return WindowExceeded(tokens, max_tokens, window)
+
+
+def default_max_result(window: int, results: int) -> int:
+    """Return how many characters of each result of a turn a model gets.
+
+    One result has a quarter of the window, at `CHARACTERS_OF_A_TOKEN`; all together have a half.
+    """
+    return window * CHARACTERS_OF_A_TOKEN // max(4, 2 * results)
 
 
 def compaction_limit(policy: Compaction, window: int | None, max_tokens: int) -> int | None:

@@ -39,6 +39,8 @@ class ToolResult(Frozen):
     """The name of a stored value, which follows the text."""
     size: int = Field(default=0, exclude=True)
     """Bytes of the stored value, for the estimate of the next turn; it does not travel."""
+    max_result: int | None = Field(default=None, exclude_if=lambda bound: bound is None)
+    """Characters of it that the model gets; None for a share of its context window."""
     failed: bool = False
 
 

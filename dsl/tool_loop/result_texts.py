@@ -34,6 +34,17 @@ def refused_result(refusal: CallRefusal) -> ToolResult:
     return ToolResult(text=refusal_text(refusal), failed=True)
 
 
+def shortened_result(text: str, most: int, kept: str | None) -> str:
+    """Return the beginning of a result, with a mark that says what is missing and where it is."""
+    if len(text) <= most:
+        return text
+    where = "the history of the run has it whole" if kept is None else f"stored whole as {kept}"
+    return (
+        f"{text[:most]}\n[cut off: these are {most:,} of {len(text):,} characters, by `max_result` "
+        f"of the tool; {where}. Ask for less at a time.]"
+    )
+
+
 def handed_off_text(team: str) -> str:
     """Return the result of a call that hands over."""
     return f"the run continues with team {team!r}"

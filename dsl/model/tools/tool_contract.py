@@ -3,7 +3,7 @@
 Defaults are those of plans in existing histories, which knew tools made of skills alone.
 """
 
-from typing import Literal, NamedTuple, get_args
+from typing import Annotated, Literal, NamedTuple, get_args
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -19,6 +19,10 @@ TOOL_KINDS: tuple[ToolKind, ...] = get_args(ToolKind)
 OnToolError = Literal["surface", "retry"]
 """What a failed call of an agent or a team becomes: a result for the model at once, or a new
 attempt first."""
+
+
+MaxResult = Annotated[int, Field(ge=100, le=100_000_000)]
+"""Characters of a result that a model gets."""
 
 
 class MemoryRead(Frozen):
@@ -70,6 +74,8 @@ class Tool(Frozen):
     names of `input_schema` again before it is checked."""
     output_schema: Json | None = None
     """JSON Schema that the result of an agent or a team must match."""
+    max_result: MaxResult | None = None
+    """Characters of a result that a model gets; None for a share of its context window."""
     labels: tuple[Label, ...] = ()
     """What its results carry, and where its arguments go."""
     grants: tuple[KeptLabel, ...] = ()

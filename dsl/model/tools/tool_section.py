@@ -6,7 +6,7 @@ from pydantic import Field, JsonValue
 
 from dsl.model.capabilities import KeptLabel, Label
 from dsl.model.terms import Approval
-from dsl.model.tools.tool_contract import MemoryRead, OnToolError
+from dsl.model.tools.tool_contract import MaxResult, MemoryRead, OnToolError
 from dsl.values import Frozen, Json, Timeout
 
 
@@ -32,6 +32,9 @@ class ToolSection(Frozen):
     """Time limit: of one attempt of a skill, or of a whole call of an agent or a team."""
     retries: int | None = Field(default=None, ge=0, le=100)
     """Additional attempts of a call."""
+    max_result: MaxResult | None = None
+    """Characters of a result that a model gets: the rest is cut off with a mark. Default: a quarter
+    of the model's context window, at 4 characters a token; less if a turn makes many calls."""
     cache: Literal["run"] | None = None
     """`run`: a call with the same arguments gets the first result again, until a call with an
     effect; only for a skill whose effect is `read`."""

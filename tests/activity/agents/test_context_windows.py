@@ -39,8 +39,8 @@ async def test_the_window_of_the_persona_decides_before_that_of_the_provider() -
     assert refused.value.non_retryable
     assert refused.value.message == (
         "the request for 'm' has about 10,000 tokens, and its answer may have 1,000 (max_tokens), "
-        "but the context window has 10,999; send less, lower max_tokens, or set `compaction` in "
-        "the persona for long conversations"
+        "but the context window has 10,999; send less, lower max_tokens, lower `max_result` of "
+        "the tools, or set `compaction` in the persona for long conversations"
     )
     assert model.asked == []
 

@@ -37,16 +37,33 @@ class EndedCall(NamedTuple):
     """Of what the model gets, to notice equal results."""
 
 
-def result_for_model(made: MadeCall) -> tuple[ToolResult, str]:
-    """Return the result as the model gets it, and a digest of what it is."""
+def result_for_model(made: MadeCall, most: int | None) -> tuple[ToolResult, str]:
+    """Return the result as the model gets it, and a digest of what it is.
+
+    Args:
+        made: What the call came to.
+        most: `max_result` of its tool.
+    """
     outcome, note = made.outcome, f"{made.note}\n" if made.note else ""
     error = outcome.error
     if error is not None:
-        text = f"{note}{error.type}: {error.message}"[:_MAX_ERROR_LENGTH]
+        text = _shown_error(f"{note}{error.type}: {error.message}")
         return ToolResult(text=text, failed=True), fingerprint([error.type, outcome.data])
     if made.kept is not None:
-        return ToolResult(text=note, kept=made.kept.name, size=made.kept.size), made.kept.name
-    return ToolResult(text=f"{note}{_text(outcome.data)}"), fingerprint(outcome.data)
+        name, size = made.kept.name, made.kept.size
+        size = size if most is None else min(size, most)
+        return ToolResult(text=note, kept=name, size=size, max_result=most), name
+    text = f"{note}{_text(outcome.data)}"
+    return ToolResult(text=text, max_result=most), fingerprint(outcome.data)
+
+
+def _shown_error(text: str) -> str:
+    """Return the message of a failure, cut off with a mark if it is long."""
+    if len(text) <= _MAX_ERROR_LENGTH:
+        return text
+    return (
+        f"{text[:_MAX_ERROR_LENGTH]}\n[cut off: {len(text) - _MAX_ERROR_LENGTH:,} more characters]"
+    )
 
 
 def skipped_call(skipped: Skipped, scope: Scope) -> EndedCall:

@@ -154,7 +154,7 @@ class _Turn:
         self._raise_if_skipped(location)  # it ended before the request reached it
         error = ran.outcome.error
         cause = None if error is None else Failed("failed", error)
-        return EndedCall(ran.outcome, cause, *result_for_model(ran))
+        return EndedCall(ran.outcome, cause, *result_for_model(ran, self.tool(index).max_result))
 
     def _raise_if_skipped(self, location: Location) -> None:
         skips = self._scope.state.skips

@@ -7,7 +7,8 @@
     python -m tests.chaos --only router --kills 18 --seed 7
     python -m tests.chaos --only debug --kills 7 --seed 7
 
-Without --only it plays all of them, one after another: runs of a team with steps of all kinds, runs
+Without --only it plays all of them, one after another: simulated runs that continue as new in every
+workflow task, runs of a team with steps of all kinds, runs
 with 30 calls of tools each, one large task graph, one long session, the sessions of a tool router,
 and an agent that debugs. It makes projects in a temporary folder, with real workers and a real
 server, and needs no key. The exit code is 1 when a promise was broken; the folder is kept then.
@@ -28,6 +29,7 @@ from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, Telemetr
 
 from bench.session import play as play_session
 from tests.chaos.debug_runs.debug_play import play_debug
+from tests.chaos.early_moves import early, move_everywhere, suggest_after
 from tests.chaos.graphs import GraphTerms, play_graph
 from tests.chaos.play import play
 from tests.chaos.router_runs.router_plan import RouterPlan
@@ -63,7 +65,7 @@ class Asked:
     limit: float
     tasks: int
     messages: int
-    continue_after: int | None
+    continue_after: int
 
     def kills_or(self, default: int) -> int:
         """Return how many kills, or so many by default."""
@@ -121,7 +123,12 @@ def _report_lines(lines: list[str], wrong: list[str]) -> list[str]:
     return wrong
 
 
+async def _moves(asked: Asked, _: Path) -> list[str]:
+    return _report_lines([], move_everywhere(tell))
+
+
 _PARTS: dict[str, Callable[[Asked, Path], Coroutine[Any, Any, list[str]]]] = {
+    "moves": _moves,
     "runs": _runs,
     "tools": _tools,
     "graph": _graph,
@@ -156,11 +163,13 @@ def _arguments() -> Asked:
         "--continue-after",
         type=int,
         metavar="EVENTS",
-        help="when the server suggests to continue a graph or a session as new (its default)",
+        help="when the servers suggest to continue as new (60 or 100, by chance)",
     )
     given = vars(parser.parse_args())
     if given["seed"] is None:
         given["seed"] = random.SystemRandom().randrange(10_000)
+    if given["continue_after"] is None:
+        given["continue_after"] = early(random.Random(given["seed"]))
     return Asked(**given)
 
 
@@ -174,8 +183,9 @@ def main() -> int:
     for name, play_part in _PARTS.items():
         if asked.only not in (None, name):
             continue
-        tell(f"{name}: seed {asked.seed}")
+        tell(f"{name}: seed {asked.seed}, a new history after {asked.continue_after} events")
         folder = Path(tempfile.mkdtemp(prefix=f"coterie-chaos-{name}-"))
+        suggest_after(asked.continue_after, folder / "bin")
         wrong = asyncio.run(play_part(asked, folder / "project"))
         broken += len(wrong)
         if wrong:

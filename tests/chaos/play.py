@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.chaos.early_moves import reading_client
 from tests.chaos.ground import SAMPLE, Ground
 from tests.chaos.people import People
 from tests.chaos.reckoning import Report, reckon
@@ -34,7 +35,7 @@ async def play(folder: Path, seed: int, terms: Terms, tell: Callable[[str], None
             return publishes or f"{run}/release" in ledger.read_text().splitlines()
 
         people = People(chance, agree)
-        siege = Siege(ground, people, await shop.client(), terms, tell)
+        siege = Siege(ground, people, await reading_client(shop), terms, tell)
         await siege.lay()
         kills = [kill.target for kill in ground.kills]
         tell(

@@ -5,10 +5,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from coterie.failures import CommandError
+from coterie.replay.links import links
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.run_client import Run
-from tests.chaos.book import Unknown, calls_of, check_calls, check_ledger, read_log, unknowns
+from tests.chaos.book import Call, Unknown, calls_of, check_calls, check_ledger, read_log, unknowns
 from tests.chaos.siege import UNDISTURBED, Siege
 
 
@@ -19,6 +20,7 @@ class Report:
     runs: int
     wrong: list[str] = field(default_factory=list[str])
     finished: int = 0
+    histories: int = 0
     calls: int = 0
     """Calls of the model that histories have."""
     asked: int = 0
@@ -33,7 +35,7 @@ class Report:
         became = Counter(one.became for one in self.unknown)
         text = ", ".join(f"{count} {what}" for what, count in sorted(became.items()))
         return [
-            f"{self.finished} of {self.runs} runs finished",
+            f"{self.finished} of {self.runs} runs finished, in {self.histories} histories",
             f"{self.calls} model turns, {self.attempts} attempts, {self.asked} calls of the model",
             f"{self.commands} releases started, {len(self.unknown)} with an unknown outcome"
             + (f": {text}" if text else ""),
@@ -59,10 +61,12 @@ async def reckon(siege: Siege) -> Report:
         report.finished += end.completed
         if _comparable(id, end) != usual:
             report.wrong.append(f"{id}: ended otherwise: {_comparable(id, end)} not {usual}")
-        history = await run.history()
-        part = (await run.describe()).run_id
-        calls = calls_of(history)
-        report.wrong += check_calls(id, part, calls, asked, kills)
+        calls: list[Call] = []
+        async for history in links(siege.client, id):
+            mine = calls_of(history)
+            report.wrong += check_calls(id, history.run_id, mine, asked, kills)
+            report.histories += 1
+            calls += mine
         of_models = [call for call in calls if call.type == "run_agent"]
         report.calls += len(of_models)
         report.attempts += sum(call.attempts for call in of_models)

@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.chaos.early_moves import reading_client
 from tests.chaos.ground import Ground
 from tests.chaos.router_runs.router_plan import MESSAGES, RouterPlan
 from tests.chaos.router_runs.router_reckoning import RouterReport, reckon_sessions
@@ -57,7 +58,7 @@ async def play_router(folder: Path, plan: RouterPlan, tell: Callable[[str], None
             tell(indexed.stdout.strip().splitlines()[-1])
             ground = Ground(shop, random.Random(), number=1)
             ground.open()
-            siege = RouterSiege(ground, await shop.client(), plan, tell)
+            siege = RouterSiege(ground, await reading_client(shop), plan, tell)
             await siege.lay()
             pages = frozenset(hit.url for hit in HITS)
             return await reckon_sessions(siege, pages, len(engine.asked))

@@ -80,12 +80,17 @@ async def reckon_sessions(siege: RouterSiege, pages: frozenset[str], searches: i
     for session, talk in siege.talks.items():
         report.sessions += 1
         report.turns += len(talk.replies)
-        [history] = [one async for one in links(siege.client, session)]
-        calls, id = calls_of(history), history.run_id or ""
-        report.wrong += check_calls(session, id, calls, times, kills)
+        calls: list[Call] = []
+        found: dict[str, set[str]] = {}
+        async for history in links(siege.client, session):
+            part, id = calls_of(history), history.run_id or ""
+            report.wrong += check_calls(session, id, part, times, kills)
+            calls += part
+            for name, sent in digests(log, id).items():
+                found.setdefault(name, set()).update(sent)
         report.wrong += check_gaps(calls, [one for one in siege.struck if one.session == session])
         report.tools += sum(call.type == "call_skill" for call in calls)
-        found, came_to = digests(log, id), outcome(talk.replies, talk.end)
+        came_to = outcome(talk.replies, talk.end)
         if session == UNDISTURBED:
             expected, undisturbed = found, came_to
             report.requests = len(found)

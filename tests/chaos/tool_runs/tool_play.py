@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.chaos.early_moves import reading_client
 from tests.chaos.ground import Ground
 from tests.chaos.people import People
 from tests.chaos.tool_runs.planned_runs import CALLS, Plan
@@ -36,7 +37,7 @@ async def play_tools(
         ground = Ground(shop, random.Random(), number=terms.workers)
         ground.open()
         people = People(random.Random(plan.seed), agree)
-        siege = ToolSiege(ground, people, await shop.client(), plan, terms, tell)
+        siege = ToolSiege(ground, people, await reading_client(shop), plan, terms, tell)
         await siege.lay()
         kills = [kill.target for kill in ground.kills]
         tell(

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from pydantic import JsonValue
+
 from tests.support.simulation.simulated_server import Message
 
 HEAD = """
@@ -213,3 +215,38 @@ SENT = tuple(
     Message(at, "update", "send_message", {"message": f"at {at}", "by": "ann"})
     for at in (0.5, 5.0, 700.25)
 )
+
+STEERED = (
+    HEAD
+    + f"""    work:
+      tasks:
+        - name: both
+          type: parallel
+          branches:
+            one: [{wait("first", "3s")}, {ask("next")}]
+            two: [{wait("second", "9h")}]
+            three: [{{ name: bad, type: fail, message: no, on_failure: ask }}]
+        - {AFTER}
+      routing: {{ default: other }}
+    other: {{ tasks: [{wait("rest", "2s")}, {ask("last")}] }}
+"""
+)
+"""A plan that people steer: each of the ways below ends it."""
+_BY: dict[str, JsonValue] = {"by": "ann"}
+_SKIPPED = Message(2.0, "update", "skip", {"task": "work/both/two/second", **_BY})
+_FAILURE = "work/both/three/bad"
+_ENDED = Message(7.0, "update", "skip", {"task": _FAILURE, **_BY})
+STEERINGS = {
+    "skip": (_SKIPPED, _ENDED),
+    "retry": (Message(1.0, "update", "retry", {"task": _FAILURE, **_BY}), _SKIPPED, _ENDED),
+    "redirect": (Message(1.0, "update", "redirect", {"team": "other", **_BY}), _SKIPPED, _ENDED),
+    "amend": (Message(1.0, "update", "amend", {"updates": {"x": 1}, **_BY}), _SKIPPED, _ENDED),
+    "pause": (
+        Message(1.0, "signal", "pause", _BY),
+        Message(5.5, "signal", "resume", _BY),
+        _SKIPPED,
+        _ENDED,
+    ),
+    "cancel": (Message(1.0, "cancel", "enough"),),
+}
+"""What people send to that plan."""

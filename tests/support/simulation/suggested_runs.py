@@ -87,7 +87,8 @@ def _facts(run: Lived) -> dict[str, object]:
         "result": {key: value for key, value in result.items() if key != "trail_digest"},
         "failure": run.failure,
         "calls": run.effects,
-        "trail": sorted(run.trail),
+        # an amendment applies before the next step, or where the run comes back to one
+        "trail": sorted(entry for entry in run.trail if " amended " not in entry[1]),
         "seconds": run.seconds,
         "open at the end": run.open_at_end,
         "replies": run.replies,

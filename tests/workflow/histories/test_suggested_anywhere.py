@@ -16,6 +16,8 @@ from tests.support.simulation.suggested_plans import (
     LONG,
     SENT,
     SESSION,
+    STEERED,
+    STEERINGS,
     Scenario,
     ask,
     scenarios,
@@ -27,6 +29,7 @@ from workflows.temporal.durable_scope import OVERDUE_EVENTS
 SHARE = 1 if os.environ.get("SWEEP") == "all" else 17
 """One of so many scenarios is tried; `make chaos` tries them all."""
 EVERY = (*scenarios(), Scenario("session", SESSION, SENT))
+STEERED_RUNS = [Scenario(name, STEERED, sent) for name, sent in STEERINGS.items()]
 TRIED = [one for number, one in enumerate(reversed(EVERY)) if number % SHARE == 0]
 
 
@@ -42,6 +45,11 @@ def goes_the_same_way(plan: Plan, scenario: Scenario) -> None:
 
 @pytest.mark.parametrize("scenario", TRIED, ids=[one.name for one in TRIED])
 def test_a_run_goes_the_same_way_wherever_it_continues_as_new(scenario: Scenario) -> None:
+    goes_the_same_way(plan_of(scenario.text), scenario)
+
+
+@pytest.mark.parametrize("scenario", STEERED_RUNS, ids=[*STEERINGS])
+def test_people_steer_a_run_the_same_way_wherever_it_continues_as_new(scenario: Scenario) -> None:
     goes_the_same_way(plan_of(scenario.text), scenario)
 
 

@@ -1,6 +1,7 @@
 """The shipped teams and personas hold together, and say what one has to know to use them."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,34 @@ def test_the_development_team_routes_like_the_first_description_of_the_language(
     assert correction.rules[0].context_updates["current_work_order_id"] == (
         "{{ tasks.generate_wo.data.id }}"
     )
+
+
+SLOW_MODEL = 5
+"""Tokens in a second: a small model on a small machine."""
+LONGEST_TURN = 120
+WRITERS = {
+    "actor": "writes whole files into calls",
+    "change_writer": "writes the changes of many files",
+    "implementation_reviewer": "reads and answers for a whole change",
+    "requirements_analyst": "writes a document",
+    "solution_designer": "writes a document",
+    "test_designer": "writes whole files of tests",
+}
+"""Personas whose answer is long by its task: two minutes would end a good model, too."""
+
+
+def longest_turns() -> Iterator[tuple[str, float]]:
+    """Yield the seconds that one turn of each shipped persona may take with a slow model."""
+    for team in TEAMS:
+        for key, persona in plan(team).personas.items():
+            if persona.prompts:
+                tokens = persona.max_tokens or 8192
+                limit = persona.timeout or 600
+                yield key.partition("@")[0], min(tokens / SLOW_MODEL, limit)
+
+
+def test_no_turn_of_a_shipped_persona_lasts_long_with_a_slow_model() -> None:
+    turns = dict(longest_turns())
+    assert len(turns) > 20
+    slow = {name for name, seconds in turns.items() if seconds > LONGEST_TURN}
+    assert slow == set(WRITERS)

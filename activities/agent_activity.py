@@ -17,6 +17,7 @@ from activities.agents.agent_base import (
 from activities.agents.compacting import compacting
 from activities.agents.inner_calls import inner_call
 from activities.agents.refusals import AgentRefused
+from activities.attempts import own_seconds
 from activities.batching import BatchedProviders, BatchInProgress, cancel_batch
 from activities.call_prices import Pricing
 from activities.context_windows import ContextWindows
@@ -31,7 +32,7 @@ from activities.contracts import (
 )
 from activities.factory import AgentFactory, AgentTypes
 from activities.factory_config import checked_persona, system_config, task_config
-from activities.heartbeats import heartbeating
+from activities.heartbeats import CallTimedOut, heartbeating
 from activities.live_text import LiveText
 from activities.metered_providers import MeteredProviders
 from activities.metering import Meter
@@ -100,8 +101,7 @@ class AgentActivities:
         """Run one turn of one agent, with at most one model call.
 
         Raises:
-            ApplicationError: The provider failed (the type says how, and whether Temporal
-                retries), the worker refuses the agent, or the call bypassed a rate limit.
+            ApplicationError: The provider failed or the worker refuses the call; the type says how.
         """
         if self._queues:
             self._refuse_elsewhere(request)
@@ -110,7 +110,7 @@ class AgentActivities:
             response = await self._turn(request, meter)
         except ProviderFailure as failure:
             raise to_application_error(failure, *meter.hand_on()) from None
-        except UserCodeTimeout as late:
+        except (UserCodeTimeout, CallTimedOut) as late:
             raise ApplicationError(
                 f"task {request.task!r}: {request.agent_class or request.agent_type} {late}",
                 *meter.hand_on(),
@@ -221,10 +221,10 @@ class AgentActivities:
     ) -> AgentServices:
         reasks = request.reask.number if request.reask else 0
         label = f"{request.team}/{request.task}#{request.visit}.{reasks}"
-        key, limit = label, None
+        key = label
         if activity.in_activity():
             info = activity.info()
-            key, limit = f"{info.workflow_run_id}/{info.activity_id}", info.start_to_close_timeout
+            key = f"{info.workflow_run_id}/{info.activity_id}"
         own = None if request.persona is None else request.persona.context_window
         windows = ContextWindows(self._pricing, own)
         return AgentServices(
@@ -242,7 +242,7 @@ class AgentActivities:
             checked=checked,
             notices=request.notices,
             user_code=self._user_code,
-            timeout=None if limit is None else limit.total_seconds(),
+            timeout=own_seconds(),
         )
 
     def _skill_caller(self, meter: Meter) -> SkillCaller | None:

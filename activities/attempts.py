@@ -6,6 +6,9 @@ notice: it would start or continue a call whose result may already be recorded. 
 measures the time since its last heartbeat. Past the deadline it asks the server, with a heartbeat
 of its own, before it starts or continues. Work that may happen only once always asks.
 
+An attempt also ends itself before the server's start-to-close timeout, after which the next one may
+begin, and begins nothing afterwards.
+
 One window remains: a worker that freezes between the answer and the effect itself.
 """
 
@@ -23,7 +26,7 @@ from temporalio.client import AsyncActivityCancelledError
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.contracts import FailureType, Spent
+from activities.contracts import END_MARGIN, FailureType, Spent
 from dsl.values import Json
 
 Details = Callable[[], tuple[Json, ...]]
@@ -62,6 +65,7 @@ class Attempt:
         *,
         age: float = 0.0,
         patience: float = 0.0,
+        limit: float | None = None,
         clock: Callable[[], float] = elapsed,
     ) -> None:
         """Start measuring.
@@ -71,6 +75,7 @@ class Attempt:
             ask: Asks the server.
             age: Seconds since the server handed out the attempt.
             patience: Seconds to keep asking a server that does not answer.
+            limit: Seconds from now after which the attempt has ended itself.
             clock: Returns seconds.
         """
         self._timeout = timeout
@@ -78,12 +83,18 @@ class Attempt:
         self._clock = clock
         self._alive = clock() - age
         self._patience = patience
+        self._end = None if limit is None else clock() + limit
         self._waiting = False
 
     @property
     def overdue(self) -> bool:
         """Whether the last heartbeat is so old that the server may have given the call away."""
         return self._clock() - self._alive > self._timeout / 2
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its time is over."""
+        return self._end is not None and self._clock() >= self._end
 
     def beat(self) -> None:
         """Record a heartbeat."""
@@ -97,6 +108,8 @@ class Attempt:
         """
         if self.overdue:
             await self.confirm()
+        elif self.is_over:
+            raise _stale("its time is over")
 
     async def check_going_on(self) -> None:
         """Check like `check`, while the work continues; do not wait for an unreachable server.
@@ -116,7 +129,8 @@ class Attempt:
         given the call away.
 
         Raises:
-            ApplicationError: StaleAttempt: it does not count, or the server never answers.
+            ApplicationError: StaleAttempt: it does not count, its time is over, or the server never
+                answers.
         """
         self._waiting = True
         try:
@@ -124,11 +138,18 @@ class Attempt:
         finally:
             self._waiting = False
         await self._judge(standing)
+        if self.is_over:
+            raise _stale("its time is over")
 
     async def _answer(self) -> Standing:
+        """Return what the server says now; what it said before a freeze may be out of date."""
         end = self._clock() + self._patience
         while True:
+            asked = self._clock()
             standing = await self._ask()
+            late = standing is Standing.CURRENT and self._clock() - asked > self._timeout / 2
+            if late and not self.is_over:
+                continue
             if standing is not Standing.UNKNOWN or self._clock() >= end:
                 return standing
             await asyncio.sleep(_PAUSE)
@@ -151,6 +172,11 @@ def _stale(why: str) -> ApplicationError:
         f"this attempt did not start or did not finish: {why}",
         type=FailureType.STALE_ATTEMPT,
     )
+
+
+def not_begun(why: str) -> ApplicationError:
+    """Return the failure of an attempt before whose effect something stopped it."""
+    return _stale(why)
 
 
 current: ContextVar[Attempt | None] = ContextVar("attempt", default=None)
@@ -177,6 +203,19 @@ async def confirm_attempt() -> None:
     attempt = current.get()
     if attempt is not None:
         await attempt.confirm()
+
+
+def own_seconds() -> float | None:
+    """Return the seconds after which the current activity ends itself; None without a limit.
+
+    Temporal allows it `END_MARGIN` more. A local activity shares the end of its workflow task.
+    """
+    limit = activity.info().start_to_close_timeout if activity.in_activity() else None
+    if limit is None:
+        return None
+    if activity.info().is_local:
+        return limit.total_seconds()
+    return (limit - END_MARGIN if limit > END_MARGIN else limit / 2).total_seconds()
 
 
 def is_unwanted() -> bool:
@@ -214,8 +253,9 @@ def attempt_of_activity(details: Details) -> Attempt | None:
             return Standing.STALE if gone else Standing.UNKNOWN
         return Standing.CURRENT
 
-    patience = (info.start_to_close_timeout or timeout).total_seconds()
-    return Attempt(timeout.total_seconds(), ask, age=max(age, 0.0), patience=patience)
+    limit = own_seconds()
+    patience = timeout.total_seconds() if limit is None else limit
+    return Attempt(timeout.total_seconds(), ask, age=max(age, 0.0), patience=patience, limit=limit)
 
 
 def earlier_details() -> Sequence[Any]:

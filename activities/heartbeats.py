@@ -3,40 +3,64 @@
 Temporal reports the cancellation of an activity in its reply to a heartbeat, and takes a call away
 from a worker that is silent for too long: so all slow work runs inside `heartbeating`. Cancellation
 reaches an async activity where it awaits; nothing more is needed. An attempt that no longer counts
-neither starts nor continues (`attempts.py`).
+neither starts nor continues (`attempts.py`), and each ends itself before Temporal's own time limit.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import Attempt, Details, attempt_of_activity, current
+from activities.attempts import Attempt, Details, attempt_of_activity, current, own_seconds
 from activities.contracts import HEARTBEAT_EVERY
 from dsl.values import Json
 
+_LAST_WORDS = 1.0
+"""Seconds for work that ends itself at the limit and says how."""
+
+
+class CallTimedOut(Exception):
+    """A call has ended itself at its time limit; the message says at which."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"did not end within {seconds:g} s")
+
 
 @asynccontextmanager
-async def heartbeating(details: Details = tuple[Json, ...]) -> AsyncGenerator[None]:
+async def heartbeating(
+    details: Details = tuple[Json, ...], *, seconds: float | None = None
+) -> AsyncGenerator[None]:
     """Send heartbeats in the background, three within the activity's heartbeat timeout.
 
-    Do nothing outside an activity, or in one without a heartbeat timeout.
+    Send none outside an activity, or in one without a heartbeat timeout.
 
     Args:
         details: Returns the heartbeat details, which the next attempt gets if this one is lost.
+        seconds: Time limit. Default: that of the activity.
 
     Raises:
+        CallTimedOut: The time limit is over.
         ApplicationError: StaleAttempt: the server gave the call to another attempt.
     """
     attempt = attempt_of_activity(details)
-    if attempt is None:
-        yield
-        return
-    await attempt.check()
-    async with kept_alive(attempt, _interval(), lambda: activity.heartbeat(*details())):
-        yield
+    if attempt is not None:
+        await attempt.check()
+    beating = (
+        nullcontext()
+        if attempt is None
+        else kept_alive(attempt, _interval(), lambda: activity.heartbeat(*details()))
+    )
+    limit = seconds or own_seconds()
+    timeout = asyncio.timeout(None if limit is None else limit + _LAST_WORDS)
+    try:
+        async with timeout, beating:
+            yield
+    except TimeoutError:
+        if limit is None or not timeout.expired():
+            raise
+        raise CallTimedOut(limit) from None
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.contracts import NOTIFY, Notification
-from activities.heartbeats import heartbeating
+from activities.heartbeats import CallTimedOut, heartbeating
 from activities.processes.bounded_output import BoundedOutput
 from activities.processes.process_group import NotStarted, run_group
 from activities.providers.http_statuses import retry_after
@@ -83,6 +83,10 @@ class NotificationActivities:
         try:
             async with heartbeating():
                 await self._deliver(notice)
+        except CallTimedOut as late:
+            raise ApplicationError(
+                f"channel {notice.channel!r} {late}", type=NotificationFailed.__name__
+            ) from None
         except NotificationFailed as error:
             wait = None if error.wait is None else min(error.wait, _MAX_WAIT)
             raise ApplicationError(

@@ -4,8 +4,7 @@ from dsl.errors import TemplateFailed
 from dsl.evaluate.because import condition_because
 from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.model.outcomes import Outcome
-from dsl.model.steps import SkillStep, Step, ToolStep
-from dsl.templates.template import is_template
+from dsl.model.steps import Step
 from workflows.core.location import Location
 from workflows.core.scope import Scope
 
@@ -36,18 +35,3 @@ def check_result(
         return Outcome.failed(type(error).__name__, message, outcome.data)
     message = f"`fail_when` of {step.name!r} holds: {found}"
     return Outcome.failed(RESULT_REJECTED, message, outcome.data)
-
-
-def may_repeat(step: Step, error: str, scope: Scope) -> bool:
-    """Return whether a rejected result may be asked for again: not what must not happen twice."""
-    if error != RESULT_REJECTED:
-        return True
-    match step:
-        case SkillStep(terms=terms):
-            return terms is not None and terms.effect != "once"
-        case ToolStep(tool=name):
-            tools = scope.plan.tools
-            named = [tool for key, tool in tools.items() if is_template(name) or key == name]
-            return all(tool.terms is not None and tool.terms.effect != "once" for tool in named)
-        case _:
-            return True

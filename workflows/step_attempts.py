@@ -21,7 +21,7 @@ from dsl.model.template_bound import TemplateBound, number_of, seconds_of
 from dsl.model.traversal.step_bounds import RETRIES, bound_templates
 from dsl.model.traversal.step_lists import step_lists
 from dsl.values import MAX_DURATION
-from workflows.agents.repeatable_attempts import close_attempt, open_attempt
+from workflows.agents.repeatable_attempts import close_attempt, may_repeat, open_attempt
 from workflows.agents.time_limits import within_time
 from workflows.approvals.failed_steps import accepted
 from workflows.context_drafts import take_draft, with_draft, with_updates
@@ -31,7 +31,7 @@ from workflows.core.progress.progress_kinds import RetryProgress, StartedStep
 from workflows.core.progress.step_progress import RepeatableAttempt
 from workflows.core.scope import Interrupted, Scope
 from workflows.core.trail import note_step
-from workflows.result_checks import check_result, may_repeat
+from workflows.result_checks import check_result
 from workflows.skipped_steps import begin_round
 from workflows.steps import execute, parallel
 
@@ -87,7 +87,8 @@ async def _attempts(
         retries[key] = progress  # a failed attempt forgets everything at its location
         error = attempt.outcome.error
         tries_left = progress.retries < maximum
-        if error is None or not tries_left or not _may_end_better(step, retry, attempt, scope):
+        may = tries_left and _may_end_better(retry, attempt, location, scope)
+        if error is None or not may:
             del retries[key]
             return attempt.outcome
         take_draft(key, scope)
@@ -104,6 +105,7 @@ class _EndedAttempt(NamedTuple):
     """One attempt of a step, and whether another one has something else to work with."""
 
     outcome: Outcome
+    watched: RepeatableAttempt
     data_can_differ: bool
 
 
@@ -117,20 +119,20 @@ async def _repeatable_attempt(
 ) -> _EndedAttempt:
     """Run one attempt, and observe what it reads and calls."""
     holds_others = holds_steps(step)
-    attempt = open_attempt(location, scope) if holds_others else RepeatableAttempt()
+    attempt = open_attempt(location, scope)
     outcome = await _attempt_and_check(step, started, location, scope, interpreter)
     close_attempt(location, scope)
-    return _EndedAttempt(outcome, attempt.may_differ)
+    return _EndedAttempt(outcome, attempt, holds_others and attempt.may_differ)
 
 
-def _may_end_better(step: Step, retry: Retry, attempt: _EndedAttempt, scope: Scope) -> bool:
+def _may_end_better(retry: Retry, attempt: _EndedAttempt, location: Location, scope: Scope) -> bool:
     """Return whether `retry` names the failure, and another attempt is safe and useful."""
     error = attempt.outcome.error
     return (
         error is not None
         and (not retry.errors or error.type in retry.errors)
-        and may_repeat(step, error.type, scope)
         and can_pass(attempt.outcome.root_error, data_can_differ=attempt.data_can_differ)
+        and may_repeat(attempt.watched, attempt.outcome, location, scope)
     )
 
 

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from activities.changes.change import Change
 from activities.changes.diff import bare_content
 from activities.changes.diff_header import DiffProblem
-from activities.workspace.skill_base import validation_problems
+from activities.workspace.contract_violations import validation_problems
 
 BEGIN = "===CHANGE_BEGIN==="
 END = "===CHANGE_END==="

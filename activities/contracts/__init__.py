@@ -8,6 +8,7 @@ ever add optional fields.
 from activities.contracts.activity_options import (
     CALL_SKILL,
     COMPILE_TEAM,
+    END_MARGIN,
     FORK_RUN,
     HEARTBEAT_EVERY,
     HEARTBEAT_TIMEOUT,
@@ -56,6 +57,7 @@ from activities.contracts.skill_call import KeptResult, SkillRequest, SkillResul
 __all__ = [
     "CALL_SKILL",
     "COMPILE_TEAM",
+    "END_MARGIN",
     "FORK_RUN",
     "HEARTBEAT_EVERY",
     "HEARTBEAT_TIMEOUT",

@@ -34,6 +34,13 @@ HEARTBEAT_EVERY = timedelta(seconds=2)
 """Interval of heartbeats; the server's reply reports a cancellation."""
 
 
+END_MARGIN = timedelta(seconds=5)
+"""Between the time limit at which an activity ends itself, and Temporal's start-to-close timeout.
+
+After that timeout Temporal may begin the next attempt, or tell the run that the call is over, and
+the SDK ends the old attempt only seconds later."""
+
+
 MAX_HEARTBEAT_DELAY = timedelta(seconds=0.2)
 """How long a worker may hold a heartbeat back; by default the SDK holds back for seconds, which
 delays the news of a cancellation and the text of a turn in progress."""
@@ -63,7 +70,7 @@ class FailureType:
     STORAGE_UNUSABLE = "StorageUnusable"  # a conversation cannot be read or stored
     TIMEOUT = "Timeout"  # Temporal's own type; also for a legacy agent that was stopped
     STALE_ATTEMPT = "StaleAttempt"  # superseded: Temporal gave the call to another attempt
-    OUTCOME_UNKNOWN = "OutcomeUnknown"  # a `once` skill whose first attempt was lost
+    OUTCOME_UNKNOWN = "OutcomeUnknown"  # a `once` skill failed after its effect may have begun
     OWN_QUEUE = "OwnQueue"  # never started: its provider has a queue of its own
     NOT_LOCAL = "NotLocal"  # never started: it must be an activity, since its process does not run
 
@@ -72,7 +79,7 @@ class CallOptions(NamedTuple):
     """How Temporal runs one call."""
 
     timeout: float
-    """Seconds for one attempt."""
+    """Seconds after which an attempt ends itself."""
     retries: int
     """Additional attempts."""
     effect: Effect = "read"
@@ -80,6 +87,11 @@ class CallOptions(NamedTuple):
     """Seconds before the first retry; doubles up to a minute."""
     local_timeout: float | None = None
     """Seconds for the one attempt of a local activity; None: it is an activity."""
+
+    @property
+    def start_to_close(self) -> timedelta:
+        """Temporal's own time limit for an attempt, before which it has ended itself."""
+        return timedelta(seconds=self.timeout) + END_MARGIN
 
     def retry_policy(self) -> RetryPolicy:
         """Return the retry policy. A `once` call gets one attempt: its outcome may be unknown."""

@@ -47,7 +47,15 @@ class McpCallRefused(Exception):
 
 
 class ResultInvalid(Exception):
-    """The tool answered, and the result does not match its own schema."""
+    """The tool answered, and the result does not match its own schema.
+
+    Attributes:
+        said: The result.
+    """
+
+    def __init__(self, message: str, said: JsonValue) -> None:
+        self.said = said
+        super().__init__(message)
 
 
 class ToolDrifted(Exception):
@@ -60,9 +68,18 @@ class InputAsked(Exception):
     Attributes:
         asked: The questions; None if no form can hold their answer.
         certain: Whether this call asks, and not one beside it on the same connection.
+        begun: Whether the tool asks in the middle of its work.
     """
 
-    def __init__(self, message: str, asked: AskedInput | None, *, certain: bool = True) -> None:
+    def __init__(
+        self,
+        message: str,
+        asked: AskedInput | None,
+        *,
+        certain: bool = True,
+        begun: bool = False,
+    ) -> None:
         self.asked = asked
         self.certain = certain
+        self.begun = begun
         super().__init__(message)

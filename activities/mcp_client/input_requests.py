@@ -62,7 +62,8 @@ def input_asked(result: types.InputRequiredResult, task: ServerTask | None = Non
     if len(result.request_state or "") > _MAX_STATE_LENGTH:
         problems.append(f"its state has more than {_MAX_STATE_LENGTH} characters")
     if problems:
-        return InputAsked("; ".join(problems)[:_MAX_MESSAGE_LENGTH], None)
+        why = "; ".join(problems)[:_MAX_MESSAGE_LENGTH]
+        return InputAsked(why, None, begun=task is not None)
     messages = "; ".join(one.message for one in questions.values())
     asked = AskedInput(questions=questions, state=result.request_state, task=task)
     return InputAsked(messages, asked)
@@ -80,9 +81,9 @@ def asked_within(params: types.ElicitRequestParams, key: str, *, certain: bool) 
     """Return what a server asks within an open call."""
     question = _form_of(types.ElicitRequest(params=params))
     if isinstance(question, str):
-        return InputAsked(question, None, certain=certain)
+        return InputAsked(question, None, certain=certain, begun=True)
     asked = AskedInput(questions={key: question}, within_call=True)
-    return InputAsked(question.message, asked, certain=certain)
+    return InputAsked(question.message, asked, certain=certain, begun=True)
 
 
 def _form_of(request: types.InputRequest) -> AskedForm | str:

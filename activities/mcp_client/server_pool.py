@@ -1,7 +1,7 @@
 """The MCP servers of one worker: connections are opened by the first call, shared, and reopened."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from time import monotonic
@@ -59,6 +59,8 @@ class PinnedCall(NamedTuple):
     """Whether the call may happen only once. Then the server always lists its tools before it."""
     given: GivenInput | None = None
     """A person's answers to what the tool has asked."""
+    begin: Callable[[], Awaitable[None]] | None = None
+    """Called immediately before the call is sent; it may raise."""
 
     @property
     def task(self) -> ServerTask | None:
@@ -146,7 +148,7 @@ class McpServers:
         offered = await connection.offers(kind_of_offer(call.tool), max_age)
         current = self._current(call, {one.name: one for one in offered.tools})
         answer = await call_with_input(
-            partial(connection.call, current, call.arguments, call.seconds),
+            partial(connection.call, current, call.arguments, call.seconds, begin=call.begin),
             call.given,
             once=call.once,
         )
@@ -262,7 +264,7 @@ def _check_answer(answer: ToolAnswer, tool: ServerTool | None) -> ToolAnswer:
     """Check a result: that it is JSON, and in bounded time whether it matches its tool's schema."""
     unsound = unsound_part({"the result": answer.data})
     if unsound is not None:
-        raise ResultInvalid(str(unsound))
+        raise ResultInvalid(str(unsound), answer.data)
     if answer.failed or tool is None or tool.output_schema is None:
         return answer
     try:
@@ -270,5 +272,5 @@ def _check_answer(answer: ToolAnswer, tool: ServerTool | None) -> ToolAnswer:
     except UnusableSchema:
         return answer  # such a schema checks nothing
     if problems:
-        raise ResultInvalid("; ".join(problems))
+        raise ResultInvalid("; ".join(problems), answer.data)
     return answer

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar, assert_never
 import mcp_types as types
 from pydantic import ValidationError
 
-from activities.mcp_client.call_outcomes import InputAsked, McpCallRefused, ToolAnswer
+from activities.mcp_client.call_outcomes import CallLost, InputAsked, ToolAnswer
 from activities.mcp_client.input_requests import accepted_input, input_asked
 from activities.mcp_client.server_answers import tool_answer
 from activities.mcp_client.task_protocol import (
@@ -46,7 +46,7 @@ def task_asked(created: CreatedTask) -> Exception:
     """Return the task that a server began instead of a result."""
     id = created.task_id
     if not id or len(id) > _MAX_ID_LENGTH or visible(id) != id:
-        return McpCallRefused("the id of its task is empty, too long, or not printable")
+        return CallLost("the id of its task is empty, too long, or not printable")
     return _continues(ServerTask(id=id, poll_seconds=_interval(created)), created)
 
 

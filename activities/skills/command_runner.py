@@ -16,11 +16,12 @@ from activities.contracts import FailureType
 from activities.os_errors import reason_of
 from activities.processes.bounded_output import BoundedOutput
 from activities.processes.process_group import CommandEnd, Limit, NotStarted, run_group
+from activities.workspace.call_effects import shown
 from activities.workspace.command_lock import alone
 from activities.workspace.command_parameters import ParameterProblem, checked_values, filled
 from activities.workspace.command_start import Prepared, prepare, why_not_started
 from activities.workspace.skill_base import Command, Skill, SkillContext, Workspace
-from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from activities.workspace.trusted_entries import set_aside
 from dsl.errors import listed, nearest
 from dsl.values import MAX_COMMAND_TIMEOUT, Documented
@@ -99,18 +100,18 @@ async def run_once(value: CommandInput, context: SkillContext) -> CommandResult:
 
     Raises:
         SkillRefusal: The command does not exist, or has a working directory outside the project.
-        SkillFailure: It cannot start, so nothing has happened.
-        OutcomeLost: It was killed, or exceeded a limit.
+        SkillFailure: It cannot start, so nothing has happened; or it was stopped at its timeout or
+            a limit, so what it did is not known.
     """
     command = _command(context.workspace, value.command)
     values = _values(command, value.arguments, context.workspace)
     result = await _run_alone(command, values, context, value.key)
     if result.timed_out:
-        raise OutcomeLost(
+        raise SkillFailure(
             f"command {command.name!r} did not end within {command.timeout:g} s and was stopped"
         )
     if result.limit is not None:
-        raise OutcomeLost(
+        raise SkillFailure(
             f"command {command.name!r} exceeded its {result.limit} limit and was stopped"
         )
     return result
@@ -137,6 +138,7 @@ async def _run(
     cwd = _folder(command, workspace)
     try:
         prepared = await asyncio.to_thread(prepare, command, workspace, cwd, values)
+        await context.effect.begin()
         try:
             ended = await run_group(
                 prepared.argv,
@@ -152,16 +154,18 @@ async def _run(
             aside = _set_aside(prepared, workspace)
     except NotStarted as error:
         raise SkillFailure(
-            f"could not start command {command.name!r}: {command.run[0]}: {error}"
+            f"could not start command {command.name!r}: {command.run[0]}: {error}", happened="no"
         ) from None
     if aside:
         raise SkillFailure(
             f"command {command.name!r} wrote {listed(aside)}, which the worker trusts; Coterie "
-            f"moved it to {ASIDE.as_posix()}; only a person may create it"
+            f"moved it to {ASIDE.as_posix()}; only a person may create it",
+            happened="yes",
+            said=shown(output.text()),
         )
     why = why_not_started(command, prepared, ended, output.text())
     if why is not None:
-        raise SkillFailure(f"could not start command {command.name!r}: {why}")
+        raise SkillFailure(f"could not start command {command.name!r}: {why}", happened="no")
     return _result(command, values, ended, output)
 
 
@@ -262,6 +266,7 @@ RUN = Skill[CommandInput, CommandResult](
         "an argument does not fit its parameter",
         FailureType.SKILL_FAILED: _NOT_STARTED,
     },
+    begins_itself=True,
 )
 
 RUN_ONCE = Skill[CommandInput, CommandResult](
@@ -282,4 +287,5 @@ RUN_ONCE = Skill[CommandInput, CommandResult](
         FailureType.OUTCOME_UNKNOWN: "the attempt was lost, or the command was killed after its "
         "timeout or at a limit; what it did is unknown",
     },
+    begins_itself=True,
 )

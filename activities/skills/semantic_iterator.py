@@ -23,7 +23,8 @@ from activities.changes.change_blocks import BEGIN, ParsedBlocks, has_blocks, pa
 from activities.changes.diff import parse_diff, parse_new_file
 from activities.changes.diff_header import DiffProblem
 from activities.contracts import FailureType
-from activities.workspace.skill_base import Skill, SkillContext, validation_problems
+from activities.workspace.contract_violations import validation_problems
+from activities.workspace.skill_base import Skill, SkillContext
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 
 Format = Literal["auto", "change_blocks", "json"]

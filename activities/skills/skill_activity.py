@@ -2,16 +2,16 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 
 from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import confirm_attempt
+from activities.attempts import check_attempt, confirm_attempt, not_begun, own_seconds
 from activities.contracts import CALL_SKILL, FailureType, KeptResult, SkillRequest, SkillResult
-from activities.heartbeats import heartbeating
+from activities.heartbeats import CallTimedOut, heartbeating
 from activities.mcp_client.server_pool import McpServers
 from activities.metering import Meter
 from activities.os_errors import reason_of, shown_path
@@ -24,10 +24,16 @@ from activities.skills.local_activity import (
 )
 from activities.skills.long_calls.long_call import LongCalls, task_of
 from activities.skills.skill_registry import SKILLS, AnySkill, find_skill
-from activities.skills.skill_results import encoded_result, outcome_unknown, refusal_details
+from activities.skills.skill_results import (
+    encoded_result,
+    outcome_unknown,
+    refusal_details,
+    result_unusable,
+)
 from activities.storage.blobs import Blobs, BlobsUnusable
+from activities.workspace.call_effects import EffectProgress, effect_after
 from activities.workspace.skill_base import SkillContext, Workspace
-from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 
 MAX_INLINE = 200
 """Bytes of JSON of a result that is returned although the request wants it kept: its name would not
@@ -75,9 +81,9 @@ class SkillActivities:
             ApplicationError: Its type is a FailureType; retryable only if a retry may succeed.
         """
         if not is_local_activity():
-            return await self._run(request, _seconds())
+            return await self._run(request, own_seconds())
         try:
-            result = await self._run(request, _seconds())
+            result = await self._run(request, own_seconds())
         except ApplicationError as error:
             raise shortened(error) from None
         return result.model_copy(update={"request": request})
@@ -93,17 +99,10 @@ class SkillActivities:
         skill = self._skills.get(request.skill)
         if skill is None:
             return await self.call_skill(request)  # it says which skills there are
-        contract, whole = skill.contract(), _seconds()
+        contract, whole = skill.contract(), own_seconds()
         seconds = contract.timeout + contract.startup
-        try:
-            async with asyncio.timeout(seconds):
-                own = seconds if whole is None else min(seconds, whole)
-                return await self._run(request, own, may_continue=False)
-        except TimeoutError:
-            why = f"it did not end within {contract.timeout:g} s"
-            if skill.effect == "once":
-                raise outcome_unknown(skill, why, Meter.of_activity()) from None
-            raise ApplicationError(f"{skill.name}: {why}", type=FailureType.TIMEOUT) from None
+        own = seconds if whole is None else min(seconds, whole)
+        return await self._run(request, own, may_continue=False)
 
     async def _run(
         self, request: SkillRequest, seconds: float | None, *, may_continue: bool = True
@@ -114,18 +113,56 @@ class SkillActivities:
             skill = self._find(request)
             if is_local_activity():
                 require_local(skill)
-            if skill.effect == "once" and not _polls(request) and _attempt() > 1:
-                raise outcome_unknown(skill, "its first attempt was lost", meter)
-            async with heartbeating(meter.heartbeat):
-                data = await self._call_skill(
-                    skill, request, meter, seconds, self._long_calls if may_continue else None
-                )
+            once, polls = skill.effect == "once", _polls(request)
+            if once and not polls and _attempt() > 1:
+                raise outcome_unknown(skill.name, "its first attempt was lost", meter)
+            effect = EffectProgress(
+                confirm_attempt if once and not polls else check_attempt, began=polls
+            )
+            with self._never_twice(skill, effect, meter, polls) if once else nullcontext():
+                async with heartbeating(meter.heartbeat, seconds=seconds):
+                    long = self._long_calls if may_continue else None
+                    data = await self._call_skill(skill, request, meter, effect, seconds, long)
+                effect.end(data)
+                return await self._result(data, request, meter)
+
+    async def _result(self, data: JsonValue, request: SkillRequest, meter: Meter) -> SkillResult:
+        """Return the result, or where it is stored."""
         encoded = encoded_result(request.skill, data)
         if request.keep and self._blobs is not None and len(encoded) > MAX_INLINE:
             return await self._store_result(encoded, request, self._blobs, meter)
         if is_local_activity():
             check_local_size(request.skill, len(encoded))
         return SkillResult(data=data, seconds=meter.seconds)
+
+    @contextmanager
+    def _never_twice(
+        self, skill: AnySkill | McpSkill, effect: EffectProgress, meter: Meter, polls: bool
+    ) -> Generator[None]:
+        """Raise another failure for a `once` call that may have happened: nobody repeats it."""
+        try:
+            yield
+        except asyncio.CancelledError as stopped:
+            if polls or not (activity.in_activity() and activity.is_worker_shutdown()):
+                raise
+            if effect_after(stopped, effect) == "no":
+                raise not_begun("its worker stopped") from None
+            raise outcome_unknown(skill.name, "its worker stopped while it ran", meter) from None
+        except CallTimedOut as late:
+            if polls or effect_after(late, effect) == "no":
+                raise
+            raise outcome_unknown(skill.name, f"it {late}", meter) from None
+        except Exception as failure:
+            match effect_after(failure, effect):
+                case "no":
+                    raise
+                case "unknown":
+                    raise outcome_unknown(skill.name, self._reason(failure), meter) from failure
+                case "yes":
+                    said = failure.said if isinstance(failure, SkillFailure) else effect.said
+                    raise result_unusable(
+                        skill.name, self._reason(failure), said, meter
+                    ) from failure
 
     @contextmanager
     def _as_application_errors(self, request: SkillRequest, meter: Meter) -> Generator[None]:
@@ -146,9 +183,13 @@ class SkillActivities:
                 type=FailureType.SKILL_FAILED,
                 non_retryable=not failure.may_pass,
             ) from None
+        except CallTimedOut as late:
+            raise ApplicationError(
+                f"{request.skill} {late}", *meter.hand_on(), type=FailureType.TIMEOUT
+            ) from None
         except OSError as error:
             raise ApplicationError(
-                f"{request.skill} hit a system error: {self._explain(error)}",
+                f"{request.skill} {self._explain(error)}",
                 *meter.hand_on(),
                 type=FailureType.SKILL_FAILED,
             ) from None
@@ -171,11 +212,6 @@ class SkillActivities:
         try:
             name = await blobs.put(encoded, _run_id(request))
         except BlobsUnusable as error:
-            skill = self._find(request)
-            if skill.effect == "once":
-                raise outcome_unknown(
-                    skill, f"its result could not be stored: {error}", meter
-                ) from None
             raise ApplicationError(
                 f"the result of {request.skill} could not be stored: {error}",
                 *meter.hand_on(),
@@ -190,10 +226,11 @@ class SkillActivities:
         skill: AnySkill | McpSkill,
         request: SkillRequest,
         meter: Meter,
+        effect: EffectProgress,
         seconds: float | None,
         long: LongCalls | None,
     ) -> JsonValue:
-        """Run the skill; an interrupted `once` skill has an unknown outcome."""
+        """Run the skill."""
         context = SkillContext(
             workspace=self._workspace,
             key=request.key,
@@ -202,27 +239,10 @@ class SkillActivities:
             given_input=request.given_input,
             progress=meter.progress,
             beat=meter.report,
+            effect=effect,
             store=self._store(request),
         )
-        call = self._call_of(skill, request, context, long)
-        if skill.effect != "once":
-            return await call()
-        if not _polls(request):
-            await confirm_attempt()
-        try:
-            return await call()
-        except (SkillRefusal, SkillFailure):
-            raise
-        except asyncio.CancelledError:
-            stops = activity.in_activity() and activity.is_worker_shutdown()
-            if stops and not _polls(request):
-                raise outcome_unknown(skill, "its worker stopped while it ran", meter) from None
-            raise
-        except OutcomeLost as lost:
-            raise outcome_unknown(skill, str(lost), meter) from None
-        except OSError as error:
-            why = f"it hit a system error: {self._explain(error)}"
-            raise outcome_unknown(skill, why, meter) from None
+        return await self._call_of(skill, request, context, long)()
 
     def _call_of(
         self,
@@ -245,22 +265,29 @@ class SkillActivities:
         blobs, within = self._blobs, _run_id(request)
         return lambda data: blobs.put(data, within)
 
+    def _reason(self, failure: Exception) -> str:
+        """Return why a call failed."""
+        match failure:
+            case SkillFailure():
+                return str(failure)
+            case ApplicationError():
+                return failure.message
+            case OSError():
+                return f"it {self._explain(failure)}"
+            case _:
+                return f"it failed with {type(failure).__name__}"
+
     def _explain(self, error: OSError) -> str:
         """Return reason and path; for a file outside the workspace, only its name."""
-        reason, path = reason_of(error), error.filename
+        path, why = error.filename, f"hit a system error: {reason_of(error)}"
         if not isinstance(path, str):
-            return reason
-        return f"{reason}: {shown_path(path, self._workspace.root)!r}"
+            return why
+        return f"{why}: {shown_path(path, self._workspace.root)!r}"
 
 
 def _polls(request: SkillRequest) -> bool:
     """Return whether a call only asks for the task of an earlier one, which may be repeated."""
     return task_of(request) is not None
-
-
-def _seconds() -> float | None:
-    limit = activity.info().start_to_close_timeout if activity.in_activity() else None
-    return None if limit is None else limit.total_seconds()
 
 
 def _run_id(request: SkillRequest) -> str:

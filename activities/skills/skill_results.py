@@ -8,8 +8,6 @@ from temporalio.exceptions import ApplicationError
 
 from activities.contracts import FailureType
 from activities.metering import Meter
-from activities.skills.functions.mcp_skill import McpSkill
-from activities.skills.skill_registry import AnySkill
 from dsl.model.tools.asked_input import AskedInput
 from dsl.values import Json
 
@@ -31,11 +29,20 @@ def asked_of(failure: ApplicationError) -> AskedInput | None:
     return AskedInput.model_validate(failure.details[1])
 
 
-def outcome_unknown(skill: AnySkill | McpSkill, why: str, meter: Meter) -> ApplicationError:
+def outcome_unknown(skill: str, why: str, meter: Meter) -> ApplicationError:
     """Return the failure of a call that may happen only once, and may have happened."""
+    return _never_again(f"the outcome of {skill} is unknown: {why}", meter)
+
+
+def result_unusable(skill: str, why: str, said: str, meter: Meter) -> ApplicationError:
+    """Return the failure of a call that may happen only once, and has: `said` is its result."""
+    failure = f"{skill} has happened, but its result cannot be used: {why}"
+    return _never_again(failure, meter, f". Its result: {said}" if said else "")
+
+
+def _never_again(failure: str, meter: Meter, said: str = "") -> ApplicationError:
     return ApplicationError(
-        f"the outcome of {skill.name} is unknown: {why}; a call that may happen only once is "
-        "not retried",
+        f"{failure}; a call that may happen only once is not retried{said}",
         *meter.details(),
         type=FailureType.OUTCOME_UNKNOWN,
         non_retryable=True,

@@ -17,6 +17,7 @@ from threading import Lock, Thread
 from typing import Any
 
 _MAX_REASON_LENGTH = 500
+_MAX_SAID = 100_000
 
 
 NOTE = b"+"
@@ -89,6 +90,14 @@ def reason_for(error: BaseException) -> str:
     except Exception:  # an exception whose `__str__` fails
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def said(result: object) -> str:
+    """Return a result that is not what its function declares, for people."""
+    try:
+        return repr(result)[:_MAX_SAID]
+    except Exception:  # an object whose `__repr__` fails
+        return f"a {type(result).__name__}"
 
 
 def not_imported(error: BaseException) -> dict[str, object]:

@@ -197,6 +197,15 @@ class WrongResult(Frozen):
 
     kind: Literal["wrong_result"]
     reason: str
+    said: str = ""
+    """What it returned, for people."""
+
+
+class Unfit(Frozen):
+    """The function cannot be a tool, and was not called."""
+
+    kind: Literal["unfit"]
+    reason: str
 
 
 class FunctionReturned(Frozen):
@@ -212,6 +221,7 @@ ToolOutcome = Annotated[
     | InvalidArguments
     | ToolFailed
     | Raised
+    | Unfit
     | WrongResult
     | FunctionReturned
     | ModuleReady

@@ -6,7 +6,7 @@ processes behind is not reused.
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,6 +68,8 @@ class _Line(NamedTuple):
     """Imported before the time of the call counts."""
     is_warned: bool = False
     """Whether the code can notice that it is cancelled."""
+    begin: Callable[[], Awaitable[None]] | None = None
+    """Called immediately before the message is sent; it may raise."""
 
     @property
     def pool(self) -> tuple[str, str]:
@@ -131,6 +133,7 @@ class UserCode:
         *,
         is_warned: bool = False,
         beat: Callable[[JsonValue], None] | None = None,
+        begin: Callable[[], Awaitable[None]] | None = None,
     ) -> ToolOutcome:
         """Call a tool, whose time counts from when its module is imported.
 
@@ -142,6 +145,7 @@ class UserCode:
             seconds: How long the function may take.
             is_warned: Tell it that it is cancelled, and give it a moment to end.
             beat: Takes the progress that it reports.
+            begin: Called immediately before the function; it may raise.
 
         Raises:
             UserCodeFailed: Its process did not start, ended, or replied with something invalid.
@@ -153,7 +157,7 @@ class UserCode:
                 beat(PROGRESS.validate_json(note).progress)
 
         package = call.module.partition(".")[0]
-        line = _Line("tool_child", package, call, call.module, is_warned)
+        line = _Line("tool_child", package, call, call.module, is_warned, begin)
         return await self._answer(line, TOOL_REPLY, seconds, take)
 
     def is_ready(self, module: str) -> bool:
@@ -202,13 +206,11 @@ class UserCode:
             if not limit.waited:
                 raise UserCodeTimeout(
                     f"did not start within {limit.wait:g} s: all {self._max_children} "
-                    "processes for users' code are busy",
-                    began=False,
+                    "processes for users' code are busy"
                 ) from None
             if not limit.began:
                 raise UserCodeFailed(
-                    f"its process did not import {line.module} within {self._start_seconds:g} s",
-                    began=False,
+                    f"its process did not import {line.module} within {self._start_seconds:g} s"
                 ) from None
             raise UserCodeTimeout(f"did not end within {limit.own:g} s and was stopped") from None
 
@@ -225,13 +227,15 @@ class UserCode:
             if line.module and line.module not in child.imported:
                 await child.call(_encode_message(ModuleImport(imports=line.module)))
                 child.imported.add(line.module)  # or the call says why not
+            if line.begin is not None:
+                await line.begin()
             if line.module:
                 limit.begin()
             reply = replies.validate_json(await child.call(_encode_message(line.message), notes))
             done = reply.processes == 0 and line.package != ""
             return reply.outcome
         except ChildEnded as end:
-            raise UserCodeFailed(f"its process {end}", began=limit.began) from None
+            raise UserCodeFailed(f"its process {end}") from None
         except ReplyTooLarge:
             raise UserCodeFailed(f"replied with more than {MAX_REPLY_BYTES:,} bytes") from None
         except ValidationError:
@@ -259,9 +263,7 @@ class UserCode:
                 line.entry, self.import_path, self.environment, self.folder
             )
         except OSError as error:
-            raise UserCodeFailed(
-                f"could not start a process: {error.strerror}", began=False
-            ) from None
+            raise UserCodeFailed(f"could not start a process: {error.strerror}") from None
 
     async def close(self) -> None:
         """Kill the idle children; busy ones end with their calls."""

@@ -11,9 +11,9 @@ from types import ModuleType
 from typing import Any
 
 from activities.user_code.call_runner import CallRunner
-from activities.user_code.child_loop import Channel, not_imported, reason_for, serve
+from activities.user_code.child_loop import Channel, not_imported, reason_for, said, serve
 from activities.user_code.plain_values import as_json
-from activities.user_code.tool_functions import ToolContext, ToolError, terms_of
+from activities.user_code.tool_functions import ToolContext, ToolError, ToolMisused, terms_of
 from activities.user_code.tool_schemas import (
     MismatchedValue,
     TypedFunction,
@@ -108,9 +108,11 @@ def _call_tool(asked: dict[str, Any], channel: Channel, runner: CallRunner) -> d
     if function is None or terms_of(function) is None:
         return {"kind": "no_tool", "names": [path for path, _ in _marked_functions(module)]}
     try:
-        return _result(typed(function), asked, channel, runner)
+        ready = typed(function)
     except UnfitFunction as error:
-        return {"kind": "raised", "reason": f"it {error}"}
+        return {"kind": "unfit", "reason": str(error)}
+    try:
+        return _result(ready, asked, channel, runner)
     except ToolError as error:
         return {"kind": "failed", "reason": str(error), "retry": error.retry}
 
@@ -126,7 +128,9 @@ def _result(
     try:
         return {"kind": "returned", "data": plain_result(function, result)}
     except MismatchedValue as error:
-        return {"kind": "wrong_result", "reason": str(error)}
+        return {"kind": "wrong_result", "reason": str(error), "said": said(result)}
+    except Exception as error:  # converting a result may run code of its class
+        return {"kind": "wrong_result", "reason": reason_for(error), "said": said(result)}
 
 
 def _call_function(
@@ -146,7 +150,7 @@ def _call_function(
     def beat(progress: object) -> None:
         plain = as_json(progress, "the progress")
         if len(json.dumps(plain)) > _MAX_PROGRESS:
-            raise ToolError(f"the progress is longer than {_MAX_PROGRESS:,} characters of JSON")
+            raise ToolMisused(f"the progress is longer than {_MAX_PROGRESS:,} characters of JSON")
         channel.note({"note": "heartbeat", "progress": plain})
 
     def cancel() -> None:

@@ -37,7 +37,10 @@ class ToolTerms:
 
 
 class ToolError(Exception):
-    """The call failed, and the message says why, for the model and for people.
+    """The call failed and nothing has happened; the message says why, for the model and people.
+
+    A function with the effect `once` raises it only while it has changed nothing: any other
+    exception means that nobody knows whether it has acted.
 
     Attributes:
         retry: The same call may succeed later.
@@ -46,6 +49,10 @@ class ToolError(Exception):
     def __init__(self, message: str, *, retry: bool = False) -> None:
         self.retry = retry
         super().__init__(message)
+
+
+class ToolMisused(Exception):
+    """The function uses its context in a way that the context does not offer."""
 
 
 def _unseen(progress: object) -> None:
@@ -78,7 +85,7 @@ class ToolContext:
         Nobody needs it to stay alive: Coterie sends empty heartbeats by itself.
 
         Raises:
-            ToolError: It is longer than 10,000 characters of JSON.
+            ToolMisused: It is longer than 10,000 characters of JSON.
             NotJson: It is not JSON.
         """
         self._beat(progress)
@@ -87,10 +94,10 @@ class ToolContext:
         """Return the value of a secret.
 
         Raises:
-            ToolError: The tool does not name it.
+            ToolMisused: The tool does not name it.
         """
         if name not in self.secrets:
-            raise ToolError(f"the tool reads the secret {name!r} without naming it in `secrets`")
+            raise ToolMisused(f"the tool reads the secret {name!r} without naming it in `secrets`")
         return self.secrets[name]
 
 

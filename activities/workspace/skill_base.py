@@ -17,7 +17,9 @@ from pydantic_core import core_schema
 
 from activities.processes.bubblewrap import Bubblewrap
 from activities.processes.process_group import ProcessLimits
+from activities.workspace.call_effects import EffectProgress, shown
 from activities.workspace.command_parameters import Parameter
+from activities.workspace.contract_violations import validation_problems
 from activities.workspace.protected_files import protected_path, why_protected
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from activities.workspace.web_access import WebAccess
@@ -169,6 +171,8 @@ class SkillContext:
     """What an earlier attempt reported last."""
     beat: Callable[[JsonValue], None] | None = None
     """Reports progress to the next attempt."""
+    effect: EffectProgress = field(default_factory=EffectProgress)
+    """How far the call is: what calls the world begins the effect first."""
     store: Callable[[bytes], Awaitable[str]] | None = None
     """Stores bytes outside the history, and returns their name; None: the worker has no storage."""
 
@@ -211,6 +215,8 @@ class Skill(Generic[In, Out]):
     """Whether its work is to ask a person."""
     local_activity: bool = False
     """Whether tools made of it run as local activities."""
+    begins_itself: bool = False
+    """Whether `run` begins the effect, after it has waited or prepared something."""
 
     @cached_property
     def input_schema(self) -> Json:
@@ -278,6 +284,8 @@ class Skill(Generic[In, Out]):
             raise SkillRefusal(
                 f"invalid input for {self.name}: {validation_problems(error)}"
             ) from None
+        if not self.begins_itself:
+            await context.effect.begin()
         result = await self.run(typed, context)
         try:
             checked = self.output.validate_python(result)
@@ -285,16 +293,7 @@ class Skill(Generic[In, Out]):
         except ValidationError as error:
             raise SkillFailure(
                 f"{self.name} returned a result that violates its contract: "
-                f"{validation_problems(error)}"
+                f"{validation_problems(error)}",
+                happened="yes",
+                said=shown(result),
             ) from None
-
-
-def validation_problems(error: ValidationError) -> str:
-    """List the errors of a value with their places; never the value itself, which may be huge."""
-    found: list[str] = []
-    for detail in error.errors():
-        what = detail["msg"]
-        place = ".".join(str(part) for part in detail["loc"])
-        found.append(f"{place}: {what}" if place else what)
-    shown = "; ".join(found[:5])
-    return shown if len(found) <= 5 else f"{shown}; and {len(found) - 5} more"

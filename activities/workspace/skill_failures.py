@@ -1,11 +1,16 @@
-"""Failures of skills: refused, failed, or with an unknown outcome."""
+"""Failures of skills: refused, or failed."""
+
+from typing import Literal
 
 from activities.contracts import FailureType
 from dsl.model.tools.asked_input import AskedInput
 
+Happened = Literal["no", "unknown", "yes"]
+"""Whether the effect of a call has happened."""
+
 
 class SkillRefusal(Exception):
-    """The call is forbidden or invalid; the same call is always refused.
+    """The call is forbidden or invalid; the same call is always refused, and nothing happens.
 
     The message is one sentence for people: what is wrong, what is allowed.
 
@@ -25,17 +30,26 @@ class SkillRefusal(Exception):
         super().__init__(message)
 
 
-class OutcomeLost(Exception):
-    """A `once` skill started, and whether it finished is unknown."""
-
-
 class SkillFailure(Exception):
-    """The skill ran and failed.
+    """The skill failed.
 
     Attributes:
         may_pass: The same call may succeed later, so a retry is worthwhile.
+        happened: Whether its effect has happened, if the skill knows: `no` before it began, or
+            when the tool itself says so; `yes` when only the result is unusable. None: the effect
+            may have happened if it has begun.
+        said: The unusable result as text.
     """
 
-    def __init__(self, message: str, *, may_pass: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        may_pass: bool = False,
+        happened: Happened | None = None,
+        said: str = "",
+    ) -> None:
         self.may_pass = may_pass
+        self.happened: Happened | None = happened
+        self.said = said
         super().__init__(message)

@@ -7,13 +7,13 @@ outcomes have the same types, so a call is reported the same way.
 
 import asyncio
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from threading import Event
 
 from activities.answer_schema import schema_errors
 from activities.skills.functions.function_skills import FunctionSkill
 from activities.user_code.child_failures import UserCodeTimeout
-from activities.user_code.child_loop import reason_for
+from activities.user_code.child_loop import reason_for, said
 from activities.user_code.child_messages import (
     CallContext,
     FunctionReturned,
@@ -48,6 +48,7 @@ class InProcessCode(UserCode):
         *,
         is_warned: bool = False,
         beat: Callable[[JsonValue], None] | None = None,
+        begin: Callable[[], Awaitable[None]] | None = None,
     ) -> ToolOutcome:
         """Call a tool, and return the outcome.
 
@@ -59,6 +60,8 @@ class InProcessCode(UserCode):
         if tool is None:
             return NoTool(kind="no_tool", names=tuple(self._tools))
         stopped = Event()
+        if begin is not None:
+            await begin()
         try:
             async with asyncio.timeout(seconds):
                 return await _outcome(tool, call, _context(call.context, beat, stopped))
@@ -127,7 +130,9 @@ async def _outcome(tool: ToolFunction, call: ToolFunctionCall, context: ToolCont
     try:
         return FunctionReturned(kind="returned", data=_data(tool, result))
     except (MismatchedValue, NotJson) as error:
-        return WrongResult(kind="wrong_result", reason=str(error))
+        return WrongResult(kind="wrong_result", reason=str(error), said=said(result))
+    except Exception as error:  # converting a result may run code of its class
+        return WrongResult(kind="wrong_result", reason=reason_for(error), said=said(result))
 
 
 def _arguments(tool: ToolFunction, call: ToolFunctionCall) -> dict[str, object] | InvalidArguments:

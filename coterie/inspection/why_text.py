@@ -32,6 +32,7 @@ _SHOWN_STATUSES = (
     "chosen",
     "caught",
     "retried",
+    "not_retried",
     "failure",
     "failed",
     "blocked",

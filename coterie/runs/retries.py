@@ -4,10 +4,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from temporalio.api.enums.v1 import TimeoutType
 from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.client import WorkflowExecutionDescription
 
 _MAX_ERROR_LENGTH = 300
+_LOST = (
+    "its worker was lost (the server counts each attempt that it hands out, also one that reached "
+    "a dead worker)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,8 @@ class PendingRetry:
     """Why the previous attempt failed."""
     at: datetime | None
     """When the next attempt starts; None while it runs."""
+    lost: bool = False
+    """Whether the worker of the previous attempt was lost."""
 
     @property
     def step(self) -> str:
@@ -35,12 +42,17 @@ class PendingRetry:
         of = f" of {self.maximum}" if self.maximum else ""
         left = 0 if self.at is None else round((self.at - now).total_seconds())
         when = f" in {left} s" if left > 0 else " now"
-        return f"{self.step}: attempt {self.attempt}{of}{when}, because {self.error}"
+        why = _LOST if self.lost else self.error
+        return f"{self.step}: attempt {self.attempt}{of}{when}, because {why}"
 
 
 def retries_of(described: WorkflowExecutionDescription) -> tuple[PendingRetry, ...]:
     """List the calls being retried, in the order of their ids."""
-    pending = described.raw_description.pending_activities
+    return pending_retries(described.raw_description.pending_activities)
+
+
+def pending_retries(pending: Iterable[PendingActivityInfo]) -> tuple[PendingRetry, ...]:
+    """List the calls being retried among those in progress, in the order of their ids."""
     return tuple(sorted(_retries(pending), key=lambda retry: retry.call))
 
 
@@ -50,8 +62,14 @@ def _retries(pending: Iterable[PendingActivityInfo]) -> Iterator[PendingRetry]:
             failure = one.last_failure
             kind = failure.application_failure_info.type
             error = f"{kind}: {failure.message}" if kind else failure.message
+            lost = failure.timeout_failure_info.timeout_type == TimeoutType.TIMEOUT_TYPE_HEARTBEAT
             waits = one.HasField("next_attempt_schedule_time")
             at = one.next_attempt_schedule_time.ToDatetime(UTC) if waits else None
             yield PendingRetry(
-                one.activity_id, one.attempt, one.maximum_attempts, error[:_MAX_ERROR_LENGTH], at
+                one.activity_id,
+                one.attempt,
+                one.maximum_attempts,
+                error[:_MAX_ERROR_LENGTH],
+                at,
+                lost,
             )

@@ -7,6 +7,7 @@ failure of a `fail` step.
 from collections.abc import Iterable, Mapping
 from typing import Literal, assert_never
 
+from dsl.model.capabilities import Effect
 from dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
 from dsl.model.steps import (
     AgentStep,
@@ -78,6 +79,32 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
     "NoRoute": "with_other_input",
 }
 """The same call fails in the same way, always or until its step gets other data."""
+
+
+NOTHING_HAPPENED = frozenset(
+    {
+        "SkillFailed",
+        "SkillRefused",
+        "ToolChanged",
+        "InputRequired",
+        "StaleAttempt",
+        "RequestTooLarge",
+        "NotLocal",
+        "Timeout",
+    }
+)
+"""Failures of a `once` call before its effect: with any other type it may have happened. Workers
+report `Timeout` only of a call that had not begun."""
+
+
+def may_have_happened(effect: Effect, error: str | None) -> bool:
+    """Return whether a call that ended so may have had an effect that must not happen twice.
+
+    Args:
+        effect: What a repeated call does.
+        error: The type of its failure; None if it succeeded.
+    """
+    return effect == "once" and error not in NOTHING_HAPPENED
 
 
 def holds_steps(step: Step) -> bool:

@@ -72,6 +72,31 @@ async def test_an_attempt_asks_the_server_only_when_it_was_silent_for_long() -> 
     assert world.asked == 1
 
 
+async def test_nothing_begins_in_an_attempt_whose_time_is_over() -> None:
+    world = World()
+    attempt = Attempt(TIMEOUT, world.ask, limit=3.0, clock=lambda: world.time)
+    await attempt.confirm()
+    world.time += 3.0
+    for begin in (attempt.check, attempt.confirm):
+        with pytest.raises(ApplicationError, match="its time is over") as caught:
+            await begin()
+        assert caught.value.type == "StaleAttempt"
+
+
+async def test_an_answer_from_before_a_freeze_does_not_count() -> None:
+    world = World([Standing.CURRENT, Standing.STALE])
+
+    async def ask_and_freeze() -> Standing:
+        said = await world.ask()
+        world.time += 60.0
+        return said
+
+    attempt = Attempt(TIMEOUT, ask_and_freeze, clock=lambda: world.time)
+    with pytest.raises(ApplicationError, match="gave the call to another attempt"):
+        await attempt.confirm()
+    assert world.asked == 2
+
+
 @pytest.mark.parametrize("says", [Standing.STALE, Standing.UNKNOWN])
 async def test_an_attempt_that_waited_for_a_frozen_worker_is_not_begun(says: Standing) -> None:
     world = World([says])

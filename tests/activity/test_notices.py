@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import ActivityEnvironment
 
 from activities.contracts import Notification
 from activities.notifications import (
@@ -24,6 +23,7 @@ from activities.notifications import (
 from tests.law.sources import ROOT
 from tests.support.servers.raw_server import raw_server
 from tests.support.servers.receiver import receiver
+from tests.support.skills import environment
 
 SECRET = "whsec_c2VjcmV0LW9mLXRoZS1yZWNlaXZlcg=="
 NOTICE = Notification(
@@ -50,11 +50,13 @@ def documented() -> Callable[..., bool]:
     return names["accepted"]
 
 
-async def notify(channel: Channel | None, folder: Path, notice: Notification = NOTICE) -> None:
+async def notify(
+    channel: Channel | None, folder: Path, notice: Notification = NOTICE, seconds: float = 60.0
+) -> None:
     channels = {} if channel is None else {"ops": channel}
-    environment = {"PATH": "/usr/bin:/bin", "TOKEN": "t", "KEY": "k"}
-    activities = NotificationActivities(channels, environment, folder)
-    await ActivityEnvironment().run(activities.notify, notice)
+    variables = {"PATH": "/usr/bin:/bin", "TOKEN": "t", "KEY": "k"}
+    activities = NotificationActivities(channels, variables, folder)
+    await environment(timeout=seconds).run(activities.notify, notice)
 
 
 async def test_a_command_imports_nothing_that_an_agent_wrote_into_the_workspace(
@@ -65,9 +67,11 @@ async def test_a_command_imports_nothing_that_an_agent_wrote_into_the_workspace(
     assert not (tmp_path / "imported").exists()
 
 
-async def failed_notification(channel: Channel | None, folder: Path) -> ApplicationError:
+async def failed_notification(
+    channel: Channel | None, folder: Path, seconds: float = 60.0
+) -> ApplicationError:
     with pytest.raises(ApplicationError) as raised:
-        await notify(channel, folder)
+        await notify(channel, folder, seconds=seconds)
     return raised.value
 
 
@@ -202,3 +206,10 @@ async def test_nothing_of_a_command_outlives_its_time(tmp_path: Path) -> None:
     await failed_notification(NotificationCommand(("/bin/sh", "-c", script), 0.5), tmp_path)
     pid = int((tmp_path / "pid").read_text())
     assert gone(pid)
+
+
+async def test_a_notification_ends_itself_before_its_activity_times_out(tmp_path: Path) -> None:
+    sleeps = NotificationCommand(("/bin/sleep", "600"), 600, ())
+    error = await failed_notification(sleeps, tmp_path, seconds=0.5)
+    assert (error.type, error.non_retryable) == ("NotificationFailed", False)
+    assert error.message == "channel 'ops' did not end within 0.5 s"

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from temporalio.testing import ActivityEnvironment
 
 from activities.agent_activity import AgentActivities
-from activities.contracts import AgentRequest, AgentResponse, TokenUsage
+from activities.contracts import END_MARGIN, AgentRequest, AgentResponse, TokenUsage
 from activities.providers.provider import Completion, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
 from dsl.model.plan import Persona
@@ -99,7 +99,7 @@ def legacy_request(
 def environment(timeout: float = 60.0) -> ActivityEnvironment:
     """Where a turn runs without a server."""
     made = ActivityEnvironment()
-    made.info = replace(made.info, start_to_close_timeout=timedelta(seconds=timeout))
+    made.info = replace(made.info, start_to_close_timeout=timedelta(seconds=timeout) + END_MARGIN)
     return made
 
 

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.contracts import SkillRequest
+from activities.contracts import END_MARGIN, SkillRequest
 from activities.skills.skill_activity import SkillActivities
 from activities.skills.skill_registry import SKILLS, AnySkill
 from activities.workspace.skill_base import Workspace
@@ -33,7 +33,7 @@ def environment(
         made.info,
         attempt=attempt,
         heartbeat_timeout=timedelta(seconds=heartbeat_timeout),
-        start_to_close_timeout=timedelta(seconds=timeout),
+        start_to_close_timeout=timedelta(seconds=timeout) + END_MARGIN,
     )
     return made
 

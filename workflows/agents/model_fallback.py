@@ -10,7 +10,7 @@ from activities.contracts import AgentRequest, AgentResponse, CallOptions, Failu
 from dsl.hooks.hook_rulings import HookRuling
 from dsl.model.plan import Plan
 from dsl.model_names import split_model
-from workflows.agents.model_turns import Turner, named_call, take_turn, turn_call
+from workflows.agents.model_turns import Turner, has_acted, named_call, take_turn, turn_call
 from workflows.agents.turn_hooks import TurnHooks
 from workflows.budgets.call_admission import admit_call
 from workflows.core.causes.agent_causes import ModelReplaced
@@ -138,7 +138,8 @@ async def call_models(
             raise
         except CallFailed as error:
             failed = chain.current
-            if not chain.leads_on(error.type) or not chain.replace():
+            acted = error.spent is not None and has_acted(error.spent.inner_calls)
+            if acted or not chain.leads_on(error.type) or not chain.replace():
                 raise _whole_failure(unavailable, failed, error) from None
             if error.type in UNAVAILABLE:
                 unavailable = error

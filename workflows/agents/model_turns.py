@@ -16,7 +16,8 @@ from activities.contracts import (
     id_of_unwanted,
 )
 from dsl.model.outcomes import Outcome
-from workflows.agents.repeatable_attempts import note_answer
+from dsl.model.retryability import may_have_happened
+from workflows.agents.repeatable_attempts import note_answer, note_effect
 from workflows.agents.repeated_calls import notes
 from workflows.approvals.egress_approval import LabelledCall, meet_labels
 from workflows.budgets.balances import paid
@@ -149,6 +150,13 @@ def _meet(calls: tuple[InnerCall, ...], location: Location, scope: Scope) -> Non
         meet_labels(LabelledCall(one.skill, one.labels), location, scope)
     if any(one.effect != "read" for one in calls):
         scope.state.forget_reads()
+    if has_acted(calls):
+        note_effect(location, scope.state)
+
+
+def has_acted(calls: tuple[InnerCall, ...]) -> bool:
+    """Return whether the agent's own code has called what must not happen twice."""
+    return any(may_have_happened(one.effect, None) for one in calls)
 
 
 async def _pay_for_turn(
@@ -262,7 +270,9 @@ def named_call(id: str, location: Location, options: CallOptions, suffix: TurnSu
 
 def is_worth_a_reask(response: AgentResponse) -> bool:
     """Return whether the model can do better if it learns what is wrong with its answer."""
-    return response.error is not None and response.error.type == FailureType.ANSWER_UNUSABLE
+    if response.error is None or response.error.type != FailureType.ANSWER_UNUSABLE:
+        return False
+    return not has_acted(response.inner_calls)  # its code would call again
 
 
 def turn_outcome(response: AgentResponse) -> Outcome:

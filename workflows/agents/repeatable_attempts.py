@@ -1,11 +1,14 @@
 """Repeatable attempts: whether another one can end differently than one that has failed."""
 
+from dsl.model.outcomes import Outcome
 from dsl.model.retryability import can_pass
+from workflows.core.causes.step_causes import StepStated
 from workflows.core.location import Location
 from workflows.core.progress.step_progress import RepeatableAttempt
 from workflows.core.scope import Scope
 from workflows.core.state import RunState
 from workflows.core.state_keys import StateKey
+from workflows.core.trail import note_step
 
 
 def open_attempt(location: Location, scope: Scope) -> RepeatableAttempt:
@@ -16,6 +19,22 @@ def open_attempt(location: Location, scope: Scope) -> RepeatableAttempt:
 def close_attempt(location: Location, scope: Scope) -> None:
     """Forget the attempt: it has ended."""
     scope.state.progress.attempts.pop(location.key, None)
+
+
+def note_effect(location: Location, state: RunState) -> None:
+    """Note in all attempts around a call that it may have happened, and must not happen twice."""
+    for key, attempt in state.progress.attempts.items():
+        if StateKey(key).holds(location.key):
+            attempt.has_acted = True
+
+
+def may_repeat(
+    attempt: RepeatableAttempt, outcome: Outcome, location: Location, scope: Scope
+) -> bool:
+    """Return whether another attempt would do no harm; if not, note why there is none."""
+    if attempt.has_acted and outcome.error is not None and outcome.error.type != "OutcomeUnknown":
+        note_step(scope, location, "not_retried", StepStated("has_acted"))
+    return not attempt.has_acted
 
 
 def note_answer(location: Location, state: RunState, error: str | None) -> None:

@@ -26,9 +26,10 @@ from dsl.templates.template_filling import fill
 from dsl.values import Json
 from workflows.agents.compactor import Compactor, ConversationHead
 from workflows.agents.conversation_order import conversation_name, converse, keep_conversation
-from workflows.agents.hook_points import HookVerdict, stopped_outcome
+from workflows.agents.hook_points import HOOK_FAILED, HookVerdict, stopped_outcome
 from workflows.agents.model_fallback import ModelChain, TurnCall, stay_with_fallback
 from workflows.agents.model_turns import (
+    has_acted,
     is_worth_a_reask,
     turn_notices,
     turn_outcome,
@@ -126,8 +127,9 @@ async def _ask_with_reasks(
         stay_with_fallback(chain, talk, scope)
         verdict, response = await hooks.after_call(reasks.turn, chain.current, response)
         stop = verdict.stop or (await hooks.after_turn(reasks.turn, response.data)).stop
-        if stop is not None:
-            return stopped_outcome(stop), response
+        stopped = _stopped_turn(stop, verdict, response)
+        if stopped is not None:
+            return stopped, response
         unusable = is_worth_a_reask(response)
         if not verdict.retries and (not unusable or not reasks.left):
             return turn_outcome(response), response
@@ -135,6 +137,18 @@ async def _ask_with_reasks(
         request = request.model_copy(update={"reask": _reask(reasks.made, response, verdict)})
         if noticing:
             notices = await turn_notices(scope, location, persona, boundary=False)
+
+
+def _stopped_turn(
+    stop: HookRuling | None, verdict: HookVerdict, response: AgentResponse
+) -> Outcome | None:
+    """Return the failure of a turn that a hook stops, or whose retry would repeat an effect."""
+    if stop is not None:
+        return stopped_outcome(stop)
+    if verdict.retries and has_acted(response.inner_calls):
+        why = f"{verdict.reason}, but its code has called what must not happen twice"
+        return Outcome.failed(HOOK_FAILED, why)
+    return None
 
 
 @contextmanager

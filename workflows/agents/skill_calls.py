@@ -16,11 +16,12 @@ from activities.contracts import (
     skill_summary,
 )
 from dsl.model.outcomes import Failure, Outcome
+from dsl.model.retryability import may_have_happened
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.terms import DecisionTerms
 from dsl.model.tools.asked_input import AskedInput, GivenInput
 from dsl.model.tools.local_activities import MAX_LOCAL_SECONDS
-from workflows.agents.repeatable_attempts import note_answer
+from workflows.agents.repeatable_attempts import note_answer, note_effect
 from workflows.agents.repeated_calls import record_call, refused
 from workflows.approvals.approval_wait import PLAIN
 from workflows.approvals.tool_questions import (
@@ -176,8 +177,11 @@ async def _make_activity(
         outcome, kept = Outcome.succeeded(result.data), result.kept
     except CallFailed as error:
         spent, asked = error.spent, error.asked
-        outcome = Outcome.failed(error.type, error.message)
-    note_answer(location, state, None if outcome.error is None else outcome.error.type)
+        outcome = _failure_outcome(error, terms)
+    error_type = None if outcome.error is None else outcome.error.type
+    note_answer(location, state, error_type)
+    if may_have_happened((whole or terms).effect, error_type):
+        note_effect(location, state)
     if terms.effect != "read":  # again: others may have read in the middle of the effect
         state.forget_reads()
     if spent is not None:
@@ -185,6 +189,16 @@ async def _make_activity(
         if budgeted:
             paid(scope, location, location.personas, spent)
     return CalledSkill(outcome, kept, asked)
+
+
+def _failure_outcome(error: CallFailed, terms: SkillTerms) -> Outcome:
+    """Return the failure of a call, or that nobody knows whether it happened."""
+    unknown = FailureType.OUTCOME_UNKNOWN
+    if error.type == unknown or not may_have_happened(terms.effect, error.type):
+        return Outcome.failed(error.type, error.message)
+    return Outcome.failed(
+        unknown, f"whether it happened is not known: {error.type}: {error.message}"
+    )
 
 
 async def _poll_task(
@@ -203,6 +217,7 @@ async def _poll_task(
     error = called.outcome.error
     if terms.effect != "once" or error is None or error.type in _KNOWN_OF_TASK:
         return called
+    note_effect(location, scope.state)
     message = f"the task of {request.skill} was lost: {error.message}"
     return CalledSkill(Outcome.failed(FailureType.OUTCOME_UNKNOWN, message))
 
@@ -234,6 +249,7 @@ def _note_cut_off(terms: SkillTerms, call: Call, location: Location, scope: Scop
     """Keep that a call which must not happen twice was cut off, by other branches or a timeout."""
     if terms.effect != "once" or scope.cancelled() is not None:
         return
+    note_effect(location, scope.state)
     message = f"{call.summary} was cut off: whether it happened is not known"
     failure = Failure(FailureType.OUTCOME_UNKNOWN, message)
     if not location.step.is_model_call:  # then there is no task

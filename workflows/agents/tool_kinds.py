@@ -14,7 +14,7 @@ from dsl.model.terms import call_approval
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.callable_tools import agent_type_of
 from dsl.values import Json
-from workflows.agents.repeatable_attempts import close_attempt, open_attempt
+from workflows.agents.repeatable_attempts import close_attempt, may_repeat, open_attempt
 from workflows.agents.shared_work import hand_over_work
 from workflows.agents.skill_calls import CalledSkill, SkillCall, make_call
 from workflows.agents.team_runs import MAX_NESTED, begin_team, follow_team
@@ -125,6 +125,7 @@ async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpr
             or tool.on_error == "surface"
             or done >= tool.retries
             or not can_pass(outcome.root_error, data_can_differ=attempt.may_differ)
+            or not may_repeat(attempt, outcome, location, scope)
         ):
             retries.pop(location.key, None)
             return outcome

@@ -19,7 +19,7 @@ from dsl.task_graph.graph_data import GraphView, graph_view, restored
 from dsl.task_graph.graph_tasks import MAX_TASKS_SIZE
 from dsl.task_graph.task_causes import GraphTaskStarted
 from dsl.templates.template_filling import fill
-from workflows.agents.repeatable_attempts import open_attempt
+from workflows.agents.repeatable_attempts import may_repeat, open_attempt
 from workflows.approvals.failed_steps import accepted
 from workflows.context_drafts import take_draft, write
 from workflows.core.causes.step_causes import Failed
@@ -244,6 +244,7 @@ class _Graph(Mapping[str, Job]):
                 return outcome
             running.error = outcome.error
             again = self._may_retry(outcome, running, differs=attempt.may_differ)
+            again = again and may_repeat(attempt, outcome, inside, scope)
             if again or isinstance(self._step.on_failed_task, str):
                 scope.state.forget(inside.key)
             if not again:

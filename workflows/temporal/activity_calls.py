@@ -196,7 +196,7 @@ class Calls:
                 result_type=result,
                 activity_id=call.id,
                 summary=call.summary,
-                start_to_close_timeout=timedelta(seconds=call.options.timeout),
+                start_to_close_timeout=call.options.start_to_close,
                 heartbeat_timeout=HEARTBEAT_TIMEOUT,
                 retry_policy=call.options.retry_policy(),
                 cancellation_type=cancellation,
@@ -208,9 +208,10 @@ class Calls:
             return await self._await_answer(handle)
         except ActivityError as error:
             interrupted = given_back(error)
-            if interrupted is not None and call.options.effect != "once":
+            cut = None if interrupted is None else spent_of(interrupted.details)
+            acted = cut is not None and any(one.effect == "once" for one in cut.inner_calls)
+            if interrupted is not None and call.options.effect != "once" and not acted:
                 again = call._replace(id=id_after_loss(call.id))
-                cut = spent_of(interrupted.details)
                 calling = self._call(name, request, result, again, cancellation, queue)
                 return await (calling if cut is None else _with(cut, calling))
             raise self._reason_for_stop(error, call) from error

@@ -21,11 +21,13 @@ from activities.user_code.child_messages import (
     ToolFunctionCall,
     ToolOutcome,
     ToolsQuestion,
+    Unfit,
     WrongResult,
 )
 from activities.user_code.child_pool import START_SECONDS, UserCode
+from activities.workspace.call_effects import shown
 from activities.workspace.skill_base import SkillContext
-from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from dsl.errors import listed, nearest
 from dsl.model.capabilities import Effect, SkillContract
 
@@ -69,9 +71,8 @@ class FunctionSkill:
 
         Raises:
             SkillRefusal: The arguments are invalid, a secret is missing, or there is no function.
-            SkillFailure: The function failed, took too long, or returned something else than it
+            SkillFailure: The function failed, was stopped, or returned something else than it
                 declares.
-            OutcomeLost: A `once` function was stopped.
         """
         message = ToolFunctionCall(
             tool=self.name,
@@ -89,11 +90,12 @@ class FunctionSkill:
                 self.seconds(context),
                 is_warned=self.found.takes_context,
                 beat=context.beat,
+                begin=context.effect.begin,
             )
         except UserCodeTimeout as late:
-            raise self._no_reply_failure(f"{self.name} {late}", began=late.began) from None
+            raise SkillFailure(f"{self.name} {late}", may_pass=True) from None
         except UserCodeFailed as failure:
-            raise self._no_reply_failure(f"{self.name}: {failure}", began=failure.began) from None
+            raise SkillFailure(f"{self.name}: {failure}", may_pass=True) from None
         return self._data(outcome)
 
     def seconds(self, context: SkillContext) -> float:
@@ -101,12 +103,6 @@ class FunctionSkill:
         if context.timeout is None or context.timeout <= START_SECONDS:
             return self.found.timeout
         return context.timeout - START_SECONDS
-
-    def _no_reply_failure(self, why: str, *, began: bool) -> Exception:
-        """Return the failure of a process that did not reply."""
-        if began and self.effect == "once":
-            return OutcomeLost(why)
-        return SkillFailure(why, may_pass=True)
 
     def _secrets(self) -> dict[str, str]:
         missing = [name for name in self.found.secrets if name not in self.secrets]
@@ -131,12 +127,17 @@ class FunctionSkill:
                     f"{self.name} is not a function with `@tool`" + (f"; {hint}" if hint else "")
                 )
             case ToolFailed(reason=reason, retry=retry):
-                raise SkillFailure(reason or f"{self.name} failed", may_pass=retry)
+                why = reason or f"{self.name} failed"
+                raise SkillFailure(why, may_pass=retry, happened="no")
+            case Unfit(reason=reason):
+                raise SkillFailure(f"{self.name} cannot be a tool: it {reason}", happened="no")
             case Raised(reason=reason):
                 raise SkillFailure(f"{self.name} raised {reason}", may_pass=True)
-            case WrongResult(reason=reason):
+            case WrongResult(reason=reason, said=said):
                 raise SkillFailure(
-                    f"{self.name} returned a result that violates its contract: {reason}"
+                    f"{self.name} returned a result that violates its contract: {reason}",
+                    happened="yes",
+                    said=shown(said),
                 )
             case FoundTools() | ModuleReady():
                 raise SkillFailure(f"{self.name} answered a question that was not asked")

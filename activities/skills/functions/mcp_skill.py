@@ -18,8 +18,9 @@ from activities.mcp_client.call_outcomes import (
 )
 from activities.mcp_client.server_pool import McpServers, PinnedCall
 from activities.skills.missing_packages import needing
+from activities.workspace.call_effects import shown
 from activities.workspace.skill_base import SkillContext
-from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from dsl.errors import listed, nearest
 from dsl.json_values import describe_kind
 from dsl.model.capabilities import Effect
@@ -61,8 +62,7 @@ class McpSkill:
 
         Raises:
             SkillRefusal: It has changed, it asks a person, or its server refuses the call.
-            SkillFailure: It failed, or its server cannot be reached.
-            OutcomeLost: No answer came to a call that may happen only once.
+            SkillFailure: It failed, its server cannot be reached, or no answer came.
         """
         value = {} if value is None else value
         if not isinstance(value, dict):
@@ -79,7 +79,7 @@ class McpSkill:
                 await asyncio.shield(self.servers.cancel_task(self.server, call.task))
             raise
         except InputAsked as asked:
-            raise self._question(asked, once=self.effect == "once") from None
+            raise self._question(asked) from None
         except _FAILURES as error:
             raise self._failure(error) from None
         if answer.failed:
@@ -100,32 +100,35 @@ class McpSkill:
             seconds=seconds,
             once=self.effect == "once",
             given=given,
+            begin=context.effect.begin,
         )
 
     def _failure(self, error: Exception) -> Exception:
         """Return the failure of a call, by what is known of it."""
         match error:
-            case CallLost() | TaskForgotten() if self.effect == "once":
-                return OutcomeLost(str(error))
             case ToolDrifted():
                 return SkillRefusal(str(error), FailureType.TOOL_CHANGED)
             case McpCallRefused():
                 return SkillRefusal(str(error))
             case ResultInvalid():
                 return SkillFailure(
-                    f"{self.name} returned a result that violates its contract: {error}"
+                    f"{self.name} returned a result that violates its contract: {error}",
+                    happened="yes",
+                    said=shown(error.said),
                 )
+            case ServerUnreachable():
+                return SkillFailure(str(error), may_pass=True, happened="no")
             case _:
                 return SkillFailure(str(error), may_pass=True)
 
-    def _question(self, asked: InputAsked, *, once: bool) -> SkillRefusal:
+    def _question(self, asked: InputAsked) -> SkillRefusal | SkillFailure:
         """Return the failure of a call that asks; its caller may call again with the answer."""
-        if asked.asked is not None and asked.asked.within_call and once:
-            return SkillRefusal(
+        can_answer = asked.asked is not None and not asked.asked.within_call
+        if asked.begun and self.effect == "once" and not can_answer:
+            return SkillFailure(
                 f"{self.name} asks a person in the middle of its call, and may be called only "
                 f"once, so nobody can answer it: {asked}. If a repeated call does no harm, give "
-                "the tool the effect `read` or `idempotent` in the worker's configuration",
-                FailureType.INPUT_REQUIRED,
+                "the tool the effect `read` or `idempotent` in the worker's configuration"
             )
         return SkillRefusal(
             f"{self.name} asks a person, and nobody can answer it here: {asked}",

@@ -19,8 +19,9 @@ from activities.skills.long_calls.job_folder import JobFolder
 from activities.skills.long_calls.job_messages import ORDER, JobEnd, JobOrder, JobTerms
 from activities.skills.skill_registry import AnySkill, find_skill
 from activities.user_code.child_pool import UserCode
+from activities.workspace.call_effects import EffectProgress, effect_after
 from activities.workspace.skill_base import SkillContext
-from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from dsl.known_secrets import KnownSecrets, secrets_of
 
 _LOOK_SECONDS = 0.5
@@ -45,7 +46,8 @@ def main() -> None:
         try:
             end = _without_secrets(asyncio.run(_run_to_end(order, folder)), order)
         except BaseException as error:  # a bug, which the run has to learn of
-            end = JobEnd(failure="lost", message=f"its process failed with {type(error).__name__}")
+            why = f"its process failed with {type(error).__name__}"
+            end = JobEnd(failure="lost", message=why)
         folder.write(end)
     os._exit(0)
 
@@ -59,7 +61,8 @@ def _without_secrets(end: JobEnd, order: JobOrder) -> JobEnd:
     if order.function is not None:
         secrets = (*secrets, *order.function.secrets.values())
     known = KnownSecrets(secrets)
-    return end.model_copy(update={"message": known.without(end.message)})
+    masked = {"message": known.without(end.message), "said": known.without(end.said)}
+    return end.model_copy(update=masked)
 
 
 def _let_go() -> None:
@@ -76,28 +79,41 @@ async def _run_to_end(order: JobOrder, folder: JobFolder) -> JobEnd:
     A signal to end comes with the end of the machine or its container, or from the supervisor of
     the worker: like a kill, it does not mean that nobody wants the call.
     """
-    task = asyncio.create_task(_call_skill(order, folder))
+    effect = EffectProgress()
+    task = asyncio.create_task(_call_skill(order, folder, effect))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     watching = asyncio.create_task(_end_when_unwanted(task, folder))
     try:
         return JobEnd(data=await task)
     except SkillRefusal as refusal:
-        return JobEnd(failure="refused", type=refusal.type, message=str(refusal))
+        return JobEnd(failure="refused", type=refusal.type, message=str(refusal), happened="no")
     except SkillFailure as failure:
-        return JobEnd(failure="failed", message=str(failure), may_pass=failure.may_pass)
-    except OutcomeLost as lost:
-        return JobEnd(failure="lost", message=str(lost))
-    except TimeoutError:
-        return JobEnd(failure="lost", message=f"it did not end within {order.seconds:g} s")
-    except asyncio.CancelledError:
+        return JobEnd(
+            failure="failed",
+            message=str(failure),
+            may_pass=failure.may_pass,
+            happened=effect_after(failure, effect),
+            said=failure.said,
+        )
+    except TimeoutError as late:
+        return _lost_end(late, effect, f"it did not end within {order.seconds:g} s")
+    except asyncio.CancelledError as stopped:
         if folder.is_unwanted:
-            return JobEnd(failure="lost", message="it was cancelled")
-        return JobEnd(failure="lost", message="its process was stopped", may_pass=True)
+            return _lost_end(stopped, effect, "it was cancelled")
+        return _lost_end(stopped, effect, "its process was stopped", may_pass=True)
     except OSError as error:
         why = f"it hit a system error: {reason_of(error)}"
-        return JobEnd(failure="lost", message=why, may_pass=True)
+        return _lost_end(error, effect, why, may_pass=True)
     finally:
         watching.cancel()
+
+
+def _lost_end(
+    failure: BaseException, effect: EffectProgress, why: str, *, may_pass: bool = False
+) -> JobEnd:
+    """Return the end of a call that gave no answer."""
+    happened = effect_after(failure, effect)
+    return JobEnd(failure="lost", message=why, may_pass=may_pass, happened=happened)
 
 
 async def _end_when_unwanted(task: asyncio.Task[JsonValue], folder: JobFolder) -> None:
@@ -106,7 +122,7 @@ async def _end_when_unwanted(task: asyncio.Task[JsonValue], folder: JobFolder) -
     task.cancel()
 
 
-async def _call_skill(order: JobOrder, folder: JobFolder) -> JsonValue:
+async def _call_skill(order: JobOrder, folder: JobFolder, effect: EffectProgress) -> JsonValue:
     context = SkillContext(
         workspace=order.workspace,
         key=order.key,
@@ -114,6 +130,7 @@ async def _call_skill(order: JobOrder, folder: JobFolder) -> JsonValue:
         timeout=order.seconds,
         progress=order.progress,
         beat=folder.note,
+        effect=effect,
     )
     user_code = None
     try:

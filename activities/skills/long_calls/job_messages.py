@@ -9,6 +9,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from activities.user_code.child_messages import FoundTool
 from activities.workspace.skill_base import Workspace
+from activities.workspace.skill_failures import Happened
 from dsl.values import Frozen
 
 
@@ -48,7 +49,11 @@ class JobEnd(Frozen):
 
     data: JsonValue = None
     failure: Literal["refused", "failed", "lost"] | None = None
-    """None if it succeeded."""
+    """None if it succeeded; `lost` if it ended without an answer."""
+    happened: Happened = "unknown"
+    """Whether the effect of a failed call has happened."""
+    said: str = ""
+    """The unusable result as text."""
     type: str = ""
     """The failure type of a refusal."""
     message: str = ""

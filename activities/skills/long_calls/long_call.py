@@ -32,7 +32,7 @@ from activities.skills.long_calls.job_messages import (
 from activities.skills.skill_registry import AnySkill
 from activities.workspace.command_start import SAFE_IMPORTS, environment_of
 from activities.workspace.skill_base import SkillContext
-from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
+from activities.workspace.skill_failures import Happened, SkillFailure, SkillRefusal
 from dsl.model.tools.asked_input import AskedInput, ServerTask
 from dsl.values import MAX_CALL_SECONDS
 
@@ -81,8 +81,7 @@ class LongCalls:
 
         Raises:
             SkillRefusal: It continues, and must be asked for again; or it was refused.
-            SkillFailure: It failed.
-            OutcomeLost: It may happen only once, and nobody knows how it ended.
+            SkillFailure: It failed, or nobody knows how it ended.
         """
         task = task_of(request)
         try:
@@ -93,6 +92,7 @@ class LongCalls:
         try:
             if task is None:
                 terms = JobTerms(seconds=context.timeout or 0.0, retries=_retries_of(skill))
+                await context.effect.begin()
                 await _start(folder, _order(folder, skill, request, context, terms))
                 raise _continues(skill, ServerTask(id=id))
             if task.unwanted:
@@ -256,11 +256,12 @@ async def _start_job(folder: JobFolder, order: JobOrder) -> None:
         )
     except OSError as error:
         why = f"could not start the process of a long call: {reason_of(error)}"
-        raise SkillFailure(why, may_pass=may_pass(error)) from None
+        raise SkillFailure(why, may_pass=may_pass(error), happened="no") from None
     _, said = await process.communicate(ORDER.dump_json(order))
     if folder.state() == "absent":
         last = said.decode(errors="replace").strip().rpartition("\n")[2][:300]
-        raise SkillFailure(f"the process of a long call could not start: {last}", may_pass=True)
+        why = f"the process of a long call could not start: {last}"
+        raise SkillFailure(why, may_pass=True, happened="no")
 
 
 def _continues(skill: AnySkill, task: ServerTask) -> SkillRefusal:
@@ -276,13 +277,13 @@ def _data(end: JobEnd, skill: AnySkill) -> JsonValue:
         case "refused":
             raise SkillRefusal(end.message, end.type)
         case "failed":
-            raise SkillFailure(end.message)
+            raise SkillFailure(end.message, happened=end.happened, said=end.said)
         case "lost":
-            raise _lost_call_failure(skill, end.message)
+            raise _lost_call_failure(skill, end.message, end.happened)
         case _:
             assert_never(end.failure)
 
 
-def _lost_call_failure(skill: AnySkill, why: str) -> Exception:
+def _lost_call_failure(skill: AnySkill, why: str, happened: Happened = "unknown") -> SkillFailure:
     """Return the failure of a call of which no answer comes."""
-    return OutcomeLost(why) if skill.effect == "once" else SkillFailure(f"{skill.name}: {why}")
+    return SkillFailure(f"{skill.name}: {why}", happened=happened)

@@ -11,6 +11,7 @@ from datetime import timedelta
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.attempts import own_seconds
 from activities.contracts import FailureType
 from activities.providers.provider import ModelRequest
 from activities.providers.provider_failures import ProviderFailure
@@ -54,9 +55,8 @@ class StubProvider(ScriptedAnswers):
         Raises:
             ApplicationError: It has not come yet, or exceeds the call's timeout.
         """
-        info = activity.info()
-        allowed = info.start_to_close_timeout
-        limit = request.timeout if allowed is None else allowed.total_seconds()
+        info, allowed = activity.info(), own_seconds()
+        limit = request.timeout if allowed is None else allowed
         due = info.scheduled_time + timedelta(seconds=min(seconds, limit))
         left = due - info.started_time
         if left > _AT_ONCE:

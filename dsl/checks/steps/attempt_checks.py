@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from dsl.checks.steps.once_checks import check_retry_of_once
 from dsl.checks.steps.step_scope import StepScope
 from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.steps import (
@@ -56,6 +57,7 @@ def check_attempts(scope: StepScope, step: Step, path: NodePath) -> None:
             pass  # they hold steps that may
         case _:
             assert_never(step)
+    check_retry_of_once(scope, step, path)
     for index, error in enumerate(step.retry.errors if step.retry is not None else ()):
         if not can_pass(error, data_can_differ=holds_steps(step)):
             key_path = (*path, "retry", "errors", index)

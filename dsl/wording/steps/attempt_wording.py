@@ -52,6 +52,17 @@ def never_retried(step: str, kind: str, causes: Sequence[str]) -> ProblemText:
 
 
 @statement
+def retry_of_once(step: str, called: str, own: bool) -> ProblemText:
+    what = "the call" if own else f"{step!r}"
+    return ProblemText(
+        f"`retry` of {step!r} repeats {what} only while {called!r} has certainly not happened: its "
+        "effect is `once`",
+        fix="route `OutcomeUnknown` to a check of what happened; if a repeated call does no harm, "
+        "give the tool the effect `read` or `idempotent`",
+    )
+
+
+@statement
 def once_command_retried(name: str, run: str, run_once: str) -> ProblemText:
     return ProblemText(
         f"the command {name!r} may run only once, and {run} retries",

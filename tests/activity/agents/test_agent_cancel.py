@@ -5,11 +5,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from temporalio.testing import ActivityEnvironment
+from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
+from activities.contracts import OpenModelCall, Spent
 from activities.providers.provider import Completion, ModelRequest
-from tests.support.agents import answer, request
+from tests.support.agents import answer, environment, request
 
 
 class WaitingModel:
@@ -38,10 +39,10 @@ class WaitingModel:
 
 async def test_cancelling_the_activity_cancels_the_model_call() -> None:
     model = WaitingModel()
-    environment = ActivityEnvironment()
-    turn = asyncio.ensure_future(environment.run(AgentActivities(model).run_agent, request()))
+    at = environment()
+    turn = asyncio.ensure_future(at.run(AgentActivities(model).run_agent, request()))
     await asyncio.wait_for(model.asked.wait(), 60)
-    environment.cancel()
+    at.cancel()
     with pytest.raises(asyncio.CancelledError):
         await turn
     assert model.cancelled
@@ -50,14 +51,24 @@ async def test_cancelling_the_activity_cancels_the_model_call() -> None:
 async def test_the_activity_beats_while_the_model_thinks() -> None:
     """The model answers only after a beat: without one, the turn would never end."""
     model = WaitingModel()
-    environment = ActivityEnvironment()
+    at = environment()
 
     def beat(*details: object) -> None:
         if model.asked.is_set():
             model.may_answer.set()
 
-    environment.info = replace(environment.info, heartbeat_timeout=timedelta(milliseconds=30))
-    environment.on_heartbeat = beat
-    turn = environment.run(AgentActivities(model).run_agent, request())
+    at.info = replace(at.info, heartbeat_timeout=timedelta(milliseconds=30))
+    at.on_heartbeat = beat
+    turn = at.run(AgentActivities(model).run_agent, request())
     response = await asyncio.wait_for(turn, 60)
     assert response.success
+
+
+async def test_a_turn_ends_its_model_call_before_its_activity_times_out() -> None:
+    model = WaitingModel()
+    with pytest.raises(ApplicationError) as caught:
+        await environment(timeout=0.2).run(AgentActivities(model).run_agent, request())
+    assert (caught.value.type, caught.value.non_retryable) == ("Timeout", False)
+    assert "did not end within 0.2 s" in caught.value.message
+    assert Spent.model_validate(caught.value.details[0]).open == (OpenModelCall(input_tokens=1),)
+    assert model.cancelled

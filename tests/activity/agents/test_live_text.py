@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import ActivityEnvironment
 
 from activities.agent_activity import AgentActivities
 from activities.contracts import FailureType, LiveTail, Spent, TokenUsage
@@ -15,7 +14,7 @@ from activities.providers.provider import Completion, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.scripted import ScriptedProvider
 from dsl.known_secrets import KnownSecrets
-from tests.support.agents import answer, persona, request
+from tests.support.agents import answer, environment, persona, request
 
 KEY = "hunter2-Xk29vQzL-7sWm4TtE"
 STREAMING = persona(stream=True)
@@ -27,7 +26,7 @@ class WritingModel:
     def __init__(self, *pieces: str, fails: bool = False) -> None:
         self._pieces = pieces
         self._fails = fails
-        self.environment = ActivityEnvironment()
+        self.environment = environment()
         info = replace(self.environment.info, heartbeat_timeout=timedelta(seconds=30), attempt=2)
         self.environment.info = info
         self.environment.on_heartbeat = self._beat

@@ -218,9 +218,8 @@ async def test_the_wait_for_a_process_is_not_the_time_of_the_call(
     holding = asyncio.create_task(ran(few, "holds", inputs={"input": str(fifo)}))
     assert await asyncio.to_thread(fifo.read_text) == "began"
     turn = ExtensionTurn(agent="my_agents:gives", turn={"name": "x", "prompt": "", "inputs": {}})
-    with pytest.raises(UserCodeTimeout, match=r"did not start within 0.2 s: all 1 ") as caught:
+    with pytest.raises(UserCodeTimeout, match=r"did not start within 0.2 s: all 1 "):
         await few.extend(turn, turn.agent, 0.01, _no_notes)
-    assert not caught.value.began
     await asyncio.to_thread(fifo.write_text, "go on")
     assert (await holding).data == {"text": "go on"}
     await few.close()

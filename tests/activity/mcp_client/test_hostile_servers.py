@@ -108,7 +108,7 @@ async def test_a_question_belongs_to_the_call_that_was_in_progress(tmp_path: Pat
         assert "nobody can answer it here: Which one?" in error.message
         assert [one.message for one in asked_by(error).questions.values()] == ["Which one?"]
         error = await failure_of(servers, "bad/evil", known["evil"], {"n": 0})
-        assert (error.type, error.non_retryable) == ("InputRequired", True)
+        assert (error.type, error.non_retryable) == ("OutcomeUnknown", True)
         assert "may be called only once, so nobody can answer it: Which one?" in error.message
         assert error.details[1:] == ()  # at most the usage, and no question
         error = await failure_of(servers, "bad/good", known["good"], {"n": -32603})
@@ -116,19 +116,19 @@ async def test_a_question_belongs_to_the_call_that_was_in_progress(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("way", "said"), [("silent", "did not answer within 1 s"), ("garbled", "broke the protocol")]
+    ("way", "said"), [("silent", "did not answer within 3 s"), ("garbled", "broke the protocol")]
 )
 async def test_a_call_without_an_answer_may_be_repeated_only_if_it_reads(
     tmp_path: Path, way: str, said: str
 ) -> None:
     once = hostile(way, tools={"good": {"effect": "read"}})
-    second = environment(timeout=1)
+    at = environment(timeout=3)
     async with mcp_servers(tmp_path, {"bad": once}) as servers:
         known = digests(await listing_of(servers, "bad"))
-        error = await failure_of(servers, "bad/good", known["good"], at=second)
+        error = await failure_of(servers, "bad/good", known["good"], at=at)
         assert (error.type, error.non_retryable) == ("SkillFailed", False)
         assert said in error.message
-        error = await failure_of(servers, "bad/evil", known["evil"], at=second)
+        error = await failure_of(servers, "bad/evil", known["evil"], at=at)
         assert (error.type, error.non_retryable) == ("OutcomeUnknown", True)
 
 

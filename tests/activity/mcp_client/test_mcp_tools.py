@@ -86,7 +86,7 @@ async def test_many_calls_share_one_server(demo: Demo) -> None:
 
 async def test_a_failure_of_the_tool_has_its_words(demo: Demo) -> None:
     error = await failure_of(demo.servers, "demo/fail", demo.digests["fail"])
-    assert (error.type, error.non_retryable) == ("SkillFailed", True)
+    assert (error.type, error.non_retryable) == ("OutcomeUnknown", True)
     assert "the archive is closed" in error.message
 
 

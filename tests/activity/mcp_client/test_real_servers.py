@@ -37,7 +37,7 @@ async def test_the_time_server_tells_the_time(tmp_path: Path) -> None:
         error = await failure_of(
             servers, "time/get_current_time", known["get_current_time"], {**wrong}
         )
-        assert error.type == "SkillFailed"
+        assert error.type == "OutcomeUnknown"  # these tools have no configured effect
         assert "Moon/Base" in error.message
 
 
@@ -70,7 +70,7 @@ async def test_the_filesystem_server_reads_in_its_folder_alone(tmp_path: Path) -
         assert data == {"content": "hello"}
         given: dict[str, JsonValue] = {"path": f"{folder}/../secret.txt"}
         error = await failure_of(servers, "files/read_text_file", known["read_text_file"], given)
-        assert error.type == "SkillFailed"
+        assert error.type == "OutcomeUnknown"  # these tools have no configured effect
         assert "s3cret" not in error.message
 
 

@@ -64,7 +64,7 @@ async def test_a_task_that_fails_is_a_failed_call(tmp_path: Path, name: str, wor
         state(tmp_path, name)
         given = GivenInput(asked=asked)
         error = await failure_of(servers, "ci/build", digest, given=given)
-    assert (error.type, error.non_retryable) == ("SkillFailed", True)
+    assert (error.type, error.non_retryable) == ("OutcomeUnknown", True)
     assert words in error.message
 
 

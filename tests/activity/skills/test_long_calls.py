@@ -147,7 +147,7 @@ async def test_a_long_command_is_started_by_one_activity_and_collected_by_anothe
     assert caller.asked is not None
     assert caller.asked.continues
     await caller.ledger()
-    assert await caller.make(at=environment(timeout=0.5)) is None, "it returns before it is cut off"
+    assert await caller.make(at=environment(timeout=2)) is None, "it returns before it is cut off"
     caller.free()
     result = await caller.make()
     assert isinstance(result, dict)
@@ -192,7 +192,7 @@ async def test_a_process_that_is_killed_again_and_again_is_a_failure(tmp_path: P
     await caller.make()
     for times in (1, 2):  # the retries of its contract
         await caller.kill(times)
-        assert await caller.make(at=environment(timeout=1)) is None
+        assert await caller.make(at=environment(timeout=4)) is None
     await caller.kill(3)
     assert await caller.ends("CommandRunner.run") == "SkillFailed"
 
@@ -292,7 +292,7 @@ async def test_a_worker_that_does_not_know_the_process_lets_others_look(tmp_path
     caller, other = Caller(tmp_path / "one"), Caller(tmp_path / "two")
     await caller.make()
     other.asked = caller.asked
-    assert await other.make(at=environment(timeout=1)) is None
+    assert await other.make(at=environment(timeout=4)) is None
     assert other.asked is not None
     assert other.asked.task is not None
     assert other.asked.task.silent == 1

@@ -27,6 +27,10 @@ async def _fail(value: int, context: SkillContext) -> int:
     raise SkillFailure("the shelf is empty", may_pass=bool(value))
 
 
+async def _not_started(value: int, context: SkillContext) -> int:
+    raise SkillFailure("the shelf is locked", happened="no")
+
+
 async def _refuse(value: int, context: SkillContext) -> int:
     raise SkillRefusal("this shelf is not yours")
 
@@ -233,7 +237,8 @@ async def test_once_skill_has_an_unknown_outcome_when_it_breaks_off(
 async def test_once_skill_has_a_known_outcome_when_it_could_not_start(
     workspace: Workspace,
 ) -> None:
-    assert (await failure(workspace, _fail, 1, effect="once")).type == FailureType.SKILL_FAILED
+    assert (await failure(workspace, _not_started, 1, effect="once")).type == "SkillFailed"
+    assert (await failure(workspace, _fail, 1, effect="once")).type == FailureType.OUTCOME_UNKNOWN
     assert (await failure(workspace, _refuse, 1, effect="once")).type == FailureType.SKILL_REFUSED
 
 

@@ -28,7 +28,7 @@ from activities.skills.skill_registry import AnySkill
 from activities.skills.skill_results import MAX_RESULT_SIZE
 from activities.storage.blobs import MemoryBlobs
 from activities.workspace.skill_base import Skill, SkillContext, Workspace
-from activities.workspace.skill_failures import OutcomeLost, SkillFailure, SkillRefusal
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from coterie.runs.in_process.local_scope import World
 from dsl.model.capabilities import Effect
 from dsl.model.plan import Plan
@@ -175,7 +175,7 @@ def wild_skill(
         if way in _FAILURES:
             raise _FAILURES[way]
         if way == "is lost":
-            raise OutcomeLost("nobody knows") if effect == "once" else SkillFailure("gone")
+            raise SkillFailure("nobody knows" if effect == "once" else "gone")
         if way == "hangs":
             await asyncio.sleep(HOURS)
         return _RESULTS.get(way, {"n": number})

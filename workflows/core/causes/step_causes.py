@@ -22,6 +22,7 @@ class StepStated:
         "not_needed",
         "not_chosen",
         "first_success",
+        "has_acted",
     ]
 
 

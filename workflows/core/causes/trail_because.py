@@ -75,6 +75,7 @@ _STATED = {
     "not_needed": "enough other branches have ended",
     "not_chosen": "`only` does not name this branch",
     "first_success": "won: the first branch that succeeded",
+    "has_acted": "not retried: a call in it may have happened, and must not happen twice",
 }
 
 

@@ -41,6 +41,8 @@ class RepeatableAttempt:
 
     may_differ: bool = False
     """Whether the answer of a call in it may differ the next time."""
+    has_acted: bool = False
+    """Whether a call in it that must not happen twice may have happened."""
 
 
 @dataclass(slots=True)

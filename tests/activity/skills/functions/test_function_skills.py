@@ -12,8 +12,9 @@ from temporalio.exceptions import ApplicationError
 
 from activities.skills.functions.function_skills import FunctionSkill, ToolsUnusable, find_tools
 from activities.user_code.child_pool import UserCode
+from activities.user_code.tool_functions import ToolMisused
 from activities.workspace.skill_base import Workspace
-from coterie import ToolContext, ToolError, tool
+from coterie import ToolContext, tool
 from dsl.values import JsonValue
 from tests.support.skills import call, environment, refusal, said
 
@@ -24,6 +25,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from activities.user_code.tool_functions import ToolMisused
 from coterie import ToolContext, ToolError, tool
 
 
@@ -420,7 +422,7 @@ def test_a_marked_function_is_still_the_function() -> None:
 
     assert double(2) == 4
     assert secret(ToolContext(secrets={"KEY": "x"})) == "x"
-    with pytest.raises(ToolError, match="without naming it in `secrets`"):
+    with pytest.raises(ToolMisused, match="without naming it in `secrets`"):
         secret(ToolContext())
 
 

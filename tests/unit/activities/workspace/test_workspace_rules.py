@@ -17,11 +17,12 @@ from pydantic import (
     ValidationError,
 )
 
+from activities.workspace.contract_violations import validation_problems
 from activities.workspace.file_walk import Entry, walk
 from activities.workspace.globs import Globs, Ignores
 from activities.workspace.protected_files import protected_path, why_protected
 from activities.workspace.secret_files import holds_secrets
-from activities.workspace.skill_base import Skill, SkillContext, Workspace, validation_problems
+from activities.workspace.skill_base import Skill, SkillContext, Workspace
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from activities.workspace.text_files import readable_file
 from activities.workspace.threads import finished_in_thread

@@ -7,7 +7,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.contracts import FailureType
+from activities.contracts import END_MARGIN, FailureType
 from activities.providers.provider import ModelRequest
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.scripts.script import ScriptedAnswer
@@ -71,7 +71,7 @@ async def take_time(seconds: float, passed: float, allowed: float | None) -> Non
         environment.info,
         scheduled_time=START,
         started_time=START + timedelta(seconds=passed),
-        start_to_close_timeout=None if allowed is None else timedelta(seconds=allowed),
+        start_to_close_timeout=None if allowed is None else timedelta(seconds=allowed) + END_MARGIN,
     )
     provider = StubModel([]).get("any")
     taking = provider._take_time  # pyright: ignore[reportPrivateUsage]

@@ -133,7 +133,10 @@ async def test_result_of_what_must_not_happen_twice_is_rejected_and_not_repeated
     state, world = fresh(plan, {}), World(answer)
     await run(StoppingScope(plan, state, world, None))
     ends = [(entry.status, entry.because) for entry in state.trail if entry.step == "follow/deploy"]
-    assert ends == [("failure", "ResultRejected: `fail_when` of 'deploy' holds: {{ true }}")]
+    assert ends == [
+        ("not_retried", "not retried: a call in it may have happened, and must not happen twice"),
+        ("failure", "ResultRejected: `fail_when` of 'deploy' holds: {{ true }}"),
+    ]
     assert len(world.calls) == 1
 
 

@@ -1,15 +1,19 @@
 """`retry` repeats what can end otherwise, and nothing else."""
 
+from typing import get_args
+
 import pytest
 
 from activities.contracts import AgentRequest, SkillRequest
 from dsl.errors import InvalidDocument
 from dsl.model.plan import Plan
 from dsl.model.retryability import NON_RETRYABLE
+from dsl.model.steps import Step
 from dsl.values import Json
-from tests.support.compiling import plan_of
+from tests.support.compiling import plan_of, problems_of
 from tests.support.one_team import agent, document, work
 from tests.support.simulation.stopping import StoppingScope, World, fresh, stopped_everywhere
+from workflows.core.causes.step_causes import StepStated
 from workflows.core.state import RunState
 from workflows.core.views import TeamResult
 from workflows.interpreter import run
@@ -136,7 +140,7 @@ AROUND = {
 }
 
 
-TOOLS = "tools:\n  look: {skill: Discovery.collect}\n"
+TOOLS = "tools:\n  look: {skill: Discovery.collect}\n  pay: {skill: CommandRunner.run_once}\n"
 
 
 def around(kind: str, *steps: str) -> Plan:
@@ -218,3 +222,73 @@ async def test_task_of_a_graph_is_retried_only_where_its_data_can_differ(
 ) -> None:
     _, _, state = await ran(work(GRAPH.format(body)))
     assert (retried(state), len(state.decisions)) == (retries, retries + 1)
+
+
+PAY = "{name: pay, tool: pay, arguments: {command: deploy}}"
+BROKEN = "{name: broken, type: fail, error: Mine, message: no}"
+LEAVES = ("Agent", "Skill", "Tool", "Set", "Approval", "Wait", "Reply", "Return", "Fail")
+
+
+def test_the_table_has_every_kind_of_step_that_holds_others() -> None:
+    steps = [around(kind, PAY).teams["work"].steps[0] for kind in AROUND]
+    kinds = [get_args(kind)[0] for kind in get_args(get_args(Step.__value__)[0])]
+    held = {type(step).__name__ for step in steps}
+    assert held.union(f"{name}Step" for name in LEAVES) == {kind.__name__ for kind in kinds}
+
+
+@pytest.mark.parametrize("kind", AROUND)
+@pytest.mark.parametrize("error", ["", "OutcomeUnknown", "WorkerLost", "SkillFailed"])
+async def test_step_around_a_call_that_may_have_happened_is_not_retried(
+    kind: str, error: str
+) -> None:
+    pay = PAY.replace("{name", "{on_failure: continue, name") if error else PAY
+    pay = pay.replace("deploy", "bad")
+    _, world, state = await ran(around(kind, pay, BROKEN), fails=error)
+    happened = error != "SkillFailed"
+    assert (len(world.calls), retried(state)) == ((1, 0) if happened else (3, 2))
+    causes = [entry.cause for entry in state.trail if entry.status == "not_retried"]
+    assert causes == [StepStated("has_acted")] * happened
+
+
+@pytest.mark.parametrize("tool", ["whole_team", "whole_agent"])
+@pytest.mark.parametrize("acts", [True, False])
+async def test_agent_or_team_as_tool_is_not_retried_after_an_effect(tool: str, acts: bool) -> None:
+    call = PAY if acts else READ
+    steps = f"[{call}, {BROKEN}]"
+    terms = "on_error: retry, retries: 2, description: x, input_schema: {type: object}"
+    tools = f"  whole_team: {{team: inner, {terms}}}\n  whole_agent: {{agent: planner, {terms}}}\n"
+    planner = f"    planner: {{execution_plan: {steps}}}\n"
+    task = f"- {{name: outer, tool: {tool}, arguments: {{}}, on_failure: continue}}\n"
+    text = document(task, f"inner:\n  tasks: {steps}\n").replace(
+        "orchestration:", f"{planner}orchestration:"
+    )
+    _, world, state = await ran(plan_of(TOOLS + tools + text))
+    assert (len(world.calls), retried(state)) == ((1, 0) if acts else (3, 2))
+
+
+async def test_task_of_a_graph_is_not_attempted_again_after_an_effect() -> None:
+    graph = (
+        "- {name: outer, on_failure: continue, type: task_graph, tasks: [{id: a}], "
+        f"task_variable: task, task_retries: 2, body: [{PAY}, {BROKEN}]}}\n"
+    )
+    _, world, state = await ran(plan_of(TOOLS + document(graph)))
+    assert (len(world.calls), retried(state)) == (1, 0)
+
+
+@pytest.mark.parametrize("acts", [True, False])
+async def test_result_that_is_rejected_is_asked_for_again_unless_its_call_happened(
+    acts: bool,
+) -> None:
+    call = PAY if acts else READ
+    task = call.replace("{name", f"{{{RETRY}, fail_when: '{{{{ 1 > 0 }}}}', name")
+    _, world, state = await ran(plan_of(TOOLS + document(f"- {task}\n")))
+    assert (len(world.calls), retried(state)) == ((1, 0) if acts else (3, 2))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in AROUND if kind != "team"])
+def test_retry_around_a_call_that_must_not_happen_twice_is_a_warning(kind: str) -> None:
+    for call, warned in ((PAY, True), (READ, False)):
+        step = AROUND[kind].replace("STEPS", call)
+        text = TOOLS + document(f"- {{name: outer, {RETRY}, {step}}}\n")
+        found = [one for one in problems_of(text) if one.code == "W527"]
+        assert [one.path.endswith("tasks[0].retry") for one in found] == [True] * warned

@@ -1,0 +1,89 @@
+"""Decide whether the effect of a call has happened, for every kind of tool.
+
+A call with the effect `once` is never repeated blindly. So whatever goes wrong with it, one
+function says what is known: nothing happened, it happened, or nobody knows.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from pydantic import JsonValue
+from pydantic_core import to_json
+from temporalio.exceptions import ApplicationError
+
+from activities.contracts import FailureType
+from activities.workspace.skill_failures import Happened, SkillFailure, SkillRefusal
+from dsl.visible import visible
+
+MAX_SAID = 2_000
+"""Characters of an unusable result that its failure keeps."""
+
+
+async def _nothing_to_confirm() -> None:
+    """Confirm a call whose effect may happen again."""
+
+
+class EffectProgress:
+    """How far a call is: before its effect, in it, or after it.
+
+    Attributes:
+        began: Whether the effect may have begun.
+        ended: Whether the call has succeeded.
+        said: What it returned, for people and models.
+    """
+
+    def __init__(
+        self, confirm: Callable[[], Awaitable[None]] = _nothing_to_confirm, *, began: bool = False
+    ) -> None:
+        """Take how far the call is.
+
+        Args:
+            confirm: Makes sure that the attempt still counts, and raises if it does not.
+            began: An earlier activity has begun the effect.
+        """
+        self._confirm = confirm
+        self.began = began
+        self.ended = False
+        self.said = ""
+
+    async def begin(self) -> None:
+        """Confirm the attempt, immediately before the effect may begin.
+
+        Raises:
+            ApplicationError: StaleAttempt: nothing may begin any more.
+        """
+        await self._confirm()
+        self.began = True
+
+    def end(self, data: JsonValue) -> None:
+        """Note that the call has succeeded, and what it returned."""
+        self.ended = True
+        self.said = shown(data)
+
+
+def effect_after(failure: BaseException, progress: EffectProgress) -> Happened:
+    """Return whether the effect of a call that failed so has happened."""
+    if progress.ended:
+        return "yes"
+    match failure:
+        case SkillRefusal():
+            return "no"
+        case SkillFailure(happened=stated) if stated is not None:
+            return stated
+        case ApplicationError(type=FailureType.STALE_ATTEMPT):
+            return "no"
+        case _:
+            return "unknown" if progress.began else "no"
+
+
+def shown(data: object) -> str:
+    """Return what a tool said as text, with a mark where it is cut off."""
+    text = visible(data if isinstance(data, str) else _as_text(data))
+    left = len(text) - MAX_SAID
+    return text if left <= 0 else f"{text[:MAX_SAID]} [cut off: {left} more characters]"
+
+
+def _as_text(data: object) -> str:
+    try:
+        return to_json(data, inf_nan_mode="strings").decode()
+    except (ValueError, UnicodeError):
+        return repr(data)

@@ -1,0 +1,33 @@
+"""Checks of `retry` around calls that must not happen twice."""
+
+from dsl.checks.steps.step_scope import StepScope
+from dsl.model.capabilities import SkillContract
+from dsl.model.steps import SkillStep, Step, ToolStep
+from dsl.model.traversal.step_walk import walk
+from dsl.values import NodePath
+from dsl.wording.steps.attempt_wording import retry_of_once
+
+
+def check_retry_of_once(scope: StepScope, step: Step, path: NodePath) -> None:
+    """Warn of a `retry` that does not repeat a call in it once that may have happened."""
+    if step.retry is None:
+        return
+    for inner, _ in walk((step,), path):
+        called = _once_call(scope, inner)
+        if called is not None:
+            details = retry_of_once(step.name, called, inner is step)
+            scope.note("W527", (*path, "retry"), details)
+            return
+
+
+def _once_call(scope: StepScope, step: Step) -> str | None:
+    """Return what a step calls, if its effect is `once`."""
+    match step:
+        case SkillStep(skill=name):
+            contract: SkillContract | None = scope.capabilities.skills.get(name)
+        case ToolStep(tool=name) if (section := scope.tools.get(name)) is not None:
+            skills, offered = scope.capabilities.skills, scope.capabilities.mcp_tools
+            contract = skills.get(section.skill or "") or offered.get(section.mcp or "")
+        case _:
+            return None
+    return name if contract is not None and contract.effect == "once" else None

@@ -37,7 +37,7 @@ class PythonResult(Documented):
 
     value: JsonValue
     """The value of the last expression as JSON: sets and tuples are lists, dates and decimals are
-    texts; null without a last expression."""
+    texts; null without a last expression. Other values, such as ranges and NaN, are failures."""
     printed: str
     """What it printed; long output lacks its middle."""
     cut: bool

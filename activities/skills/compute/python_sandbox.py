@@ -5,11 +5,10 @@ run gets a process of its own, which ends with it.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
-from pydantic_core import from_json, to_json
 from pydantic_monty import (
     Monty,
     MontyConversionError,
@@ -20,6 +19,13 @@ from pydantic_monty import (
 )
 
 from activities.processes.bounded_output import BoundedOutput
+from activities.skills.compute.python_values import (
+    INSPECT,
+    NotJsonValue,
+    as_plain_json,
+    binding,
+    may_be_rendered,
+)
 
 MODULES = (
     *("base64", "collections", "datetime", "decimal", "functools", "hashlib", "itertools"),
@@ -67,6 +73,26 @@ def run_code(code: str, inputs: Mapping[str, JsonValue], limits: CodeLimits) -> 
         printed.take(text.encode(errors="replace"))
 
     begun = time.monotonic()
+    value = _run((code,), inputs, limits, take)
+    try:
+        plain = as_plain_json(value)
+        if may_be_rendered(plain) and (bound := binding(code)) is not None:
+            found = _run((bound, INSPECT), inputs, limits, lambda *_: None)
+            if found:
+                raise NotJsonValue(str(found))
+    except (NotJsonValue, RecursionError) as error:
+        raise CodeFailed(f"the value is not JSON: {error}; convert it, as in `list(x)`") from None
+    return CodeResult(plain, printed, round(time.monotonic() - begun, 3))
+
+
+def _run(
+    parts: Sequence[str],
+    inputs: Mapping[str, JsonValue],
+    limits: CodeLimits,
+    take: Callable[[str, str], None],
+) -> object:
+    """Run the parts of a program in a process of their own; return the value of the last one."""
+    value: object = None
     try:
         with (
             Monty(max_processes=1, request_timeout=limits.seconds + _GRACE) as pool,
@@ -80,7 +106,8 @@ def run_code(code: str, inputs: Mapping[str, JsonValue], limits: CodeLimits) -> 
             ) as session,
         ):
             session.feed_run(f"import {', '.join(MODULES)}", print_callback=take)
-            value = session.feed_run(code, inputs=dict(inputs), print_callback=take)
+            for part in parts:
+                value = session.feed_run(part, inputs=dict(inputs), print_callback=take)
     except MontySyntaxError as error:
         raise CodeFailed(f"the code has a syntax error: {error.display('type-msg')}") from None
     except MontyRuntimeError as error:
@@ -91,18 +118,10 @@ def run_code(code: str, inputs: Mapping[str, JsonValue], limits: CodeLimits) -> 
         raise CodeFailed("the sandbox ended: the code exceeded its limits") from None
     except MontyError as error:
         raise CodeFailed(f"the sandbox failed: {type(error).__name__}") from None
-    return CodeResult(_json(value), printed, round(time.monotonic() - begun, 3))
+    return value
 
 
 def _traceback(error: MontyRuntimeError) -> str:
     """Return the traceback of the code; it has no frames of the host."""
     shown = error.display()
     return shown if len(shown) <= 4_000 else f"{shown[:2_000]}\n...\n{shown[-2_000:]}"
-
-
-def _json(value: object) -> JsonValue:
-    """Return the value as JSON: sets as lists, dates and decimals as texts, NaN as a text."""
-    try:
-        return from_json(to_json(value, inf_nan_mode="strings", bytes_mode="base64", fallback=str))
-    except (ValueError, RecursionError) as error:
-        raise CodeFailed(f"the value is not JSON: {error}") from None

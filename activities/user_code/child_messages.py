@@ -111,6 +111,8 @@ class CallContext(Frozen):
 
     run: str = ""
     call: str = ""
+    workspace: str = "."
+    """The folder in which it works."""
     secrets: dict[str, str] = Field(default_factory=dict[str, str], repr=False)
     progress: JsonValue = None
 

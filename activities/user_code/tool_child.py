@@ -4,8 +4,10 @@ import asyncio
 import importlib
 import inspect
 import json
+import os
 import pkgutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from threading import Event
 from types import ModuleType
 from typing import Any
@@ -124,6 +126,7 @@ def _result(
         given = bound_arguments(function, asked["arguments"])
     except MismatchedValue as error:
         return {"kind": "invalid_arguments", "reason": str(error)}
+    os.chdir(asked["context"].get("workspace", "."))  # an earlier call may have left it
     result = _call_function(function, given, asked["context"], channel, runner)
     try:
         return {"kind": "returned", "data": plain_result(function, result)}
@@ -158,7 +161,10 @@ def _call_function(
         for call in on_cancel:
             call()
 
-    given[function.context] = ToolContext(**surroundings, _beat=beat, _stopped=stopped)
+    folder = Path(surroundings.pop("workspace", "."))
+    given[function.context] = ToolContext(
+        **surroundings, workspace=folder, _beat=beat, _stopped=stopped
+    )
     with channel.cancellation(cancel):
         result = function.call(**given)
         return (

@@ -14,6 +14,7 @@ imports only the standard library, so that importing a tool costs nothing.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Event
 from typing import Literal, ParamSpec, TypeVar, overload
 
@@ -67,6 +68,8 @@ class ToolContext:
     """The id of the calling run."""
     call: str = ""
     """Identifies this call permanently, also across retries: a key for idempotent requests."""
+    workspace: Path = Path()
+    """The folder of the run's files, in which the process works: in a test or an eval, a copy."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """The values of the secrets that the tool names."""
     progress: object = None

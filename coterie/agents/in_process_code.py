@@ -8,6 +8,7 @@ outcomes have the same types, so a call is reported the same way.
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
 from threading import Event
 
 from activities.answer_schema import schema_errors
@@ -102,6 +103,7 @@ def _context(
     return ToolContext(
         run=call.run,
         call=call.call,
+        workspace=Path(call.workspace),
         secrets=call.secrets,
         progress=call.progress,
         _beat=report,

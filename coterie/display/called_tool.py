@@ -80,7 +80,7 @@ def call_from_terminal(
 async def _result(
     request: SkillRequest, workspace: Workspace, trusted: TrustedConfig, settings: Settings
 ) -> JsonValue:
-    user_code = tool_code(settings)
+    user_code = tool_code(settings, workspace.root)
     servers = mcp_servers_of(trusted, settings)
     try:
         skills = {**SKILLS, **function_skills(trusted, settings, user_code)}

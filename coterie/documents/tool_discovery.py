@@ -16,14 +16,19 @@ from coterie.settings import Settings
 from dsl.model.capabilities import SkillContract
 
 
-def tool_code(settings: Settings) -> UserCode:
-    """Build the runner of tools; their processes get no secret by their environment."""
+def tool_code(settings: Settings, folder: Path | None = None) -> UserCode:
+    """Build the runner of tools; their processes get no secret by their environment.
+
+    Args:
+        settings: The environment, and the folder where the project's own packages are.
+        folder: Where they work. Default: the project's folder.
+    """
     environment = {
         key: value
         for key, value in settings.environment.items()
         if key in PASSED_ON or key.startswith("LC_")
     }
-    return UserCode(settings.project, environment, (str(settings.project),))
+    return UserCode(folder or settings.project, environment, (str(settings.project),))
 
 
 def found_tools(settings: Settings, packages: Sequence[str]) -> tuple[FoundTool, ...]:

@@ -220,11 +220,14 @@ def agent_types(trusted: TrustedConfig) -> dict[str, type[BaseAgent]]:
 
 
 def user_code_of(trusted: TrustedConfig, settings: Settings) -> UserCode:
-    """Build the runner of user packages, with a command's environment and the named variables."""
+    """Build the runner of user packages, with a command's environment and the named variables.
+
+    Their processes work in the workspace.
+    """
     names = {*PASSED_ON, *trusted.agent_env}
     environment = {
         key: value
         for key, value in settings.environment.items()
         if key in names or key.startswith("LC_")
     }
-    return UserCode(settings.project, environment, (str(settings.project),))
+    return UserCode(Path(trusted.workspace), environment, (str(settings.project),))

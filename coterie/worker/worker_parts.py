@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from temporalio.client import Client
 
@@ -69,7 +70,7 @@ async def worker_parts(
         closing.push_async_callback(providers.close)
         servers = mcp_servers_of(trusted, settings)
         closing.push_async_callback(servers.close)
-        tools = tool_code(settings)
+        tools = tool_code(settings, Path(trusted.workspace))
         closing.push_async_callback(tools.close)
         user_code = user_code_of(trusted, settings)
         closing.push_async_callback(user_code.close)

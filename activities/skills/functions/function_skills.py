@@ -80,6 +80,7 @@ class FunctionSkill:
             context=CallContext(
                 run=context.run,
                 call=context.key,
+                workspace=str(context.workspace.root),
                 secrets=self._secrets(),
                 progress=context.progress,
             ),

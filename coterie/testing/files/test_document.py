@@ -247,6 +247,8 @@ class CaseDocument(Frozen):
     answers: Several[ScriptedAnswer] = ()
     skills: tuple[SkillResultDocument, ...] = ()
     files: dict[str, str] = Field(default_factory=dict[str, str])
+    real: bool = False
+    """Whether Python tools with the effect `once` really run where the file has no result."""
     decisions: tuple[DecisionDocument, ...] = ()
     signals: tuple[SignalDocument, ...] = ()
     messages: tuple[MessageDocument, ...] = ()

@@ -4,12 +4,18 @@ Everything comes from the run's histories; no worker is needed. The test expects
 do what the run did, so it detects edits that change this.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from temporalio.client import Client, WorkflowHistory
 
-from activities.contracts import AgentRequest, AgentResponse, FailureType, SkillResult
+from activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FailureType,
+    SkillRequest,
+    SkillResult,
+)
 from activities.providers.scripts.script import ScriptedAnswer, ScriptedError
 from coterie.failures import CommandError
 from coterie.replay.observer import ReceivedMessage
@@ -108,8 +114,11 @@ def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocum
     if context:
         document["context"] = context
     document["answers"] = tuple(_answers(ended))
-    if workspace is None:
-        document["skills"] = tuple(_skills(ended))
+    once = _once_functions(run.plan)
+    if skills := tuple(
+        _skills(call for call in ended if workspace is None or _is_call_of(once, call))
+    ):
+        document["skills"] = skills
     return TestDocument.model_validate({**document, "cases": (case,)})
 
 
@@ -206,7 +215,17 @@ def _calls(result: AgentResponse) -> dict[str, object]:
     return entry
 
 
-def _skills(ended: Sequence[RecordedCallEvent]) -> Iterator[SkillResultDocument]:
+def _once_functions(plan: Plan) -> Collection[str]:
+    """Return the Python functions that must not run twice, and so do not run in a test."""
+    skills = (tool.skill for tool in plan.tools.values() if tool.effect == "once")
+    return {skill for skill in skills if skill is not None and ":" in skill}
+
+
+def _is_call_of(skills: Collection[str], call: RecordedCallEvent) -> bool:
+    return isinstance(call.request, SkillRequest) and call.request.skill in skills
+
+
+def _skills(ended: Iterable[RecordedCallEvent]) -> Iterator[SkillResultDocument]:
     for call in ended:
         if isinstance(call.request, AgentRequest):
             continue

@@ -1,6 +1,7 @@
 """Set up one case: its workspace, its model, and its worker, which can be killed."""
 
 import asyncio
+import os
 import shutil
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -114,7 +115,7 @@ async def prepared_stage(
         furnish(folder, file.workspace, case.files)
         trusted = file.team.trusted.model_copy(update={"workspace": str(folder)})
         sandbox, _ = command_sandbox(trusted, file.settings)
-        tools = tool_code(file.settings)
+        tools = tool_code(file.settings, folder)
         stage = Stage(
             client=client,
             file=file,
@@ -126,6 +127,7 @@ async def prepared_stage(
                 case.skills,
                 case.stand_ins,
                 function_skills(trusted, file.settings, tools),
+                real=case.document.real,
             ),
             user_code=user_code_of(trusted, file.settings),
         )
@@ -141,12 +143,14 @@ def furnish(folder: Path, source: Path | None, files: Mapping[str, str]) -> None
     """Create the workspace of a case: a copy of the source, and the case's own files.
 
     Raises:
-        CommandError: A file cannot be copied or written; says which, and why.
+        CommandError: A file cannot be copied or written, or a link leads out of the source; says
+            which, and why.
     """
     try:
         if source is None:
             folder.mkdir()
         else:
+            _refuse_links_out(source)
             left = shutil.ignore_patterns(*LEFT_BEHIND)
             shutil.copytree(source, folder, ignore=left, copy_function=_copy_file)
         for name, text in files.items():
@@ -159,6 +163,20 @@ def furnish(folder: Path, source: Path | None, files: Mapping[str, str]) -> None
         raise CommandError(
             f"could not write the workspace of a test in {folder.parent}: {reason_of(error)}"
         ) from None
+
+
+def _refuse_links_out(source: Path) -> None:
+    """Refuse links to what is outside: a copy holds files of the project alone."""
+    root = source.resolve()
+    for place, folders, files in os.walk(source):
+        folders[:] = [name for name in folders if name not in LEFT_BEHIND]
+        for path in (Path(place, name) for name in (*folders, *files)):
+            if path.is_symlink() and not path.resolve().is_relative_to(root):
+                raise CommandError(
+                    f"{path.relative_to(source)} of {source} is a link that leads out of the "
+                    "workspace, and a test works on a copy of the workspace alone; replace it with "
+                    "what it leads to, or move it out of the workspace"
+                )
 
 
 def _copy_file(source: str, target: str) -> str:

@@ -1,7 +1,7 @@
 """Stub skills: real ones on the case's workspace, except those with results in the file.
 
-A stand-in never runs, and no test reaches an MCP server: a call has a result in the file, or the
-case fails.
+A stand-in never runs, no test reaches an MCP server, and a function with the effect `once` runs
+only if the case says `real: true`: otherwise a call has a result in the file, or the case fails.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,6 +24,11 @@ from dsl.model.tools.asked_input import AskedForm, AskedInput
 from dsl.model.traversal.step_paths import without_rounds
 from workflows.core.state_keys import SkillCallKey
 
+_OR_REAL = (
+    "; or, if it may really act, on the copy of the workspace and on everything that it reaches "
+    "outside, add `real: true` to the case"
+)
+
 
 class StubSkills:
     """Runs skills, or returns their results from the file."""
@@ -35,11 +40,15 @@ class StubSkills:
         stand_ins: Mapping[str, StandInDocument],
         functions: Mapping[str, FunctionSkill],
         blobs: Blobs | None = None,
+        *,
+        real: bool = False,
     ) -> None:
         offered: dict[str, AnySkill] = {**SKILLS, **functions}
         self._real = SkillActivities(workspace, offered, blobs=blobs)
         self.contracts = contracts(offered)
         """Of every skill that exists."""
+        self._offered = offered
+        self._may_act = real
         self._results = results
         self._stand_ins = stand_ins
         self.unanswered: dict[str, str] = {}
@@ -61,6 +70,8 @@ class StubSkills:
         if entry is None:
             if request.listing is not None:
                 raise self._unanswered_call(request, "the MCP tool")
+            if stand_in is None and self._acts(request):
+                raise self._unanswered_call(request, "the function", _OR_REAL)
             if stand_in is None:
                 return await self._real.call_skill(request)
             return SkillResult(data=self._data_of(request, stand_in))
@@ -70,15 +81,24 @@ class StubSkills:
             raise ApplicationError(entry.error.message, type=entry.error.type, non_retryable=True)
         return SkillResult(data=entry.data)
 
+    def _acts(self, request: SkillRequest) -> bool:
+        """Return whether a call would really do what must not happen twice."""
+        skill = self._offered.get(request.skill)
+        once = isinstance(skill, FunctionSkill) and skill.effect == "once"
+        return once and not self._may_act
+
     def _data_of(self, request: SkillRequest, stand_in: StandInDocument) -> JsonValue:
         if stand_in.has_result:
             return stand_in.data
         raise self._unanswered_call(request, "the stand-in")
 
-    def _unanswered_call(self, request: SkillRequest, what: str) -> ApplicationError:
+    def _unanswered_call(
+        self, request: SkillRequest, what: str, otherwise: str = ""
+    ) -> ApplicationError:
         """Note a call that needs a result in the file, and return its failure."""
         key = SkillCallKey(request.key)
-        fix = f"add `- {{step: {key.step}, visit: {key.execution}, data: ...}}` under `skills`"
+        entry = f"- {{step: {key.step}, visit: {key.execution}, data: ...}}"
+        fix = f"add `{entry}` under `skills`{otherwise}"
         self.unanswered[f"{request.skill} in {key.step}#{key.execution}"] = fix
         return ApplicationError(
             f"{what} {request.skill} has no result for this call: {fix}",

@@ -115,10 +115,9 @@ def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocum
         document["context"] = context
     document["answers"] = tuple(_answers(ended))
     once = _once_functions(run.plan)
-    if skills := tuple(
-        _skills(call for call in ended if workspace is None or _is_call_of(once, call))
-    ):
-        document["skills"] = skills
+    replayed = ended if workspace is None else [one for one in ended if _is_call_of(once, one)]
+    if replayed or workspace is None:
+        document["skills"] = tuple(_skills(replayed))
     return TestDocument.model_validate({**document, "cases": (case,)})
 
 

@@ -6,7 +6,7 @@ gets an ordinary error. All types of the SDK stay in this folder.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Generator
 from contextlib import AsyncExitStack, contextmanager
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
@@ -137,12 +137,7 @@ class McpConnection:
             return self._listings[kind].offers
 
     async def call(
-        self,
-        offer: ServerTool,
-        arguments: Json,
-        seconds: float,
-        reply: InputReply | None = None,
-        begin: Callable[[], Awaitable[None]] | None = None,
+        self, offer: ServerTool, arguments: Json, seconds: float, reply: InputReply | None = None
     ) -> ToolAnswer:
         """Call a tool, or read what it stands for; cancelling the task cancels it on the server.
 
@@ -151,7 +146,6 @@ class McpConnection:
             arguments: Checked by the caller.
             seconds: Time limit.
             reply: What the server has asked for when it was called so before.
-            begin: Called immediately before the call is sent; it may raise.
 
         Raises:
             ServerUnreachable: The server did not accept the call.
@@ -160,8 +154,6 @@ class McpConnection:
             InputAsked: The tool asks a question.
         """
         client = await asyncio.shield(self._ready)
-        if begin is not None:
-            await begin()
         self._check_use()
         within = reply is not None and reply.within_call
         request, form = request_of(offer, arguments, None if within else reply)

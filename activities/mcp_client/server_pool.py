@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
@@ -16,7 +15,7 @@ from activities.mcp_client.call_outcomes import (
     ToolAnswer,
     ToolDrifted,
 )
-from activities.mcp_client.input_rounds import call_with_input
+from activities.mcp_client.input_rounds import InputReply, call_with_input
 from activities.mcp_client.server_settings import McpServer
 from activities.mcp_client.tool_difference import differences
 from dsl.errors import listed
@@ -147,11 +146,13 @@ class McpServers:
         max_age = 0.0 if call.once else MAX_LISTING_AGE
         offered = await connection.offers(kind_of_offer(call.tool), max_age)
         current = self._current(call, {one.name: one for one in offered.tools})
-        answer = await call_with_input(
-            partial(connection.call, current, call.arguments, call.seconds, begin=call.begin),
-            call.given,
-            once=call.once,
-        )
+
+        async def send(reply: InputReply | None) -> ToolAnswer:
+            if call.begin is not None:
+                await call.begin()
+            return await connection.call(current, call.arguments, call.seconds, reply)
+
+        answer = await call_with_input(send, call.given, once=call.once)
         return _check_answer(answer, current)
 
     async def _follow_task(self, call: PinnedCall, task: ServerTask) -> ToolAnswer:

@@ -58,9 +58,13 @@ class Writer:
         return self._random.choice(choices)
 
 
+def half_cent(writer: Writer) -> str:
+    return f"round({writer.whole(0, 99)}.{writer.whole(10, 99)}5, 2)"
+
+
 FORMS: tuple[Callable[[Writer], str], ...] = (
     lambda w: f"round({w.money()}, {w.whole(0, 2)})",
-    *[lambda w: f"round({w.whole(0, 99)}.{w.whole(10, 99)}5, 2)"] * 4,
+    *[half_cent] * 4,
     lambda w: f"round({w.whole(-40, 40)}.5)",
     lambda w: f"'{{:.{w.whole(0, 3)}f}}'.format({w.money()})",
     lambda w: f"f'{{{w.money()}:,.2f}}' + '%.2f' % {w.money()}",

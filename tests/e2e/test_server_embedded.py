@@ -12,6 +12,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 import pytest
+from filelock import FileLock, Timeout
 
 from coterie.server.embedded_server import EmbeddedServer
 from coterie.settings import load
@@ -111,6 +112,27 @@ def test_a_killed_server_is_known_to_be_dead(
     assert again["address"] == server_report["address"]
     bystander.kill()
     bystander.wait()
+
+
+def test_a_server_that_dies_while_a_command_waits_for_it_is_started_again(
+    quiet_desk: Project, server_report: dict[str, object]
+) -> None:
+    os.kill(int(str(server_report["pid"])), signal.SIGSTOP)  # it runs, and does not answer
+    waiting = quiet_desk.begin("server")
+    lock = FileLock(quiet_desk.folder / ".coterie" / "server.lock")
+    until(lambda: _is_taken(lock), "the command that waits")
+    quiet_desk.kill_server()
+    assert waiting.wait(60) == 0, quiet_desk.log("server")
+    assert quiet_desk.server["pid"] != server_report["pid"]
+
+
+def _is_taken(lock: FileLock) -> bool:
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return True
+    lock.release()
+    return False
 
 
 def test_a_port_that_was_taken_meanwhile_is_replaced(

@@ -20,8 +20,9 @@ from dsl.model.context.declarations import (
 from dsl.paths import Path as ContextPath
 from dsl.paths import parse, put
 from dsl.source.yaml_reader import read
-from dsl.strict_json import JsonRefused, is_unicode, read_json
+from dsl.strict_json import JsonRefused, read_json
 from dsl.values import Json
+from dsl.visible import is_unicode
 
 _MAX_TEXT_LENGTH = 20_000_000
 """Characters of a file that an argument names; a run takes far less."""

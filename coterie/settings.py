@@ -13,7 +13,7 @@ from pathlib import Path
 from activities.os_errors import reason_of
 from activities.workspace.project_files import private_folder, write_private
 from coterie.failures import CommandError
-from dsl.strict_json import is_unicode
+from dsl.visible import is_unicode
 
 STATE_FOLDER = ".coterie"
 STORED = "blobs"

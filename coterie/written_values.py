@@ -13,7 +13,8 @@ from coterie.terminal import note
 from dsl.evaluate.declared_values import value_problems
 from dsl.model.context.declarations import DeclaredPath
 from dsl.source.yaml_reader import UnreadableScalar, plain_scalar
-from dsl.strict_json import JsonRefused, is_unicode, read_json
+from dsl.strict_json import JsonRefused, read_json
+from dsl.visible import is_unicode
 
 _DEFECTS = {
     "too_large": "it is too large for a number",

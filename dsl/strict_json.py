@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, NoReturn, cast
 
 from dsl.errors import RunRefused
 from dsl.values import Json, JsonValue
+from dsl.visible import is_unicode
 
 MAX_DEPTH = 100
 """Maximum nesting of a value from outside; deeper ones break later readers."""
@@ -40,17 +41,6 @@ def read_json(text: str | bytes, max_depth: int = MAX_DEPTH) -> JsonValue:
 
 def _too_deep(levels: int) -> str:
     return f"it is nested deeper than the {levels} levels that are allowed"
-
-
-def is_unicode(text: str) -> bool:
-    """Return whether UTF-8 can carry the text: it has no half of a surrogate pair."""
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _is_deeper(value: JsonValue, levels: int) -> bool:

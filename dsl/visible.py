@@ -48,6 +48,17 @@ def hanging(text: str, margin: str) -> str:
     return visible(text).replace("\n", f"\n{margin}")
 
 
+def is_unicode(text: str) -> bool:
+    """Return whether UTF-8 can carry the text: it has no half of a surrogate pair."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _escape(found: re.Match[str]) -> str:
     halves = found.group().encode("utf-16-be", errors="surrogatepass").hex()
     return "".join(f"\\u{halves[at : at + 4]}" for at in range(0, len(halves), 4))

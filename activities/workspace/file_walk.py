@@ -9,7 +9,7 @@ from pathlib import Path
 from activities.workspace.globs import Globs, Ignores
 from activities.workspace.project_files import directory, read_at, status_of
 from activities.workspace.secret_files import holds_secrets
-from dsl.strict_json import is_unicode
+from dsl.visible import is_unicode
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
 from coterie.terminal import say
 from coterie.version import versions
-from dsl.strict_json import is_unicode
-from dsl.visible import visible
+from dsl.visible import is_unicode, visible
 
 
 class CommandModule(Protocol):

@@ -127,7 +127,8 @@ async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPo
     if found is None:
         raise CommandError(
             f"run {run!r} ended with {kind or 'a failure'}, and would end so again from there "
-            f"({failure.message}); start at an earlier visit: `coterie fork {run} --at TEAM#VISIT`"
+            f"({failure.message}); start at an earlier visit: "
+            f"`coterie fork {quote(run)} --at TEAM#VISIT`"
         )
     return found
 

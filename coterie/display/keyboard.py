@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from coterie.terminal import note, prompt
-from dsl.strict_json import is_unicode
+from dsl.visible import is_unicode
 
 _PASTE_SECONDS = 0.05
 """Lines that come within this time of each other were not typed."""

@@ -21,7 +21,7 @@ from coterie.text.document_text import text_of_document
 from dsl.compile.compiler import SourceText
 from dsl.errors import InvalidDocument, Problem, listed, nearest
 from dsl.source.yaml_reader import read
-from dsl.strict_json import is_unicode
+from dsl.visible import is_unicode
 
 _LAYERS = (SYSTEM_FILE, OVERRIDE_FILE)
 _SAYS_TEAMS = re.compile(r"\borchestration\b")

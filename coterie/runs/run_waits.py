@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable
+from shlex import quote
 from typing import TypeVar
 
 from coterie.failures import CommandError, ExitCode
@@ -36,7 +37,7 @@ async def wait_for(run: Run, awaited: Awaitable[T], within: float | None, still:
             return await awaited
     except TimeoutError:
         raise CommandError(
-            f"{still}; wait on: `coterie result {run.id}`", ExitCode.NOT_YET
+            f"{still}; wait on: `coterie result {quote(run.id)}`", ExitCode.NOT_YET
         ) from None
     finally:
         watch.cancel()
@@ -78,7 +79,7 @@ async def _say_when_unserved(run: Run) -> None:
         if served and not answers:
             note(
                 f"no worker serves run {run.id}; in the project that started it, start `coterie "
-                f"worker` or resume it with `coterie run --resume {run.id}`"
+                f"worker` or resume it with `coterie run --resume {quote(run.id)}`"
             )
         elif answers and not served:
             note(f"a worker serves run {run.id} again")

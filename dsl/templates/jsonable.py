@@ -20,7 +20,7 @@ from dsl.model.evaluation_budget import (
 )
 from dsl.model.outcomes import Failure, Outcome
 from dsl.paths import MISSING, Missing, Path, get
-from dsl.strict_json import is_unicode
+from dsl.visible import is_unicode
 
 # `dumps` would make a new encoder each time
 _ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode

@@ -9,8 +9,8 @@ from bench.journeys import COMPILER, Journey, journeys
 CEILINGS = {
     "YAML -> Plan": (174, 74),
     "YAML -> Plan, in the compiler": (23, 7),
-    "start -> interpreter": (80, 32),
-    "decision -> outcome": (22, 9),
+    "start -> interpreter": (82, 32),
+    "decision -> outcome": (24, 9),
 }
 """`{journey: (most stays, most returns)}`: what it measures, and room for one or two changes.
 

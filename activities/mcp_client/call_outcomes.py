@@ -14,6 +14,8 @@ class ToolAnswer(NamedTuple):
     data: JsonValue
     failed: bool = False
     """The tool says that it failed, and `data` is its text."""
+    text: str = ""
+    """What it says beside its data, for a model."""
 
 
 class UnusableTool(NamedTuple):

@@ -8,10 +8,12 @@ import json
 from collections.abc import Iterable
 
 import mcp_types as types
+from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
 from activities.mcp_client.call_outcomes import ToolAnswer, UnusableTool
 from dsl.json_schema.schema_grammar import grammar_problem
+from dsl.json_values import json_equal
 from dsl.model.capabilities import ServerTool
 from dsl.model.tools.offer_names import kind_of_offer
 from dsl.strict_json import unsound_part
@@ -75,12 +77,42 @@ def _sort_keys(schema: Json) -> Json:
 
 
 def tool_answer(result: types.CallToolResult) -> ToolAnswer:
-    """Return structured content if there is some, otherwise the text of all parts."""
+    """Return structured content if there is some, otherwise the text of all parts.
+
+    What the parts have beside structured content is its `text`; an error has both in one text.
+    """
+    structured = result.structured_content
+    data: JsonValue = None if structured is None else to_jsonable_python(structured)
     if result.is_error:
-        return ToolAnswer(_text(result.content) or "it failed without a message", failed=True)
-    if result.structured_content is not None:
-        return ToolAnswer(to_jsonable_python(result.structured_content))
-    return ToolAnswer(_text(result.content))
+        words = cut_text(_with_json(_text(result.content), data), MAX_TEXT)
+        return ToolAnswer(words or "it failed without a message", failed=True)
+    if structured is None:
+        return ToolAnswer(_text(result.content))
+    return ToolAnswer(data, text=_text(part for part in result.content if not _mirrors(part, data)))
+
+
+def _with_json(text: str, data: JsonValue) -> str:
+    """Return the text of an error with its structured content, unless that says the same."""
+    if data is None or (text and _is_mirror(text, data)):
+        return text
+    words = json.dumps(data, ensure_ascii=False)
+    return f"{text}\n{words}" if text else words
+
+
+def _mirrors(part: types.ContentBlock, data: JsonValue) -> bool:
+    """Return whether a part only says again what the structured content has."""
+    return isinstance(part, types.TextContent) and _is_mirror(part.text, data)
+
+
+def _is_mirror(text: str, data: JsonValue) -> bool:
+    inner = next(iter(data.values())) if isinstance(data, dict) and len(data) == 1 else data
+    if not text.strip() or text in (inner, str(inner)):
+        return True
+    try:
+        said: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return json_equal(said, data) or json_equal(said, inner)
 
 
 def _text(parts: Iterable[types.ContentBlock]) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 
 from pydantic import JsonValue
@@ -15,7 +16,7 @@ from activities.heartbeats import CallTimedOut, heartbeating
 from activities.mcp_client.server_pool import McpServers
 from activities.metering import Meter
 from activities.os_errors import reason_of, shown_path
-from activities.skills.functions.mcp_skill import McpSkill, mcp_skill
+from activities.skills.functions.mcp_skill import McpSkill, ModelText, mcp_skill
 from activities.skills.local_activity import (
     check_local_size,
     is_local_activity,
@@ -129,7 +130,8 @@ class SkillActivities:
     async def _result(self, data: JsonValue, request: SkillRequest, meter: Meter) -> SkillResult:
         """Return the result, or where it is stored."""
         encoded = encoded_result(request.skill, data)
-        if request.keep and self._blobs is not None and len(encoded) > MAX_INLINE:
+        is_stored = len(encoded) > MAX_INLINE or isinstance(data, ModelText)
+        if request.keep and self._blobs is not None and is_stored:
             return await self._store_result(encoded, request, self._blobs, meter)
         if is_local_activity():
             check_local_size(request.skill, len(encoded))
@@ -203,7 +205,8 @@ class SkillActivities:
         """Return the skill; with a digest of a listing, it is a tool of an MCP server."""
         if request.listing is None:
             return find_skill(request.skill, self._skills)
-        return mcp_skill(request.skill, request.listing, self._servers)
+        found = mcp_skill(request.skill, request.listing, self._servers)
+        return replace(found, for_model=request.keep)
 
     async def _store_result(
         self, encoded: bytes, request: SkillRequest, blobs: Blobs, meter: Meter

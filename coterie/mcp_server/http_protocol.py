@@ -125,13 +125,14 @@ class _TokenGuard:
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
-        self._wanted = f"Bearer {token}".encode()
+        self._wanted = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it with 401."""
         if scope["type"] == "http":
-            given = Headers(scope=scope).get("authorization", "").encode()
-            if not hmac.compare_digest(given, self._wanted):
+            scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
+            is_known = hmac.compare_digest(given.strip().encode(), self._wanted)
+            if scheme.lower() != "bearer" or not is_known:  # a scheme has no case
                 response = Response(
                     "the header Authorization must be: Bearer TOKEN\n",
                     status_code=401,

@@ -1,6 +1,7 @@
 """Call a tool of an MCP server as a skill, by the terms of the worker's configuration."""
 
 import asyncio
+import json
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -37,6 +38,12 @@ _FAILURES = (
 )
 
 
+class ModelText(str):
+    """A result in words for a model alone: it is always stored, so that no step reads it."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class McpSkill:
     """A tool of a configured server."""
@@ -46,6 +53,8 @@ class McpSkill:
     servers: McpServers = field(repr=False)
     listing: str | None = None
     """Digest of the tool that the plan was compiled with; None calls whatever it is now."""
+    for_model: bool = False
+    """Whether a model alone reads the result."""
 
     @property
     def name(self) -> str:
@@ -84,6 +93,9 @@ class McpSkill:
             raise self._failure(error) from None
         if answer.failed:
             raise SkillFailure(f"{self.name} failed: {answer.data}")
+        if answer.text and self.for_model:
+            words = json.dumps(answer.data, ensure_ascii=False, separators=(",", ":"))
+            return ModelText(f"{words}\n{answer.text}")
         return answer.data
 
     def _pinned_call(self, arguments: Json, context: SkillContext) -> PinnedCall:

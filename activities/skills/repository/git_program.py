@@ -74,6 +74,9 @@ _PARTS = (
 
 _REVISION = re.compile(r"[A-Za-z0-9_][\w./@^~{}+-]{0,200}")
 
+_MAX_WORDS = 500
+"""Characters of git's own words in a failure."""
+
 
 @dataclass(frozen=True, slots=True)
 class GitRepository:
@@ -171,13 +174,17 @@ class GitRepository:
         return found.output.decode().strip() if found.exit_code == 0 else None
 
 
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MAX_WORDS else f"{text[:_MAX_WORDS]} [cut off]"
+
+
 def failed(subcommand: str, result: ProgramOutput) -> SkillFailure:
     """Return the failure of a git command, with git's own words."""
     words = result.errors.split("\nhint:")[0].strip().splitlines()
     why = next((line for line in words if line.startswith(("fatal:", "error:"))), None)
     said = why or " ".join(words) or f"exit code {result.exit_code}"
     busy = "index.lock" in result.errors
-    return SkillFailure(f"git {subcommand} failed: {said[:500]}", may_pass=busy)
+    return SkillFailure(f"git {subcommand} failed: {_shorten(said)}", may_pass=busy)
 
 
 async def repository(workspace: Workspace) -> GitRepository:

@@ -141,6 +141,8 @@ async def update(client: Client, id: str, key: str, answer: types.ElicitResult) 
     [
         ({}, 401),
         ({"Authorization": "Bearer another-token"}, 401),
+        ({"Authorization": f"Basic {TOKEN}"}, 401),
+        ({"Authorization": TOKEN}, 401),
         ({"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}, 421),
         ({"Authorization": f"Bearer {TOKEN}", "Origin": "https://evil.example"}, 403),
     ],

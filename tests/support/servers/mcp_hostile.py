@@ -5,6 +5,7 @@ The first argument says how: `noise` writes garbage between its messages, `flood
 `many` lists too many tools that cannot be offered, `errors` answers a call with the code that it is
 given, or asks a question first, `endless` answers a call with a line that does not end,
 `malformed` lists every tool of `malformed_tools.json` between two sound ones,
+`beside` says more than its structured content,
 `half` cuts a character of an answer in its middle. FLOODS write without end: `asking` asks without
 reading, `unasked` answers what nobody asked, `dense` sends messages of many values.
 """
@@ -34,6 +35,11 @@ FLOODS: dict[str, Callable[[int], dict[str, object]]] = {
     "asking": lambda number: {"id": f"q{number}", "method": "ping"},
     "unasked": lambda number: {"id": f"q{number}", "result": {}},
     "dense": lambda _: {"method": "notifications/message", "params": {"data": [{}] * 600_000}},
+}
+BROKEN: dict[str, object] = {"content": [], "structuredContent": {"s": "a" * 40 + "!"}}
+BESIDE: dict[str, object] = {
+    "content": [{"type": "text", "text": "The whole file."}],
+    "structuredContent": {"path": "a.txt"},
 }
 MALFORMED = Path(__file__).parents[2] / "data" / "malformed_tools.json"
 
@@ -77,7 +83,7 @@ def result_of(method: str) -> dict[str, object] | None:
         case "tools/call" if WAY == "infinite":
             return {"content": [], "structuredContent": {"s": [1, float("nan")]}}
         case "tools/call":
-            return {"content": [], "structuredContent": {"s": "a" * 40 + "!"}}
+            return BESIDE if WAY == "beside" else BROKEN
         case _:
             return {}
 

@@ -4,12 +4,14 @@ Any web page that a person opens may send requests to this machine. So the serve
 127.0.0.1 alone, refuses other names in `Host` and other pages in `Origin`, and wants a token.
 """
 
+import asyncio
 import hmac
 import secrets
 import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import uvicorn
 from mcp.server import Server
@@ -21,6 +23,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from activities.os_errors import reason_of
 from activities.workspace.project_files import write_private
 from coterie.failures import CommandError
+from coterie.mcp_server.http_connections import (
+    CONNECTION,
+    ConnectionLimits,
+    HttpConnection,
+    connection_maker,
+)
 from coterie.settings import Settings, state_folder
 
 ADDRESS = "127.0.0.1"
@@ -31,7 +39,6 @@ TOKEN_FILE = "mcp_token"
 _MIN_TOKEN_LENGTH = 16
 _NAMES = ("127.0.0.1", "localhost")
 _MAX_SESSIONS = 100
-_MAX_CONNECTIONS = 200
 _GRACE_SECONDS = 2
 
 
@@ -90,8 +97,11 @@ def listener(port: int) -> socket.socket:
     return made
 
 
-async def speak_http(server: Server, at: socket.socket, token: str) -> None:
+async def speak_http(
+    server: Server, at: socket.socket, token: str, limits: ConnectionLimits | None = None
+) -> None:
     """Serve clients until it is cancelled."""
+    limits = limits or ConnectionLimits()
     port = at.getsockname()[1]
     app = server.streamable_http_app(
         streamable_http_path=PATH,
@@ -105,7 +115,9 @@ async def speak_http(server: Server, at: socket.socket, token: str) -> None:
         _TokenGuard(app, token),
         log_config=None,
         access_log=False,
-        limit_concurrency=_MAX_CONNECTIONS,
+        http=cast("type[asyncio.Protocol]", connection_maker(limits)),
+        ws="none",
+        backlog=limits.backlog,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     await _HttpServer(config).serve(sockets=[at])
@@ -121,23 +133,29 @@ class _HttpServer(uvicorn.Server):
 
 
 class _TokenGuard:
-    """Refuses requests without the token."""
+    """Refuses requests without the token, and those of too many connections with it."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
         self._wanted = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer it with 401."""
+        """Pass a request on, or answer it with 401 or 503 and close its connection."""
+        app = self._app
         if scope["type"] == "http":
             scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
             is_known = hmac.compare_digest(given.strip().encode(), self._wanted)
+            connection: HttpConnection = scope["state"][CONNECTION]
             if scheme.lower() != "bearer" or not is_known:  # a scheme has no case
-                response = Response(
+                app = Response(
                     "the header Authorization must be: Bearer TOKEN\n",
                     status_code=401,
-                    headers={"WWW-Authenticate": "Bearer"},
+                    headers={"WWW-Authenticate": "Bearer", "Connection": "close"},
                 )
-                await response(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+            elif not connection.authorize():
+                app = Response(
+                    "too many connections are open; close some, or try again later\n",
+                    status_code=503,
+                    headers={"Retry-After": "1", "Connection": "close"},
+                )
+        await app(scope, receive, send)

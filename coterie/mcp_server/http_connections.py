@@ -1,0 +1,92 @@
+"""Connections of HTTP clients: each request arrives in time, and each connection has a place."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from coterie.mcp_server.connection_places import ConnectionPlaces
+
+CONNECTION = "connection"
+"""The key of an `HttpConnection` in the state of an ASGI scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Times in seconds, and numbers of connections."""
+
+    header: float = 10.0
+    """From the start of a connection, or its last response, to the end of a request's header."""
+    body: float = 30.0
+    """From the end of the header to the end of the body."""
+    authorized: int = 200
+    strangers: int = 256
+    """Connections that have not shown the token."""
+    strangers_per_address: int = 128
+    backlog: int = 64
+    """Connections accepted at once: fewer than the strangers of one address, so that a client's
+    request is read before newer connections take its place."""
+
+
+class HttpConnection(H11Protocol):
+    """A connection that ends when a request does not arrive in time, or its place is taken."""
+
+    def __init__(
+        self, limits: ConnectionLimits, places: "ConnectionPlaces[HttpConnection]", **given: Any
+    ) -> None:
+        """Take the limits, the places of all connections, and what uvicorn gives."""
+        super().__init__(**given)
+        self._limits = limits
+        self.app_state = {**self.app_state, CONNECTION: self}
+        self._places = places
+        self._awaited: type[h11.IDLE] | type[h11.SEND_BODY] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def authorize(self) -> bool:
+        """Keep the connection, which has shown the token; False if there are too many."""
+        return self._places.authorize(self)
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a place, and wait for a request."""
+        super().connection_made(transport)
+        evicted = self._places.open(self, self.client[0] if self.client else "")
+        if evicted is not None:
+            evicted.transport.abort()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Free the place."""
+        self._places.close(self)
+        self._expect(None)
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        """Read, then wait for what is missing."""
+        super().handle_events()
+        self._watch()
+
+    def _watch(self) -> None:
+        state = self.conn.their_state
+        self._expect(state if state in (h11.IDLE, h11.SEND_BODY) else None)
+
+    def _expect(self, part: Any) -> None:
+        """Limit the time of a part of a request; data does not extend it."""
+        if part is self._awaited:
+            return
+        self._awaited = part
+        if self._timer is not None:
+            self._timer.cancel()
+        seconds = self._limits.header if part is h11.IDLE else self._limits.body
+        self._timer = self.loop.call_later(seconds, self.transport.abort) if part else None
+
+
+def connection_maker(limits: ConnectionLimits) -> Callable[..., HttpConnection]:
+    """Return what makes the connections of one server, which share its places."""
+    places: ConnectionPlaces[HttpConnection] = ConnectionPlaces(
+        limits.strangers, limits.strangers_per_address, limits.authorized
+    )
+    return partial(HttpConnection, limits, places)

@@ -1,13 +1,14 @@
 """Graph ledger: how the tasks of a task graph end, what they leave, and which tasks they add."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pydantic import JsonValue
 
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.steps import TaskGraphStep
 from dsl.model.template_bound import number_of
-from dsl.sizes import json_size
+from dsl.sizes import check_size, json_size
 from dsl.task_graph.graph_data import GraphTotals, graph_outcome
 from dsl.task_graph.graph_tasks import (
     MAX_RESULTS_SIZE,
@@ -18,6 +19,7 @@ from dsl.task_graph.graph_tasks import (
 from dsl.task_graph.task_causes import EndCode, GraphTaskEnded, GraphTaskStarted
 from dsl.task_graph.task_reading import read_tasks
 from dsl.task_graph.task_schedule import TaskSchedule
+from dsl.templates.template_filling import fill
 from workflows.core.location import Location
 from workflows.core.progress.progress_kinds import TaskGraphProgress
 from workflows.core.scope import Scope
@@ -44,6 +46,7 @@ class GraphLedger:
         progress.counts = self.schedule.counts
         self.failure: Failure | None = None
         """Why the graph stops before its end."""
+        self._stopped_by = ""
         self._step = step
         self._location = location
         self._scope = scope
@@ -61,6 +64,7 @@ class GraphLedger:
     def start(self, cause: GraphTaskStarted) -> int:
         """Start a task; return its number."""
         index = self.schedule.index[cause.task]
+        cause = replace(cause, failure=_short(cause.failure))
         self.schedule.start(index, cause)
         note_step(self._scope, self._location.at(str(index)), "started", cause)
         return index
@@ -83,9 +87,10 @@ class GraphLedger:
             status, code = "skipped", "task_passed_over"
         elif outcome.error is not None:
             status, code = "failed", "task_failed"
-        if self._step.on_failed_task == "stop":
-            self.failure = outcome.error
-        cause = GraphTaskEnded(code, task.id, task.attempts, _short(outcome.error or error))
+        if self._step.on_failed_task == "stop" and outcome.error is not None:
+            self.failure, self._stopped_by = outcome.error, task.id
+        failure, recovery = (error, outcome.error) if recovered else (outcome.error or error, None)
+        cause = GraphTaskEnded(code, task.id, task.attempts, _short(failure), _short(recovery))
         self._keep(index, outcome.data)
         blocked = self.schedule.end(index, status, cause)
         note_step(self._scope, self._location.at(str(index)), status, cause)
@@ -110,9 +115,9 @@ class GraphLedger:
     def close(self) -> Outcome:
         """Return the outcome of the graph; abandon tasks in progress."""
         progress = self.progress
-        if self.has_stopped:
+        if self.failure is not None:
             self._scope.state.forget_steps(self._location.key, set(progress.running))
-            self.schedule.stop()
+            self.schedule.stop(_short(self.failure), self._stopped_by)
         totals = GraphTotals(progress.iterations, progress.dropped)
         return graph_outcome(self.schedule, progress.notes, totals, self.failure)
 
@@ -138,11 +143,22 @@ class GraphLedger:
             progress.dropped += 1
 
 
-def open_graph(items: list[JsonValue], step: TaskGraphStep, scope: Scope) -> TaskGraphProgress:
-    """Return the graph of a list of tasks before its first task."""
+def open_graph(
+    step: TaskGraphStep, location: Location, scope: Scope
+) -> TaskGraphProgress | Outcome:
+    """Return the graph before its first task; a failure if there is no usable list of tasks."""
+    items = fill(step.tasks, location.facts(scope).names())
+    if not isinstance(items, list):
+        kind = type(items).__name__
+        return Outcome.failed("NotAList", f"tasks of {step.name!r} gives a {kind}")
+    check_size(items, f"the tasks of {step.name!r}", MAX_TASKS_SIZE)
+    allowed = maximum_tasks(step)
+    if len(items) > allowed:
+        message = f"{step.name!r} has {len(items):,} tasks, and {allowed:,} are allowed"
+        return Outcome.failed("TooManyTasks", message)
     scope.weigh(len(items) // _TASKS_A_STEP)
     progress = TaskGraphProgress()
-    progress.tasks = read_tasks(items, (), progress.notes, room=maximum_tasks(step))
+    progress.tasks = read_tasks(items, (), progress.notes, room=allowed)
     progress.tasks_size = sum(json_size(task.value) for task in progress.tasks)
     return progress
 

@@ -155,6 +155,8 @@ def _failed_by(tasks: Sequence[GraphTask]) -> Iterator[str]:
     """Yield the types of failure of the tasks that failed."""
     for task in tasks:
         match task.cause:
+            case GraphTaskEnded("task_failed", recovery=Failure(type=error)):
+                yield error
             case GraphTaskEnded("task_failed", failure=Failure(type=error)):
                 yield error
             case _:

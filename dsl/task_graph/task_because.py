@@ -26,6 +26,10 @@ def task_because(cause: GraphTaskCause) -> str:
             )
         case GraphTaskStarted(code="task_chosen", available=available):
             return f"{task} was chosen from {available} available tasks"
+        case GraphTaskStarted(code="choice_failed", failure=failure):
+            return f"{task} is the first available task; the choice failed:{_failure(failure)}"
+        case GraphTaskStarted(choice=""):
+            return f"{task} is the first available task; nothing was chosen"
         case GraphTaskStarted(choice=choice):
             return (
                 f"{task} is the first available task; {_task_name(choice)}, the choice, is not one"
@@ -52,13 +56,15 @@ def _end_because(cause: GraphTaskEnded, task: str) -> str:
         case "task_recovered":
             return f"{task} failed{attempts}, and on_failed_task succeeded; it failed with{failure}"
         case "task_failed":
-            return f"{task} failed{attempts}:{failure}"
+            recovery = "" if cause.recovery is None else "; on_failed_task failed:"
+            return f"{task} failed{attempts}:{failure}{recovery}{_failure(cause.recovery)}"
         case "task_passed_over":
             return f"on_failed_task skips {task}, which failed{attempts}:{failure}"
         case "task_skipped":
             return f"a person skipped {task}"
         case "graph_stopped":
-            return f"another task stopped the graph before {task} ended"
+            stopped_by = _task_name(cause.stopped_by) if cause.stopped_by else "its choice"
+            return f"{stopped_by} stopped the graph before {task} ended:{failure}"
         case _:
             assert_never(cause.code)
 

@@ -16,14 +16,17 @@ from dsl.model.outcomes import Failure
 class GraphTaskStarted:
     """The task is in progress: how it came to be the next."""
 
-    code: Literal["task_next", "task_chosen", "choice_unavailable"]
+    code: Literal["task_next", "task_chosen", "choice_unavailable", "choice_failed"]
     """`task_next`: first in the order of the graph; `task_chosen`: `chosen` names it;
-    `choice_unavailable`: `chosen` names no available task, so the first one starts."""
+    `choice_unavailable`: `chosen` names no available task, so the first one starts;
+    `choice_failed`: `select` or `chosen` failed, so the first one starts."""
     task: str
     available: int = 1
     """Tasks that could have started."""
     choice: str = ""
     """What `chosen` gave."""
+    failure: Failure | None = None
+    """Why the choice failed."""
 
 
 EndCode = Literal[
@@ -46,7 +49,11 @@ class GraphTaskEnded:
     task: str
     attempts: int = 1
     failure: Failure | None = None
-    """Of its last attempt."""
+    """Of its last attempt; of `graph_stopped`, the one that stopped the graph."""
+    recovery: Failure | None = None
+    """Why the steps of `on_failed_task` did not save the task."""
+    stopped_by: str = ""
+    """The task whose failure stopped the graph; empty if its choice did."""
 
 
 @dataclass(frozen=True, slots=True)

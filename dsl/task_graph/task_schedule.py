@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 
+from dsl.model.outcomes import Failure
 from dsl.model.steps import TaskOrder
 from dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTask, GraphTaskStatus
 from dsl.task_graph.task_causes import (
@@ -97,11 +98,12 @@ class TaskSchedule:
         """Note that a task is not as templates saw it."""
         self.shown.pop(index, None)
 
-    def stop(self) -> None:
-        """Skip every task that has not ended."""
+    def stop(self, failure: Failure | None, stopped_by: str) -> None:
+        """Skip every task that has not ended, since a task or the choice failed."""
         for index, task in enumerate(self.tasks):
             if not task.has_ended:
-                self._put(index, "skipped", GraphTaskEnded("graph_stopped", task.id, task.attempts))
+                cause = GraphTaskEnded("graph_stopped", task.id, task.attempts, failure)
+                self._put(index, "skipped", replace(cause, stopped_by=stopped_by))
         self._ready.clear()
 
     def add(self, tasks: Sequence[GraphTask]) -> list[int]:

@@ -11,12 +11,10 @@ from dsl.evaluate.context import WRITE_ERRORS
 from dsl.evaluate.graph_reads import graph_fields
 from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.outcomes import Failure, Outcome
-from dsl.model.retryability import can_pass
+from dsl.model.retryability import DECIDED, can_pass
 from dsl.model.steps import TaskGraphStep
 from dsl.model.template_bound import number_of
-from dsl.sizes import check_size
 from dsl.task_graph.graph_data import GraphView, graph_view, restored
-from dsl.task_graph.graph_tasks import MAX_TASKS_SIZE
 from dsl.task_graph.task_causes import GraphTaskStarted
 from dsl.templates.template_filling import fill
 from workflows.agents.repeatable_attempts import may_repeat, open_attempt
@@ -27,7 +25,7 @@ from workflows.core.location import Interpreter, Location
 from workflows.core.progress.progress_kinds import TaskAttempts, TaskGraphProgress
 from workflows.core.scope import Job, Scope
 from workflows.core.trail import note_step
-from workflows.graph_ledger import GraphLedger, maximum_tasks, open_graph
+from workflows.graph_ledger import GraphLedger, open_graph
 from workflows.skipped_steps import skip_steps
 
 
@@ -37,7 +35,7 @@ async def execute(
     """Run the tasks as their dependencies allow; the data has each task with its status."""
     graphs, key = scope.state.progress.task_graphs, location.key
     if key not in graphs:
-        progress = _graph_of(step, location, scope)
+        progress = open_graph(step, location, scope)
         if isinstance(progress, Outcome):
             return progress
         graphs[key] = progress
@@ -56,20 +54,6 @@ async def execute(
     del graphs[key]
     location.frame(scope).variables.pop(GRAPH_VARIABLE, None)
     return outcome
-
-
-def _graph_of(step: TaskGraphStep, location: Location, scope: Scope) -> TaskGraphProgress | Outcome:
-    """Return the graph before its first task; a failure if there is no usable list of tasks."""
-    items = fill(step.tasks, location.facts(scope).names())
-    if not isinstance(items, list):
-        kind = type(items).__name__
-        return Outcome.failed("NotAList", f"tasks of {step.name!r} gives a {kind}")
-    check_size(items, f"the tasks of {step.name!r}", MAX_TASKS_SIZE)
-    allowed = maximum_tasks(step)
-    if len(items) > allowed:
-        message = f"{step.name!r} has {len(items):,} tasks, and {allowed:,} are allowed"
-        return Outcome.failed("TooManyTasks", message)
-    return open_graph(items, step, scope)
 
 
 class _Graph(Mapping[str, Job]):
@@ -155,20 +139,31 @@ class _Graph(Mapping[str, Job]):
             self._choosing = False
         if choice is None:
             return None
+        if isinstance(choice, Failure):
+            return GraphTaskStarted("choice_failed", first, schedule.ready, failure=choice)
         if choice in schedule.index and schedule.is_ready(schedule.index[choice]):
             return GraphTaskStarted("task_chosen", choice, schedule.ready)
         return GraphTaskStarted("choice_unavailable", first, schedule.ready, choice)
 
-    async def _run_select(self, begun: bool) -> str | None:
-        """Run the steps of `select`; return what `chosen` then gives, None when they failed."""
+    async def _run_select(self, begun: bool) -> str | Failure | None:
+        """Run the steps of `select`; return what `chosen` then gives.
+
+        Returns:
+            The failure of either; None if it stops the graph, since it is a decision.
+        """
         step, location = self._step, self._location
         if not begun:
             location.frame(self._scope).variables[GRAPH_VARIABLE] = self._view(None, None)
         outcome = await self._interpreter.run_steps(step.select, location, part="select")
-        if outcome.status == "failure":
+        if outcome.error is not None:
+            if outcome.root_error not in DECIDED:
+                return outcome.error
             self._ledger.failure = outcome.error
             return None
-        choice = fill(step.chosen, location.facts(self._scope).names())
+        try:
+            choice = fill(step.chosen, location.facts(self._scope).names())
+        except TemplateFailed as error:
+            return Failure(type(error).__name__, str(error))
         return choice.strip() if isinstance(choice, str) else "" if choice is None else str(choice)
 
     def _view(self, task: int | None, error: Failure | None) -> GraphView:

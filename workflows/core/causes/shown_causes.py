@@ -4,7 +4,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
 from dsl.model.outcomes import Failure
-from dsl.task_graph.task_causes import GraphTaskEnded
+from dsl.task_graph.task_causes import GraphTaskEnded, GraphTaskStarted
 from workflows.core.causes.step_causes import Failed, RunEnded
 from workflows.core.causes.trail_causes import TrailCause
 
@@ -17,11 +17,18 @@ def without_wording(cause: TrailCause | None) -> TrailCause | None:
     """Return the cause without its message, for views that show the text beside it."""
     if isinstance(cause, Failed | RunEnded):
         return replace(cause, failure=Failure(cause.failure.type, ""))
-    if isinstance(cause, GraphTaskEnded) and cause.failure is not None:
-        return replace(cause, failure=Failure(cause.failure.type, ""))
+    if isinstance(cause, GraphTaskEnded):
+        failure, recovery = _without_message(cause.failure), _without_message(cause.recovery)
+        return replace(cause, failure=failure, recovery=recovery)
+    if isinstance(cause, GraphTaskStarted):
+        return replace(cause, failure=_without_message(cause.failure))
     if not getattr(cause, "message", ""):
         return cause
     return cast("TrailCause", replace(cast("Any", cause), message=""))
+
+
+def _without_message(failure: Failure | None) -> Failure | None:
+    return None if failure is None else Failure(failure.type, "")
 
 
 def shortened(facts: Facts) -> Facts:

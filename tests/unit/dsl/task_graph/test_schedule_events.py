@@ -2,6 +2,7 @@
 
 from pydantic import JsonValue
 
+from dsl.model.outcomes import Failure
 from dsl.model.steps import TaskOrder
 from dsl.task_graph.graph_tasks import MAX_TASKS, TaskNotes
 from dsl.task_graph.task_causes import (
@@ -74,12 +75,12 @@ def test_a_stop_skips_what_has_not_ended_and_starts_nothing_more() -> None:
     graph.end(0, "completed", COMPLETED)
     graph.start(1, STARTED)
     graph.tasks[1].attempts = 2
-    graph.stop()
+    graph.stop(Failure("E", "no"), "x")
     assert [task.cause for task in graph.tasks] == [
         COMPLETED,
-        GraphTaskEnded("graph_stopped", "b", 2),
-        GraphTaskEnded("graph_stopped", "c", 0),
-        GraphTaskEnded("graph_stopped", "d", 0),
+        GraphTaskEnded("graph_stopped", "b", 2, Failure("E", "no"), stopped_by="x"),
+        GraphTaskEnded("graph_stopped", "c", 0, Failure("E", "no"), stopped_by="x"),
+        GraphTaskEnded("graph_stopped", "d", 0, Failure("E", "no"), stopped_by="x"),
     ]
     assert (graph.is_over, graph.ready, graph.available()) == (True, 0, [])
     assert graph.counts == {

@@ -213,7 +213,7 @@ def test_a_task_that_is_added_behind_a_failure_is_blocked_at_once() -> None:
 def test_a_stopped_graph_has_nothing_left() -> None:
     schedule = TaskSchedule(_tasks([{"id": "a"}, {"id": "b", "dependencies": ["a"]}]), "written")
     schedule.start(0, GraphTaskStarted("task_next", "a"))
-    schedule.stop()
+    schedule.stop(None, "")
     assert schedule.is_over
     assert schedule.counts["skipped"] == 2
 
@@ -253,7 +253,18 @@ def test_every_cause_has_words_that_name_the_task() -> None:
     assert task_because(schedule.waits_for(0)) == "'a' is available"
     started = GraphTaskStarted("task_next", "a", 2)
     assert task_because(started) == "'a' is the first of 2 available tasks"
-    failed = GraphTaskEnded("task_failed", "a", 2, Failure("Timeout", "it took too long"))
+    timeout = Failure("Timeout", "it took too long")
+    unchosen = GraphTaskStarted("choice_failed", "a", 2, failure=timeout)
+    assert task_because(unchosen) == (
+        "'a' is the first available task; the choice failed: Timeout: it took too long"
+    )
+    nothing = GraphTaskStarted("choice_unavailable", "a", 2)
+    assert task_because(nothing) == "'a' is the first available task; nothing was chosen"
+    stopped = GraphTaskEnded("graph_stopped", "a", 0, timeout)
+    assert task_because(stopped) == (
+        "its choice stopped the graph before 'a' ended: Timeout: it took too long"
+    )
+    failed = GraphTaskEnded("task_failed", "a", 2, timeout)
     assert task_because(failed) == "'a' failed after 2 attempts: Timeout: it took too long"
     schedule.start(0, started)
     schedule.end(0, "failed", failed)

@@ -141,17 +141,62 @@ def test_a_choice_is_the_id_of_a_task_that_may_start_else_the_first_one_starts(
     assert started(run)[0] == first
 
 
-def test_a_choice_that_fails_ends_the_graph_with_its_failure_and_stops_what_runs() -> None:
+@pytest.mark.parametrize(
+    ("answer", "failure"),
+    [
+        ("Broken", "Broken"),
+        ("AnswerUnreadable", "AnswerUnreadable"),
+        ("Timeout", "Timeout"),
+        ("MissingSecret", "MissingSecret"),
+        ({"other": "c"}, "TemplateFailed"),  # `chosen` reads `next`
+    ],
+)
+def test_a_choice_that_fails_starts_the_first_task_and_names_the_failure(
+    answer: Json | str, failure: str
+) -> None:
+    run = graph(choosing(), lambda task, _: (1, answer if task == "pick" else {}))
+    assert [one[:2] for one in started(run)] == [
+        ("choice_failed", "a"),
+        ("choice_failed", "b"),
+        ("task_next", "c"),
+    ]
+    causes = [one.cause for one in run.state.trail if isinstance(one.cause, GraphTaskStarted)]
+    assert [cause.failure.type for cause in causes if cause.failure is not None] == [failure] * 2
+    assert set(statuses(run).values()) == {"completed"}
+
+
+def test_a_graph_that_stops_says_on_every_task_which_failure_stopped_it() -> None:
+    def says(task: str, given: str) -> tuple[float, Json | str]:
+        return 1, "Broken" if given == "b" else {}
+
+    run = graph(f"{THREE}\n  on_failed_task: stop", says)
+    reasons = {task["id"]: task["because"] for task in seen(run)["graph"]["tasks"]}
+    assert reasons["c"] == "'b' stopped the graph before 'c' ended: Broken: on purpose"
+
+
+def test_a_task_that_its_recovery_does_not_save_names_both_failures() -> None:
+    def says(task: str, given: str) -> tuple[float, Json | str]:
+        return 1, {"act": "Broken", "save": "Timeout"}.get(task, {})
+
+    save = f"on_failed_task: [{agent('save')}]"
+    run = graph(f"tasks: [{{id: a}}]\n  {save}", says)
+    [task] = seen(run)["graph"]["tasks"]
+    assert task["because"] == (
+        "'a' failed: Broken: on purpose; on_failed_task failed: Timeout: on purpose"
+    )
+
+
+def test_a_person_who_rejects_a_choice_ends_the_graph_and_stops_what_runs() -> None:
     def says(task: str, given: str) -> tuple[float, Json | str]:
         if task != "pick":
             return 100, {}
         picks.append(given)
-        return (5, {"next": "c"}) if given == "abc" else (5, "Broken")
+        return (5, {"next": "c"}) if given == "abc" else (5, "Rejected")
 
     picks: list[str] = []
     kept: list[str] = []
     run = graph(choosing(concurrency=3), says, after=kept)
-    assert (seen(run)["error"], duration(run)) == ("Broken", pytest.approx(10))
+    assert (seen(run)["error"], duration(run)) == ("Rejected", pytest.approx(10))
     assert [key for key in kept if "graph" in key] == []
     assert picks == ["abc", "ab"]
     assert statuses(run) == dict.fromkeys("abc", "skipped")

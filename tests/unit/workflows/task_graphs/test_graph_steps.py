@@ -60,9 +60,11 @@ async def test_a_task_whose_recovery_succeeds_is_completed_with_its_data() -> No
     assert (task["status"], task["data"]) == ("completed", {"done": True})
 
 
-async def test_a_task_whose_recovery_fails_has_the_error_of_its_recovery() -> None:
+async def test_a_task_whose_recovery_fails_has_both_errors() -> None:
     steps = "[{name: mend, type: fail, error: WorseStill, message: 'no way back'}]"
     found = await seen(RECOVERING.replace("STEPS", steps))
     (task,) = found["ended"]
     assert found["error"] == "TasksFailed"
-    assert task["because"] == "'one' failed: WorseStill: no way back"
+    assert task["because"] == (
+        "'one' failed: Broken: it broke; on_failed_task failed: WorseStill: no way back"
+    )

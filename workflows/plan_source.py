@@ -97,7 +97,7 @@ async def _ask_worker(given: TeamInput, attempts: int) -> CompileResult:
         result_type=CompileResult,
         start_to_close_timeout=timedelta(seconds=30),
         retry_policy=RetryPolicy(maximum_attempts=attempts),
-        summary=f"compile {given.team or 'the document'}" if given.plan is None else "marks",
+        summary=f"compile {given.team or 'the document'}" if given.plan is None else "visibility",
     )
 
 

@@ -39,9 +39,7 @@ class CompileResult(Frozen):
     refused: str | None = None
     queues: dict[str, OwnQueue] = Field(default_factory=dict[str, OwnQueue])
     """Queues of the providers with a rate limit."""
-    visibility: VisibilitySettings | None = Field(
-        default=None, validation_alias="marks", serialization_alias="marks"
-    )
+    visibility: VisibilitySettings | None = None
     """None: only what is free of charge."""
 
 

@@ -38,7 +38,7 @@ def counted_grants(
     Args:
         grants: of the tool.
         enclosing: the tools made of agents and teams around the call, outermost first.
-        plan: of the run; in one of an earlier version, a grant counts wherever its tool is called.
+        plan: of the run.
     """
     if not plan.narrow_grants:
         return CountedGrants(tuple(grants))

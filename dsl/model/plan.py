@@ -250,18 +250,17 @@ class Plan(Frozen):
     """`{name, description, input_schema}` of each tool, which templates read as `tools`; None where
     none does."""
     tool_events: bool = False
-    """Whether `tool` steps have the events `tool_start` and `tool_end`; not in plans of earlier
-    versions, whose trails stay as they were."""
+    """Whether `tool` steps have the events `tool_start` and `tool_end`: the plan has tools."""
     groups: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """`{group: people}`, for approvals."""
     notify: tuple[str, ...] = ()
     """The channels that notify people of what waits for them, if an approval names no others."""
     narrow_grants: bool = False
-    """Whether a grant counts within a call of an agent or a team only if that tool grants it, too;
-    not in plans of earlier versions, where a grant counts wherever its tool is called."""
+    """Whether a grant counts within a call of an agent or a team only if that tool grants it, too:
+    some tool with a grant is called so."""
     egress_approval: AskTerms | None = None
     """How a run asks before a call that could send out private data at the word of others; None if
-    no call of the plan could, and in plans of earlier versions, whose runs do not ask."""
+    no call of the plan could."""
     on_cancel: str | None = None
     """The team that cleans up when the run is cancelled."""
     output: JsonValue = None

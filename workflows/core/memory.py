@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from activities.contracts import Notification
 from dsl.evaluate.because import route_because
@@ -78,9 +78,7 @@ class TrailRecord:
 class PendingNotification:
     """A notification in delivery."""
 
-    __pydantic_config__ = ConfigDict(serialize_by_alias=True)
-
-    message: Annotated[Notification, Field(alias="notice")]
+    message: Notification
     id: str
     """Id of the activity: `0003.review.sign_off.request`."""
     team: str
@@ -272,8 +270,6 @@ class FanOut:
 class Track:
     """One path through the teams: the run's own, a fan-out branch, or a team called as a step."""
 
-    __pydantic_config__ = ConfigDict(serialize_by_alias=True)
-
     context: Json = field(default_factory=dict[str, JsonValue])
     team: str | None = None
     """The current team; None before the plan is known, and after the end."""
@@ -286,7 +282,7 @@ class Track:
     """What this track has written to the context since the fan-out, in order."""
     branch: bool = False
     """Whether it is a branch of a fan-out."""
-    fan_out: Annotated[FanOut | None, Field(alias="fork")] = None
+    fan_out: FanOut | None = None
     arrived: str | None = None
     """The concentrator where this branch waits for the others."""
     end: Literal["running", "done", "failed", "cancelled"] = "running"

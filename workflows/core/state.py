@@ -7,7 +7,7 @@ from functools import cache, partial
 from hashlib import sha256
 from typing import Annotated, Any, Final, cast
 
-from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
+from pydantic import Field, JsonValue, TypeAdapter
 
 from activities.contracts import ContextUse, OwnQueue, TokenUsage, VisibilitySettings
 from dsl.egress.met_labels import MetLabels
@@ -45,8 +45,6 @@ _WORDING: Final = {"message": True, "failure": {"message"}}
 @dataclass(slots=True)
 class RunState:
     """All that a run remembers."""
-
-    __pydantic_config__ = ConfigDict(serialize_by_alias=True)
 
     tracks: dict[str, Track] = field(default_factory=lambda: {MAIN: Track()})
     teams_run: int = 0
@@ -95,7 +93,7 @@ class RunState:
     new."""
     hooks_asked: bool = False
     """Whether the plan's `before_run` hooks have let the run begin."""
-    visibility: Annotated[VisibilitySettings | None, Field(alias="marks")] = None
+    visibility: VisibilitySettings | None = None
     """The visibility settings of the run."""
     pending: dict[str, Pending] = field(default_factory=dict[str, Pending])
     decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])

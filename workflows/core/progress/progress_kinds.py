@@ -6,7 +6,7 @@
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from dsl.evaluate.context import apply
 from dsl.evaluate.context_writes import ContextWrite
@@ -162,13 +162,11 @@ class TryProgress:
 class RetryProgress:
     """A step with `retry`."""
 
-    __pydantic_config__ = ConfigDict(serialize_by_alias=True)
-
     retries: int = 0
     """Attempts that have failed."""
     wait: float | None = None
     """Seconds left of the wait for the next attempt when the run continued as new."""
-    maximum: Annotated[int | None, Field(alias="most")] = None
+    maximum: int | None = None
     """Additional attempts, where a template gave them."""
 
 

@@ -109,6 +109,8 @@ Code = Literal[
     "W525",
     "W526",
     "W527",
+    "W528",
+    "W530",
 ]
 """Stable codes; `docs/errors.md` has one heading for each."""
 

@@ -8,7 +8,14 @@ from pydantic import JsonValue
 from dsl.errors import ContextConflict, TemplateFailed
 from dsl.evaluate.branch_writes import joined as joined_writes
 from dsl.evaluate.context_writes import ContextWrite
-from dsl.evaluate.strategies import RESULT_KEYS, BranchResult, Join, winner_of
+from dsl.evaluate.strategies import (
+    RESULT_KEYS,
+    BranchResult,
+    Join,
+    RefusedStrategy,
+    chosen_score,
+    winner_of,
+)
 from dsl.json_values import json_equal
 from dsl.model.merge import merged_by
 from dsl.model.outcomes import Outcome
@@ -58,12 +65,12 @@ def branch_outcome(
     if score is None or join != "best" or not ended.success:
         return ended
     try:
-        value = fill(score, location.facts(scope).of_result(ended).names())
+        filled = fill(score, location.facts(scope).of_result(ended).names())
     except TemplateFailed as error:
         return Outcome.failed(type(error).__name__, str(error), ended.data).timed(seconds)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        message = f"the score of the branch {name!r} is {value!r}"
-        return Outcome.failed("NotANumber", message, ended.data).timed(seconds)
+    value = chosen_score(name, filled)
+    if isinstance(value, RefusedStrategy):
+        return Outcome.failed(value.type, value.message, ended.data).timed(seconds)
     progress.scores[name] = value
     return ended
 

@@ -1,6 +1,7 @@
 """List what Coterie offers to documents, without loading the implementation."""
 
 from collections.abc import Iterable, Mapping
+from time import time
 from typing import get_args
 
 from activities.skills.skill_contracts import known_contracts
@@ -63,5 +64,6 @@ def capabilities(
         provider_kinds=PROVIDER_KINDS,
         provider_packages=None if provider_packages is None else tuple(provider_packages),
         provider_paths=dict(installed_paths("coterie.providers")),
+        now=time(),
         once_commands=tuple(name for name, command in (commands or {}).items() if command.once),
     )

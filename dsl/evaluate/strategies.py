@@ -21,7 +21,7 @@ RESULT_KEYS = ("winner", "result")
 class RefusedStrategy:
     """Why a value is not a strategy of the step: the type of failure, and its message."""
 
-    type: Literal["UnknownBranch", "NotAJoin"]
+    type: Literal["UnknownBranch", "NotAJoin", "NotANumber"]
     message: str
 
 
@@ -83,6 +83,13 @@ def chosen_join(step: str, value: JsonValue, branches: Collection[str]) -> Join 
         return RefusedStrategy("NotAJoin", message)
     allowed = f"{', '.join(JOIN_WORDS)}, or a number up to {maximum}"
     return RefusedStrategy("NotAJoin", f"`join` of {step!r} gives {value!r}, not one of {allowed}")
+
+
+def chosen_score(branch: str, value: JsonValue) -> float | RefusedStrategy:
+    """Return the score of a branch; or why the value is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return RefusedStrategy("NotANumber", f"the score of the branch {branch!r} is {value!r}")
+    return value
 
 
 def is_enough(join: Join, good: int, ended: int, branches: int) -> bool:

@@ -112,5 +112,7 @@ class Capabilities(Frozen):
     """The MCP servers that the worker configures."""
     mcp_tools: dict[str, McpContract] = Field(default_factory=dict[str, McpContract])
     """Their tools: `{server/tool: contract}`."""
+    now: float | None = None
+    """When the document is compiled, in seconds of Unix time; None where no time is known."""
     once_commands: tuple[str, ...] = ()
     """The commands that must not run twice."""

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeVar, get_args
 from pydantic import Discriminator, Field, JsonValue, Tag
 
 from dsl.model.conditions import AnyOf, Condition
-from dsl.model.template_bound import DeadlineBound
+from dsl.model.template_bound import TimeoutBound
 from dsl.values import Frozen, Json, Timeout
 
 TimeoutOutcome = Literal["reject", "approve", "fail"]
@@ -46,9 +46,9 @@ class DecisionTerms(Frozen):
     """Who may decide: names, and groups of `orchestration.groups`; anyone when empty."""
     quorum: int = Field(default=1, ge=1, le=100)
     """How many different people of `approvers` must approve; one rejection is enough to reject."""
-    deadline: DeadlineBound | None = None
-    """How long to wait. Default: no deadline. In a step a template may give it: `{value: template,
-    maximum}`, or a context path with a maximum."""
+    deadline: TimeoutBound | None = None
+    """How long to wait, above zero. Default: no deadline. In a step a template may give it:
+    `{value: template, maximum}`, or a context path with a maximum."""
     remind_every: Timeout | None = None
     """The interval of reminders while nobody decides."""
     escalate: tuple[Escalation, ...] = ()

@@ -11,6 +11,9 @@ from dsl.redaction import redacted
 from dsl.source.nodes import Mark, dotted, is_below
 from dsl.values import NodePath, Segment
 
+_REFUSED_VALUES = ("E103", "E105", "E106")
+"""Of values that the document then lacks, for every later check."""
+
 
 @dataclass(slots=True)
 class Problems:
@@ -58,7 +61,7 @@ class Problems:
             location,
             details,
         )
-        if not self._misspelt(problem):
+        if not self._explained(problem):
             self.take((problem,))
 
     def take(self, problems: Iterable[Problem]) -> None:
@@ -89,16 +92,22 @@ class Problems:
         """Return a path as a path in the original document."""
         return self._path_before_removals(path) if self._gone else tuple(path)
 
-    def _misspelt(self, problem: Problem) -> bool:
-        """Return whether a key is missing only because it is misspelled, already noted."""
+    def _explained(self, problem: Problem) -> bool:
+        """Return whether a key is missing only because it is misspelled or refused, both noted."""
         if problem.code != "E102" or not problem.location:
             return False
         *above, key = problem.location
         return any(
-            earlier.code == "E101"
-            and earlier.details is not None
-            and key_meant(earlier.details) == key
-            and is_below(earlier.location, above)
+            (
+                earlier.code in _REFUSED_VALUES
+                and problem.location in (earlier.location, earlier.location[:-1])
+            )
+            or (
+                earlier.code == "E101"
+                and earlier.details is not None
+                and key_meant(earlier.details) == key
+                and is_below(earlier.location, above)
+            )
             for earlier in self.errors
         )
 

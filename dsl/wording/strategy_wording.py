@@ -42,6 +42,13 @@ def branches_wanted(step: str, branches: Collection[str]) -> ProblemText:
 
 
 @statement
+def score_is_no_number(branch: str, value: str) -> ProblemText:
+    return ProblemText(
+        f"the score of the branch {branch!r} is {value}", "a number, or a template for one"
+    )
+
+
+@statement
 def reserved_branch(step: str, name: str) -> ProblemText:
     return ProblemText(
         f"{name!r} cannot be a branch of {step!r}: its data has the key {name!r} already",

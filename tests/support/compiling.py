@@ -1,5 +1,7 @@
 """Compiles documents as the front door does, with everything that a worker of ours has."""
 
+from datetime import UTC, datetime
+
 from activities.skills.skill_registry import contracts
 from dsl.compile.compiler import Compiled, SourceText, compile_sources
 from dsl.errors import InvalidDocument, Problem
@@ -13,6 +15,7 @@ CAPABILITIES = Capabilities(
     providers=("scripted", "anthropic", "openai"),
     commands=("pytest", "deploy"),
     once_commands=("deploy",),
+    now=datetime(2000, 1, 1, tzinfo=UTC).timestamp(),
 )
 
 _INCLUDING = """

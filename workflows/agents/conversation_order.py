@@ -6,6 +6,7 @@ The state holds the name of each conversation's latest turn; the worker stores i
 from collections.abc import Awaitable, Callable
 
 from activities.contracts import AgentResponse, ContextUse, Conversation, TokenUsage
+from dsl.evaluate.conversation_names import MAX_CONVERSATION_NAME, name_of_conversation
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import AgentStep
 from dsl.templates.template_filling import fill
@@ -18,7 +19,6 @@ from workflows.core.state_keys import StateKey
 MAX_CONVERSATIONS = 1000
 """Maximum conversations of one run: the state keeps a line for each until the run ends."""
 
-_MAX_NAME_LENGTH = 200
 
 Turns = Callable[[Conversation], Awaitable[tuple[Outcome, AgentResponse | None]]]
 """An agent's turn with its re-asks: its outcome, and the answer if there is one."""
@@ -194,12 +194,12 @@ def _holder_around(name: str, location: Location, state: RunState) -> str | None
 def conversation_name(step: AgentStep, location: Location, scope: Scope) -> str | Outcome:
     """Return the name of the step's conversation, or the failure of one that cannot begin."""
     filled = fill(step.conversation, location.facts(scope).names())
-    name = str(filled) if isinstance(filled, str | int) else ""
-    if not name or len(name) > _MAX_NAME_LENGTH:
+    name = name_of_conversation(filled)
+    if name is None:
         return Outcome.failed(
             "NotAName",
             f"the conversation of {step.name!r} has no name: it is to be a text of 1 to "
-            f"{_MAX_NAME_LENGTH} characters",
+            f"{MAX_CONVERSATION_NAME} characters",
         )
     known = scope.state.conversations
     if name not in known and len(known) >= MAX_CONVERSATIONS:

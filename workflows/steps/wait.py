@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
+from dsl.evaluate.waits import RefusedWait, length_of_wait, moment_of_wait
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import WaitStep
 from dsl.model.template_bound import optional_seconds
 from dsl.templates.template_filling import fill
-from dsl.values import MAX_DURATION, seconds
 from workflows.core.location import Location, Skipped
 from workflows.core.scope import Interrupted, Scope
 from workflows.sessions.message_wait import wait_for_message
@@ -30,9 +30,10 @@ async def _time(written: str, location: Location, scope: Scope) -> Outcome:
     waits, key = scope.state.progress.waits, location.key
     until = waits.get(key)
     if until is None:
-        found = _moment(fill(written, location.facts(scope).names()), scope)
-        if isinstance(found, Outcome):
-            return found
+        filled = fill(written, location.facts(scope).names())
+        found = moment_of_wait(filled, scope.time())
+        if isinstance(found, RefusedWait):
+            return _refused(filled, found)
         until = waits[key] = found
     left = until - scope.time()
     if left > 0:
@@ -47,9 +48,10 @@ async def _duration(step: WaitStep, location: Location, scope: Scope) -> Outcome
     waits, key = scope.state.progress.relative_waits, location.key
     left = waits.get(key)
     if left is None:
-        found = _length(fill(step.duration, location.facts(scope).names()))
-        if isinstance(found, Outcome):
-            return found
+        filled = fill(step.duration, location.facts(scope).names())
+        found = length_of_wait(filled)
+        if isinstance(found, RefusedWait):
+            return _refused(filled, found)
         left = found
     if left > 0:
         skips, own = scope.state.skips, location.step
@@ -66,30 +68,8 @@ def _end_wait(at: float) -> Outcome:
     return Outcome.succeeded({"until": datetime.fromtimestamp(at, UTC).isoformat()})
 
 
-def _moment(written: JsonValue, scope: Scope) -> float | Outcome:
-    """Return when the wait ends, in seconds of Unix time."""
-    try:
-        moment = datetime.fromisoformat(str(written))
-        until = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-        datetime.fromtimestamp(until, UTC)  # it must be printable
-    except (ValueError, OverflowError):
-        return Outcome.failed("NotATime", f"{written!r} is not a time like 2026-01-31T09:00")
-    if until - scope.time() > MAX_DURATION:
-        return Outcome.failed("NotATime", f"{written!r} is more than a hundred years away")
-    return until
-
-
-def _length(written: JsonValue) -> float | Outcome:
-    """How long the wait is, in seconds."""
-    try:
-        length = seconds(written)
-    except ValueError as error:
-        return Outcome.failed("NotADuration", f"{written!r}: {error}")
-    if not isinstance(length, int | float) or isinstance(length, bool):
-        return Outcome.failed("NotADuration", f"{written!r} is not a duration like 90 or 5m")
-    if not 0 <= length <= MAX_DURATION:
-        return Outcome.failed("NotADuration", f"{written!r} is not between 0 and a hundred years")
-    return length
+def _refused(written: JsonValue, refused: RefusedWait) -> Outcome:
+    return Outcome.failed(refused.type, f"{written!r} is not {refused.wanted}")
 
 
 async def _signal(step: WaitStep, name: str, location: Location, scope: Scope) -> Outcome:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.write_conflicts import check_branch_writes
 from dsl.errors import closest
-from dsl.evaluate.strategies import RESULT_KEYS
+from dsl.evaluate.strategies import RESULT_KEYS, RefusedStrategy, chosen_score
 from dsl.model.step_kinds.join_policies import CONTEXT
 from dsl.model.steps import ParallelBranch, ParallelStep
 from dsl.model.traversal.step_walk import variables, walk
@@ -13,6 +13,7 @@ from dsl.paths import Path
 from dsl.paths import parse as parse_path
 from dsl.problem_details import DidYouMean, UnlistedValue, WrongValue
 from dsl.source.nodes import Node
+from dsl.templates.jsonable import brief
 from dsl.templates.path_templates import fixed_part
 from dsl.templates.template import is_template
 from dsl.values import JsonValue, NodePath
@@ -20,6 +21,7 @@ from dsl.wording.strategy_wording import (
     branches_wanted,
     merge_of_unset,
     reserved_branch,
+    score_is_no_number,
     too_many_to_join,
     unread_by_join,
 )
@@ -40,6 +42,7 @@ def check_parallel(scope: StepScope, step: ParallelStep, path: NodePath) -> None
             scope.note("E105", (*path, "branches", name), reserved_branch(step.name, name))
     for key_path in _unread(scope.tree, step, path):
         scope.note("E107", key_path, unread_by_join(step.name, str(key_path[-1]), str(step.join)))
+    _scores(scope, step, path)
     check_branch_writes(scope, step, path)
     known = {name for one in step.ranked_branches.values() for name in variables(one.steps)}
     paths = {
@@ -90,6 +93,17 @@ def _check_branch_name(
         fix = None if meant is None else DidYouMean(meant)
         details = UnlistedValue(WrongValue("only"), name, tuple(step.branches), fix)
         scope.problems.note("E105", mark, path, details)
+
+
+def _scores(scope: StepScope, step: ParallelStep, path: NodePath) -> None:
+    """Note a written score that is no number."""
+    for name, branch in step.ranked_branches.items():
+        score = branch.score
+        if score is None or (isinstance(score, str) and is_template(score)):
+            continue
+        if isinstance(chosen_score(name, score), RefusedStrategy):
+            details = score_is_no_number(name, brief(score))
+            scope.note_value("E103", (*path, "branches", name, "score"), details)
 
 
 def _unread(tree: Node, step: ParallelStep, path: NodePath) -> Iterator[NodePath]:

@@ -4,6 +4,7 @@ from dsl.checks.contracts.command_checks import check_command
 from dsl.checks.contracts.contract_checks import check_input
 from dsl.checks.steps.loop_checks import is_one_template
 from dsl.checks.steps.step_scope import StepScope
+from dsl.evaluate.conversation_names import MAX_CONVERSATION_NAME, name_of_conversation
 from dsl.json_schema.argument_schemas import declared_arguments
 from dsl.model.capabilities import SkillContract
 from dsl.model.step_kinds.agent_types import ORCHESTRATING
@@ -15,6 +16,7 @@ from dsl.templates.jsonable import brief
 from dsl.templates.template import is_template
 from dsl.values import MAX_CALL_SECONDS, NodePath
 from dsl.wording.steps.step_wording import (
+    conversation_name_too_long,
     conversation_without_model,
     fixed_argument,
     no_conversation,
@@ -36,6 +38,9 @@ def check_agent(scope: StepScope, step: AgentStep, path: NodePath) -> None:
             (*path, "conversation"),
             conversation_without_model(step.name, is_legacy=step.agent_class is not None),
         )
+    elif not is_template(step.conversation) and name_of_conversation(step.conversation) is None:
+        details = conversation_name_too_long(step.name, MAX_CONVERSATION_NAME)
+        scope.note_value("E106", (*path, "conversation"), details)
 
 
 def check_skill(scope: StepScope, step: SkillStep, path: NodePath) -> None:
@@ -83,7 +88,7 @@ def check_tool(scope: StepScope, step: ToolStep, path: NodePath) -> None:
         members = tool_groups(scope.tools)[step.tool]
         scope.note_value("E204", (*path, "tool"), group_called(step.tool, members))
         return
-    if isinstance(step.arguments, str):
+    if isinstance(step.arguments, str) or scope.problems.has("E103", key_path):
         return
     for name in step.arguments.keys() & section.fixed.keys():
         key_path = (*path, "arguments", name)

@@ -104,7 +104,7 @@ def _check_holder(scope: StepScope, step: Holder, path: NodePath) -> None:
 
 
 def _approval(scope: StepScope, step: ApprovalStep, path: NodePath) -> None:
-    if step.deadline is None:
+    if step.deadline is None and not scope.has_problem((*path, "deadline")):
         scope.note("W502", path, no_deadline(called(step.name, "the approval")))
 
 

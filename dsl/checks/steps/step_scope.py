@@ -121,6 +121,10 @@ class StepScope:
         """Return where the value at the path is written."""
         return self.tree.find(path).mark
 
+    def has_problem(self, path: NodePath) -> bool:
+        """Return whether the value at the path, or one in it, has a problem already."""
+        return next(self.problems.below(path), None) is not None
+
     def note(self, code: Code, path: NodePath, details: Details) -> None:
         """Note a problem at the key of the value at the path."""
         self.problems.note(code, self.tree.find(path).at, path, details)

@@ -1,5 +1,6 @@
 """Checks of task graphs: their bounds, their choice, and tasks that are written in the document."""
 
+from dsl.checks.steps.loop_checks import check_list
 from dsl.checks.steps.step_scope import StepScope
 from dsl.model.steps import TaskGraphStep
 from dsl.model.template_bound import maximum_of
@@ -28,8 +29,10 @@ def check_task_graph(scope: StepScope, step: TaskGraphStep, path: NodePath) -> N
         scope.note("E102", path, unbounded_graph(step.name))
     if step.chosen is not None and not step.select:
         scope.note("E107", (*path, "chosen"), chosen_without_select(step.name))
-    if step.select and step.chosen is None:
+    if step.select and step.chosen is None and not scope.has_problem((*path, "chosen")):
         scope.note("E102", (*path, "select"), select_without_chosen(step.name))
+    if step.add is not None:
+        check_list(scope, step.add, (*path, "add"), "add")
     if step.on_failed_task == ():
         scope.note("E106", (*path, "on_failed_task"), no_recovery_steps(step.name))
     if isinstance(step.tasks, list):

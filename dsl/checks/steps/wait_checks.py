@@ -2,18 +2,21 @@
 
 from dsl.checks.format_checks import warn_of_formats
 from dsl.checks.steps.step_scope import StepScope
+from dsl.evaluate.waits import RefusedWait, length_of_wait, moment_of_wait
 from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_problems import schema_problem
 from dsl.model.steps import WaitStep
 from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Node
+from dsl.templates.jsonable import brief
 from dsl.templates.template import is_template
-from dsl.values import NodePath, seconds
+from dsl.values import NodePath
 from dsl.wording.session_wording import schema_without_message, unusable_message_schema
 from dsl.wording.steps.wait_wording import (
     deadline_without_signal,
-    not_a_duration,
+    refused_wait,
     reserved_signal,
+    time_has_passed,
     waits_for,
 )
 
@@ -28,19 +31,35 @@ def check_wait(scope: StepScope, step: WaitStep, path: NodePath) -> None:
     """Check that the step waits for one thing, which can come."""
     keys = ("duration", "time", "signal", "message")
     said = [key for key in keys if getattr(step, key) is not None]
-    if len(said) != 1:
+    if len(said) != 1 and not any(scope.has_problem((*path, key)) for key in keys):
         scope.note("E107" if said else "E102", path, waits_for(step.name, said))
-    elif step.deadline is not None and said[0] in ("duration", "time"):
+    elif step.deadline is not None and said[:1] and said[0] in ("duration", "time"):
         scope.note("E107", (*path, "deadline"), deadline_without_signal(step.name, said[0]))
     if step.schema_ is not None and len(said) == 1:
         _message_schema(scope, step, said[0], (*path, "schema"))
     check_signal(scope.tree, scope.problems, step.signal, (*path, "signal"))
-    if isinstance(step.duration, str) and not is_template(step.duration):
-        try:
-            seconds(step.duration)
-        except ValueError as error:
-            key_path = (*path, "duration")
-            scope.note_value("E103", key_path, not_a_duration(step.duration, str(error)))
+    _literals(scope, step, path)
+
+
+def _literals(scope: StepScope, step: WaitStep, path: NodePath) -> None:
+    """Note a written duration or time that a run would refuse, and a time that has passed."""
+    now = scope.capabilities.now
+    if step.duration is not None and not _is_filled(step.duration):
+        length = length_of_wait(step.duration)
+        if isinstance(length, RefusedWait):
+            details = refused_wait("duration", brief(step.duration), length.wanted)
+            scope.note_value("E103", (*path, "duration"), details)
+    if step.time is not None and not _is_filled(step.time):
+        until = moment_of_wait(step.time, now)
+        if isinstance(until, RefusedWait):
+            details = refused_wait("time", brief(step.time), until.wanted)
+            scope.note_value("E103", (*path, "time"), details)
+        elif now is not None and until <= now:
+            scope.note_value("W530", (*path, "time"), time_has_passed(step.name, step.time))
+
+
+def _is_filled(value: float | str) -> bool:
+    return isinstance(value, str) and is_template(value)
 
 
 def _message_schema(scope: StepScope, step: WaitStep, key: str, path: NodePath) -> None:

@@ -27,7 +27,7 @@ class WaitStep(StepBase):
     duration: float | str | None = None
     """How long: seconds, `90s`, `2d`, or a template for one of these."""
     time: str | None = None
-    """An ISO 8601 time, in UTC without an offset; or a template for one."""
+    """A time like `2026-01-31T09:00+02:00`, in UTC without an offset; or a template for one."""
     signal: str | None = None
     """The name of a signal; its payload is the step's data."""
     deadline: DeadlineBound | None = None

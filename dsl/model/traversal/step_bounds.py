@@ -50,7 +50,8 @@ _ROUNDS = BoundKey(("max_iterations",), "count", MAX_BOUND)
 _CONCURRENCY = BoundKey(("concurrency",), "count", MAX_CONCURRENCY)
 TURNS = BoundKey(("max_turns",), "count", MAX_TURNS)
 """Of an agent with tools."""
-_CALL_APPROVAL = BoundKey(("requires_approval", "deadline"), "deadline", MAX_DURATION)
+_CALL_APPROVAL = BoundKey(("requires_approval", "deadline"), "timeout", MAX_DURATION)
+_APPROVAL = BoundKey(("deadline",), "timeout", MAX_DURATION)
 _DEADLINE = BoundKey(("deadline",), "deadline", MAX_DURATION)
 
 BOUNDS_OF_STEPS: Mapping[str, tuple[BoundKey, ...]] = {
@@ -68,7 +69,7 @@ BOUNDS_OF_STEPS: Mapping[str, tuple[BoundKey, ...]] = {
         BoundKey(("task_retries",), "retries", MAX_RETRIES),
     ),
     "set": _COMMON,
-    "approval": (*_COMMON, _DEADLINE),
+    "approval": (*_COMMON, _APPROVAL),
     "wait": (*_COMMON, _DEADLINE),
     "reply": _COMMON,
     "team": _COMMON,

@@ -24,6 +24,14 @@ def no_conversation(step: str, key: str) -> ProblemText:
 
 
 @statement
+def conversation_name_too_long(step: str, maximum: int) -> ProblemText:
+    return ProblemText(
+        f"the name of the conversation of {called(step)} is too long",
+        f"a text of 1 to {maximum} characters",
+    )
+
+
+@statement
 def conversation_without_model(step: str, *, is_legacy: bool) -> ProblemText:
     what = "a legacy agent" if is_legacy else "an agent that follows a plan"
     return ProblemText(

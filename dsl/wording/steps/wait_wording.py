@@ -25,8 +25,16 @@ def deadline_without_signal(step: str, key: str) -> ProblemText:
 
 
 @statement
-def not_a_duration(value: str, allowed: str) -> ProblemText:
-    return ProblemText(f"'duration' is {value!r}", allowed)
+def refused_wait(key: str, value: str, wanted: str) -> ProblemText:
+    return ProblemText(f"'{key}' is {value}", wanted)
+
+
+@statement
+def time_has_passed(step: str, time: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step, 'the wait')} ends at once: {time} has passed",
+        fix="write a later time, or a template for it",
+    )
 
 
 @statement

@@ -1,6 +1,7 @@
 """The examples in the reference and in the page of errors do what the text around them says."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from textwrap import indent
 
@@ -80,6 +81,7 @@ CAPABILITIES = Capabilities(
     commands=("pytest", "deploy", "was_deployed"),
     once_commands=("deploy",),
     skills=known_contracts(),
+    now=datetime(2026, 1, 1, tzinfo=UTC).timestamp(),
 )
 
 

@@ -290,5 +290,5 @@ def test_retry_around_a_call_that_must_not_happen_twice_is_a_warning(kind: str) 
     for call, warned in ((PAY, True), (READ, False)):
         step = AROUND[kind].replace("STEPS", call)
         text = TOOLS + document(f"- {{name: outer, {RETRY}, {step}}}\n")
-        found = [one for one in problems_of(text) if one.code == "W527"]
+        found = [one for one in problems_of(text) if one.code == "W528"]
         assert [one.path.endswith("tasks[0].retry") for one in found] == [True] * warned

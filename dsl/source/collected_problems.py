@@ -61,7 +61,7 @@ class Problems:
             location,
             details,
         )
-        if not self._explained(problem):
+        if not self._is_explained(problem):
             self.take((problem,))
 
     def take(self, problems: Iterable[Problem]) -> None:
@@ -92,7 +92,7 @@ class Problems:
         """Return a path as a path in the original document."""
         return self._path_before_removals(path) if self._gone else tuple(path)
 
-    def _explained(self, problem: Problem) -> bool:
+    def _is_explained(self, problem: Problem) -> bool:
         """Return whether a key is missing only because it is misspelled or refused, both noted."""
         if problem.code != "E102" or not problem.location:
             return False

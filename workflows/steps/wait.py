@@ -33,7 +33,7 @@ async def _time(written: str, location: Location, scope: Scope) -> Outcome:
         filled = fill(written, location.facts(scope).names())
         found = moment_of_wait(filled, scope.time())
         if isinstance(found, RefusedWait):
-            return _refused(filled, found)
+            return _refusal(filled, found)
         until = waits[key] = found
     left = until - scope.time()
     if left > 0:
@@ -51,7 +51,7 @@ async def _duration(step: WaitStep, location: Location, scope: Scope) -> Outcome
         filled = fill(step.duration, location.facts(scope).names())
         found = length_of_wait(filled)
         if isinstance(found, RefusedWait):
-            return _refused(filled, found)
+            return _refusal(filled, found)
         left = found
     if left > 0:
         skips, own = scope.state.skips, location.step
@@ -68,7 +68,7 @@ def _end_wait(at: float) -> Outcome:
     return Outcome.succeeded({"until": datetime.fromtimestamp(at, UTC).isoformat()})
 
 
-def _refused(written: JsonValue, refused: RefusedWait) -> Outcome:
+def _refusal(written: JsonValue, refused: RefusedWait) -> Outcome:
     return Outcome.failed(refused.type, f"{written!r} is not {refused.wanted}")
 
 

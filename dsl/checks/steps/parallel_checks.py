@@ -96,7 +96,7 @@ def _check_branch_name(
 
 
 def _scores(scope: StepScope, step: ParallelStep, path: NodePath) -> None:
-    """Note a written score that is no number."""
+    """Note a written score that is not a number."""
     for name, branch in step.ranked_branches.items():
         score = branch.score
         if score is None or (isinstance(score, str) and is_template(score)):

@@ -29,7 +29,11 @@ from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Node
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, NodePath
-from dsl.wording.document_wording import control_character, unexpanded_template
+from dsl.wording.document_wording import (
+    control_character,
+    unexpanded_template,
+    unexpanded_variable,
+)
 
 _KEY = "\0key"
 """Ends the path of a text that is a key."""
@@ -79,6 +83,12 @@ def refuse_texts(document: SystemDocument, tree: Node, problems: Problems) -> No
     for path, field, text in texts:
         if is_template(text) and path[-1:] != (_KEY,):
             problems.note("E303", tree.find(path).mark, path, unexpanded_template(field))
+    worker = () if document.worker is None else _texts(document.worker, ("worker",), "")
+    for path, field, text in (*texts, *worker):
+        name = _VARIABLE.search(text)
+        if name is not None and field not in _OF_COMMANDS and path[-1:] != (_KEY,):
+            details = unexpanded_variable(field, name[1])
+            problems.note("E303", tree.find(path).mark, path, details)
     for path, field, text in texts:
         found = _CONTROL.search(text)
         if found is not None and field not in _FREE and text != UNREADABLE:
@@ -88,8 +98,14 @@ def refuse_texts(document: SystemDocument, tree: Node, problems: Problems) -> No
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Control characters, and those that end a line."""
 
+_VARIABLE = re.compile(r"\$\{(?:env[.:])?([A-Za-z_]\w*)[^{}]*\}", re.ASCII)
+"""A variable as shells and other systems write it."""
+
 _FREE = ("value", "fixed", "flags", "message", "prompt", "run")
 """Fields whose texts are not names."""
+
+_OF_COMMANDS = (*_FREE, "command", "args", "description")
+"""Fields whose texts a program may expand itself, or nobody."""
 
 
 def _note_control(

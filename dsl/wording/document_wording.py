@@ -76,6 +76,15 @@ def unexpanded_template(field: str) -> ProblemText:
 
 
 @statement
+def unexpanded_variable(field: str, name: str) -> ProblemText:
+    if field.endswith("_env"):
+        fix = f"write the name alone: `{field}: {name}`"
+    else:
+        fix = f"write the value itself; only keys like `api_key_env: {name}` name a variable"
+    return ProblemText(f"`${{...}}` is not expanded here: {field!r} is read literally", fix=fix)
+
+
+@statement
 def control_character(name: str, character: str, *, is_key: bool) -> ProblemText:
     subject = f"the name {name!r}" if is_key else f"{name!r}"
     return ProblemText(

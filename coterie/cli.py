@@ -5,6 +5,7 @@ Only the module of the chosen command is loaded, so that help and `validate` sta
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,9 +33,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit code."""
     if argv is None:
         gc.disable()  # until the command is loaded: nothing that is imported can be collected
+        _interrupt_on_signals()
         streams = StandardStreams()
         _leave(streams, _exit_code(sys.argv[1:], streams))
     return _outcome(argv)
+
+
+def _interrupt_on_signals() -> None:
+    """Let SIGTERM and SIGHUP end the command like Ctrl-C, from before it is loaded."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as by nohup
+            signal.signal(number, signal.default_int_handler)
 
 
 def _exit_code(words: Sequence[str], streams: StandardStreams) -> int:
@@ -72,6 +81,7 @@ def _outcome(words: Sequence[str], streams: StandardStreams | None = None) -> in
         streams: Those of the process, if the command has it for itself.
     """
     settings: Settings | None = None
+    began = False
     try:
         settings = load()
         verb, args = parse_command(words)
@@ -81,6 +91,7 @@ def _outcome(words: Sequence[str], streams: StandardStreams | None = None) -> in
         if verb not in _WITHOUT_GC:
             gc.freeze()  # what is imported stays: no collection has to look through it
             gc.enable()
+        began = True
         return command.run(args, settings)
     except CommandError as error:
         note(one_entry(f"coterie: {error}"))
@@ -90,6 +101,8 @@ def _outcome(words: Sequence[str], streams: StandardStreams | None = None) -> in
     except InvalidDocument as error:
         return _report_refusal(error, settings)
     except KeyboardInterrupt:
+        if not began:
+            note("coterie: interrupted before the command began; nothing was done")
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         return ExitCode.READER_LEFT

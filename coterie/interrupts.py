@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LAST_SECONDS = 3.0
 """Time limit for leftover tasks of a finished command."""
 
@@ -25,11 +26,14 @@ def run_async(main: Coroutine[Any, Any, T]) -> T:
     """
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
     try:
         return loop.run_until_complete(_interruptible(main))
     finally:
         asyncio.set_event_loop(None)
-        loop.close()
+        loop.close()  # resets the handlers that it had to the system's
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 async def _interruptible(main: Coroutine[Any, Any, T]) -> T:
@@ -41,7 +45,7 @@ async def _interruptible(main: Coroutine[Any, Any, T]) -> T:
         interrupted = True
         task.cancel()
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as for background jobs, and by nohup
             loop.add_signal_handler(number, interrupt)
     await asyncio.wait([task])

@@ -16,9 +16,10 @@ from coterie.display.written_decisions import WrittenDecision
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
 from coterie.rendering.run_summary import summary_text, summary_width
+from coterie.runs.call_errors import UnknownRun
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.new_runs import start_run
-from coterie.runs.records import RunRecord, kept
+from coterie.runs.records import RunRecord, kept, never_started
 from coterie.runs.run_client import Run
 from coterie.server.connection import Connection, Embedded, open_connection
 from coterie.server.embedded_server import ServerMoved, supervise
@@ -114,7 +115,10 @@ async def _begin_run(
 ) -> Run:
     if begin is None:
         run = Run(connection.client, record.id)
-        await run.describe()
+        try:
+            await run.describe()
+        except UnknownRun:
+            raise CommandError(never_started(settings, record)) from None
         return run
     plan, context = begin
     given = TeamInput(plan=plan, context=context, marked=record.trusted.sets_visibility)

@@ -33,6 +33,10 @@ class Unanswered(CommandError):
     """No answer in time: the server is down, or no worker serves the run."""
 
 
+class UnknownRun(CommandError):
+    """The server does not know the run."""
+
+
 class NoWorker(Unanswered):
     """The server answers, but no worker serves the run's queue."""
 
@@ -43,7 +47,7 @@ def call_error(id: str, error: RPCError) -> CommandError:
         case RPCStatusCode.NOT_FOUND if "completed" in error.message:
             return has_ended(id)
         case RPCStatusCode.NOT_FOUND:
-            return CommandError(
+            return UnknownRun(
                 f"there is no run {id!r} on this server; `coterie runs` lists the existing ones"
             )
         case (

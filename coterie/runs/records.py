@@ -79,7 +79,7 @@ def new_record(
         begun=datetime.now(UTC).isoformat(timespec="seconds"),
         mcp_tool=mcp_tool,
     )
-    if record_file(settings.state / "runs", record.id).exists():
+    if has_record(settings, record.id):
         raise CommandError(
             f"run {record.id!r} was already started here; resume it: coterie run --resume "
             f"{shlex.quote(record.id)}"
@@ -120,6 +120,22 @@ def kept(settings: Settings, record: RunRecord) -> Generator[None]:
     except CommandError:
         file.unlink(missing_ok=True)
         raise
+
+
+def has_record(settings: Settings, id: str) -> bool:
+    """Return whether this project has begun to start a run with this id."""
+    return record_file(settings.state / "runs", id).exists()
+
+
+def never_started(settings: Settings, record: RunRecord) -> str:
+    """Say what to do about a run that has a record, and that the server does not know."""
+    file = shlex.quote(str(record_file(settings.state / "runs", record.id)))
+    return (
+        f"the server does not know run {record.id!r}: `coterie run` ended before the run started, "
+        "the run belongs to another server, or it ended so long ago that the server deleted it. "
+        "Set COTERIE_ADDRESS to its server; or, to start it again with this id, delete its record "
+        f"and repeat the command that started it: rm {file}"
+    )
 
 
 def new_id(plan: str) -> str:

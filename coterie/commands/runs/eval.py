@@ -6,7 +6,7 @@ from dataclasses import replace
 from shlex import quote
 
 from coterie.documents.worker_trust import key_names, missing_keys
-from coterie.evals.baselines import baseline_of, baseline_text, read_baseline
+from coterie.evals.baselines import Baseline, baseline_of, baseline_text, read_baseline
 from coterie.evals.report_html import report_html
 from coterie.evals.report_text import report_text, result_line
 from coterie.evals.suite import EvalSuite, trials_of
@@ -60,12 +60,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Run what has no result yet, then report all."""
-    suite = _with_options(read_suite(settings, args.suite), args)
-    named = args.baseline
-    baseline = None
-    if named is not None:
-        baseline = read_baseline(settings.cwd / named, named, suite.document.name)
-    _refuse_without_keys(suite, settings)
+    try:
+        suite, baseline = _suite_and_baseline(args, settings)
+    except KeyboardInterrupt:
+        note(f"\nstopped before any trial; to run the suite, repeat: {_command(args)}")
+        raise
     found = _results(args, settings, suite)
     report = report_of(found, baseline)
     say(report.model_dump_json(indent=2) if args.json else report_text(report))
@@ -78,6 +77,23 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     return _exit_code(report, strict=args.strict)
 
 
+def _suite_and_baseline(
+    args: Namespace, settings: Settings
+) -> tuple[EvalSuite, Baseline | None]:
+    """Read what the command names, and refuse what cannot run."""
+    suite = _with_options(read_suite(settings, args.suite), args)
+    named = args.baseline
+    baseline = None
+    if named is not None:
+        baseline = read_baseline(settings.cwd / named, named, suite.document.name)
+    _refuse_without_keys(suite, settings)
+    return suite, baseline
+
+
+def _command(args: Namespace) -> str:
+    return f"coterie eval {quote(args.suite)}"
+
+
 def _results(args: Namespace, settings: Settings, suite: EvalSuite) -> SuiteRun:
     """Run the suite; an interruption leaves what a repeated command continues."""
     to_file(settings)
@@ -86,7 +102,7 @@ def _results(args: Namespace, settings: Settings, suite: EvalSuite) -> SuiteRun:
     try:
         return run_async(run_suite(settings, suite, trials, _note_result))
     except KeyboardInterrupt:
-        note(f"\nstopped; to continue, repeat: coterie eval {quote(args.suite)}")
+        note(f"\nstopped; to continue, repeat: {_command(args)}")
         raise
     except ServerMoved as moved:
         raise CommandError(f"{moved}; repeat the command to continue") from None

@@ -16,7 +16,7 @@ from coterie.documents.compilation import compile_target, print_warnings, starta
 from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
-from coterie.runs.records import RunRecord, find, new_record
+from coterie.runs.records import RunRecord, find, has_record, new_record
 from coterie.settings import Settings
 from coterie.terminal import is_interactive, note
 from dsl.model.plan import Plan
@@ -110,6 +110,9 @@ def _serve(
     try:
         return run_async(serve_and_watch(settings, record, begin, options))
     except (KeyboardInterrupt, ScreenLeft):
+        if not has_record(settings, record.id):
+            note(f"\nrun {record.id} did not start; to start it, repeat the command")
+            return ExitCode.INTERRUPTED
         resume = f"coterie run --resume {quote(record.id)}"
         note(f"\nrun {record.id} is not finished; resume it: {resume}")
         return ExitCode.INTERRUPTED

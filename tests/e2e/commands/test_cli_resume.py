@@ -32,6 +32,20 @@ async def test_ctrl_c_leaves_the_run_alive_and_says_how_to_go_on(desk: Project) 
     assert desk.coterie("result", "interrupted").returncode == 0
 
 
+def test_a_run_with_a_record_that_never_started_says_so_and_can_be_started(desk: Project) -> None:
+    given = ("run", "chore", "--id", "never begun")
+    assert desk.coterie(*given).returncode == 0
+    record = desk.folder / ".coterie" / "runs" / "never%20begun.json"
+    stray = record.with_name("stray.json")
+    stray.write_text(record.read_text().replace("never begun", "stray"))
+    resumed = desk.coterie("run", "--resume", "stray")
+    assert resumed.returncode == 2
+    assert "does not know run 'stray': `coterie run` ended before the run" in resumed.stderr
+    assert f"delete its record and repeat the command that started it: rm {stray}" in resumed.stderr
+    stray.unlink()
+    assert desk.coterie("run", "chore", "--id", "stray").returncode == 0
+
+
 async def test_a_killed_run_goes_on_without_asking_a_model_again(desk: Project) -> None:
     process = await begun(desk, "killed")
     before = len(asked(desk))

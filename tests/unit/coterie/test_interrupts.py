@@ -3,11 +3,16 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
+import coterie.cli
 import coterie.interrupts
+from coterie.commands.parser import CommandModule
 from coterie.interrupts import run_async
 
 
@@ -101,3 +106,43 @@ def test_process_that_ignores_sigint_is_not_interrupted() -> None:
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_eval_says_what_happened_when_it_ends_before_its_suite_is_read(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    suite = tmp_path / "a suite.yml"
+    os.mkfifo(suite)
+    command = [Path(sys.executable).parent / "coterie", "eval", suite.name]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    with suite.open("w"):  # opens when the command does
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert said.split() == (
+        "stopped before any trial; to run the suite, repeat: coterie eval 'a suite.yml'".split()
+    )
+
+
+def test_a_command_that_is_interrupted_while_it_loads_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def load(verb: str) -> CommandModule:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(coterie.cli, "load_command", load)
+    assert coterie.cli.main(["plan", "chore"]) == 130
+    assert "interrupted before the command began; nothing was done" in capsys.readouterr().err
+
+
+def test_the_handlers_of_before_hold_again_after_a_command_s_coroutine() -> None:
+    async def command() -> None:
+        await asyncio.sleep(0)
+
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        run_async(command())
+        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGTERM, before)

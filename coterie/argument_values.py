@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from pydantic import JsonValue
 
 from coterie.failures import CommandError
 from coterie.settings import Settings
+from coterie.text.document_text import unreadable_text
 from coterie.written_values import read_written
 from dsl.errors import InvalidDocument, Problem
 from dsl.model.context.declarations import (
@@ -18,14 +20,14 @@ from dsl.model.context.declarations import (
     declared_above,
 )
 from dsl.paths import Path as ContextPath
-from dsl.paths import parse, put
+from dsl.paths import has_empty_part, parse, put
 from dsl.source.yaml_reader import read
 from dsl.strict_json import JsonRefused, read_json
 from dsl.values import Json
 from dsl.visible import is_unicode
 
-_MAX_TEXT_LENGTH = 20_000_000
-"""Characters of a file that an argument names; a run takes far less."""
+_MAX_TEXT_SIZE = 20_000_000
+"""Bytes of a file that an argument names; a run takes far less."""
 
 
 def read_context(
@@ -69,6 +71,11 @@ def split_settings(values: Sequence[str]) -> list[WrittenSetting]:
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise CommandError(f"--set {text!r} must have the form key=value")
+        if has_empty_part(key):
+            raise CommandError(
+                f"--set {text!r}: the path {key!r} has an empty part; write one "
+                "dot between two keys"
+            )
         found.append(WrittenSetting(key, value))
     return found
 
@@ -174,13 +181,15 @@ def read_text(file: Path, name: str) -> str:
             [Problem("E001", ascii(name), 1, 1, "", message, "", "rename the file")]
         )
     try:
-        with file.open(encoding="utf-8") as given:
-            text = given.read(_MAX_TEXT_LENGTH + 1)
-        if len(text) <= _MAX_TEXT_LENGTH:
-            return text
-        message = f"{name} has more than {_MAX_TEXT_LENGTH:,} characters"
+        with file.open("rb") as given:
+            data = given.read(_MAX_TEXT_SIZE + 1)
+        if len(data) <= _MAX_TEXT_SIZE:
+            return StringIO(data.decode(), newline=None).read()
+        message = f"{name} has more than {_MAX_TEXT_SIZE:,} bytes"
         raise InvalidDocument([Problem("E001", name, 1, 1, "", message)])
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        problem = Problem("E001", name, 1, 1, "", f"could not read {name}: {reason}")
+        found = unreadable_text(error)
+        message = f"could not read {name}: {found.reason}"
+        at = (found.line, found.column)
+        problem = Problem("E001", name, *at, "", message, "", found.fix)
         raise InvalidDocument([problem]) from None

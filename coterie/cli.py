@@ -101,15 +101,20 @@ def _outcome(words: Sequence[str], streams: StandardStreams | None = None) -> in
     except InvalidDocument as error:
         return _report_refusal(error, settings)
     except KeyboardInterrupt:
-        if not began:
-            note("coterie: interrupted before the command began; nothing was done")
-        return ExitCode.INTERRUPTED
+        return _interrupted(began=began)
     except BrokenPipeError:
         return ExitCode.READER_LEFT
     except Exception as error:
         if isinstance(error, OSError) and (cause := system_error(error)) is not None:
             return _report(cause)
         return report(error, words, settings)
+
+
+def _interrupted(*, began: bool) -> ExitCode:
+    """Return the exit code; the command itself has said what it left, if it began."""
+    if not began:
+        note("coterie: interrupted before the command began; nothing was done")
+    return ExitCode.INTERRUPTED
 
 
 def _report_refusal(error: InvalidDocument, settings: Settings | None) -> ExitCode:

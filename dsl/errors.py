@@ -110,6 +110,7 @@ Code = Literal[
     "W526",
     "W527",
     "W528",
+    "W529",
     "W530",
 ]
 """Stable codes; `docs/errors.md` has one heading for each."""

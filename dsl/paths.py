@@ -64,6 +64,12 @@ def _dotted_path(text: str) -> Path:
     return tuple(_INDEX.sub(r".\1", text).lstrip(".").split("."))
 
 
+def has_empty_part(text: str) -> bool:
+    """Return whether a dotted path has nothing before, after or between dots; `[""]` is a part."""
+    plain = _QUOTED.sub("[0]", text)
+    return not text or "" in plain.replace("[", ".[").removeprefix(".[").split(".")
+
+
 def path_text(path: Path) -> str:
     """Return the path as a text that `parse` reads; a segment with dots is written `["..."]`."""
     text = ""

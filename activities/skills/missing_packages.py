@@ -21,6 +21,6 @@ def needing(extra: str, skill: str) -> Generator[None]:
         yield
     except ModuleNotFoundError as error:
         raise SkillFailure(
-            f"{skill} needs the package {error.name!r}, which this worker lacks; install it with "
+            f"{skill} needs the package {error.name!r}, which is not installed; install it with "
             f"`pip install 'coterie[{extra}]'`"
         ) from None

@@ -19,6 +19,8 @@ from workflows.core.messages import AmendInput, DecideInput, RedirectInput, Retr
 from workflows.core.requests import Decision, Pending
 from workflows.core.state_keys import StepKey
 
+_ASK_COMMENT = "comment (may be empty): "
+
 
 class _Shown(NamedTuple):
     """What a question showed; if it changes, the person is asked again."""
@@ -188,7 +190,7 @@ class Decider:
                     self._view.say(self._how_to(request))
                 return
             approved = await ask_yes_no("approve?")
-            comment = None if approved is None else await ask("comment: ")
+            comment = None if approved is None else await ask(_ASK_COMMENT)
             if approved is None or comment is None:
                 self._view.say(self._how_to(request))
                 return
@@ -205,7 +207,7 @@ class Decider:
     async def _ask_about_failure(self, request: Pending, by: str) -> bool:
         """Ask what to do with a failed task; return whether there was an answer."""
         choice = await ask_one_of("retry it, skip it, or let it fail?", request.choices)
-        comment = None if choice is None else await ask("comment: ")
+        comment = None if choice is None else await ask(_ASK_COMMENT)
         if choice is None or comment is None:
             return False
         try:

@@ -17,7 +17,7 @@ import config
 from coterie.documents.file_kinds import SUFFIXES, is_test
 from coterie.documents.includes import included_files, with_includes
 from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE, Settings
-from coterie.text.document_text import text_of_document
+from coterie.text.document_text import text_of_document, unreadable_text
 from dsl.compile.compiler import SourceText
 from dsl.errors import InvalidDocument, Problem, listed, nearest
 from dsl.source.yaml_reader import read
@@ -192,9 +192,10 @@ class Catalog:
         try:
             text = text_of_document(file)
         except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            found = unreadable_text(error)
+            what = f"could not be read: {found.reason}"
             raise _unreadable(
-                shown(file, self.settings), f"could not be read: {reason}", ""
+                shown(file, self.settings), what, found.fix, at=(found.line, found.column)
             ) from None
         return SourceText(file=shown(file, self.settings), text=text, persona=persona)
 
@@ -212,8 +213,10 @@ def shown(file: Path, settings: Settings) -> str:
         return str(file)
 
 
-def _unreadable(file: str, what: str, fix: str, allowed: str = "") -> InvalidDocument:
-    return InvalidDocument([Problem("E001", file, 1, 1, "", f"{file} {what}", allowed, fix)])
+def _unreadable(
+    file: str, what: str, fix: str, allowed: str = "", at: tuple[int, int] = (1, 1)
+) -> InvalidDocument:
+    return InvalidDocument([Problem("E001", file, *at, "", f"{file} {what}", allowed, fix)])
 
 
 def _root_of(file: Path) -> Path | None:

@@ -40,6 +40,8 @@ def compile_located(
     model: str | None = None,
     skills: Mapping[str, SkillContract] | None = None,
     override: Path | None = None,
+    *,
+    only_shown: bool = False,
 ) -> Compiled:
     """Compile the document with everything that it inherits.
 
@@ -49,6 +51,7 @@ def compile_located(
         model: `provider/model` for every persona instead of its own.
         skills: Skills that do not exist yet, by name.
         override: A file laid over everything else, like `coterie.yml`.
+        only_shown: It is not run here, so the worker's commands and channels need not exist.
 
     Raises:
         InvalidDocument: With every problem.
@@ -62,7 +65,7 @@ def compile_located(
         provider_packages=(),
         skills={**offered, **(skills or {})},
         mcp_listings=read_listings(catalog.settings),
-    )
+    ).model_copy(update={"decides": not only_shown})
     return compile_sources(
         sources,
         known,

@@ -12,7 +12,7 @@ from pathlib import Path
 from coterie.documents.file_kinds import SUFFIXES, is_persona, is_test
 from coterie.documents.include_globs import TooManyEntries, is_glob, matching_files
 from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE
-from coterie.text.document_text import text_of_document
+from coterie.text.document_text import text_of_document, unreadable_text
 from dsl.compile.compiler import SourceText
 from dsl.errors import InvalidDocument
 from dsl.problem_details import Details
@@ -185,8 +185,8 @@ class _Entry:
                 return None
             text = text_of_document(found)
         except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-            self._note(include_unreadable(name, reason))
+            unread = unreadable_text(error)
+            self._note(include_unreadable(name, unread.reason, unread.fix))
             return None
         persona = found.stem if is_persona(found) else None
         return SourceText(name, text, persona=persona, included=True)

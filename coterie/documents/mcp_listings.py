@@ -14,6 +14,7 @@ from activities.os_errors import reason_of
 from activities.workspace.project_files import replace_file
 from coterie.failures import CommandError
 from coterie.settings import LISTINGS_FILE, Settings
+from coterie.text.document_text import unreadable_text
 from dsl.model.capabilities import ServerListing
 from dsl.values import Frozen
 
@@ -41,8 +42,8 @@ def read_listings(settings: Settings) -> dict[str, ServerListing]:
         return {}
     except OSError as error:
         raise CommandError(f"could not read {path}: {reason_of(error)}") from None
-    except UnicodeDecodeError:
-        raise CommandError(f"{path} is not UTF-8 text; {_FIX}") from None
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{path}: {unreadable_text(error).reason}; {_FIX}") from None
     try:
         return _ListingsFile.model_validate_json(text).servers
     except ValidationError as error:

@@ -85,6 +85,9 @@ class DecisionDialog(ModalScreen[DialogAnswer | None]):
 
     def on_mount(self) -> None:
         """Leave the person where to write."""
+        if self.subject.asks_name:
+            self.query_one("#by").focus()
+            return
         wanted = "#payload" if self.subject.edits else "Input, #dialog_text"
         self.query(wanted).last().focus()
 
@@ -115,6 +118,7 @@ class DecisionDialog(ModalScreen[DialogAnswer | None]):
         by = self.query_one("#by", Input).value.strip() if subject.asks_name else subject.by
         if not by:
             self._complain("enter your name")
+            self.query_one("#by").focus()
             return
         payload = None
         if subject.edits:

@@ -136,8 +136,7 @@ def _read_source(source: SourceText, problems: Problems) -> Node | None:
     found = Problems()
     events = document_events(source.text, source.file, found)
     tree = None if events is None else document_tree(events, found)
-    if source.problems or found.errors:
-        problems.take((*source.problems, *found.errors))
+    problems.take((*source.problems, *found.found()))
     if tree is None:
         return None
     if source.persona is not None:

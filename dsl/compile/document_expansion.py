@@ -41,6 +41,8 @@ def with_declarations(capabilities: Capabilities, document: SystemDocument) -> C
         if document.worker.notify:
             known = (*(capabilities.channels or ()), *document.worker.notify)
             update["channels"] = tuple(dict.fromkeys(known))
+    if not capabilities.decides:
+        update |= {"commands": None, "channels": None}
     providers = (*capabilities.providers, *document.llm_config.providers)
     update["providers"] = tuple(dict.fromkeys(providers))
     return capabilities.model_copy(update=update)

@@ -114,5 +114,8 @@ class Capabilities(Frozen):
     """Their tools: `{server/tool: contract}`."""
     now: float | None = None
     """When the document is compiled, in seconds of Unix time; None where no time is known."""
+    decides: bool = True
+    """Whether a worker with these capabilities would run the document. Where it is only shown, no
+    command or channel of a worker has to exist."""
     once_commands: tuple[str, ...] = ()
     """The commands that must not run twice."""

@@ -3,6 +3,7 @@
 The one file that imports the YAML library.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
@@ -30,6 +31,7 @@ from dsl.wording.yaml_wording import (
     character_not_allowed,
     document_explodes,
     not_a_mapping,
+    odd_space,
     repeated_anchor,
     second_document,
     tab_as_indentation,
@@ -62,6 +64,7 @@ class TextPositions:
         return Mark(self.file, line, index - self._starts[line - 1] + 1)
 
 
+_ODD_SPACE = re.compile(r"[^\S\n\r\t ]|[\u200b\u2060\ufeff]")
 MAX_NODES = 200_000
 MAX_DEPTH = 100
 
@@ -119,6 +122,9 @@ def _parse(text: str, positions: TextPositions, problems: Problems) -> "YamlEven
             raw = error.context_mark  # noticed only at the end; the start is more helpful
         if raw is not None and text[raw.index : raw.index + 1] == "\t":
             problems.note("E002", positions.at(raw), (), tab_as_indentation())
+            return None
+        if (odd := _odd_space_before(text, raw)) is not None:
+            problems.note("E002", positions.of(odd), (), odd_space(text[odd]))
             return None
         reason = ", ".join(part for part in (error.context, error.problem) if part)
         problems.note("E002", positions.at(raw), (), yaml_syntax(reason))
@@ -193,6 +199,21 @@ class YamlEvents:
             raise _Refused("E002", event.start_mark, repeated_anchor(name))
         else:
             self.anchors[name] = number
+
+
+def find_odd_space(text: str) -> int | None:
+    """Return the index of the first character that looks like a space and is none."""
+    return found.start() if (found := _ODD_SPACE.search(text)) is not None else None
+
+
+def _odd_space_before(text: str, raw: RawMark | None) -> int | None:
+    """Return where such a character stands in the line of a mark, or in the one above it."""
+    if raw is None:
+        return None
+    start = text.rfind("\n", 0, max(0, text.rfind("\n", 0, raw.index))) + 1
+    end = text.find("\n", raw.index)
+    found = find_odd_space(text[start : end if end >= 0 else len(text)])
+    return None if found is None else start + found
 
 
 def _unreadable(error: YAMLError | UnicodeEncodeError, text: str) -> int:

@@ -21,13 +21,16 @@ from dsl.source.yaml_events import (
     ScalarEvent,
     YamlEvents,
     document_events,
+    find_odd_space,
 )
 from dsl.values import NodePath
 from dsl.wording.yaml_wording import (
     document_explodes,
     key_is_no_text,
+    leading_zeros,
     merge_key,
     nul_character,
+    odd_space,
     repeated_key,
     tag_not_allowed,
     unreadable_scalar,
@@ -96,6 +99,7 @@ _PLAIN = tuple(
     )
 )
 """The core schema of YAML 1.2."""
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
 _BEGINS = frozenset("tTfF~nN-+0123456789.")
 
 
@@ -186,6 +190,11 @@ class _TreeReader:
         if key == "<<" and not event.style:
             self.problems.note("E005", mark, path, merge_key())
             return mark, None
+        odd = None if event.style else find_odd_space(key)
+        if odd is not None:
+            at = mark._replace(column=mark.column + odd)
+            self.problems.note("E005", at, path, odd_space(key[odd]))
+            return mark, None
         if key in seen:
             self.problems.note("E003", mark, (*path, key), repeated_key(key, seen[key].line))
             return mark, None
@@ -215,6 +224,8 @@ class _TreeReader:
             if not event.implicit[0]:
                 return text
             tag = _plain_tag(text)
+            if _LEADING_ZERO.match(text) and tag == f"{_CORE}int":
+                self.problems.note("W529", mark, path, leading_zeros(text))
         try:
             return _scalar(text, tag)
         except UnreadableScalar as error:

@@ -4,7 +4,10 @@ import operator
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final, cast
 
+from pydantic import JsonValue
+
 from dsl.errors import EvaluationLimitExceeded
+from dsl.json_values import json_equal
 from dsl.model.evaluation_budget import ATOMS, MAX_INTEGER_BITS, EvaluationMeter, text_bytes
 from dsl.templates.operand_words import refused
 from dsl.templates.text_costs import charge_search
@@ -12,9 +15,30 @@ from dsl.templates.text_costs import charge_search
 MAX_NUMBER_LENGTH: Final = 4300
 """Maximum characters of a number in a text; Python reads no longer one."""
 
+
+def _equal(left: object, right: object) -> bool:
+    """Return equality as the operator `equals` sees it: true is not 1, at any depth."""
+    kind, other = type(left), type(right)
+    if kind is other and (kind is str or kind is int):
+        return left == right
+    if (kind is bool or other is bool) and kind in _NUMBERS and other in _NUMBERS:
+        return left is right
+    if (kind is list and other is list) or (kind is dict and other is dict):
+        return json_equal(cast("JsonValue", left), cast("JsonValue", right))
+    return bool(left == right)
+
+
+def _contains(within: object, value: object) -> bool:
+    """Return whether a value is in another one, by the same equality."""
+    if type(within) is list:
+        return any(_equal(one, value) for one in cast("list[object]", within))
+    return value in cast("Collection[object]", within)
+
+
+_NUMBERS: Final = (bool, int, float)
 COMPARISONS: Final[dict[str, Callable[[Any, Any], object]]] = {
-    "eq": operator.eq,
-    "ne": operator.ne,
+    "eq": _equal,
+    "ne": lambda left, right: not _equal(left, right),
     "lt": operator.lt,
     "lteq": operator.le,
     "gt": operator.gt,
@@ -48,7 +72,7 @@ def compare(meter: EvaluationMeter, name: str, left: object, right: object) -> o
     if name in ("in", "notin"):
         charge_membership(meter, left, right)
         try:
-            found = left in cast("Collection[object]", right)
+            found = _contains(right, left)
         except (TypeError, ZeroDivisionError) as error:
             raise refused(error, "in", left, right) from None
         return found if name == "in" else not found

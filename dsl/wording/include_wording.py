@@ -32,8 +32,8 @@ def include_wrong_file(entry: str, kind: str) -> ProblemText:
 
 
 @statement
-def include_unreadable(file: str, reason: str) -> ProblemText:
-    return ProblemText(f"the include {file} could not be read: {reason}")
+def include_unreadable(file: str, reason: str, fix: str) -> ProblemText:
+    return ProblemText(f"the include {file} could not be read: {reason}", fix=fix)
 
 
 @statement

@@ -25,6 +25,14 @@ def tab_as_indentation() -> ProblemText:
 
 
 @statement
+def odd_space(character: str) -> ProblemText:
+    return ProblemText(
+        f"YAML syntax: the character U+{ord(character):04X} looks like a space and is none",
+        fix="write a space, or put the key or text in quotes",
+    )
+
+
+@statement
 def yaml_syntax(reason: str) -> ProblemText:
     return ProblemText(
         f"YAML syntax: {reason}",
@@ -90,6 +98,14 @@ def repeated_key(key: str, first_line: int) -> ProblemText:
 
 
 @statement
+def leading_zeros(text: str) -> ProblemText:
+    return ProblemText(
+        f"{text} is the number {int(text[:300])}: its leading zeros are lost",
+        fix="put it in quotes to write it as a string, or leave the zeros out",
+    )
+
+
+@statement
 def nul_character() -> ProblemText:
     return ProblemText("the character U+0000 is not allowed", fix="write the text without it")
 
@@ -103,16 +119,14 @@ def tag_not_allowed(tag: str) -> ProblemText:
 
 @statement
 def unreadable_scalar(text: str, defect: str) -> ProblemText:
+    fix = "put it in quotes to write it as a string"
     match defect:
         case "too_large":
-            return ProblemText(
-                f"{text[:20]}{'...' if len(text) > 20 else ''} is too large for a number"
-            )
+            shown = f"{text[:20]}{'...' if len(text) > 20 else ''}"
+            return ProblemText(f"{shown} is too large for a number", fix=fix)
         case "not_json":
-            return ProblemText(
-                f"{text} is not a JSON number", fix="put it in quotes to write it as a string"
-            )
+            return ProblemText(f"{text} is not a JSON number", fix=fix)
         case "not_a_number":
-            return ProblemText(f"{text!r} is not a number")
+            return ProblemText(f"{text!r} is not a number", fix=fix)
         case _:
-            return ProblemText(f"{text!r} is neither true nor false")
+            return ProblemText(f"{text!r} is neither true nor false", fix=fix)

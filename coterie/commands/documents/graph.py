@@ -85,7 +85,8 @@ def _plan_and_walk(
     except InvalidDocument as error:
         seen = _seen_run(target, settings, error)
         return seen.plan, seen.walk
-    return with_needs(compile_located(catalog, located, model)).plan, None
+    compiled = compile_located(catalog, located, model, only_shown=True)
+    return with_needs(compiled).plan, None
 
 
 def _run_of_file(target: str, settings: Settings) -> "SeenRun":

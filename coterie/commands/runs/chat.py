@@ -6,7 +6,7 @@ from shlex import quote
 
 from pydantic import JsonValue
 
-from coterie.argument_values import read_context
+from coterie.argument_values import read_context, read_text
 from coterie.arguments import add_context, add_model, login_name, who
 from coterie.display.asked_inputs import ask_inputs
 from coterie.display.chat_session import chat, read_script, stays_open
@@ -64,11 +64,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 def _script(args: Namespace, settings: Settings) -> list[JsonValue] | None:
     if args.script is None:
         return None
-    try:
-        text = (settings.cwd / args.script).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"could not read {args.script}: {error}") from None
-    return read_script(text, args.script)
+    return read_script(read_text(settings.cwd / args.script, args.script), args.script)
 
 
 def _session(args: Namespace, settings: Settings) -> tuple[RunRecord, tuple[Plan, Json] | None]:

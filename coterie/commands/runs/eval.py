@@ -77,9 +77,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     return _exit_code(report, strict=args.strict)
 
 
-def _suite_and_baseline(
-    args: Namespace, settings: Settings
-) -> tuple[EvalSuite, Baseline | None]:
+def _suite_and_baseline(args: Namespace, settings: Settings) -> tuple[EvalSuite, Baseline | None]:
     """Read what the command names, and refuse what cannot run."""
     suite = _with_options(read_suite(settings, args.suite), args)
     named = args.baseline

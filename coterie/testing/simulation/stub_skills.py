@@ -107,18 +107,18 @@ class StubSkills:
         )
 
     def _entry(self, request: SkillRequest) -> SkillResultDocument | None:
-        """Return the first entry for this execution of the step, else the first for all."""
+        """Return the most specific entry for this call: by its step, its visit, then its place."""
         key = SkillCallKey(request.key)
         named = key.step.without_model_calls()
         names = (key.step, without_rounds(key.step), named, without_rounds(named))
         fitting = [
-            (number, entry)
+            (names.index(entry.step), entry.visit is None, number, entry)
             for number, entry in enumerate(self._results)
             if entry.step in names and entry.visit in (None, key.execution)
         ]
         if not fitting:
             return None
-        number, entry = min(fitting, key=lambda fit: fit[1].visit is None)
+        *_, number, entry = min(fitting, key=lambda fit: fit[:3])
         self.used.add(number)
         return entry
 

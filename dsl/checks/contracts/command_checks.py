@@ -6,7 +6,7 @@ from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.templates.template import is_template
 from dsl.values import JsonValue, NodePath
-from dsl.wording.steps.attempt_wording import once_command_retried
+from dsl.wording.steps.attempt_wording import no_commands, once_command_retried
 
 RUN = "CommandRunner.run"
 RUN_ONCE = "CommandRunner.run_once"
@@ -38,7 +38,9 @@ def check_command(
         return
     key_path = (*path, "command")
     mark = tree.find(key_path).mark
-    if commands is not None and name not in commands:
+    if commands is not None and not commands:
+        problems.note("E209", mark, key_path, no_commands(name))
+    elif commands is not None and name not in commands:
         unknown(problems, mark, key_path, "E209", "command", name, commands)
     elif skill == RUN and name in capabilities.once_commands:
         problems.note("E211", mark, key_path, once_command_retried(name, RUN, RUN_ONCE))

@@ -68,3 +68,11 @@ def once_command_retried(name: str, run: str, run_once: str) -> ProblemText:
         f"the command {name!r} may run only once, and {run} retries",
         fix=f"use `skill: {run_once}`",
     )
+
+
+@statement
+def no_commands(name: str) -> ProblemText:
+    return ProblemText(
+        f"unknown command {name!r}: this worker has no commands",
+        fix=f"add it to coterie.yml: `worker: {{ commands: {{ {name}: {{ run: [...] }} }} }}`",
+    )

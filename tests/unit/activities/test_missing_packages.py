@@ -10,7 +10,7 @@ def test_a_missing_package_names_the_command_that_installs_it() -> None:
     with pytest.raises(SkillFailure) as caught, needing("web", "Web.fetch"):
         raise ModuleNotFoundError("No module named 'lxml'", name="lxml")
     assert str(caught.value) == (
-        "Web.fetch needs the package 'lxml', which this worker lacks; install it with "
+        "Web.fetch needs the package 'lxml', which is not installed; install it with "
         "`pip install 'coterie[web]'`"
     )
     assert not caught.value.may_pass

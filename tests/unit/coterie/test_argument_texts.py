@@ -7,10 +7,14 @@ from typing import cast
 
 import pytest
 
+from coterie.argument_values import read_text, split_settings
 from coterie.cli import main
 from coterie.commands.parser import whole_parser
 from coterie.commands.table import VERBS
-from coterie.failures import ExitCode
+from coterie.documents.catalog import Catalog
+from coterie.failures import CommandError, ExitCode
+from coterie.settings import load
+from dsl.errors import InvalidDocument
 
 HALF = "caf\udce9"
 
@@ -117,3 +121,50 @@ def test_every_command_that_waits_for_a_run_has_a_limit_and_need_not_wait() -> N
         assert parser.parse_args([*words, "--no-wait"]).timeout == 0
         assert parser.parse_args([*words, "--timeout", "1m"]).timeout == 60
     assert f"{ExitCode.NOT_YET:d} not yet" in parser.format_help()
+
+
+@pytest.mark.parametrize("path", ["a..b", "a.", ".a", ".", 'a.["b"].'])
+def test_a_path_with_an_empty_part_is_refused(path: str) -> None:
+    with pytest.raises(CommandError, match="has an empty part"):
+        split_settings([f"{path}=5"])
+
+
+@pytest.mark.parametrize("path", ["a", "a.b", "a[0].b", 'a["b.c"]', '["b"].c', 'a[""]'])
+def test_a_path_without_an_empty_part_is_taken(path: str) -> None:
+    assert split_settings([f"{path}=5"]) == [(path, "5")]
+
+
+BYTES = {
+    "Latin-1": ("a: 1\nb: gr\u00fcn\n".encode("latin-1"), 2, 6, "byte 0xFC, in Latin-1 '\u00fc'"),
+    "UTF-16": ("a: 1\n".encode("utf-16"), 1, 1, "it is UTF-16 text"),
+    "a long file": (b"# x\n" * 5_000 + b"\xff", 5_001, 1, "byte 0xFF"),
+    "a byte order mark": (b"\xef\xbb\xbfa: \x96", 1, 4, "byte 0x96"),
+}
+
+
+@pytest.mark.parametrize("kind", BYTES)
+def test_bytes_that_are_no_utf8_are_reported_at_their_place(kind: str, tmp_path: Path) -> None:
+    data, line, column, reason = BYTES[kind]
+    file = tmp_path / "given.yml"
+    file.write_bytes(data)
+    with pytest.raises(InvalidDocument) as argument:
+        read_text(file, "given.yml")
+    catalog = Catalog(load({}, tmp_path))
+    located = catalog.locate("given.yml")
+    with pytest.raises(InvalidDocument) as document:
+        catalog.sources(located)
+    for (problem,) in (argument.value.problems, document.value.problems):
+        assert (problem.line, problem.column) == (line, column)
+        assert reason in problem.message
+        assert problem.fix == "save the file as UTF-8"
+
+
+def test_a_team_is_drawn_where_the_worker_lacks_its_commands(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "coterie.yml").write_text("worker: {}\n")
+    assert main(["graph", "development"]) == 0
+    assert "Discovery" in capsys.readouterr().out
+    assert main(["plan", "development"]) == 2
+    assert "fix: add it to coterie.yml: `worker: { commands: { test:" in capsys.readouterr().err

@@ -117,5 +117,5 @@ def test_a_pipe_that_a_person_names_is_not_called_missing(settings: Settings, od
 
 
 def test_a_device_without_an_end_is_not_read_to_its_end() -> None:
-    with pytest.raises(InvalidDocument, match="/dev/zero has more than 20,000,000 characters"):
+    with pytest.raises(InvalidDocument, match="/dev/zero has more than 20,000,000 bytes"):
         read_text(Path("/dev/zero"), "/dev/zero")

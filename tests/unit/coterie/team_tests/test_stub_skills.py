@@ -48,9 +48,12 @@ SECOND: Json = {"step": "t/s", "visit": 2}
         ([{"step": "t/each/s"}], "run/t/each/4/s#1", 0),
         ([{"step": "t/each/4/s"}], "run/t/each/4/s#1", 0),
         ([{"step": "t/ask/search"}], "run/t/ask/search@2.1#1", 0),
+        ([{"step": "t/each/s"}, {"step": "t/each/4/s"}], "run/t/each/4/s#1", 1),
+        ([{"step": "t/each/s", "visit": 1}, {"step": "t/each/4/s"}], "run/t/each/4/s#1", 1),
+        ([{"step": "t/ask/search"}, {"step": "t/ask/search@2.1"}], "run/t/ask/search@2.1#1", 1),
     ],
 )
-async def test_a_call_takes_the_first_entry_for_its_execution_else_the_first_for_all(
+async def test_a_call_takes_the_most_specific_entry_and_the_first_of_equals(
     tmp_path: Path, entries: list[Json], key: str, taken: int
 ) -> None:
     made = stubs(tmp_path, *entries)

@@ -171,3 +171,19 @@ def test_names_bound_inside_a_prompt_are_not_asked_of_the_facts() -> None:
         "{% set y = context.a %}{% for x in input.xs %}{{ x }}{{ y }}{{ loop.index }}{% endfor %}"
     )
     assert set(parse(text, statements=True).paths) == {("context", "a"), ("input", "xs")}
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["true == 1", "1 == true", "false == 0", "[true] == [1]", "{'a': 1} == {'a': true}",
+     "1 in [true]", "true is eq 1", "1.0 == true"],
+)  # fmt: skip
+def test_true_is_not_one_as_for_the_operators_of_conditions(value: str) -> None:
+    assert fill("{{ " + value + " }}", {}) is False
+
+
+@pytest.mark.parametrize(
+    "value", ["true != 1", "1 == 1.0", "true == true", "'a' in 'abc'", "1 in [1.0]", "'a' == 'a'"]
+)
+def test_values_that_are_the_same_json_are_equal(value: str) -> None:
+    assert fill("{{ " + value + " }}", {}) is True

@@ -101,7 +101,7 @@ def _outcome(words: Sequence[str], streams: StandardStreams | None = None) -> in
     except InvalidDocument as error:
         return _report_refusal(error, settings)
     except KeyboardInterrupt:
-        return _interrupted(began=began)
+        return _exit_interrupted(began=began)
     except BrokenPipeError:
         return ExitCode.READER_LEFT
     except Exception as error:
@@ -110,7 +110,7 @@ def _outcome(words: Sequence[str], streams: StandardStreams | None = None) -> in
         return report(error, words, settings)
 
 
-def _interrupted(*, began: bool) -> ExitCode:
+def _exit_interrupted(*, began: bool) -> ExitCode:
     """Return the exit code; the command itself has said what it left, if it began."""
     if not began:
         note("coterie: interrupted before the command began; nothing was done")

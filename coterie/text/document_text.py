@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 _UTF16 = (BOM_UTF16_BE, BOM_UTF16_LE)
 _FIRST_OF_LATIN_1 = 0xA1
-"""The first byte with a visible character in Latin-1 that is no ASCII."""
+"""The first byte of a visible character of Latin-1 beyond ASCII."""
 _SAVE = "save the file as UTF-8"
 
 

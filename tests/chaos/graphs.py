@@ -14,7 +14,6 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from subprocess import Popen
 from typing import Any, cast
 
 from temporalio.client import Client
@@ -27,6 +26,7 @@ from coterie.runs.run_client import Run
 from coterie.storage.wire import data_converter
 from dsl.values import Json
 from tests.chaos.book import Call, calls_of, read_log
+from tests.support.programs.command_server import Running
 from tests.support.project import BIN, Project
 from workflows.core.messages import TeamInput
 
@@ -54,7 +54,7 @@ class Workers:
     """Unix times."""
     sizes: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     """Unix time, and MB of the largest worker."""
-    _running: "list[Popen[bytes]]" = field(default_factory=list["Popen[bytes]"])
+    _running: list[Running] = field(default_factory=list[Running])
 
     def begin(self) -> None:
         """Start them."""

@@ -4,13 +4,13 @@ import asyncio
 import os
 import random
 import signal
-import subprocess
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
 
+from tests.support.programs.command_server import Running
 from tests.support.project import Project
 
 SAMPLE = Path(__file__).parent / "project"
@@ -45,9 +45,7 @@ class Ground:
     kills: list[Kill] = field(default_factory=list[Kill])
     deaths: list[str] = field(default_factory=list[str])
     """What nobody killed and ended all the same."""
-    _workers: "list[subprocess.Popen[bytes]]" = field(
-        default_factory=list["subprocess.Popen[bytes]"]
-    )
+    _workers: list[Running] = field(default_factory=list[Running])
 
     def open(self) -> None:
         """Start the server and the workers."""

@@ -169,7 +169,7 @@ def test_a_server_that_does_not_answer_is_not_waited_for_in_vain(
 
 
 def test_a_worker_of_the_embedded_server_brings_it_back(quiet_desk: Project) -> None:
-    worker = quiet_desk.begin("worker")
+    worker = quiet_desk.begin("worker", cold=True)
     until(lambda: "serving the task queue 'coterie'" in quiet_desk.log("worker"), "the worker")
     before = quiet_desk.server["pid"]
     quiet_desk.kill_server()

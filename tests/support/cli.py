@@ -17,7 +17,8 @@ from contextlib import contextmanager
 from coterie.failures import CommandError
 from coterie.runs.run_client import Run
 from tests.support.places import DATA
-from tests.support.project import BIN, Project
+from tests.support.programs.command_server import Running, command_server
+from tests.support.project import Project
 
 DESK = DATA / "desk"
 """A project with small teams: article, chore, failing, patience."""
@@ -62,15 +63,11 @@ class Terminal:
         ours, theirs = pty.openpty()
         # Wide enough that no line of ours is wrapped.
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
-        self._process = subprocess.Popen(
-            [BIN / "coterie", *arguments],
-            cwd=desk.folder,
-            # Without the size of the terminal that the tests run in: this one has its own.
-            env={**without_size(desk.environment), "TERM": "xterm"},
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            preexec_fn=lambda: os.login_tty(theirs),  # so that Ctrl-C reaches it
+        # Without the size of the terminal that the tests run in: this one has its own.
+        environment = {**without_size(desk.environment), "TERM": "xterm"}
+        files = (theirs, theirs, theirs)
+        self._process = command_server().begin(
+            arguments, desk.folder, environment, files, terminal=True
         )
         os.close(theirs)
         self._file = ours
@@ -103,7 +100,7 @@ class Terminal:
             self._read(0.1)
         while self._read(0.1):
             pass
-        return self._process.returncode
+        return self._process.wait()
 
     def close(self) -> None:
         """End whatever still runs there."""
@@ -133,7 +130,7 @@ def terminal(desk: Project, *arguments: str) -> Generator[Terminal]:
         made.close()
 
 
-def interrupt(process: "subprocess.Popen[bytes]") -> int:
+def interrupt(process: Running) -> int:
     """Ctrl-C; the exit code."""
     process.send_signal(signal.SIGINT)
     return process.wait(timeout=60)

@@ -20,7 +20,12 @@ from coterie.documents.product_capabilities import KEY_NAMES
 from coterie.storage.wire import data_converter
 from dsl.values import Json
 from tests.support.places import ROOT
-from tests.support.programs.command_server import CommandServer, command_server
+from tests.support.programs.command_server import (
+    PROGRAM,
+    CommandServer,
+    Running,
+    command_server,
+)
 
 SAMPLE = ROOT / "examples" / "invoicing"
 BIN = Path(sys.executable).parent
@@ -46,7 +51,7 @@ class Project:
         # `{python}` of its commands: the tests' own environment, which has pytest.
         active = {"VIRTUAL_ENV": sys.prefix}
         self.environment = {**inherited, **active, **(environment or {})}
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[Running] = []
 
     def configure(self, **sections: object) -> None:
         """Lay sections over the project's own `coterie.yml`, which the worker trusts."""
@@ -59,7 +64,7 @@ class Project:
         if CommandServer.takes(self.environment):
             return command_server().run(arguments, self.folder, self.environment, seconds)
         return subprocess.run(
-            [BIN / "coterie", *arguments],
+            [PROGRAM, *arguments],
             cwd=self.folder,
             env=self.environment,
             text=True,
@@ -93,17 +98,26 @@ class Project:
         """Where the embedded server listens."""
         return f"127.0.0.1:{self.server['port']}"
 
-    def begin(self, *arguments: str) -> "subprocess.Popen[bytes]":
-        """Start a command that goes on; its output is kept in `<command>.log`."""
-        with (self.folder / f"{arguments[0]}.log").open("ab") as log:
-            process = subprocess.Popen(
-                [BIN / "coterie", *arguments],
-                cwd=self.folder,
-                env=self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+    def begin(self, *arguments: str, cold: bool = False) -> Running:
+        """Start a command that goes on; its output is kept in `<command>.log`.
+
+        Args:
+            arguments: What follows `coterie`.
+            cold: Whether it starts as a shell starts it, and imports everything anew.
+        """
+        environment = self.environment
+        with (
+            (self.folder / f"{arguments[0]}.log").open("ab") as log,
+            open(os.devnull, "rb") as none,
+        ):
+            if cold or not CommandServer.takes(environment):
+                words = [PROGRAM, *arguments]
+                process: Running = subprocess.Popen(
+                    words, cwd=self.folder, env=environment, stdin=none, stdout=log, stderr=log
+                )
+            else:
+                files = (none.fileno(), log.fileno(), log.fileno())
+                process = command_server().begin(arguments, self.folder, environment, files)
         self._processes.append(process)
         return process
 

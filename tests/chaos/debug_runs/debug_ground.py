@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evals.packages.planting import SUITES, copy_packages, planted
+from tests.support.programs.command_server import Running
 from tests.support.project import Project, project
 
 SCRIPT = SUITES / "scripts" / "agent_loop_packages.yml"
@@ -24,13 +25,13 @@ class DebugGround:
 
     shop: Project
 
-    def begin(self) -> "subprocess.Popen[bytes]":
+    def begin(self) -> Running:
         """Start the agent: `coterie agent debug`, which serves its run itself."""
         return self.shop.begin(
             "agent", "debug", ISSUE, "--files", FILE, "--id", RUN, "--decisions", "allowed.yml"
         )
 
-    def resume(self) -> "subprocess.Popen[bytes]":
+    def resume(self) -> Running:
         """Continue after a kill, as a person does."""
         return self.shop.begin("run", "--resume", RUN, "--decisions", "allowed.yml")
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from tests.chaos.debug_runs.debug_ground import FILE, RUN, DebugGround, debug_gr
 from tests.chaos.debug_runs.debug_phases import PHASES, Phase, in_progress, meets
 from tests.chaos.moments import until
 from tests.chaos.tool_runs.tool_reckoning import comparable
+from tests.support.programs.command_server import Running
 
 RED, GREEN = "1 failed, 16 passed", "17 passed"
 _DELAY = (0.0, 0.2)
@@ -217,7 +217,7 @@ async def _run_control_command(ground: DebugGround, command: str) -> None:
 async def _result(
     ground: DebugGround,
     client: Client,
-    worker: "subprocess.Popen[bytes]",
+    worker: Running,
     kills: Sequence[float],
     met: Sequence[Phase],
     wrong: list[str],

@@ -2,13 +2,13 @@
 
 import json
 import signal
-import subprocess
 
 from tests.support.cli import asks, interrupt
+from tests.support.programs.command_server import Running
 from tests.support.project import Project, until
 
 
-async def begun(desk: Project, id: str) -> "subprocess.Popen[bytes]":
+async def begun(desk: Project, id: str) -> Running:
     process = desk.begin("run", "article", "--set", "topic=rain", "--id", id)
     await asks(desk, id)
     return process

@@ -1,7 +1,6 @@
 """`kill -9` around a model turn that its provider answers as a batch: submitted once, paid once."""
 
 import asyncio
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -11,6 +10,7 @@ import pytest
 from coterie.runs.new_runs import start_run
 from dsl.values import Json
 from tests.support.compiling import plan_of
+from tests.support.programs.command_server import Running
 from tests.support.project import Project, project, until
 from tests.support.servers.batch_server import BatchServer, batch_server
 from workflows.core.messages import TeamInput
@@ -46,7 +46,7 @@ class Held:
         self._server, self._request = server, request
         server.held[request] = asyncio.Event()
 
-    async def kill(self, shop: Project, worker: "subprocess.Popen[bytes]") -> Any:
+    async def kill(self, shop: Project, worker: Running) -> Any:
         """Kill the worker that waits for the first such answer; return the next worker."""
         await when(lambda: self._request in self._server.asked, self._request)
         worker.kill()

@@ -1,11 +1,12 @@
 """Runs `coterie` commands in processes that need not import anything: most of a command's time.
 
 The server imports the command line once and forks for each command. So a command is a process of
-its own, with its own folder, environment, arguments, standard files and exit code, as from a shell.
-What a test leaves running (`Project.begin`, `Terminal`) starts as a shell starts it.
+its own, with its own folder, environment, arguments, standard files, terminal and exit code, as
+from a shell. It waits for each, so that their time counts as that of the tests.
 """
 
 import atexit
+import fcntl
 import json
 import os
 import select
@@ -14,23 +15,86 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, Protocol
 
-_PROGRAM = Path(sys.executable).parent / "coterie"
-_PRELOADED = ("validate", "run", "start", "fork", "result", "show", "approve", "replay", "test")
+PROGRAM = Path(sys.executable).parent / "coterie"
+_PRELOADED = (
+    *("validate", "run", "start", "fork", "result", "show", "approve", "replay", "test"),
+    *("worker", "server", "watch"),
+)
 _MAX_ORDER = 150_000
+_LAST_WAIT = 5
+"""Seconds that the server waits for what still ends when nobody gives an order any more."""
 _INTERPRETER = "PYTHON"
 """How the variables begin that an interpreter reads when it starts."""
+
+
+class Running(Protocol):
+    """A command that a test left running: a `Popen`, or one that the server has forked."""
+
+    pid: int
+    returncode: int | None
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int) -> None: ...
+    def terminate(self) -> None: ...
+    def kill(self) -> None: ...
 
 
 class _Order(NamedTuple):
     arguments: list[str]
     folder: str
     environment: dict[str, str]
+    terminal: bool
+
+
+class ForkedCommand:
+    """A command that the server has forked, with the interface of `Popen`."""
+
+    def __init__(self, arguments: Sequence[str], status: int) -> None:
+        self.args = [*arguments]
+        self.returncode: int | None = None
+        self._status = open(status, "rb", buffering=0)  # noqa: SIM115  closed at the end
+        self.pid = _number(status)
+
+    def poll(self) -> int | None:
+        """The exit code, or None while it runs."""
+        return self._look(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the exit code."""
+        code = self._look(timeout)
+        if code is None:
+            assert timeout is not None
+            raise subprocess.TimeoutExpired(self.args, timeout)
+        return code
+
+    def send_signal(self, sig: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            with suppress(ProcessLookupError):  # ended since
+                os.kill(self.pid, sig)
+
+    def terminate(self) -> None:
+        """SIGTERM."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.send_signal(signal.SIGKILL)
+
+    def _look(self, seconds: float | None) -> int | None:
+        if self.returncode is None and select.select([self._status], [], [], seconds)[0]:
+            self.returncode = _number(self._status.fileno())
+            self._status.close()
+        return self.returncode
 
 
 class CommandServer:
@@ -54,21 +118,48 @@ class CommandServer:
         names -= {"PYTHONDONTWRITEBYTECODE"}
         return all(environment.get(name) == os.environ.get(name) for name in names)
 
+    def begin(
+        self,
+        arguments: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        files: tuple[int, int, int],
+        *,
+        terminal: bool = False,
+    ) -> ForkedCommand:
+        """Start a command.
+
+        Args:
+            arguments: What follows `coterie`.
+            folder: Its working directory.
+            environment: All its variables.
+            files: Its standard input, output and error.
+            terminal: Whether its input is a terminal that shall control a session of its own.
+        """
+        assert self.takes(environment)
+        order = json.dumps(_Order([*arguments], str(folder), dict(environment), terminal)).encode()
+        assert len(order) <= _MAX_ORDER
+        source, target = os.pipe()
+        socket.send_fds(self._orders, [order], [*files, target])
+        os.close(target)
+        return ForkedCommand(arguments, source)
+
     def run(
         self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float
     ) -> "subprocess.CompletedProcess[str]":
         """Run a command to its end, as `subprocess.run` does."""
-        order = json.dumps(_Order([*arguments], str(folder), dict(environment))).encode()
-        assert len(order) <= _MAX_ORDER
-        source, target = os.pipe()
         with (
-            open(source, "rb", buffering=0) as status,
+            open(os.devnull, encoding="utf-8") as nothing,
             tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output,
             tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors,
         ):
-            socket.send_fds(self._orders, [order], [output.fileno(), errors.fileno(), target])
-            os.close(target)
-            code = _code(status.fileno(), arguments, seconds)
+            files = (nothing.fileno(), output.fileno(), errors.fileno())
+            command = self.begin(arguments, folder, environment, files)
+            try:
+                code = command.wait(seconds)
+            except subprocess.TimeoutExpired:
+                command.kill()
+                raise
             output.seek(0)
             errors.seek(0)
             return subprocess.CompletedProcess([*arguments], code, output.read(), errors.read())
@@ -83,15 +174,6 @@ class CommandServer:
 def command_server() -> CommandServer:
     """The server of this process."""
     return CommandServer()
-
-
-def _code(status: int, arguments: Sequence[str], seconds: float) -> int:
-    """Wait for the exit code of a command; kill it when its time is over."""
-    pid = _number(status)
-    if not select.select([status], [], [], seconds)[0]:
-        os.kill(pid, signal.SIGKILL)
-        raise subprocess.TimeoutExpired([*arguments], seconds)
-    return _number(status)
 
 
 def _number(status: int) -> int:
@@ -110,42 +192,60 @@ def _serve(orders: socket.socket) -> None:
 
     for verb in _PRELOADED:
         load_command(verb)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no child is waited for
     while True:
-        order, files, _, _ = socket.recv_fds(orders, _MAX_ORDER, 3)
+        order, files, _, _ = socket.recv_fds(orders, _MAX_ORDER, 4)
         if not order:
-            return
+            break
         if os.fork() == 0:
             orders.close()
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            _follow(_Order(*json.loads(order)), *files)
+            _follow(_Order(*json.loads(order)), files)
         for file in files:
             os.close(file)
+        _reap()
+    end = time.monotonic() + _LAST_WAIT
+    while _reap() and time.monotonic() < end:
+        time.sleep(0.02)  # between two looks
 
 
-def _follow(order: _Order, output: int, errors: int, status: int) -> NoReturn:
+def _reap() -> bool:
+    """Take note of who has ended; whether anybody still runs."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _follow(order: _Order, files: list[int]) -> NoReturn:
     """Fork the command, and tell its number and its exit code."""
+    *standard, status = files
     pid = os.fork()
     if pid == 0:
         os.close(status)
-        _become(order, output, errors)
-    os.write(status, f"{pid}\n".encode())
-    _, ended = os.waitpid(pid, 0)
+        _become(order, standard)
+    for file in standard:
+        os.close(file)
     with suppress(BrokenPipeError):  # nobody waits for it any more
+        os.write(status, f"{pid}\n".encode())
+        _, ended = os.waitpid(pid, 0)
         os.write(status, f"{os.waitstatus_to_exitcode(ended)}\n".encode())
     os._exit(0)
 
 
-def _become(order: _Order, output: int, errors: int) -> NoReturn:
+def _become(order: _Order, standard: list[int]) -> NoReturn:
     """Run the command in this process, as the script `coterie` does."""
-    for standard, file in ((1, output), (2, errors)):
-        os.dup2(file, standard)
+    if order.terminal:
+        os.setsid()
+        fcntl.ioctl(standard[0], termios.TIOCSCTTY, 0)  # so that Ctrl-C reaches it
+    for number, file in enumerate(standard):
+        os.dup2(file, number)
         os.close(file)
     os.chdir(order.folder)
     os.environ.clear()
     os.environ.update(order.environment)
-    sys.path.insert(0, str(_PROGRAM.parent))
-    sys.argv = [str(_PROGRAM), *order.arguments]
+    sys.path.insert(0, str(PROGRAM.parent))
+    sys.argv = [str(PROGRAM), *order.arguments]
     from coterie.cli import main
 
     try:

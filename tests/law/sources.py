@@ -2,6 +2,8 @@
 
 import ast
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -15,7 +17,8 @@ def modules(room: str) -> Iterator[tuple[str, Path]]:
         yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), file
 
 
-def imports(file: Path) -> set[str]:
+@cache
+def imports(file: Path) -> frozenset[str]:
     """Every module that a file imports anywhere; for `from a import b` that is `a` and `a.b`."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text())):
@@ -25,9 +28,9 @@ def imports(file: Path) -> set[str]:
             assert node.module is not None, f"{file}: imports here are absolute"
             assert node.level == 0, f"{file}: imports here are absolute"
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return names
+    return frozenset(names)
 
 
-def tops(names: set[str]) -> set[str]:
+def tops(names: AbstractSet[str]) -> set[str]:
     """The top-level packages of dotted names."""
     return {name.partition(".")[0] for name in names}

@@ -15,6 +15,7 @@ from temporalio.worker._workflow import _WorkflowWorker  # pyright: ignore[repor
 from coterie.logs import VisibleFormatter
 from tests.support.cli import DESK
 from tests.support.engine import time_skipping
+from tests.support.prepared_sandbox import keep_code
 from tests.support.project import Project, project
 from tests.support.servers.model_server import model_server, model_server_process
 from tests.support.team_tests import skipping_client
@@ -106,6 +107,14 @@ def patient() -> Iterator[None]:
         patched.setattr(
             _WorkflowWorker, "_deadlock_timeout_seconds", property(_patience, _keep), raising=False
         )
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interpreter_read_once() -> Iterator[None]:
+    """Let runs that import the interpreter in their sandbox share its code."""
+    with pytest.MonkeyPatch.context() as patched:
+        keep_code(patched)
         yield
 
 

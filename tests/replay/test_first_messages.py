@@ -8,9 +8,9 @@ import pytest
 from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 
-from coterie.runtime.workflow_sandbox import sandbox
 from coterie.storage.wire import data_converter
 from tests.support.engine import engine, time_skipping
+from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.runs import Handle, asked
 from workflows.team import TeamWorkflow
 
@@ -76,7 +76,7 @@ async def test_a_decision_counts_in_a_replay_that_hands_it_out_first(
     if how == "signal":
         as_if_nothing_had_ended_the_first_task(history)
     replayer = Replayer(
-        workflows=[TeamWorkflow], data_converter=data_converter, workflow_runner=sandbox()
+        workflows=[TeamWorkflow], data_converter=data_converter, workflow_runner=prepared_sandbox()
     )
     result = await replayer.replay_workflow(
         WorkflowHistory.from_json("run", json.dumps(history)), raise_on_replay_failure=False

@@ -12,13 +12,13 @@ from temporalio.worker import Replayer
 
 import workflows.interpreter
 from coterie.replay.replay import replay
-from coterie.runtime.workflow_sandbox import sandbox
 from coterie.storage.wire import data_converter
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.evaluate.routing import Route, choose
 from dsl.model.facts import Facts
 from dsl.model.plan import Team
 from tests.replay.record import HISTORIES, cases
+from tests.support.prepared_sandbox import prepared_sandbox
 from workflows.team import TeamWorkflow
 
 FILES = sorted(HISTORIES.glob("*.json"))
@@ -49,7 +49,7 @@ async def sandboxed(request: pytest.FixtureRequest) -> dict[str, Exception | Non
     """What one replayer says of each history: to make a replayer takes as long as to replay."""
     replayer = Replayer(
         workflows=[TeamWorkflow],
-        workflow_runner=sandbox(everything=request.param),
+        workflow_runner=prepared_sandbox(everything=request.param),
         data_converter=data_converter,
     )
 

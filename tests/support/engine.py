@@ -29,7 +29,6 @@ from activities.skills.skill_registry import SKILLS, AnySkill, contracts
 from activities.storage.blobs import Blobs, MemoryBlobs
 from activities.user_code.child_pool import UserCode
 from activities.workspace.skill_base import Command, Workspace
-from coterie.runtime.workflow_sandbox import sandbox
 from coterie.storage.wire import data_converter
 from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy
@@ -38,6 +37,7 @@ from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Plan
 from dsl.model.price import Price
 from dsl.values import Json
+from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.project import BIN
 from workflows.core.messages import TeamInput
 from workflows.core.views import TrailEntry, TrailPage
@@ -196,7 +196,7 @@ async def engine(
             notices.notify,
         ],
         interceptors=interceptors,
-        workflow_runner=sandbox(everything=everything),
+        workflow_runner=prepared_sandbox(everything=everything),
         workflow_failure_exception_types=DEFECTS,
         build_id="test",
         max_cached_workflows=cached_runs,

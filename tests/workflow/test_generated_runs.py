@@ -21,12 +21,12 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
 )
-from coterie.runtime.workflow_sandbox import sandbox
 from dsl.errors import InvalidDocument
 from dsl.model.plan import Plan
 from dsl.values import Json
 from tests.support.documents.generated import CONTEXT, documents, written
 from tests.support.engine import DEFECTS, plan_of, trail
+from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.simulation.skipping import World, skipped_run
 from workflows.core.messages import TeamInput
 from workflows.core.views import TrailEntry
@@ -88,7 +88,7 @@ async def worker(env: WorkflowEnvironment) -> AsyncGenerator[str]:
         task_queue=queue,
         workflows=[TeamWorkflow],
         activities=[run_agent, call_skill],
-        workflow_runner=sandbox(),
+        workflow_runner=prepared_sandbox(),
         workflow_failure_exception_types=DEFECTS,
         build_id="test",
     ):

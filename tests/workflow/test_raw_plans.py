@@ -17,13 +17,13 @@ from temporalio.worker import Replayer, Worker
 
 from coterie.documents.catalog import Catalog
 from coterie.documents.trusted_catalog import trusted_catalog
-from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy, RunCallsOnly
 from tests.support.engine import HEAD, plan_of
+from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.runs import asked
 from workflows.core.messages import ForkInput, TeamInput
 from workflows.team import TeamWorkflow
@@ -64,7 +64,7 @@ class Fleet:
             workflows=[TeamWorkflow],
             activities=[self._compiler.compile_team, forks.fork_run],
             interceptors=[policy, RunCallsOnly()],
-            workflow_runner=sandbox(),
+            workflow_runner=prepared_sandbox(),
             build_id="test",
             # a run that another worker begins does not wait for the one that has it in memory
             max_cached_workflows=0 if accept_plans else 1000,
@@ -94,7 +94,7 @@ async def replayed(handle: Any, policy: Mapping[str, bool]) -> None:
     replayer = Replayer(
         workflows=[TeamWorkflow],
         data_converter=data_converter,
-        workflow_runner=sandbox(),
+        workflow_runner=prepared_sandbox(),
         interceptors=[PlanPolicy(accept_plans=policy["accept_plans"])] if policy else [],
     )
     await replayer.replay_workflow(await handle.fetch_history())

@@ -28,7 +28,6 @@ from activities.providers.provider_registry import Providers
 from coterie.documents.catalog import Catalog
 from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.replay.replay import replay
-from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import Settings, load
 from coterie.storage.wire import data_converter
 from coterie.worker.plan_policy import PlanPolicy
@@ -37,6 +36,7 @@ from coterie.worker.workers import ServingTerms, working
 from dsl.model.sections.provider_document import RateLimitPolicy
 from dsl.values import Json
 from tests.support.engine import DEFECTS, plan_of
+from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.project import BIN
 from workflows.core.messages import TeamInput
 from workflows.team import TeamWorkflow
@@ -259,7 +259,7 @@ async def test_a_call_comes_back_when_nobody_serves_its_queue_any_more(
             task_queue=queue,
             workflows=[TeamWorkflow],
             activities=[agents.run_agent],
-            workflow_runner=sandbox(),
+            workflow_runner=prepared_sandbox(),
             workflow_failure_exception_types=DEFECTS,
             build_id="test",
         )

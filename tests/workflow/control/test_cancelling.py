@@ -15,12 +15,12 @@ from temporalio.worker import Replayer
 
 from activities.providers.provider import ProviderSettings
 from activities.workspace.skill_base import Command
-from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.testing.simulation.test_server import time_skipping_server
 from dsl.values import Json
 from tests.support.engine import Engine, engine, trail
+from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.runs import asked
 from tests.support.servers.raw_server import raw_server
 from workflows.team import TeamWorkflow
@@ -140,7 +140,7 @@ async def cancelled(handle: Handle, reason: str = "by ann: enough") -> Json:
 def replayer() -> Replayer:
     return Replayer(
         workflows=[TeamWorkflow],
-        workflow_runner=sandbox(everything=True),
+        workflow_runner=prepared_sandbox(everything=True),
         data_converter=data_converter,
     )
 

@@ -17,13 +17,13 @@ from temporalio.worker import Worker
 
 from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, VisibilitySettings
 from coterie.documents.worker_trust import TrustedConfig
-from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.visibility import visibility_settings
 from dsl.model.plan import Plan
 from tests.support.engine import DEFECTS, plan_of
+from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.project import BIN
 from tests.support.runs import asked, decide
 from workflows.core.memory import Track
@@ -96,7 +96,7 @@ async def ended(
         task_queue=queue,
         workflows=[TeamWorkflow],
         activities=[compiling.compile_team] if activities is None else activities,
-        workflow_runner=sandbox(everything=True),
+        workflow_runner=prepared_sandbox(everything=True),
         workflow_failure_exception_types=DEFECTS,
         build_id="test",
     ):

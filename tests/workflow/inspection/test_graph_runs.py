@@ -22,12 +22,12 @@ from coterie.graph.run_graph import SeenRun, seen_history, seen_run
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
 from coterie.runs import run_client as runs
 from coterie.runs.recorded_plans import recorded_plan
-from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.worker.compile_activity import CompileActivities
 from dsl.model.sections.worker_document import CommandSection
 from tests.support.engine import Engine, engine, plan_of, trail
+from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.project import BIN
 from tests.support.runs import asked, decide, failure
 from workflows.core.messages import TeamInput
@@ -192,7 +192,7 @@ async def test_the_plan_is_found_where_the_worker_compiled_it(here: Engine) -> N
         task_queue=queue,
         workflows=[TeamWorkflow],
         activities=[compiling.compile_team],
-        workflow_runner=sandbox(),
+        workflow_runner=prepared_sandbox(),
     ):
         handle: Any = await here.env.client.start_workflow(
             "TeamWorkflow", TeamInput(document=document), id=f"{queue}-run", task_queue=queue

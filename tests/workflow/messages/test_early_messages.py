@@ -26,12 +26,12 @@ from activities.contracts import (
 )
 from coterie.runs.run_client import Run, updated
 from coterie.runs.sessions import open_session, send_message
-from coterie.runtime.workflow_sandbox import sandbox
 from coterie.storage.wire import data_converter
 from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy
 from tests.chaos import early
 from tests.support.engine import plan_of, trail
+from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.runs import asked
 from workflows.core.causes.trail_because import trail_because
 from workflows.core.messages import (
@@ -120,7 +120,7 @@ class SlowWorker:
             task_queue=self.queue,
             workflows=[TeamWorkflow],
             activities=[self.compile_team, self.fork_run],
-            workflow_runner=sandbox(),
+            workflow_runner=prepared_sandbox(),
             build_id="test",
         ):
             yield
@@ -154,7 +154,9 @@ async def ended(handle: Any) -> Any:
         return await asyncio.wait_for(handle.result(), 120)
     finally:
         replayer = Replayer(
-            workflows=[TeamWorkflow], data_converter=data_converter, workflow_runner=sandbox()
+            workflows=[TeamWorkflow],
+            data_converter=data_converter,
+            workflow_runner=prepared_sandbox(),
         )
         await replayer.replay_workflow(await handle.fetch_history())
 

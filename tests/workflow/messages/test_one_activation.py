@@ -19,11 +19,11 @@ from temporalio.worker._workflow_instance import (
     _WorkflowLogicFlag as Flag,  # pyright: ignore[reportPrivateUsage]
 )
 
-from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.testing.simulation.test_server import time_skipping_server
 from tests.support.engine import plan_of, suggesting_after, trail
+from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.runs import asked
 from workflows.core.messages import TeamInput
 from workflows.team import TeamWorkflow
@@ -73,7 +73,7 @@ async def served(server: Client, queue: str, flags: tuple[Flag, ...] = ()) -> As
         server,
         task_queue=queue,
         workflows=[TeamWorkflow],
-        workflow_runner=sandbox(everything=True),
+        workflow_runner=prepared_sandbox(everything=True),
         build_id="test",
         max_cached_workflows=0,
     )
@@ -130,7 +130,7 @@ async def sent(server: Client, handle: Handle, name: str, given: object) -> "asy
 
 async def replayed(handle: Handle) -> None:
     replayer = Replayer(
-        workflows=[TeamWorkflow], data_converter=data_converter, workflow_runner=sandbox()
+        workflows=[TeamWorkflow], data_converter=data_converter, workflow_runner=prepared_sandbox()
     )
     await replayer.replay_workflow(await handle.fetch_history())
 

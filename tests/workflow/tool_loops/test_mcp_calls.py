@@ -10,7 +10,6 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from coterie.runtime.workflow_sandbox import sandbox
 from coterie.storage.wire import data_converter
 from dsl.compile.compiler import SourceText, compile_sources
 from dsl.model.capabilities import ServerListing
@@ -18,6 +17,7 @@ from dsl.model.plan import Plan
 from dsl.model.sections.mcp_digests import digest_of_address
 from dsl.model.sections.mcp_document import McpServerSection
 from tests.support.engine import CAPABILITIES, engine
+from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.runs import asked, failure, refused, scheduled
 from tests.support.servers.mcp_tools import (
     demo_section,
@@ -50,7 +50,7 @@ orchestration:
 
 async def replay(handle: Any) -> None:
     replayer = Replayer(
-        workflows=[TeamWorkflow], data_converter=data_converter, workflow_runner=sandbox()
+        workflows=[TeamWorkflow], data_converter=data_converter, workflow_runner=prepared_sandbox()
     )
     await replayer.replay_workflow(await handle.fetch_history())
 

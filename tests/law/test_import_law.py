@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def loaded_by(module: str) -> set[str]:
     return set(json.loads(run.stdout))
 
 
-def outside(names: set[str]) -> set[str]:
+def outside(names: AbstractSet[str]) -> set[str]:
     """The third-party packages among imported names."""
     return tops(names) - set(sys.stdlib_module_names) - set(ROOMS)
 

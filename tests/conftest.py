@@ -15,10 +15,10 @@ from temporalio.worker._workflow import _WorkflowWorker  # pyright: ignore[repor
 from coterie.logs import VisibleFormatter
 from tests.support.cli import DESK
 from tests.support.engine import time_skipping
-from tests.support.prepared_sandbox import keep_code
 from tests.support.project import Project, project
 from tests.support.servers.model_server import model_server, model_server_process
 from tests.support.team_tests import skipping_client
+from tests.support.watching.prepared_sandbox import keep_code
 
 pytest_plugins = (
     "tests.support.watching.server_logs",

@@ -10,8 +10,8 @@ from temporalio.worker import Replayer
 
 from coterie.storage.wire import data_converter
 from tests.support.engine import engine, time_skipping
-from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.runs import Handle, asked
+from tests.support.watching.prepared_sandbox import prepared_sandbox
 from workflows.team import TeamWorkflow
 
 TEAM = """

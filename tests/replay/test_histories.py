@@ -18,7 +18,7 @@ from dsl.evaluate.routing import Route, choose
 from dsl.model.facts import Facts
 from dsl.model.plan import Team
 from tests.replay.record import HISTORIES, cases
-from tests.support.prepared_sandbox import prepared_sandbox
+from tests.support.watching.prepared_sandbox import prepared_sandbox
 from workflows.team import TeamWorkflow
 
 FILES = sorted(HISTORIES.glob("*.json"))

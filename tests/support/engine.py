@@ -37,8 +37,8 @@ from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Plan
 from dsl.model.price import Price
 from dsl.values import Json
-from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.project import BIN
+from tests.support.watching.prepared_sandbox import prepared_sandbox
 from workflows.core.messages import TeamInput
 from workflows.core.views import TrailEntry, TrailPage
 from workflows.team import TeamWorkflow

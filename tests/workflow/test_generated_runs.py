@@ -26,8 +26,8 @@ from dsl.model.plan import Plan
 from dsl.values import Json
 from tests.support.documents.generated import CONTEXT, documents, written
 from tests.support.engine import DEFECTS, plan_of, trail
-from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.simulation.skipping import World, skipped_run
+from tests.support.watching.prepared_sandbox import prepared_sandbox
 from workflows.core.messages import TeamInput
 from workflows.core.views import TrailEntry
 from workflows.team import TeamWorkflow

@@ -36,8 +36,8 @@ from coterie.worker.workers import ServingTerms, working
 from dsl.model.sections.provider_document import RateLimitPolicy
 from dsl.values import Json
 from tests.support.engine import DEFECTS, plan_of
-from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.project import BIN
+from tests.support.watching.prepared_sandbox import prepared_sandbox
 from workflows.core.messages import TeamInput
 from workflows.team import TeamWorkflow
 

@@ -20,9 +20,9 @@ from coterie.storage.wire import data_converter
 from coterie.testing.simulation.test_server import time_skipping_server
 from dsl.values import Json
 from tests.support.engine import Engine, engine, trail
-from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.runs import asked
 from tests.support.servers.raw_server import raw_server
+from tests.support.watching.prepared_sandbox import prepared_sandbox
 from workflows.team import TeamWorkflow
 
 Handle = Any

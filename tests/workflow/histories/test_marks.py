@@ -23,9 +23,9 @@ from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.visibility import visibility_settings
 from dsl.model.plan import Plan
 from tests.support.engine import DEFECTS, plan_of
-from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.project import BIN
 from tests.support.runs import asked, decide
+from tests.support.watching.prepared_sandbox import prepared_sandbox
 from workflows.core.memory import Track
 from workflows.core.messages import TeamInput
 from workflows.core.requests import Pending

@@ -27,9 +27,9 @@ from coterie.storage.wire import data_converter
 from coterie.worker.compile_activity import CompileActivities
 from dsl.model.sections.worker_document import CommandSection
 from tests.support.engine import Engine, engine, plan_of, trail
-from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.project import BIN
 from tests.support.runs import asked, decide, failure
+from tests.support.watching.prepared_sandbox import prepared_sandbox
 from workflows.core.messages import TeamInput
 from workflows.core.views import RunStatus, TeamResult
 from workflows.team import TeamWorkflow

@@ -31,8 +31,8 @@ from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy
 from tests.chaos import early
 from tests.support.engine import plan_of, trail
-from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.runs import asked
+from tests.support.watching.prepared_sandbox import prepared_sandbox
 from workflows.core.causes.trail_because import trail_because
 from workflows.core.messages import (
     SEND_MESSAGE,

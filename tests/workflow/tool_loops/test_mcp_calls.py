@@ -17,7 +17,6 @@ from dsl.model.plan import Plan
 from dsl.model.sections.mcp_digests import digest_of_address
 from dsl.model.sections.mcp_document import McpServerSection
 from tests.support.engine import CAPABILITIES, engine
-from tests.support.prepared_sandbox import prepared_sandbox
 from tests.support.runs import asked, failure, refused, scheduled
 from tests.support.servers.mcp_tools import (
     demo_section,
@@ -25,6 +24,7 @@ from tests.support.servers.mcp_tools import (
     listing_of,
     mcp_servers,
 )
+from tests.support.watching.prepared_sandbox import prepared_sandbox
 from workflows.team import TeamWorkflow
 
 TEAM = """

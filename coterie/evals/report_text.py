@@ -99,10 +99,17 @@ def change_text(change: ChangeRow, margin: float) -> str:
         return f"baseline: nothing to compare{left}"
     rates = f"{percent(change.baseline_rate)} -> {percent(change.rate)}"
     numbers = (
-        f"{rates} in {counted(change.pairs, 'pair')}, "
-        f"change {points(change.low)} to {points(change.high)}"
+        f"{rates} in {pairs_text(change)}, change {points(change.low)} to {points(change.high)}"
     )
     return f"baseline: {verdict_text(change, margin)} ({numbers}){left}"
+
+
+def pairs_text(change: ChangeRow) -> str:
+    """Say on how many pairs the verdict rests, and how many there would be."""
+    if not change.missing_pairs:
+        return counted(change.pairs, "pair")
+    whole = counted(change.pairs + change.missing_pairs, "pair")
+    return f"{change.pairs} of {whole}, the others without a result"
 
 
 def verdict_text(change: ChangeRow, margin: float) -> str:

@@ -42,6 +42,8 @@ class ChangeRow(Frozen):
     verdict: Verdict
     pairs: int
     """Trials that were compared: the same repeat of the same case on both sides."""
+    missing_pairs: int = 0
+    """Trials of the baseline whose pair has no result here: void, or not started."""
     baseline_rate: float
     rate: float
     """Of the compared trials."""
@@ -189,18 +191,20 @@ def _change(
         return None
     pairs: list[tuple[bool, bool]] = []
     left_out: list[str] = []
-    compared = 0
+    compared = wanted = 0
     for case in run.suite.document.cases:
         known = baseline.case(variant, case.name)
         if known is None or known.digest != case_digest(run.suite, case):
             left_out.append(case.name)
             continue
         compared += 1
+        wanted += sum(trial.repeat <= run.suite.document.repeats for trial in known.trials)
         pairs += _pairs(known, [one for one in results if one.case == case.name])
     found = decide(counted(pairs), run.suite.document.margin)
     return ChangeRow(
         verdict=found.verdict,
         pairs=len(pairs),
+        missing_pairs=max(0, wanted - len(pairs)),
         baseline_rate=_mean([before for before, _ in pairs]),
         rate=_mean([now for _, now in pairs]),
         difference=found.difference,

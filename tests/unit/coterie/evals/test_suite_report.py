@@ -115,3 +115,16 @@ def test_report_adds_up_judges_and_names_trials_without_a_verdict(tmp_path: Path
     for text in (report_text(report), report_html(report)):
         assert "judges of the rubrics: 18 model calls, $3.0000" in text
         assert "no result for eval-1" in text
+
+
+def test_verdict_says_on_how_many_pairs_it_rests(tmp_path: Path) -> None:
+    suite = suite_in(tmp_path)
+    whole = results_of(suite, {})
+    void = replace(whole, results=whole.results[1:])
+    report = report_of(void, baseline_of(whole))
+    change = report.variants[0].change
+    assert change is not None
+    count = len(whole.results)
+    assert (change.pairs, change.missing_pairs) == (count - 1, 1)
+    assert f"in {count - 1} of {count} pairs, the others without a result" in report_text(report)
+    assert "without a result" not in report_text(report_of(whole, baseline_of(whole)))

@@ -100,16 +100,16 @@ class FaultyWorld:
             return SkillResult(data=result)
         if request.skill == "Python.run":
             assert isinstance(request.input, dict)
-            return SkillResult(data={"value": _value_of(request.input), "output": ""})
+            return SkillResult(data={"value": value_of(request.input), "output": ""})
         schema = contracts()[request.skill].output_schema
-        return SkillResult(data=None if schema is None else minimal_value(schema))
+        return SkillResult(data=minimal_value(schema))
 
 
-def _value_of(given: Json) -> JsonValue:
+def value_of(given: Json) -> JsonValue:
     """Return what our own rules come to; the sandbox has tests of its own."""
     *body, last = ast.parse(str(given["code"])).body
     assert isinstance(last, ast.Expr)
-    inputs = given["inputs"]
+    inputs = given.get("inputs")
     names: dict[str, object] = {
         "re": re,
         "json": json,
@@ -128,6 +128,8 @@ def faulty_run(
     message: str | None = None,
     *,
     approves: bool = True,
+    verdict: Literal["approve", "reject"] = "approve",
+    comment: str = "",
 ) -> Skipped:
     """Run a plan to its end; a session gets one message, and approvals a decision or none."""
 
@@ -147,7 +149,7 @@ def faulty_run(
             stands_still: bool = True,
         ) -> bool:
             for id in [*self.state.pending] if approves else []:
-                self.decide(DecideInput(id=id, decision="approve", by="test", comment=""))
+                self.decide(DecideInput(id=id, decision=verdict, by="test", comment=comment))
             return await super().wait_until(
                 ready, seconds, summary, boundary=boundary, stands_still=stands_still
             )

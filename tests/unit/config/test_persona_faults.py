@@ -154,7 +154,7 @@ def runs_of(team: str, persona: str, fault: Fault) -> tuple[tuple[Skipped, froze
     return tuple(found)
 
 
-def failures(run: Skipped) -> list[tuple[str, Failure]]:
+def failures(run: Skipped) -> list[tuple[str | None, Failure]]:
     return [
         (entry.step, entry.cause.failure)
         for entry in run.state.trail

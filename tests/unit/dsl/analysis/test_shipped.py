@@ -31,6 +31,7 @@ INPUTS = {
         **dict.fromkeys(("retrieval", "plan_versions", "results", "tool_log", "completed"), False),
         **dict.fromkeys(("memory.short_term", "memory.banned_tools"), False),
         "memory.successful_tools": False,
+        "end": False,
     },
     "development": {"requirement": True, "project": False},
     "implementation_review": {"requirement": True, "project": False},

@@ -1,0 +1,130 @@
+"""The team `coordinator`: what its rules see, and how it ends when its plan fails."""
+
+import pytest
+from pydantic import JsonValue
+
+from dsl.values import Json
+from tests.support.documents.shipped import compiled
+from tests.support.simulation.persona_faults import OneFault, faulty_run, value_of
+from tests.support.simulation.skipping import Skipped
+
+PLAN = compiled("coordinator").compiled.plan
+FOUND = "a number"
+
+
+def step(tool: str) -> Json:
+    arguments = '{"pattern": "tax"}' if tool == "file_search" else '{"code": "1"}'
+    return {
+        "tool": tool,
+        "arguments": arguments,
+        "description": f"Ask {tool}",
+        "expected_outcome": FOUND,
+    }
+
+
+def run(
+    tool: str, results: Json, context: Json | None = None, persona: str = "", **more: JsonValue
+) -> Skipped:
+    model = OneFault(PLAN, persona, "fails", {"steps": [step(tool)], **more})
+    given = {"query": "Add one and one", "heuristics": True, **(context or {})}
+    return faulty_run(PLAN, given, model, results)
+
+
+def message_of(ended: Skipped) -> str:
+    return "" if ended.result.error is None else ended.result.error.message
+
+
+NOTHING: dict[str, tuple[str, Json]] = {
+    "file_search": (
+        "Files.search",
+        {"matches": [], "searched_files": 7, "skipped_files": 0, "complete": True},
+    ),
+    "file_read": (
+        "Files.read",
+        {
+            **dict[str, JsonValue](path="a.md", text=" \n", start_line=1, end_line=1),
+            **dict[str, JsonValue](total_lines=1, bytes=2, sha256="0" * 64, cut=False),
+        },
+    ),
+    "python": ("Python.run", {"value": None, "printed": "", "cut": False, "seconds": 0.1}),
+    "calculator": ("Calculator.evaluate", {"value": "", "text": "", "exact": True}),
+}
+
+
+def test_every_tool_that_a_plan_may_name_has_an_empty_result_here() -> None:
+    assert PLAN.settings["tools"].keys() == NOTHING.keys()  # pyright: ignore
+
+
+def criticised(output: JsonValue) -> Json:
+    fixed = PLAN.tools["critic_rules"].fixed
+    inputs: Json = {"step": step("python"), "output": output, "success": True}
+    inputs["bookkeeping"] = PLAN.settings["bookkeeping"]
+    found = value_of({"code": fixed["code"], "inputs": inputs})
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        *(result for _, result in NOTHING.values()),
+        None,
+        "",
+        "null",
+        [],
+        {},
+        [[], {}],
+        {"result": {"items": [], "note": ""}},
+    ],
+)
+def test_the_rules_see_that_a_result_is_empty_whatever_wraps_it(output: JsonValue) -> None:
+    assert criticised(output)["is_acceptable"] is False
+    assert criticised({"data": output})["is_acceptable"] is False
+
+
+@pytest.mark.parametrize(
+    "output", [0, False, "x", [0], {"value": 0, "seconds": 0.1}, {"printed": "hi", "value": None}]
+)
+def test_the_rules_accept_a_result_that_says_something(output: JsonValue) -> None:
+    assert criticised(output)["is_acceptable"] is True
+
+
+def test_an_empty_result_is_not_completed_not_remembered_and_says_why() -> None:
+    skill, result = NOTHING["file_search"]
+    ended = run("file_search", {skill: result})
+    assert (
+        "PlanNotCompleted: Left: Ask file_search. Problems: Ask file_search: the step has no"
+        in (message_of(ended))
+    )
+    assert ended.state.main.context["completed"] is False
+    assert "Left: Ask file_search" in str(ended.state.main.context["end"])
+    remembered = [one for one in ended.state.trail if one.step == "remember"]
+    assert [one.status for one in remembered] == ["skipped"]
+
+
+def test_the_rules_split_a_goal_at_and_and_at_commas() -> None:
+    code = PLAN.tools["perceive_rules"].fixed["code"]
+    text = "Read the notes, add 1,000 and 2 and then report"
+    found = value_of({"code": code, "inputs": {"text": text, "signs": []}})
+    assert isinstance(found, dict)
+    assert found["sub_goals"] == ["Read the notes", "add 1,000", "2", "report"]
+
+
+def test_a_decision_that_fails_leaves_a_search_as_the_plan() -> None:
+    ended = run("python", {"Files.search": {"matches": ["tax is 7 %"]}}, persona="decision")
+    assert message_of(ended) == ""
+    assert ended.state.main.context["completed"] is True
+    assert "the model is not well" in str(ended.state.main.context["end"])
+
+
+@pytest.mark.parametrize(
+    ("comment", "stops"), [("stop", True), ("Stop.", True), ("no, stop rounding", False)]
+)
+def test_a_person_who_rejects_with_stop_ends_the_run(comment: str, stops: bool) -> None:
+    model = OneFault(PLAN, "", "minimal", {"steps": [step("python")], "requires_human_input": True})
+    given: Json = {"query": "Add one and one"}
+    ended = faulty_run(PLAN, given, model, {}, verdict="reject", comment=comment)
+    assert ("Stopped: test rejected it" in message_of(ended)) is stops
+    versions = ended.state.main.context["plan_versions"]
+    assert isinstance(versions, list)
+    assert len(versions) == (1 if stops else 2)

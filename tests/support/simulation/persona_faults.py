@@ -64,7 +64,7 @@ class OneFault:
         self.asked.add(persona)
         answers = persona != self._persona or self._fault == "minimal"
         if persona == "router" and answers and len(request.messages) == 1:
-            call = ToolCallPart("c1", "retrieve_chunks", json.dumps({"query": request.label}))
+            call = ToolCallPart("c1", "retrieve_chunks", json.dumps({"query": "tax"}))
             return Completion((call,), "tool_calls", request.model)
         text = PROSE
         if not answers and self._fault == "fails":

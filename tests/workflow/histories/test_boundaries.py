@@ -39,11 +39,11 @@ ASK = "        - {name: ask, agent_type: generic_single_shot, persona_key: write
 SIDE = "\n    side: {tasks: [{name: nothing, type: set, values: {n: 1}}]}\n"
 ROUTES = "\n      routing:\n        rules:\n          - {next_team: null, context_updates: "
 LARGE = '"{{ [a, a, a] }}"'
-HALF = "\"{{ '\\\\ud83d' }}\""
+HALF = "\"{{ '%c' | format(55357) }}\""
 
 CASES = {
     "agent input": (f"{ASK}{LARGE}}}", "RequestTooLarge: work/ask: it has 2,7"),
-    "agent input that is no JSON": (f"{ASK}{HALF}}}", "work/ask: it holds what JSON has"),
+    "agent input that is no JSON": (f"{ASK}{HALF}}}", "half of a surrogate pair, not a character"),
     "skill input": (
         "        - {name: write, agent_type: generic_orchestrating, persona_key: skilled}",
         "work/write/save: AssetManager.process_action: it has 2,7",
@@ -75,7 +75,7 @@ CASES = {
     ),
     "a message": (
         f"        - {{name: bad, type: fail, message: {HALF}}}",
-        "task 'bad' of team 'work' failed: Failed: ?",
+        "half of a surrogate pair, not a character",
     ),
     "result": (
         f'{ROUTES}{{one: "{{{{ [a, a] }}}}", two: "{{{{ a }}}}"}}}}',
@@ -83,7 +83,7 @@ CASES = {
     ),
     "result that is no JSON": (
         f"{ROUTES}{{one: {HALF}}}}}",
-        "cannot be given: it holds what JSON has not",
+        "half of a surrogate pair, not a character",
     ),
 }
 

@@ -177,12 +177,12 @@ def request(head: str | None) -> AgentRequest:
     )
 
 
-async def test_a_turn_that_is_gone_is_reported_in_one_sentence_and_not_tried_again() -> None:
+async def test_a_turn_that_is_gone_is_reported_in_one_sentence_and_read_again() -> None:
     agents = AgentActivities(Model(), blobs=MemoryBlobs())
     with pytest.raises(ApplicationError) as error:
         await agents.run_agent(request("0" * 64))
     assert error.value.type == FailureType.STORAGE_UNUSABLE
-    assert error.value.non_retryable
+    assert not error.value.non_retryable, "it may come back"
     assert error.value.message.startswith(
         "task 'talk' cannot continue its conversation: the value 000000000000 is not stored"
     )

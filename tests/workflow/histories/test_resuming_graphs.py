@@ -24,6 +24,7 @@ from tests.workflow.histories.test_resuming_blocks import call, coder
 from workflows.core.progress.step_progress import StepProgress
 from workflows.core.views import TeamResult
 from workflows.interpreter import run
+from workflows.temporal import durable_scope
 
 TASKS = "[{id: a}, {id: b, dependencies: [a]}, {id: c}, {id: d, dependencies: [b, c]}, {id: e}]"
 CASES: dict[str, Plan] = {
@@ -149,13 +150,16 @@ orchestration:
 SIZE = 70
 
 
-async def test_a_large_graph_continues_as_new_and_loses_nothing(tmp_path: Path) -> None:
+async def test_a_large_graph_continues_as_new_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durable_scope, "OVERDUE_EVENTS", 60)  # calls run at every moment
     tasks: list[Json] = [
         {"id": f"t{n}", "dependencies": [f"t{n - 7}"] if n > 6 else []} for n in range(SIZE)
     ]
     async with (
         suggesting_after(60) as env,
-        engine(env, tmp_path, [{"task": "act", "answer": "done"}]) as running,
+        engine(env, tmp_path, [{"task": "act", "answer": "done"}], everything=False) as running,
     ):
         handle: Any = await running.start(MANY, {"tasks": cast("JsonValue", tasks)})
         result = await asyncio.wait_for(handle.result(), 60)

@@ -38,7 +38,7 @@ orchestration:
         (
             "python",
             {"code": "while True:\n    pass"},
-            "Timeout: work/one: Python.run did not answer within 2 s",
+            "Timeout: Python.run did not end within 2 s",
         ),
     ],
 )

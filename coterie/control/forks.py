@@ -114,10 +114,10 @@ async def _print_point(run: Run, serve: str) -> None:
     for _ in range(_LOOKS):
         described = await run.describe()
         memo = described.raw_description.workflow_execution_info.memo.fields
-        if described.status == WorkflowExecutionStatus.FAILED and not memo:
-            raise CommandError(incomplete_reason(await run.end()), ExitCode.RUN_FAILED)
         if FORKED_FROM in memo:
             note(f"{run.id} continues from {text_of(memo[FORKED_FROM])}")
             return
+        if described.status == WorkflowExecutionStatus.FAILED:
+            raise CommandError(incomplete_reason(await run.end()), ExitCode.RUN_FAILED)
         await asyncio.sleep(_BETWEEN)
     note(f"no worker has picked up {run.id} yet; serve it: {serve}")

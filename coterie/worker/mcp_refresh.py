@@ -51,7 +51,9 @@ def refresh_listings(
     failed = {one.server for one in made if one.failure}
     kept = {name: one for name, one in recorded.items() if names or name in failed}
     fresh = {one.server: one.now for one in made if one.now is not None and not one.failure}
-    write_listings(settings, {**kept, **fresh})
+    listings = {**kept, **fresh}
+    if fresh or listings != recorded:
+        write_listings(settings, listings)
     return made
 
 

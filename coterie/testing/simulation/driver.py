@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.failures import CommandError
 from coterie.runs.call_errors import Unanswered
@@ -39,6 +39,7 @@ class Driver:
 
         Raises:
             Overshot: The run's clock was skipped too far, so its outcome is meaningless.
+            RPCError: A call to the server failed, or was lost.
             Unanswered: A call to the run was lost.
         """
         try:
@@ -47,7 +48,9 @@ class Driver:
             raise
         except (Broken, CommandError) as error:
             self.troubles.append(str(error))
-        except RPCError as error:  # the other cases continue
+        except RPCError as error:
+            if error.status is not RPCStatusCode.INVALID_ARGUMENT:
+                raise
             self.troubles.append(f"the test server cannot run this case: {error.message}")
 
     async def _drive(self) -> None:

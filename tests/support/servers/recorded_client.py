@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import (
     Client,
+    DescribeWorkflowInput,
     FetchWorkflowHistoryEventsInput,
     Interceptor,
     OutboundInterceptor,
@@ -15,6 +17,7 @@ from temporalio.client import (
 )
 from temporalio.service import RPCError, RPCStatusCode
 
+from coterie.storage.histories import WORKFLOW
 from coterie.storage.wire import data_converter
 
 
@@ -60,6 +63,11 @@ class _Answers(OutboundInterceptor):
     async def query_workflow(self, input: QueryWorkflowInput) -> Any:
         self._known.queries.append(input.id)
         raise self._known.failure
+
+    async def describe_workflow(self, input: DescribeWorkflowInput) -> Any:
+        if input.id not in self._known.histories:
+            raise RPCError("not found", RPCStatusCode.NOT_FOUND, b"")
+        return SimpleNamespace(id=input.id, workflow_type=WORKFLOW)
 
 
 async def client_of(known: Recorded) -> Client:

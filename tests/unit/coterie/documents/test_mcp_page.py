@@ -141,7 +141,7 @@ def test_a_refresh_names_an_unknown_server_and_one_that_cannot_be_started(
     (tmp_path / "coterie.yml").write_text(
         "worker: { mcp_servers: { time: { command: [nowhere] } } }"
     )
-    code, _, err = ran("tools", "refresh")
-    assert code != 0
-    assert "the MCP server 'time' cannot be reached: [Errno 2]" in err
+    code, out, _ = ran("tools", "refresh")
+    assert code == 1
+    assert "time: not listed: the MCP server 'time' cannot be reached: [Errno 2]" in out
     assert not (tmp_path / LISTINGS_FILE).exists()

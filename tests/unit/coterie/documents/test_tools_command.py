@@ -78,7 +78,7 @@ def test_call_runs_the_tool_with_what_it_fixes(
     ("words", "said"),
     [
         (("call", "sums", "--arguments", '{"expresion": "1"}'), "has the key 'expresion'"),
-        (("call", "sums", "--arguments", "[1]"), "takes a JSON object"),
+        (("call", "sums", "--arguments", "[1]"), "--arguments must be a JSON object"),
         (("call", "sums", "--arguments", "{"), "is not JSON"),
         (("call", "sums", "--arguments", '{"expression": "1 +"}'), "failed with Skill"),
         (("call", "drop", "--arguments", '{"type": "create"}'), "fixes 'type'"),

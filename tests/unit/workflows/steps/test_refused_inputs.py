@@ -37,10 +37,11 @@ def tool_step(tool: str) -> Json:
             "InvalidArguments: the arguments of the tool 'helper' are a list, not a mapping",
         ),
         ("clock", {"query": 7}, "called"),
+        ("clock", None, "called"),
         (
             "clock",
-            None,
-            "InvalidArguments: the arguments of the tool 'clock' are null, not a mapping",
+            [1],
+            "InvalidArguments: the arguments of the tool 'clock' are a list, not a mapping",
         ),
     ],
 )

@@ -30,19 +30,21 @@ LARGE = KeptResult(name="blob", size=9_000, preview="...")
         ),
         (
             MadeCall(Outcome.failed("E", "x" * 5_000)),
-            ToolResult(text="E: " + "x" * 3_997, failed=True),
+            ToolResult(
+                text="E: " + "x" * 3_997 + "\n[cut off: 1,003 more characters]", failed=True
+            ),
         ),
     ],
 )
 def test_a_model_gets_the_whole_result_with_a_note_and_the_beginning_of_a_failure(
     made: MadeCall, result: ToolResult
 ) -> None:
-    assert result_for_model(made)[0] == result
+    assert result_for_model(made, None)[0] == result
 
 
 def test_results_are_equal_if_the_model_learns_the_same_and_whatever_a_failure_says() -> None:
     def digest(outcome: Outcome, kept: KeptResult | None = None, note: str = "") -> str:
-        return result_for_model(MadeCall(outcome, kept, note))[1]
+        return result_for_model(MadeCall(outcome, kept, note), None)[1]
 
     assert digest(Outcome.succeeded(1), note="changed") == digest(Outcome.succeeded(1))
     assert digest(Outcome.failed("E", "at 9")) == digest(Outcome.failed("E", "at 10"))

@@ -39,11 +39,18 @@ ASK = "        - {name: ask, agent_type: generic_single_shot, persona_key: write
 SIDE = "\n    side: {tasks: [{name: nothing, type: set, values: {n: 1}}]}\n"
 ROUTES = "\n      routing:\n        rules:\n          - {next_team: null, context_updates: "
 LARGE = '"{{ [a, a, a] }}"'
-HALF = "\"{{ '%c' | format(55357) }}\""
+MADE = "{{ '%c' | format(55357) }}"
+HALF = f'"{MADE}"'
+NO_CHARACTER = (
+    rf"{MADE} cannot be evaluated: '\ud83d' contains half of a surrogate pair, not a character"
+)
 
 CASES = {
     "agent input": (f"{ASK}{LARGE}}}", "RequestTooLarge: work/ask: it has 2,7"),
-    "agent input that is no JSON": (f"{ASK}{HALF}}}", "half of a surrogate pair, not a character"),
+    "agent input that is no JSON": (
+        f"{ASK}{HALF}}}",
+        f"task 'ask' of team 'work' failed: TemplateFailed: {NO_CHARACTER}",
+    ),
     "skill input": (
         "        - {name: write, agent_type: generic_orchestrating, persona_key: skilled}",
         "work/write/save: AssetManager.process_action: it has 2,7",
@@ -75,7 +82,7 @@ CASES = {
     ),
     "a message": (
         f"        - {{name: bad, type: fail, message: {HALF}}}",
-        "half of a surrogate pair, not a character",
+        f"task 'bad' of team 'work' failed: TemplateFailed: {NO_CHARACTER}",
     ),
     "result": (
         f'{ROUTES}{{one: "{{{{ [a, a] }}}}", two: "{{{{ a }}}}"}}}}',
@@ -83,7 +90,7 @@ CASES = {
     ),
     "result that is no JSON": (
         f"{ROUTES}{{one: {HALF}}}}}",
-        "half of a surrogate pair, not a character",
+        NO_CHARACTER,
     ),
 }
 

@@ -45,7 +45,7 @@ def test_a_run_that_has_ended_reads_the_same_for_every_request(name: UpdateName)
 @pytest.mark.parametrize(
     ("status", "message", "kind", "words"),
     [
-        ("NOT_FOUND", "", "CommandError", "there is no run 'r1'"),
+        ("NOT_FOUND", "", "UnknownRun", "there is no run 'r1'"),
         ("UNAUTHENTICATED", "no key", "CommandError", "the server rejects the request: no key"),
         (
             "FAILED_PRECONDITION",

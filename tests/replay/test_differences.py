@@ -21,10 +21,11 @@ from coterie.storage.histories import read_history
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.evaluate.routing import Route, choose
 from dsl.evaluate.slices import slice_for
+from dsl.evaluate.waits import RefusedWait, length_of_wait
 from dsl.model.facts import Facts
 from dsl.model.plan import Persona, Team
 from dsl.model.steps import AgentStep
-from dsl.values import Json
+from dsl.values import Json, JsonValue
 from tests.replay.record import HISTORIES
 from workflows.core.messages import DecideInput, RedirectInput
 from workflows.core.requests import Decision
@@ -111,12 +112,11 @@ async def test_field_of_a_later_version_is_not_a_difference(
 
 
 async def test_a_changed_length_of_a_timer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    length: Any = workflows.steps.wait._length  # pyright: ignore
+    def later(written: JsonValue) -> float | RefusedWait:
+        length = length_of_wait(written)
+        return length if isinstance(length, RefusedWait) else length + 1
 
-    def later(*given: object) -> float:
-        return length(*given) + 1
-
-    monkeypatch.setattr(workflows.steps.wait, "_length", later)
+    monkeypatch.setattr(workflows.steps.wait, "length_of_wait", later)
     done = await replayed("every_kind.0.1.0")
     assert done.differences[0] == ("timer 1 (start/t/nap): seconds: recorded 7200.0, now 7201.0")
 

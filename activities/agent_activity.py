@@ -15,7 +15,7 @@ from activities.agents.agent_base import (
     SkillCaller,
 )
 from activities.agents.compacting import compacting
-from activities.agents.inner_calls import inner_call
+from activities.agents.inner_calls import InnerCalls
 from activities.agents.refusals import AgentRefused
 from activities.attempts import own_seconds
 from activities.batching import BatchedProviders, BatchInProgress, cancel_batch
@@ -45,7 +45,6 @@ from activities.turn_results import sendable, unusable
 from activities.user_code.child_failures import UserCodeTimeout
 from activities.user_code.child_pool import UserCode
 from dsl.known_secrets import KnownSecrets
-from dsl.model.capabilities import SkillContract
 
 
 class AgentActivities:
@@ -58,7 +57,7 @@ class AgentActivities:
         agent_types: AgentTypes | None = None,
         agent_packages: Collection[str] = (),
         call_skill: SkillCaller | None = None,
-        skills: Mapping[str, SkillContract] | None = None,
+        inner_calls: InnerCalls | None = None,
         blobs: Blobs | None = None,
         queues: Mapping[str, OwnQueue] | None = None,
         pricing: Pricing | None = None,
@@ -72,7 +71,7 @@ class AgentActivities:
             agent_types: The worker's own agent types, beside the built-in ones.
             agent_packages: Packages that a legacy `agent_class` may be imported from.
             call_skill: Runs a skill for an agent's own code.
-            skills: Contracts of the skills: what the calls of an agent's own code bring.
+            inner_calls: What the calls of an agent's own code bring.
             blobs: Stores conversations; without it, no agent can have one.
             queues: Task queues of the providers with a rate limit.
             pricing: Prices of model calls; without it, no call has a price.
@@ -87,7 +86,7 @@ class AgentActivities:
         self._agent_types = agent_types
         self._agent_packages = tuple(agent_packages)
         self._call_skill = call_skill
-        self._skills = dict(skills or {})
+        self._inner_calls = inner_calls or InnerCalls({})
         self._blobs = blobs
         self._conversations = None if blobs is None else Conversations(blobs)
         self._queues = dict(queues or {})
@@ -210,7 +209,7 @@ class AgentActivities:
             system_config(request, checked),
             self._agent_types,
             agent_packages=self._agent_packages,
-            skills=self._skills,
+            skills=self._inner_calls.contracts,
             services=self._services(request, checked, meter),
         )
         agent = factory.create_agent(task_config(request))
@@ -252,9 +251,9 @@ class AgentActivities:
             return None
 
         async def called(request: SkillRequest) -> SkillResult:
-            contract = self._skills.get(request.skill)
-            if contract is not None:
-                meter.note_call(inner_call(contract))
+            inner = self._inner_calls.of(request)
+            if inner is not None:
+                meter.note_call(inner)
             try:
                 return await call(request)
             except ApplicationError as error:

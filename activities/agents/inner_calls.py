@@ -1,20 +1,36 @@
 """What the own code of an agent may call within its turn, where the run asks nobody."""
 
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
 from activities.agents.refusals import AgentRefused
-from activities.contracts import InnerCall
+from activities.contracts import InnerCall, SkillRequest
+from dsl.egress.command_labels import call_labels
 from dsl.model.capabilities import SkillContract
 
 
-def inner_call(contract: SkillContract) -> InnerCall:
-    """Return what the run learns of a call: the labels that it brings, and its effect.
+@dataclass(frozen=True, slots=True)
+class InnerCalls:
+    """What a worker knows of the skills that an agent's own code calls."""
 
-    Raises:
-        AgentRefused: The skill sends data out: the run may have to ask a person first.
-    """
-    if "egress" in contract.labels:
-        raise AgentRefused(
-            f"an agent type cannot call {contract.name}: it sends data out (egress), and only the "
-            "run can ask a person first. Call it in a step, with `tool:` or `skill:`, and give "
-            "its result to the agent"
-        )
-    return InnerCall(skill=contract.name, effect=contract.effect, labels=contract.labels)
+    contracts: Mapping[str, SkillContract]
+    open_commands: Collection[str] = ()
+    """The commands that may use the network."""
+
+    def of(self, request: SkillRequest) -> InnerCall | None:
+        """Return what the run learns of a call: the labels that it brings, and its effect.
+
+        Raises:
+            AgentRefused: The call sends data out: the run may have to ask a person first.
+        """
+        contract = self.contracts.get(request.skill)
+        if contract is None:
+            return None
+        labels = call_labels(contract, request.input, self.open_commands)
+        if "egress" in labels:
+            raise AgentRefused(
+                f"an agent type cannot call {contract.name}: it sends data out (egress), and only "
+                "the run can ask a person first. Call it in a step, with `tool:` or `skill:`, and "
+                "give its result to the agent"
+            )
+        return InnerCall(skill=contract.name, effect=contract.effect, labels=labels)

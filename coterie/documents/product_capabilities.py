@@ -6,6 +6,7 @@ from typing import get_args
 
 from activities.skills.skill_contracts import known_contracts
 from coterie.documents.installed_extensions import installed_paths
+from dsl.egress.command_labels import open_commands
 from dsl.model.capabilities import Capabilities, ServerListing, SkillContract
 from dsl.model.sections.provider_document import BuiltInKind, ProviderSection
 from dsl.model.sections.worker_document import CommandSection
@@ -38,6 +39,8 @@ def capabilities(
     skills: Mapping[str, SkillContract] | None = None,
     mcp_listings: Mapping[str, ServerListing] | None = None,
     provider_packages: Iterable[str] | None = None,
+    *,
+    sandboxed: bool = True,
 ) -> Capabilities:
     """List agent types, skills and built-in providers, with a worker's additions.
 
@@ -50,6 +53,7 @@ def capabilities(
         skills: Every skill by name. Default: Coterie's own.
         mcp_listings: The recorded tools of MCP servers.
         provider_packages: Packages of kinds of providers that it allows, likewise.
+        sandboxed: Whether its commands run in a sandbox.
     """
     return Capabilities(
         agent_types=AGENT_TYPES,
@@ -65,5 +69,6 @@ def capabilities(
         provider_packages=None if provider_packages is None else tuple(provider_packages),
         provider_paths=dict(installed_paths("coterie.providers")),
         now=time(),
+        open_commands=tuple(sorted(open_commands(commands or {}, sandboxed=sandboxed))),
         once_commands=tuple(name for name, command in (commands or {}).items() if command.once),
     )

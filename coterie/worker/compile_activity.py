@@ -56,6 +56,7 @@ class CompileActivities:
             trusted.agent_packages,
             known_skills(settings, trusted.tool_packages),
             provider_packages=trusted.provider_packages,
+            sandboxed=trusted.sandbox.mode != "none",
         )
 
     @activity.defn(name=COMPILE_TEAM)

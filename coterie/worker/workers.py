@@ -13,6 +13,7 @@ from temporalio.client import Client
 from temporalio.worker import Interceptor, Worker
 
 from activities.agent_activity import AgentActivities
+from activities.agents.inner_calls import InnerCalls
 from activities.contracts import MAX_HEARTBEAT_DELAY
 from activities.failure_redaction import SecretsInterceptor
 from activities.notifications import NotificationActivities
@@ -42,6 +43,7 @@ from coterie.worker.surroundings import (
 )
 from coterie.worker.watchdog_process import watched
 from coterie.worker.worker_parts import WorkerParts, worker_parts
+from dsl.egress.command_labels import open_commands
 from dsl.model.capabilities import SkillContract
 from workflows.team import TeamWorkflow
 
@@ -190,7 +192,10 @@ def _agents(
         agent_types=agent_types(trusted),
         agent_packages=trusted.agent_packages,
         call_skill=skills.call_for_agent,
-        skills=offered,
+        inner_calls=InnerCalls(
+            offered,
+            open_commands(trusted.commands, sandboxed=parts.commands_in is not None),
+        ),
         blobs=storage_of(settings).blobs,
         queues={name: queue.own_queue for name, queue in parts.queues.items()},
         pricing=parts.pricing,

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dsl.checks.tools.tool_names import subagents_of
 from dsl.compile.server_offers import server_of, with_servers
+from dsl.egress.command_labels import open_commands
 from dsl.errors import Code
 from dsl.model.capabilities import Capabilities, McpContract
 from dsl.model.document import SystemDocument
+from dsl.model.sections.worker_document import sandbox_mode
 from dsl.model.tools.tool_groups import is_group, is_included, member_name
 from dsl.model.tools.tool_section import ToolSection
 from dsl.problem_details import Details
@@ -36,6 +38,8 @@ def with_declarations(capabilities: Capabilities, document: SystemDocument) -> C
         once = (name for name, command in own.items() if command.once)
         update["commands"] = tuple(dict.fromkeys((*known, *own)))
         update["once_commands"] = (*capabilities.once_commands, *once)
+        reaching = open_commands(own, sandboxed=sandbox_mode(document.worker.sandbox) != "none")
+        update["open_commands"] = (*capabilities.open_commands, *sorted(reaching))
         if document.worker.mcp_servers:
             capabilities = with_servers(capabilities, document.worker.mcp_servers)
         if document.worker.notify:

@@ -119,3 +119,5 @@ class Capabilities(Frozen):
     command or channel of a worker has to exist."""
     once_commands: tuple[str, ...] = ()
     """The commands that must not run twice."""
+    open_commands: tuple[str, ...] = ()
+    """The commands that may use the network."""

@@ -9,6 +9,7 @@ from dsl.checks.contracts.command_checks import check_command
 from dsl.checks.contracts.contract_checks import check_input
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.template_checks import parse_template
+from dsl.egress.command_labels import call_labels
 from dsl.errors import Code
 from dsl.hooks.hook_reads import matches_tool
 from dsl.json_values import describe_kind
@@ -228,7 +229,8 @@ class _HookChecks:
             known = scope.capabilities.skills
             unknown(scope.problems, scope.at(path), path, "E204", "skill", hook.skill, known)
             return None
-        if "egress" in contract.labels:
+        labels = call_labels(contract, hook.input, scope.capabilities.open_commands)
+        if "egress" in labels:
             self._note("E510", "skill", hook_sends_data(hook.skill))
         given: NodePath = (*self.path, "input")
         if isinstance(hook.input, dict):
@@ -236,7 +238,7 @@ class _HookChecks:
                 scope.capabilities, scope.problems, scope.tree, hook.skill, hook.input, given
             )
         check_input(scope.tree, scope.problems, contract, hook.input, given)
-        return terms_of(contract)
+        return terms_of(contract).model_copy(update={"labels": labels})
 
     def _templates(self) -> HookTemplates:
         return HookTemplates(self.hook, self.path, self.scope, self.tools)

@@ -1,5 +1,6 @@
 """Checks of the named commands that a skill step or a tool runs."""
 
+from dsl.egress.command_labels import COMMAND_SKILLS, RUN, RUN_ONCE
 from dsl.model.capabilities import Capabilities
 from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Node
@@ -7,9 +8,6 @@ from dsl.source.unknown_names import unknown
 from dsl.templates.template import is_template
 from dsl.values import JsonValue, NodePath
 from dsl.wording.steps.attempt_wording import no_commands, once_command_retried
-
-RUN = "CommandRunner.run"
-RUN_ONCE = "CommandRunner.run_once"
 
 
 def check_command(
@@ -31,7 +29,7 @@ def check_command(
         path: where the input is written.
     """
     commands = capabilities.commands
-    if skill not in (RUN, RUN_ONCE) or not isinstance(given, dict):
+    if skill not in COMMAND_SKILLS or not isinstance(given, dict):
         return
     name = given.get("command")
     if not isinstance(name, str) or is_template(name):

@@ -209,6 +209,11 @@ Sandbox = Annotated[
 """Accept a mode, or a mapping."""
 
 
+def sandbox_mode(sandbox: SandboxSection | SandboxMode) -> SandboxMode:
+    """Return the mode of either form."""
+    return sandbox.mode if isinstance(sandbox, SandboxSection) else sandbox
+
+
 _HOST = r"[A-Za-z0-9*?][A-Za-z0-9.*?-]{0,252}"
 _PRIVATE_HOST = r"[a-z0-9][a-z0-9.-]{0,252}(:[0-9]{1,5})?"
 

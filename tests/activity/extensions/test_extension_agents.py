@@ -11,6 +11,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
 from activities.agents.extension_agent import extension_agent
+from activities.agents.inner_calls import InnerCalls
 from activities.contracts import (
     AgentResponse,
     FailureType,
@@ -103,7 +104,7 @@ async def ran(
         model or RecordingModel(),
         agent_types={"mine": extension_agent(f"my_agents:{name}")},
         call_skill=call_skill,
-        skills=contracts(),
+        inner_calls=InnerCalls(contracts()),
         user_code=user_code,
     )
     return await turn(activities, request(inputs, who, {"agent_type": "mine"}))

@@ -1,0 +1,100 @@
+"""A command that its worker lets use the network sends data out, wherever it is called."""
+
+import pytest
+from pydantic import JsonValue
+
+from activities.agents.inner_calls import InnerCalls
+from activities.agents.refusals import AgentRefused
+from activities.contracts import SkillRequest
+from dsl.analysis.findings import analysed
+from dsl.egress.command_labels import RUN, RUN_ONCE, open_commands
+from dsl.errors import InvalidDocument
+from dsl.model.steps import SkillStep
+from tests.support.compiling import CAPABILITIES, compiled
+
+DOCUMENT = """
+worker:
+  sandbox: {sandbox}
+  commands:
+    install: {{ run: [npm, ci], network: true }}
+    format: {{ run: [npm, run, format] }}
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas:
+    all: {{ prompts: {{ user: Work. }}, tools: [page, it] }}
+    planned:
+      execution_plan:
+        - {{ name: it, skill: {skill}, input: {{ command: "{command}" }} }}
+tools:
+  page: {{ skill: Memory.search }}
+  it: {{ skill: {skill}{fixed} }}
+orchestration:
+  entry_team: main
+  teams:
+    main:
+      tasks: [{{ name: one, persona_key: all }}, {{ name: two, persona_key: planned }}]
+"""
+ANY = "{{ context.command }}"
+OPEN = {
+    ("auto", "install"): True,
+    ("auto", "format"): False,
+    ("bubblewrap", "install"): True,
+    ("bubblewrap", "format"): False,
+    ("{ mode: bubblewrap }", "format"): False,
+    ("none", "install"): True,
+    ("none", "format"): True,
+    ("{ mode: none }", "format"): True,
+    ("auto", ANY): True,
+}
+
+
+def document(sandbox: str, command: str, skill: str = RUN) -> str:
+    fixed = "" if command == ANY else f", fixed: {{ command: {command} }}"
+    return DOCUMENT.format(sandbox=sandbox, command=command, skill=skill, fixed=fixed)
+
+
+@pytest.mark.parametrize("skill", [RUN, RUN_ONCE])
+@pytest.mark.parametrize(("sandbox", "command"), OPEN)
+def test_a_command_sends_data_out_if_it_may_use_the_network(
+    sandbox: str, command: str, skill: str
+) -> None:
+    found = compiled(document(sandbox, command, skill))
+    sends = OPEN[sandbox, command]
+    assert ("egress" in found.plan.tools["it"].labels) is sends
+    step = next(iter(found.plan.personas["planned"].execution_plan or ()))
+    assert isinstance(step, SkillStep)
+    assert step.terms is not None
+    assert ("egress" in step.terms.labels) is sends
+    assert ("W521" in {one.code for one in analysed(found).findings}) is sends
+
+
+@pytest.mark.parametrize(("sandbox", "command"), OPEN)
+def test_a_hook_runs_no_command_that_may_use_the_network(sandbox: str, command: str) -> None:
+    hook = {"name": "log", "on": "after_run", "skill": RUN, "input": {"command": command}}
+    text = f"{document(sandbox, 'format')}  hooks: [{hook}]\n"
+    codes: set[str] = set()
+    try:
+        compiled(text)
+    except InvalidDocument as error:
+        codes = {one.code for one in error.problems}
+    assert ("E510" in codes) is OPEN[sandbox, command]
+
+
+@pytest.mark.parametrize("skill", [RUN, RUN_ONCE])
+def test_an_agents_own_code_runs_no_command_that_may_use_the_network(skill: str) -> None:
+    calls = InnerCalls(CAPABILITIES.skills, ("install",))
+    known = calls.of(SkillRequest(skill=skill, input={"command": "format"}, key="k"))
+    assert known is not None
+    assert known.labels == ("private",)
+    unknown: tuple[JsonValue, ...] = ({"command": "install"}, {}, None, "install")
+    for given in unknown:
+        with pytest.raises(AgentRefused, match="sends data out"):
+            calls.of(SkillRequest(skill=skill, input=given, key="k"))
+
+
+def test_without_a_sandbox_every_command_may_use_the_network() -> None:
+    worker = compiled(document("auto", "format")).worker
+    assert worker is not None
+    assert open_commands(worker.commands, sandboxed=True) == {"install"}
+    assert open_commands(worker.commands, sandboxed=False) == {"install", "format"}

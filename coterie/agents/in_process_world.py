@@ -14,6 +14,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
 from activities.agents.agent_base import ProviderAccess
+from activities.agents.inner_calls import InnerCalls
 from activities.call_prices import Pricing
 from activities.contracts import (
     AgentRequest,
@@ -34,6 +35,7 @@ from activities.storage.blobs import MemoryBlobs
 from activities.workspace.skill_base import Workspace
 from coterie.agents.tool_registry import ToolRegistry
 from coterie.runs.in_process.local_scope import LocalScope
+from dsl.egress.command_labels import open_commands
 from dsl.values import Json
 from workflows.core.scope import Call, CallFailed
 
@@ -104,7 +106,10 @@ class InProcessWorld:
         self._agents = AgentActivities(
             providers,
             call_skill=self._skills.call_for_agent,
-            skills=contracts(skills),
+            inner_calls=InnerCalls(
+                contracts(skills),
+                open_commands(workspace.commands, sandboxed=workspace.sandbox is not None),
+            ),
             blobs=blobs,
             pricing=pricing,
         )

@@ -9,6 +9,7 @@ The interpreter of durable runs interprets an orchestrating agent's plan.
 
 from activities.agent_activity import AgentActivities
 from activities.agents.agent_base import AgentServices, PlanCall, PlanRunner, ProviderAccess
+from activities.agents.inner_calls import InnerCalls
 from activities.contracts import (
     AgentError,
     AgentRequest,
@@ -22,6 +23,7 @@ from activities.skills.skill_registry import contracts
 from activities.storage.blobs import MemoryBlobs
 from activities.workspace.skill_base import Workspace
 from coterie.runs.in_process.local_scope import LocalScope, World
+from dsl.egress.command_labels import open_commands
 from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue
 from workflows.core.location import Location, Returned
@@ -37,7 +39,13 @@ class LocalWorld:
         blobs = MemoryBlobs()
         self._skills = SkillActivities(workspace, blobs=blobs)
         self._agents = AgentActivities(
-            providers, call_skill=self._skills.call_for_agent, skills=contracts(), blobs=blobs
+            providers,
+            call_skill=self._skills.call_for_agent,
+            inner_calls=InnerCalls(
+                contracts(),
+                open_commands(workspace.commands, sandboxed=workspace.sandbox is not None),
+            ),
+            blobs=blobs,
         )
 
     async def run_agent(self, request: AgentRequest) -> AgentResponse:

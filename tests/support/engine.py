@@ -18,6 +18,7 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Interceptor, Worker
 
 from activities.agent_activity import AgentActivities
+from activities.agents.inner_calls import InnerCalls
 from activities.call_prices import Pricing
 from activities.contracts import MAX_HEARTBEAT_DELAY
 from activities.mcp_client.server_pool import McpServers
@@ -177,7 +178,7 @@ async def engine(
     agents = AgentActivities(
         providers,
         agent_packages=agent_packages,
-        skills=contracts(),
+        inner_calls=InnerCalls(contracts()),
         blobs=blobs,
         pricing=Pricing({"scripted": settings}),
         user_code=user_code,

@@ -13,6 +13,7 @@ from temporalio.client import Client
 from temporalio.worker import FixedSizeSlotSupplier, UnsandboxedWorkflowRunner, Worker, WorkerTuner
 
 from activities.agent_activity import AgentActivities
+from activities.agents.inner_calls import InnerCalls
 from activities.call_prices import Pricing
 from activities.os_errors import reason_of
 from activities.storage.blobs import MemoryBlobs
@@ -37,6 +38,7 @@ from coterie.worker.surroundings import (
     workspace_of,
 )
 from coterie.worker.workers import MAX_ACTIVITIES
+from dsl.egress.command_labels import open_commands
 from workflows.team import TeamWorkflow
 
 LEFT_BEHIND = (STATE_FOLDER, ".git", ".venv", "__pycache__", "node_modules")
@@ -55,6 +57,8 @@ class Stage:
     model: StubModel
     skills: StubSkills
     user_code: UserCode
+    open_commands: frozenset[str] = frozenset()
+    """The commands that may use the network."""
     notifications: StubNotifications = field(default_factory=StubNotifications)
     blobs: MemoryBlobs = field(default_factory=MemoryBlobs)
     """Its conversations, which survive a worker."""
@@ -81,7 +85,7 @@ class Stage:
             agent_types=agent_types(self.file.team.trusted),
             agent_packages=self.file.team.trusted.agent_packages,
             call_skill=self.skills.call_skill,
-            skills=self.skills.contracts,
+            inner_calls=InnerCalls(self.skills.contracts, self.open_commands),
             blobs=self.blobs,
             pricing=Pricing(provider_settings(self.file.team.trusted, self.file.settings)),
             user_code=self.user_code,
@@ -130,6 +134,7 @@ async def prepared_stage(
                 real=case.document.real,
             ),
             user_code=user_code_of(trusted, file.settings),
+            open_commands=open_commands(trusted.commands, sandboxed=sandbox is not None),
         )
         try:
             yield stage

@@ -143,7 +143,7 @@ def _comparison_formula(
     if path is None:
         return None
     if op in ("eq", "ne"):
-        return _equal(path, value, holds is (op == "eq"))
+        return tested(path, "equals", value, holds is (op == "eq"))
     return _order_formula(path, op, value, holds)
 
 
@@ -151,12 +151,6 @@ def _end_formula(task: str, value: JsonValue, holds: bool) -> Formula:
     if value in ("success", "failure", "skipped"):
         return TaskEnded(task, value, holds)
     return not holds
-
-
-def _equal(path: Path, value: JsonValue, holds: bool) -> Formula:
-    """Test equality as Python does, where true is 1 and false is 0."""
-    values: list[JsonValue] = [bool(value), int(value)] if value in (0, 1) else [value]
-    return joined((tested(path, "equals", one, holds) for one in values), every=not holds)
 
 
 def _order_formula(path: Path, op: Comparison, value: JsonValue, holds: bool) -> Formula | None:
@@ -186,4 +180,4 @@ def _among(left: nodes.Node, right: nodes.Node, holds: bool) -> Formula | None:
         if not isinstance(item, nodes.Const):
             return None
         values.append(cast("JsonValue", item.value))
-    return joined((_equal(path, value, holds) for value in values), every=not holds)
+    return joined((tested(path, "equals", value, holds) for value in values), every=not holds)

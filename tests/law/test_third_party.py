@@ -31,6 +31,7 @@ DATA = (
     "docs/schemas",  # generated from our models
     "evals",  # suites and their scripts
     "examples",  # projects that the docs show
+    "findings",  # scripts that show how outside software behaves
     "tests/chaos",  # projects that die, with corpora of our own
     "tests/data",  # documents, changes and reports of our own
     "tests/mutants",  # mutants that mean the same

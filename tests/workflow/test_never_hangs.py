@@ -165,12 +165,12 @@ async def test_value_that_utf8_cannot_carry_fails_where_a_template_makes_it(
 @pytest.mark.parametrize(
     ("wait", "message"),
     [
-        ("duration: '{{ 1e300 }}'", "not between 0 and a hundred years"),
-        ("duration: '{{ -5 }}'", "not between 0 and a hundred years"),
+        ("duration: '{{ 1e300 }}'", "is not a duration between 0 and a hundred years"),
+        ("duration: '{{ -5 }}'", "is not a duration between 0 and a hundred years"),
         ("duration: '{{ [1] }}'", "is not a duration"),
-        ("time: '9999-01-01'", "more than a hundred years away"),
+        ("time: '9999-01-01'", "is not a time within the next hundred years"),
         ("time: '{{ 5 }}'", "is not a time"),
-        ("time: '0001-01-01T00:00+23:59'", "is not a time"),
+        ("time: \"{{ '0001-01-01T00:00+23:59' }}\"", "is not a time"),
         ("time: '1970-01-01'", None),
     ],
 )

@@ -18,7 +18,7 @@ def test_a_person_at_the_terminal_is_asked_and_their_word_is_recorded(desk: Proj
         screen.type("perhaps")
         screen.wait_for("approve? [y/n]")
         screen.type("y")
-        screen.wait_for("comment:")
+        screen.wait_for("comment (may be empty):")
         screen.type("Well said.")
         assert screen.ended() == 0, screen.shown[-2000:]
     assert "asked: completed" in screen.shown

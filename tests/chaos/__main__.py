@@ -29,6 +29,7 @@ from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, Telemetr
 
 from bench.session import play as play_session
 from tests.chaos.debug_runs.debug_play import play_debug
+from tests.chaos.early_forks import fork_everywhere
 from tests.chaos.early_moves import early, move_everywhere, suggest_after
 from tests.chaos.graphs import GraphTerms, play_graph
 from tests.chaos.play import play
@@ -123,8 +124,9 @@ def _report_lines(lines: list[str], wrong: list[str]) -> list[str]:
     return wrong
 
 
-async def _moves(asked: Asked, _: Path) -> list[str]:
-    return _report_lines([], move_everywhere(tell))
+async def _moves(asked: Asked, folder: Path) -> list[str]:
+    forked = await fork_everywhere(folder.parent, tell)
+    return _report_lines([], [*move_everywhere(tell), *forked])
 
 
 _PARTS: dict[str, Callable[[Asked, Path], Coroutine[Any, Any, list[str]]]] = {

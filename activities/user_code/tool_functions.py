@@ -149,7 +149,7 @@ def tool(
             of at most 2 seconds.
     """
     terms = ToolTerms(
-        description, effect, timeout, retries, tuple(labels), tuple(secrets), local_activity
+        description, effect, timeout, retries, _as_tuple(labels), _as_tuple(secrets), local_activity
     )
 
     def mark(marked: Callable[P, R]) -> Callable[P, R]:
@@ -157,6 +157,11 @@ def tool(
         return marked
 
     return mark if function is None else mark(function)
+
+
+def _as_tuple(given: Sequence[str]) -> tuple[str, ...]:
+    """Keep anything but a list as it is: who reads the contract says what is wrong with it."""
+    return tuple(given) if isinstance(given, list | tuple) else given  # pyright: ignore[reportReturnType]
 
 
 def terms_of(value: object) -> ToolTerms | None:

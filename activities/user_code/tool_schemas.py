@@ -21,6 +21,7 @@ from pydantic import (
 from activities.user_code.child_loop import reason_for
 from activities.user_code.plain_values import NotJson, as_json, check_finite_parts
 from activities.user_code.tool_functions import ToolContext, ToolTerms
+from activities.user_code.tool_term_checks import terms_problem
 from dsl.model.tools.local_activities import local_reasons
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -130,8 +131,11 @@ def contract(name: str, function: TypedFunction, terms: ToolTerms) -> dict[str, 
     """Return the contract of a tool as data.
 
     Raises:
-        UnfitFunction: It cannot be a local activity, and says so.
+        UnfitFunction: Its terms are invalid, or it cannot be a local activity.
     """
+    problem = terms_problem(terms)
+    if problem is not None:
+        raise UnfitFunction(problem)
     _check_local(terms)
     return {
         "name": name,

@@ -3,7 +3,11 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
+from pydantic import BaseModel
+
+from coterie.agents.agent_arguments import SCHEMA, check_values
 from coterie.agents.memory_graph import SharedMemoryGraph
 from coterie.agents.tool_definitions import BaseTool, Executor, ToolSchema
 from dsl.checks.tools.tool_names import NAME_OF_A_TOOL
@@ -87,7 +91,7 @@ def checked_id(name: str) -> str:
     Raises:
         ValueError: It is invalid.
     """
-    if NAME_OF_AN_AGENT.fullmatch(name):
+    if isinstance(name, str) and NAME_OF_AN_AGENT.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
         return name
     raise ValueError(
         f"an agent cannot be called {name!r}; use letters, digits, `-` and `_`, at most 64, "
@@ -121,6 +125,19 @@ def unknown_setting(kind: str, name: str, known: Sequence[str], otherwise: str =
     """
     hint = nearest(name, (*known, "system_message", "tools", "agent_id")) or otherwise
     return f"{kind} takes no {name!r}" + (f"; {hint}" if hint else "")
+
+
+def schema_of_answer(kind: str, given: object) -> Json:
+    """Return the JSON Schema of an agent's answer.
+
+    Raises:
+        TypeError: It is neither a schema nor a pydantic model.
+    """
+    if isinstance(given, type) and issubclass(given, BaseModel):
+        return given.model_json_schema()
+    values = {"output_schema": cast("object", given)}
+    check_values(kind, values, {"output_schema": SCHEMA})
+    return cast("Json", given)
 
 
 def without_system_message(kind: str) -> str:

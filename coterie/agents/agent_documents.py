@@ -93,6 +93,19 @@ def written_persona(agent: AgentDefinition, tools: tuple[str, ...]) -> Json:
     return persona
 
 
+def described_persona(agent: AgentDefinition) -> Json:
+    """Return the persona of an agent, with its tools by their names, subagents last.
+
+    Raises:
+        InvalidTool: One of them cannot be a tool; names the agent.
+    """
+    try:
+        own = tuple(map(name_of, agent.tools))
+    except InvalidTool as error:
+        raise InvalidTool(f"agent {agent.id!r}: {error}") from None
+    return written_persona(agent, (*own, *(called.name for called in agent.subagents)))
+
+
 def name_of(tool: AgentTool) -> str:
     """Return the name under which a model calls a tool: `files_read` of the skill `Files.read`."""
     if isinstance(tool, str):

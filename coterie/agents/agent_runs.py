@@ -4,16 +4,25 @@ For tests, notebooks and small programs.
 """
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Sequence
+
+from pydantic import JsonValue, ValidationError
 
 from activities.call_prices import Pricing
 from activities.providers.provider_registry import Providers
 from activities.skills.skill_registry import SKILLS, AnySkill
 from activities.user_code.child_pool import UserCode
+from activities.workspace.contract_violations import validation_problems
 from coterie.agents.agent_compilation import CompiledAgent
 from coterie.agents.agent_state import AgentEvent, AgentState, RunObserver, WatchedState
 from coterie.agents.in_process_code import in_process_skills
-from coterie.agents.in_process_world import InProcessScope, InProcessWorld, ScriptedModel
+from coterie.agents.in_process_world import (
+    AgentContext,
+    InProcessScope,
+    InProcessWorld,
+    ScriptedModel,
+)
 from coterie.documents.tool_discovery import tool_code
 from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.runs.in_process.local_scope import Refused
@@ -32,6 +41,8 @@ _SETTLING = 0.02
 
 
 _CANCELLED = "Cancelled"
+_PROGRAM = "the program"
+"""Who answers by the `answer` of a context."""
 
 
 class AgentRun:
@@ -40,15 +51,16 @@ class AgentRun:
     Iterate over it for its events; `result` waits for its end, or until it asks a person.
     """
 
-    def __init__(self, compiled: CompiledAgent, settings: Settings, script: Sequence[Json] | None):
+    def __init__(self, compiled: CompiledAgent, settings: Settings, context: AgentContext) -> None:
         """Prepare the run.
 
         Raises:
             ValueError: The key of a provider is missing, or the script is invalid.
         """
         plan, trusted = compiled.plan, compiled.trusted
+        self._answerer = context.answer
         self._models = tool_code(settings)
-        self._providers = _providers(compiled, settings, script, self._models)
+        self._providers = _providers(compiled, settings, context.script, self._models)
         sandbox, _ = command_sandbox(trusted, settings)
         skills: dict[str, AnySkill] = {
             **SKILLS,
@@ -97,7 +109,7 @@ class AgentRun:
             iteration=self._observer.turns,
             max_iterations=persona.max_turns,
             router_decision=self._observer.decision,
-            tool_history=self._observer.history(),
+            tool_history=self._observer.history(running=task is None or not task.done()),
             pause_reason=None if pending is None else pending.prompt,
             model_calls=state.model_calls,
             input_tokens=state.usage.input_tokens,
@@ -132,12 +144,20 @@ class AgentRun:
         )
 
     async def result(self) -> AgentState:
-        """Wait until the run has ended or asks a person, and return its state."""
-        while not self._stands_still():
-            await self._next()
-            if self._stands_still():
-                await asyncio.sleep(_SETTLING)  # a concurrent branch may continue
-        return self.state
+        """Wait until the run has ended or asks a person, and return its state.
+
+        The `answer` of its context answers questions; nothing but a decision ends an approval.
+        """
+        while True:
+            while not self._stands_still():
+                await self._next()
+                if self._stands_still():
+                    await asyncio.sleep(_SETTLING)  # a concurrent branch may continue
+            question = next(iter(self._run_state.pending.values()), None)
+            if self._answerer is None or question is None or not question.is_question:
+                return self.state
+            answer = self._answerer(question.prompt)
+            self.answer(_PROGRAM, await answer if inspect.isawaitable(answer) else answer)
 
     async def __aiter__(self) -> AsyncIterator[AgentEvent]:
         """Yield the events of the run until it ends or asks a person."""
@@ -157,9 +177,22 @@ class AgentRun:
         Raises:
             ValueError: It asks nothing, or not this person.
         """
-        return self._decide(
-            DecideInput(id=self._open_question(), decision="approve", by=by, comment=comment)
-        )
+        if self._run_state.pending[self._open_question()].is_question:
+            raise ValueError("the run asks a question; answer it by answer(by, ...)")
+        return self._decide("approve", by, comment=comment)
+
+    def answer(self, by: str, answer: JsonValue) -> "AgentRun":
+        """Answer the question of `Person.ask`, or of an MCP server; the run continues.
+
+        Args:
+            by: Who answers.
+            answer: A text or a choice, or the object that the question's schema describes.
+
+        Raises:
+            ValueError: It asks nothing, or not this person, or the answer does not fit.
+        """
+        payload: JsonValue = answer if isinstance(answer, dict) else {"answer": answer}
+        return self._decide("approve", by, payload=payload)
 
     def reject(self, by: str, comment: str = "") -> "AgentRun":
         """Refuse what the run asks; the model learns the comment.
@@ -167,9 +200,7 @@ class AgentRun:
         Raises:
             ValueError: It asks nothing, or not this person.
         """
-        return self._decide(
-            DecideInput(id=self._open_question(), decision="reject", by=by, comment=comment)
-        )
+        return self._decide("reject", by, comment=comment)
 
     async def cancel(self) -> None:
         """End the run now."""
@@ -183,9 +214,12 @@ class AgentRun:
             raise ValueError("the run asks nothing: its status is not 'paused'")
         return request
 
-    def _decide(self, asked: DecideInput) -> "AgentRun":
+    def _decide(self, decision: str, by: str, **more: JsonValue) -> "AgentRun":
+        given = {"id": self._open_question(), "decision": decision, "by": by, **more}
         try:
-            self._scope.decide(asked)
+            self._scope.decide(DecideInput.model_validate(given))
+        except ValidationError as error:
+            raise ValueError(f"the decision is invalid: {validation_problems(error)}") from None
         except Refused as refusal:
             raise ValueError(str(refusal)) from None
         return self

@@ -4,9 +4,11 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, cast
 
-from coterie.agents.agent_definition import SETTINGS
+from coterie.agents.agent_arguments import check_values
+from coterie.agents.agent_definition import SETTINGS, check_subagent
+from coterie.agents.agent_roles import is_subagent
 from coterie.agents.python_agent import BaseAgent
 from dsl.errors import nearest
 
@@ -15,6 +17,7 @@ _RENAMED = {
     "subagent_stateless": "stateless",
 }
 """Names of the first design, and what they are now."""
+_SAID_BY_DECORATOR = ("subagent_name", "subagent_description", "stateless", "retries")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class AgentSpec:
     subagent_description: str | None = None
     stateless: bool = True
     defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Arguments of the constructor."""
+    """Arguments of the constructor. Lists are tuples here: nothing changes a specification."""
     subagents: tuple[str, ...] = ()
     """Registered agents that every agent of this spec may call."""
     retries: int = 0
@@ -41,11 +44,14 @@ class AgentSpec:
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "defaults", MappingProxyType(dict(self.defaults)))
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        check_values("AgentSpec()", given)
+        object.__setattr__(self, "defaults", frozen(self.defaults))
+        object.__setattr__(self, "subagents", tuple(self.subagents))
 
     def is_already_subagent(self) -> bool:
         """Return whether the class is marked with `@subagent`."""
-        return hasattr(self.cls, "subagent_name")
+        return is_subagent(self.cls)
 
     def is_already_orchestrator(self) -> bool:
         """Return whether the class is marked with `@orchestrator`."""
@@ -56,6 +62,34 @@ class AgentSpec:
         if now is not None:
             raise AttributeError(f"AgentSpec has no {name!r} any more: it is called {now!r}")
         raise AttributeError(f"AgentSpec has no {name!r}")
+
+
+class _FrozenList(tuple[Any, ...]):
+    """A list that nothing changes."""
+
+
+def frozen(value: Any) -> Any:
+    """Return dicts and lists, at any depth, so that nothing changes them; other values as is."""
+    match value:
+        case Mapping():
+            items = cast("Mapping[str, Any]", value).items()
+            return MappingProxyType({key: frozen(one) for key, one in items})
+        case list():
+            return _FrozenList(map(frozen, cast("list[Any]", value)))
+        case _:
+            return value
+
+
+def thawed(value: Any) -> Any:
+    """Return dicts and lists of one's own from those that `frozen` has returned."""
+    match value:
+        case MappingProxyType():
+            items = cast("Mapping[str, Any]", value).items()
+            return {key: thawed(one) for key, one in items}
+        case _FrozenList():
+            return list(map(thawed, value))
+        case _:
+            return value
 
 
 def refuse_unknown(call: str, given: Iterable[str], known: Sequence[str], settings: str) -> None:
@@ -80,7 +114,31 @@ def refuse_unknown(call: str, given: Iterable[str], known: Sequence[str], settin
         raise TypeError(f"{call} takes no {name!r}" + (f"; {hint}" if hint else ""))
 
 
-def warn_of_conflicts(name: str, cls: type[BaseAgent], given: Mapping[str, object]) -> None:
+def spec_of(name: str, cls: type[BaseAgent], given: Mapping[str, Any]) -> AgentSpec:
+    """Return the specification of a class from the arguments of `register`; None is a default.
+
+    Raises:
+        ValueError: The description is missing, or a name or a number is invalid.
+        TypeError: An argument has the wrong type.
+    """
+    where = f"Agent '{name}'"
+    check_values(where, given)
+    check_subagent(where, given["subagent_name"], given["retries"])
+    named: dict[str, Any] = {key: one for key, one in given.items() if one is not None}
+    named.setdefault("subagent_name", name)
+    spec = AgentSpec(cls, **named)
+    marked = spec.is_already_subagent()
+    if marked:
+        _warn_of_conflicts(name, cls, {key: given[key] for key in _SAID_BY_DECORATOR})
+    if spec.expose_as_subagent and not (spec.subagent_description or marked):
+        raise ValueError(
+            f"{where}: expose_as_subagent=True requires subagent_description "
+            f"because class {cls.__name__} is not decorated with @subagent"
+        )
+    return spec
+
+
+def _warn_of_conflicts(name: str, cls: type[BaseAgent], given: Mapping[str, object]) -> None:
     """Report each argument of `register` that `@subagent` overrides; None is not given."""
     for key, mine in given.items():
         decorated = getattr(cls, key if key.startswith("subagent_") else f"subagent_{key}")
@@ -88,5 +146,5 @@ def warn_of_conflicts(name: str, cls: type[BaseAgent], given: Mapping[str, objec
             warnings.warn(
                 f"Agent '{name}': @subagent of {cls.__name__} says {key}={decorated!r}, which "
                 f"wins over {key}={mine!r} of register()",
-                stacklevel=3,
+                stacklevel=4,
             )

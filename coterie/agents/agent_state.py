@@ -5,10 +5,12 @@ from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.tool_loop.call_names import without_calls
-from dsl.tool_loop.tool_loop_progress import OpenCall
+from dsl.model.retryability import DECIDED
+from dsl.tool_loop.call_names import call_name, without_calls
+from dsl.tool_loop.tool_loop_progress import CallsHandedBack, OpenCall
 from dsl.values import Json
 from workflows.core.causes.agent_causes import ModelTurned, ToolCalled
+from workflows.core.causes.step_causes import Failed
 from workflows.core.memory import TrailRecord
 from workflows.core.state import RunState
 
@@ -17,6 +19,11 @@ AgentStatus = Literal["running", "paused", "completed", "failed"]
 Route = Literal["execute", "generate", "max_iterations"]
 """Where a model turn leads: to calls of tools, to the answer, or to the answer because no turns are
 left."""
+
+
+CallStatus = Literal["running", "success", "failure", "refused", "rejected", "skipped", "cancelled"]
+"""How far a call is. `refused`: by the rules of the tool loop, so it never ran; `rejected`: by a
+person; `cancelled`: the run ended first."""
 
 
 class RouterDecision(NamedTuple):
@@ -34,7 +41,9 @@ class ToolExecution(NamedTuple):
     arguments: Json
     result: str | None
     """What the model got; None while the call is open."""
+    status: CallStatus
     failed: bool
+    """Whether it has ended without a result: `failure`, `refused`, `rejected` or `cancelled`."""
     seconds: float | None
     """None while the call is open."""
     step: str
@@ -64,7 +73,7 @@ class AgentState(NamedTuple):
     router_decision: RouterDecision | None
     """None before the first turn, and for an agent without tools."""
     tool_history: tuple[ToolExecution, ...]
-    """All calls of the run, in the order in which they started."""
+    """All calls that models asked for, in the order of their turns, also those that never ran."""
     pause_reason: str | None
     """What a person is asked, while the run is paused."""
     data: JsonValue = None
@@ -136,19 +145,18 @@ class RunObserver:
         self.turns = 0
         self.decision: RouterDecision | None = None
         self._calls: dict[str, OpenCall] = {}
-        self._seconds: dict[str, float | None] = {}
+        self._ended: dict[str, TrailRecord] = {}
+        """`{path of a call: the entry of its end}`."""
         self._called: dict[str, str] = {}
         """`{path of a tool step: its tool}`."""
 
     def take(self, entry: TrailRecord, state: RunState) -> None:
         """Take the next entry of the trail."""
         path = entry.step or ""
-        if entry.event == "tool_start":
-            call = _open_call(entry, state)
-            if call is not None:
-                self._calls[path] = call
+        if entry.event == "routing":
+            self._calls.update(_calls_of_turn(entry, state))
         elif entry.event == "tool_end":
-            self._seconds[path] = entry.seconds
+            self._ended[path] = entry
         if isinstance(entry.cause, ModelTurned) and path == self._agent:
             self.turns = max(self.turns, entry.cause.number)
             self.decision = RouterDecision(route_after_router(entry.cause), entry.cause.calls)
@@ -170,28 +178,48 @@ class RunObserver:
             seconds=entry.seconds,
         )
 
-    def history(self) -> tuple[ToolExecution, ...]:
-        """Return the calls so far, in the order in which they started."""
-        return tuple(self._execution(step, call) for step, call in self._calls.items())
+    def history(self, *, running: bool) -> tuple[ToolExecution, ...]:
+        """Return the calls so far; none is open in a run that is not `running`."""
+        return tuple(self._execution(step, call, running) for step, call in self._calls.items())
 
-    def _execution(self, step: str, call: OpenCall) -> ToolExecution:
-        result = call.result
+    def _execution(self, step: str, call: OpenCall, running: bool) -> ToolExecution:
+        ended = self._ended.get(step)
+        status = _status_of(call, ended, running)
         return ToolExecution(
             tool=call.tool,
             arguments=call.arguments,
-            result=None if result is None else result.text,
-            failed=result is not None and result.failed,
-            seconds=self._seconds.get(step),
+            result=None if call.result is None else call.result.text,
+            status=status,
+            failed=status in _FAILED,
+            seconds=None if ended is None else ended.seconds,
             step=step,
         )
 
 
-def _open_call(entry: TrailRecord, state: RunState) -> OpenCall | None:
-    """Return the call that an entry is about, as the loop of its agent keeps it."""
-    above, _, name = (entry.step or "").rpartition("/")
-    number = name.rpartition(".")[2]
-    ending = f"#{entry.visit}/{above}"
+_FAILED: tuple[CallStatus, ...] = ("failure", "refused", "rejected", "cancelled")
+
+
+def _status_of(call: OpenCall, ended: TrailRecord | None, running: bool) -> CallStatus:
+    if call.refusal is not None:
+        return "refused"
+    if ended is None:
+        return "running" if running else "cancelled"
+    if isinstance(ended.cause, Failed) and ended.cause.failure.type in DECIDED:
+        return "rejected"
+    if ended.status == "skipped":
+        return "skipped"
+    return "failure" if call.result is None or call.result.failed else "success"
+
+
+def _calls_of_turn(entry: TrailRecord, state: RunState) -> dict[str, OpenCall]:
+    """Return the calls of the turn that an entry is about, as the loop of its agent keeps them."""
+    ending = f"#{entry.visit}/{entry.step}"
     for key, progress in state.progress.tool_loops.items():
-        if key.endswith(ending) and number.isdecimal():
-            return progress.loop.calls[int(number) - 1]
-    return None
+        loop = progress.loop
+        if key.endswith(ending) and not isinstance(loop.end, CallsHandedBack):
+            number = loop.turns + loop.reasks
+            return {
+                f"{entry.step}/{call_name(call.tool, number, index)}": call
+                for index, call in enumerate(loop.calls, 1)
+            }
+    return {}

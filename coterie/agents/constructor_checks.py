@@ -4,7 +4,9 @@ import ast
 import inspect
 from collections.abc import Collection, Mapping, Sequence
 from textwrap import dedent
+from typing import Any
 
+from coterie.agents.agent_arguments import OF_AGENTS, check_values
 from coterie.agents.agent_definition import SETTINGS, unknown_setting
 from coterie.agents.python_agent import BaseAgent
 from dsl.errors import nearest
@@ -138,6 +140,8 @@ def check_arguments(
     Raises:
         TypeError: Names the first one, and the nearest that exists.
     """
+    said = {"system_message": config.get("system_message", cls.system_message)}
+    check_values(f"Agent '{name}'", said, OF_AGENTS)
     parameters = _parameters(cls)
     own = [key for key, one in parameters.items() if one.kind not in _VARIADIC]
     open_ended = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
@@ -171,6 +175,14 @@ def without_arguments(name: str, cls: type[BaseAgent], missing: Sequence[str]) -
     return f"Agent '{name}': {cls.__name__} needs {needed}; {where}"
 
 
+def taken(name: str, cls: type[BaseAgent]) -> str:
+    """Say that another agent has a name."""
+    return (
+        f"another agent is already registered as {name!r}: {cls.__name__}; choose another name, or "
+        "replace it by replace=True"
+    )
+
+
 def instead_of_mode(name: str, mode: object) -> str:
     """Say how to create an agent without the modes of the first design."""
     form = _MODES.get(mode) if isinstance(mode, str) else None
@@ -183,3 +195,32 @@ def instead_of_mode(name: str, mode: object) -> str:
         + (f" ({hint})" if hint else "")
         + f"; write {forms}"
     )
+
+
+def make_instance(name: str, cls: type[BaseAgent], config: Mapping[str, Any]) -> BaseAgent:
+    """Call the constructor of an agent with its arguments.
+
+    Raises:
+        TypeError: The constructor raised one; names the agent and its arguments.
+        ValueError: The constructor raised something else.
+    """
+    try:
+        return cls(**config)
+    except Exception as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(_failed_constructor(name, cls, config, error)) from error
+
+
+def _failed_constructor(
+    name: str, cls: type[BaseAgent], config: Mapping[str, object], error: Exception
+) -> str:
+    own = _parameters(cls)
+    if "system_message" in config and "system_message" not in own and isinstance(error, TypeError):
+        return (
+            f"Agent '{name}': the constructor of {cls.__name__} writes its own system message, and "
+            "`system_message` is in the defaults, too; leave it out of the defaults, or name "
+            "`system_message` as an argument of the constructor"
+        )
+    said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    given = f" (arguments: {', '.join(config)})" if config else ""
+    return f"Agent '{name}': the constructor of {cls.__name__} failed: {said}{given}"

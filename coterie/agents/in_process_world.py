@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
@@ -32,6 +32,7 @@ from activities.providers.translation.request_checks import check_request
 from activities.skills.skill_activity import SkillActivities
 from activities.skills.skill_registry import AnySkill, contracts
 from activities.storage.blobs import MemoryBlobs
+from activities.workspace.contract_violations import validation_problems
 from activities.workspace.skill_base import Workspace
 from coterie.agents.tool_registry import ToolRegistry
 from coterie.runs.in_process.local_scope import LocalScope
@@ -61,16 +62,16 @@ class AgentContext:
     the current folder."""
     script: Sequence[Json] | None = None
     """Answers instead of a model's, for tests: `{task, turn, contains, answer, tool_calls}`."""
+    answer: Callable[[str], JsonValue | Awaitable[JsonValue]] | None = None
+    """Answers the questions of `Person.ask` and of MCP servers; gets the question. Default: the
+    run waits, and `AgentRun.answer` continues it."""
 
 
 class ScriptedModel(ScriptedAnswers):
     """Stands in for every provider, and answers from a list."""
 
     def __init__(self, script: Sequence[Json]) -> None:
-        try:
-            self._answers = tuple(map(ScriptedAnswer.model_validate, script))
-        except ValidationError as error:
-            raise ValueError(f"the script has an invalid entry: {error}") from None
+        self._answers = tuple(_entry(number, given) for number, given in enumerate(script, 1))
 
     def get(self, name: str) -> "ScriptedModel":
         """Return itself, whatever the provider's name."""
@@ -89,6 +90,17 @@ class ScriptedModel(ScriptedAnswers):
                 retryable=False,
             )
         return entry
+
+
+def _entry(number: int, given: Json) -> ScriptedAnswer:
+    try:
+        return ScriptedAnswer.model_validate(given)
+    except ValidationError as error:
+        allowed = ", ".join(ScriptedAnswer.model_fields)
+        raise ValueError(
+            f"entry {number} of the script is invalid: {validation_problems(error)}; allowed: "
+            f"{allowed}"
+        ) from None
 
 
 class InProcessWorld:

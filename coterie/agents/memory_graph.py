@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from typing import Literal, NamedTuple, get_args
 
+from coterie.agents.agent_arguments import TEXT, check_values
 from dsl.errors import nearest
 
 Publish = Literal["final", "tool_result"]
@@ -18,6 +19,7 @@ Publish = Literal["final", "tool_result"]
 
 
 _PUBLISH: tuple[str, ...] = get_args(Publish)
+_OF_EDGES = {"source": TEXT, "reader": TEXT}
 
 
 class MemoryEdge(NamedTuple):
@@ -45,8 +47,10 @@ class SharedMemoryGraph:
             publish: `tool_result` also shows the results of the source's own tools.
 
         Raises:
+            TypeError: An id is not a text.
             ValueError: The edge would close a cycle, or there is no such `publish`.
         """
+        check_values("add_edge()", {"source": source, "reader": reader}, _OF_EDGES)
         if publish not in _PUBLISH:
             hint = nearest(str(publish), _PUBLISH)
             raise ValueError(

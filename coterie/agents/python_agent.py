@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ from pydantic import BaseModel, JsonValue
 
 from activities.agents import agent_base
 from activities.contracts import AgentError, AgentResponse
+from coterie.agents.agent_arguments import OF_AGENTS, check_values
 from coterie.agents.agent_compilation import CompiledAgent, compile_agent
 from coterie.agents.agent_definition import (
     AgentDefinition,
@@ -17,15 +19,17 @@ from coterie.agents.agent_definition import (
     check_settings,
     checked_id,
     id_of,
+    schema_of_answer,
     without_system_message,
 )
 from coterie.agents.agent_documents import (
     QUERY,
+    described_persona,
     name_of,
     query_of,
     written_document,
-    written_persona,
 )
+from coterie.agents.agent_roles import is_subagent
 from coterie.agents.agent_runs import AgentRun
 from coterie.agents.agent_state import AgentState
 from coterie.agents.durable_agents import DurableRun, check_durable, start_durably
@@ -69,29 +73,30 @@ class BaseAgent(agent_base.BaseAgent):
             system_message: Default: what the class says.
             agent_id: Names it in runs and in a memory graph. Default: the name of the class, as
                 `weather_agent`.
-            tools: Typed functions, instances of BaseTool, definitions, names of registered tools,
-                or skills like `Files.read`. The model sees them in this order.
+            tools: Functions, instances of BaseTool, definitions, names, skills like `Files.read`.
             output_schema: JSON Schema of the answer, or a pydantic model.
             settings: Other fields of a persona: `provider`, `model`, `temperature`, `max_turns`,
                 `tool_policy`, ...
 
         Raises:
             ValueError: There is no system message, or the id is invalid.
-            TypeError: There is no such setting; names the nearest.
+            TypeError: There is no such setting, naming the nearest, or a value has the wrong type.
         """
         kind = type(self)
         check_settings(kind.__name__, settings)
         if system_message is not None:
             self.system_message = system_message
+        given = {"system_message": self.system_message, "tools": tools, "agent_id": agent_id}
+        check_values(kind.__name__, given, OF_AGENTS)
         if not self.system_message:
             raise ValueError(without_system_message(kind.__name__))
-        if isinstance(output_schema, type):
-            output_schema = output_schema.model_json_schema()
         if output_schema is not None:
-            settings["output_schema"] = output_schema
-        self.settings: Json = {key: one for key, one in settings.items() if one is not None}
+            settings["output_schema"] = schema_of_answer(kind.__name__, output_schema)
+        self.settings: Json = {
+            key: deepcopy(one) for key, one in settings.items() if one is not None
+        }
         self.memory_graph: SharedMemoryGraph | None = None
-        self._tools: list[AgentTool] = list(tools)
+        self._tools: list[AgentTool] = list(tools or ())
         self._subagents: list[tuple[SubagentDefinition, BaseAgent]] = []
         super().__init__({}, checked_id(agent_id or id_of(kind.__name__)), {})
         self._describe()
@@ -129,12 +134,12 @@ class BaseAgent(agent_base.BaseAgent):
                 f"{mine.__name__} is not an orchestrator: mark it with @orchestrator, or create "
                 "it with AgentFactory.create(..., as_orchestrator=True)"
             )
-        name = getattr(other, "subagent_name", None)
-        if not isinstance(name, str):
+        if not is_subagent(other):
             raise TypeError(
                 f"{other.__name__} is not a subagent: mark it with @subagent(name=..., "
                 "description=...), or register it with expose_as_subagent=True"
             )
+        name: str = getattr(other, "subagent_name", "")
         if agent is self or self in agent.all_subagents():
             raise ValueError(
                 f"agents would call each other in a circle: {self.agent_id} -> {agent.agent_id} "
@@ -196,7 +201,7 @@ class BaseAgent(agent_base.BaseAgent):
         around = context or AgentContext()
         settings = load(cwd=around.folder)
         compiled = self._compile_agent(settings, around, max_iterations)
-        return AgentRun(compiled, settings, around.script).start({QUERY: query})
+        return AgentRun(compiled, settings, around).start({QUERY: query})
 
     async def run(
         self,
@@ -291,5 +296,5 @@ class BaseAgent(agent_base.BaseAgent):
 
     def _describe(self) -> None:
         """Keep the persona in step with the agent."""
-        self.persona_config = written_persona(self.definition(), self.tools)
+        self.persona_config = described_persona(self.definition())
         vars(self).pop("persona", None)  # a cached property of the base class

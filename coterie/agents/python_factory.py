@@ -8,14 +8,17 @@ from typing import Any, Never
 
 from activities import factory as document_factory
 from activities.agents import agent_base
-from coterie.agents.agent_definition import check_subagent, checked_id
-from coterie.agents.agent_roles import orchestrator, subagent
-from coterie.agents.agent_spec import AgentSpec, refuse_unknown, warn_of_conflicts
+from coterie.agents.agent_arguments import ARGUMENTS, FLAG, NAMES, Wanted, check_values
+from coterie.agents.agent_definition import checked_id
+from coterie.agents.agent_roles import orchestrator, subagent, subclass_of
+from coterie.agents.agent_spec import AgentSpec, frozen, refuse_unknown, spec_of, thawed
 from coterie.agents.constructor_checks import (
     check_arguments,
     check_class,
     instead_of_mode,
+    make_instance,
     missing_arguments,
+    taken,
     without_arguments,
 )
 from coterie.agents.memory_graph import SharedMemoryGraph, warn_of_readers
@@ -25,6 +28,12 @@ from dsl.values import Json, JsonValue
 
 _LOG = logging.getLogger(__name__)
 
+
+def _is_graph(value: object) -> bool:
+    return isinstance(value, SharedMemoryGraph)
+
+
+_GRAPH = Wanted("a SharedMemoryGraph", _is_graph)
 _OF_REGISTER = ("name", *(one.name for one in fields(AgentSpec)))
 
 
@@ -62,8 +71,11 @@ class AgentFactory(document_factory.AgentFactory):
         if defaults is not None:
             _warn_of_old_name("AgentFactory(defaults=...)", "AgentFactory(global_defaults=...)")
             global_defaults = {**defaults, **(global_defaults or {})}
+        check_values(
+            "AgentFactory()", {"global_defaults": global_defaults}, {"global_defaults": ARGUMENTS}
+        )
         super().__init__({})
-        self._global_defaults = dict(global_defaults or {})
+        self._global_defaults: Mapping[str, Any] = frozen(global_defaults or {})
         self._registry: dict[str, AgentSpec] = {}
         self._memory_graph: SharedMemoryGraph | None = None
 
@@ -79,6 +91,7 @@ class AgentFactory(document_factory.AgentFactory):
         defaults: Mapping[str, Any] | None = None,
         subagents: Sequence[str] = (),
         retries: int | None = None,
+        replace: bool = False,
         subagent_stateless: bool | None = None,
         **unknown: Never,
     ) -> "AgentFactory":
@@ -94,12 +107,14 @@ class AgentFactory(document_factory.AgentFactory):
             defaults: Arguments of its constructor.
             subagents: Registered agents that it may always call, also as a subagent itself.
             retries: Additional attempts before an orchestrator sees a failure. Default: 0.
+            replace: Take the place of another agent of this name.
             subagent_stateless: The older name of `stateless`.
             unknown: Refused, with the name that was meant.
 
         Raises:
-            ValueError: The description or a required argument is missing, or a name is invalid.
-            TypeError: An argument is unknown, or `cls` is not a class of agents.
+            ValueError: The description or a required argument is missing, or a name is invalid or
+                taken.
+            TypeError: An argument is unknown or of the wrong type, or `cls` is not an agent class.
         """
         refuse_unknown("register()", unknown, _OF_REGISTER, "defaults")
         if subagent_stateless is not None:
@@ -107,22 +122,20 @@ class AgentFactory(document_factory.AgentFactory):
             stateless = subagent_stateless
         checked_id(name)
         check_class(name, cls)
-        check_subagent(f"Agent '{name}'", subagent_name, retries)
-        spec = AgentSpec(
-            cls=cls,
-            expose_as_subagent=expose_as_subagent,
-            subagent_name=subagent_name or name,
-            subagent_description=subagent_description,
-            stateless=True if stateless is None else stateless,
-            defaults=defaults or {},
-            subagents=tuple(subagents),
-            retries=retries or 0,
-        )
-        if spec.is_already_subagent():
-            given = {"stateless": stateless, "retries": retries}
-            named = {"subagent_name": subagent_name, "subagent_description": subagent_description}
-            warn_of_conflicts(name, cls, named | given)
-        _check_description(name, spec)
+        check_values(f"Agent '{name}'", {"replace": replace}, {"replace": FLAG})
+        given = {
+            "expose_as_subagent": expose_as_subagent,
+            "subagent_name": subagent_name,
+            "subagent_description": subagent_description,
+            "stateless": stateless,
+            "defaults": defaults,
+            "subagents": subagents,
+            "retries": retries,
+        }
+        spec = spec_of(name, cls, given)
+        known = self._registry.get(name, spec)
+        if known != spec and not replace:
+            raise ValueError(taken(name, known.cls))
         self._check_constructor(name, spec)
         self._registry[name] = spec
         _LOG.info("AgentFactory: registered '%s' (%s)", name, cls.__name__)
@@ -151,11 +164,13 @@ class AgentFactory(document_factory.AgentFactory):
         """
         if "mode" in overrides:
             raise TypeError(instead_of_mode(name, overrides["mode"]))
-        if name not in self._registry:
+        given = {"as_orchestrator": as_orchestrator, "subagents": subagents}
+        check_values(f"Agent {name!r}", given, {"as_orchestrator": FLAG, "subagents": NAMES})
+        if not self.is_registered(name):
             available = list(self._registry)
             raise ValueError(f"Agent '{name}' not registered. Available: {available}")
         spec = self._registry[name]
-        config = {**self._global_defaults, **spec.defaults, **overrides}
+        config = {**self._global_defaults, **spec.defaults, **frozen(overrides)}
         called = tuple(dict.fromkeys((*spec.subagents, *(subagents or ()))))
         kind = spec.cls
         if as_orchestrator or called:
@@ -182,6 +197,7 @@ class AgentFactory(document_factory.AgentFactory):
 
         Subagents of one orchestrator then read each other's work along its edges.
         """
+        check_values("with_memory_graph()", {"graph": graph}, {"graph": _GRAPH})
         self._memory_graph = graph
         _LOG.info("AgentFactory: memory graph attached (%d edges)", len(graph))
         return self
@@ -192,7 +208,7 @@ class AgentFactory(document_factory.AgentFactory):
 
     def is_registered(self, name: str) -> bool:
         """Return whether an agent of this name is registered."""
-        return name in self._registry
+        return isinstance(name, str) and name in self._registry  # pyright: ignore[reportUnnecessaryIsInstance]
 
     def get_spec(self, name: str) -> AgentSpec | None:
         """Return the specification of a registered agent, or None."""
@@ -215,7 +231,7 @@ class AgentFactory(document_factory.AgentFactory):
         if missing:
             raise ValueError(without_arguments(name, kind, missing))
         check_arguments(name, kind, config, ("as_orchestrator", "subagents"))
-        agent = kind(**config)
+        agent = make_instance(name, kind, thawed(frozen(config)))
         agent.agent_id = name
         agent.memory_graph = self._memory_graph
         for called in subagents:
@@ -250,7 +266,7 @@ class AgentFactory(document_factory.AgentFactory):
         """Return the class if it is marked, else a marked subclass of it."""
         if getattr(cls, "_is_orchestrator", False):
             return cls
-        return orchestrator(_subclass(cls, "Orchestrator"))
+        return orchestrator(subclass_of(cls, "Orchestrator"))
 
     def _ensure_subagent_class(self, spec: AgentSpec, name: str) -> type[BaseAgent]:
         """Return the class if it is marked, else a marked subclass of it."""
@@ -262,7 +278,7 @@ class AgentFactory(document_factory.AgentFactory):
             stateless=spec.stateless,
             retries=spec.retries,
         )
-        return mark(_subclass(spec.cls, "SubAgent"))
+        return mark(subclass_of(spec.cls, "SubAgent"))
 
     def _check_constructor(self, name: str, spec: AgentSpec) -> None:
         """Check what can be known before an agent is created.
@@ -277,19 +293,6 @@ class AgentFactory(document_factory.AgentFactory):
             missing = [one for one in missing if one == "system_message"]
         if missing:
             raise ValueError(without_arguments(name, spec.cls, missing))
-
-
-def _subclass(cls: type[BaseAgent], suffix: str) -> type[BaseAgent]:
-    return type(f"{cls.__name__}{suffix}", (cls,), {"__module__": cls.__module__})
-
-
-def _check_description(name: str, spec: AgentSpec) -> None:
-    described = spec.subagent_description or spec.is_already_subagent()
-    if spec.expose_as_subagent and not described:
-        raise ValueError(
-            f"Agent '{name}': expose_as_subagent=True requires subagent_description "
-            f"because class {spec.cls.__name__} is not decorated with @subagent"
-        )
 
 
 def _warn_of_old_name(old: str, new: str) -> None:

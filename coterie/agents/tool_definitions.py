@@ -21,6 +21,8 @@ from pydantic import JsonValue
 from activities.user_code.child_messages import FoundTool
 from activities.user_code.tool_functions import ToolTerms, terms_of
 from activities.user_code.tool_schemas import TypedFunction, UnfitFunction, contract, typed
+from activities.user_code.tool_term_checks import terms_problem
+from coterie.agents.agent_arguments import OF_TOOLS, check_values
 from dsl.checks.tools.tool_names import NAME_OF_A_TOOL
 from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_problems import schema_problem
@@ -168,12 +170,20 @@ def ready_tool(schema: ToolSchema) -> ToolFunction:
     Raises:
         InvalidTool: The function or the schema cannot be a tool.
     """
+    try:
+        parts = {name: getattr(schema, name) for name in OF_TOOLS}
+        check_values(f"the tool {schema.name!r}", parts, OF_TOOLS)
+    except TypeError as error:
+        raise InvalidTool(str(error)) from None
     if not NAME_OF_A_TOOL.fullmatch(schema.name):
         raise InvalidTool(
             f"a tool cannot be called {schema.name!r}; use letters, digits, `-` and `_`: "
             "ToolSchema(name=..., executor=...)"
         )
     terms = _terms(schema)
+    problem = terms_problem(terms)
+    if problem is not None:
+        raise InvalidTool(f"the tool {schema.name!r} {problem}")
     path = path_of(schema.executor)
     arguments = schema.arguments
     if arguments is not None:
@@ -219,13 +229,16 @@ def _terms(schema: ToolSchema) -> ToolTerms:
         unmarked: Effect = "idempotent" if retries else "once"
         effect = unmarked if marked is None else marked.effect
     seconds = DEFAULT_TIMEOUT if marked is None else marked.timeout
-    own = () if marked is None else marked.labels
+    own: Any = () if marked is None else marked.labels
+    labels: Any = schema.labels or own
+    if isinstance(labels, list | tuple) and isinstance(own, list | tuple):
+        labels = tuple(dict.fromkeys(cast("list[Any]", [*own, *labels])))
     return ToolTerms(
         description=schema.description or (None if marked is None else marked.description),
         effect=effect,
         timeout=seconds if schema.timeout_seconds is None else schema.timeout_seconds,
         retries=retries,
-        labels=tuple(dict.fromkeys((*own, *schema.labels))),
+        labels=cast("tuple[str, ...]", labels),
         secrets=() if marked is None else marked.secrets,
     )
 

@@ -1,18 +1,20 @@
 """What an agent that is a tool reads of other tools' work: the memory graph of a plan.
 
-Work is published when its call is accepted: a rejected or failed call publishes nothing.
+Work is published when its call is accepted: a rejected or failed call publishes nothing. A call
+that answers the same anew takes the place of the earlier one.
 """
 
 import json
 
 from pydantic import JsonValue
 
+from dsl.json_values import json_digest
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
 from dsl.model.tools.tool_contract import Tool
 from workflows.core.location import Location
+from workflows.core.progress.agent_progress import PublishedWork
 from workflows.core.scope import Scope
-from workflows.core.state import RunState
 
 _MAX_TEXT = 4_000
 """Characters of one published text."""
@@ -25,10 +27,10 @@ def hand_over_work(tool: Tool, location: Location, scope: Scope) -> None:
     """Let the agent at a location read what its tool's `reads` name, in written order."""
     published = scope.state.published
     notes = [
-        f"[From {edge.source}: {text}]"
+        f"[From {edge.source}: {work.text}]"
         for edge in tool.reads
-        for kind, text in published.get(edge.source, [])
-        if kind == "final" or edge.publish == "tool_result"
+        for work in published.get(edge.source, [])
+        if work.kind == "final" or edge.publish == "tool_result"
     ]
     if notes:
         scope.state.progress.shared_work[location.key] = notes
@@ -61,10 +63,13 @@ def has_result(outcome: Outcome) -> bool:
     return outcome.success or (outcome.status == "skipped" and outcome.data is not None)
 
 
-def publish_work(name: str, outcome: Outcome, location: Location, scope: Scope) -> None:
+def publish_work(
+    name: str, given: JsonValue, outcome: Outcome, location: Location, scope: Scope
+) -> None:
     """Publish the work of an accepted call, or drop that of another.
 
-    The result that a person gives replaces the work of the call that it skips.
+    The result that a person gives replaces the work of the call that it skips. Calls with equal
+    arguments are one piece of work, and so are all calls of an agent with one conversation.
     """
     state = scope.state
     unpublished = state.progress.unpublished.pop(location.key, [])
@@ -73,15 +78,11 @@ def publish_work(name: str, outcome: Outcome, location: Location, scope: Scope) 
         return
     if outcome.status == "skipped":
         unpublished = []
-    for text in unpublished:
-        _add(state, name, "tool_result", text)
-    _add(state, name, "final", _text(outcome.data)[:_MAX_TEXT])
-
-
-def _add(state: RunState, name: str, kind: str, text: str) -> None:
-    texts = state.published.setdefault(name, [])
-    texts.append((kind, text))
-    del texts[:-_MAX_KEPT]
+    work = "" if scope.plan.tools[name].stateful else json_digest(given)
+    texts = [one for one in state.published.get(name, []) if one.work != work]
+    texts += [PublishedWork("tool_result", text, work) for text in unpublished]
+    texts.append(PublishedWork("final", _text(outcome.data)[:_MAX_TEXT], work))
+    state.published[name] = texts[-_MAX_KEPT:]
 
 
 def _text(value: JsonValue) -> str:

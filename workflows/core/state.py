@@ -26,6 +26,7 @@ from workflows.core.memory import (
     TrailRecord,
 )
 from workflows.core.messages import AmendInput, RedirectInput, SkipInput
+from workflows.core.progress.agent_progress import PublishedWork
 from workflows.core.progress.step_progress import StepProgress
 from workflows.core.requests import Decision, Pending
 from workflows.core.state_keys import MAIN, StateKey
@@ -76,10 +77,10 @@ class RunState:
     )
     """`{digest of a call: the call}` of those tools; none is in progress when the run continues as
     new."""
-    published: dict[str, list[tuple[str, str]]] = field(
-        default_factory=dict[str, list[tuple[str, str]]]
+    published: dict[str, list[PublishedWork]] = field(
+        default_factory=dict[str, list[PublishedWork]]
     )
-    """`{tool: (final or tool_result, text)}` of the work that other tools read."""
+    """`{tool: its work}` that other tools read."""
     labels: MetLabels = field(default_factory=MetLabels)
     """What calls have brought into the run, if a call of its plan could send it out."""
     conversation_models: dict[str, str] = field(default_factory=dict[str, str])

@@ -91,9 +91,9 @@ async def _publish_work(call: ToolCall, given: Json, hooks: CallHooks, scope: Sc
         if outcome.success and key in skips:
             raise Skipped(skips.pop(key).value)  # it ended before the request reached it
     except Skipped as skipped:
-        publish_work(call.name, Outcome("skipped", skipped.value), call.location, scope)
+        publish_work(call.name, given, Outcome("skipped", skipped.value), call.location, scope)
         raise
-    publish_work(call.name, outcome, call.location, scope)
+    publish_work(call.name, given, outcome, call.location, scope)
     return outcome
 
 

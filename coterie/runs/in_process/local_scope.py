@@ -19,7 +19,6 @@ from activities.contracts import (
     Notification,
     SkillRequest,
     SkillResult,
-    Spent,
 )
 from dsl.model.evaluation_budget import EvaluationWork
 from dsl.model.outcomes import Outcome
@@ -37,6 +36,7 @@ from workflows.core.views import TeamResult
 from workflows.handlers.start_checks import begin
 from workflows.interpreter import run
 from workflows.temporal.branches import BranchGroup
+from workflows.temporal.call_failures import expected_failure
 
 
 class World(Protocol):
@@ -204,11 +204,9 @@ class LocalScope:
         self._stirred.set()
 
 
-def _expected_failure(error: ApplicationError | TimeoutError, call: Call) -> CallFailed:
+def _expected_failure(error: ApplicationError | TimeoutError, call: Call) -> BaseException:
     if isinstance(error, ApplicationError):
-        details = error.details[0] if error.details else None
-        spent = Spent.model_validate(details) if isinstance(details, dict) else None
-        return CallFailed(error.type or "Error", error.message, spent)
+        return expected_failure(error, call)
     if call.options.effect == "once":
         return CallFailed(
             FailureType.OUTCOME_UNKNOWN,

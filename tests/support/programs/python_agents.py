@@ -68,3 +68,10 @@ def unnamed(function: Callable[[int], int]) -> Callable[[int], int]:
 def results(state: AgentState, tool: str) -> Sequence[str | None]:
     """What the calls of a tool gave."""
     return [call.result for call in state.tool_history if call.tool == tool]
+
+
+def plain_of(
+    folder: Path, call: tuple[str, Mapping[str, JsonValue]], contains: str
+) -> AgentContext:
+    """A program whose agent `plain` makes one call, and then answers what contains a text."""
+    return around(folder, asks("plain", 1, call), says("plain", "ok", turn=2, contains=contains))

@@ -163,7 +163,7 @@ class _Turn:
 
     def _keep_outcome(self, call: OpenCall, outcome: Outcome, location: Location) -> None:
         """Let other agents and tools read the outcome, and keep that of an exit tool."""
-        publish_work(call.tool, outcome, location, self._scope)
+        publish_work(call.tool, call.arguments, outcome, location, self._scope)
         if self._publishes and has_result(outcome):
             note_tool_result(call.tool, outcome.data, self._agent, self._scope)
         if self._terms.policy(call.tool).exit_on_success:

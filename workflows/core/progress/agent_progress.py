@@ -1,6 +1,7 @@
 """How far an agent, its model turn in progress, and one call of a tool are."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from activities.contracts import AgentRequest, ContextUse, StartedBatch
 from dsl.model.tools.asked_input import AskedInput
@@ -74,6 +75,16 @@ class SendingCall:
     digest: str
     """Of its arguments: an approval covers these and no others."""
     approved: bool = False
+
+
+@dataclass(slots=True)
+class PublishedWork:
+    """A text of a tool that other tools read."""
+
+    kind: Literal["final", "tool_result"]
+    text: str
+    work: str = ""
+    """Digest of the arguments that it answers; empty for an agent with one conversation."""
 
 
 @dataclass(slots=True)

@@ -425,7 +425,8 @@ def test_a_mark_says_what_an_orchestrator_has_as_a_tool(tmp_path: Path) -> None:
 def test_registering_a_class_twice_changes_nothing_but_the_specification() -> None:
     factory = AgentFactory()
     for model in ("a", "b"):
-        factory.register("clock", ClockAgent, expose_as_subagent=True, defaults={"model": model})
+        given = {"model": model}
+        factory.register("clock", ClockAgent, expose_as_subagent=True, defaults=given, replace=True)
     factory.register("chief", ChiefAgent)
     chief = factory.create("chief", subagents=["clock"])
     (clock,) = chief.all_subagents()

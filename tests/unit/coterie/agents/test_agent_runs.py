@@ -123,7 +123,8 @@ async def test_invalid_arguments_are_corrected_and_the_function_is_not_called(
         asks("plain", 1, ("forecast", {"town": "Rome"})),
         says("plain", "ok", turn=2, contains="the arguments of 'forecast' are invalid"),
     )
-    assert (state.text, state.tool_history) == ("ok", ())
+    (call,) = state.tool_history
+    assert (state.text, call.status, call.seconds) == ("ok", "refused", None)
 
 
 async def test_the_model_sees_tools_in_the_order_of_constructor_and_registration() -> None:

@@ -82,8 +82,9 @@ async def test_a_registered_tool_reaches_the_plan_and_runs_with_its_contract(
     )
     run = agent("multiplier").begin("Go?", context=around(tmp_path, *script, registry=registry))
     state = await run.result()
-    (call,) = state.tool_history
+    call, refused = state.tool_history
     assert (call.result, state.text) == ("42", "42")
+    assert (call.status, refused.status, refused.failed) == ("success", "refused", True)
 
 
 async def test_the_contract_of_a_tool_is_what_its_definition_says(tmp_path: Path) -> None:

@@ -281,6 +281,38 @@ async def test_a_tool_reads_the_accepted_work_of_another(
     assert len(again.calls) == len(set(again.calls)) == len(world.calls)
 
 
+@pytest.mark.parametrize(
+    ("stateful", "asked_again", "seen"),
+    [
+        (False, ASK, ("[From finder: Rome 2]",)),
+        (False, {"query": "wind"}, ("[From finder: Rome 1]", "[From finder: Rome 2]")),
+        (True, {"query": "wind"}, ("[From finder: Rome 2]",)),
+    ],
+)
+async def test_work_that_is_published_anew_takes_the_place_of_the_earlier(
+    stateful: bool, asked_again: Json, seen: tuple[str, ...]
+) -> None:
+    """Equal arguments ask for the same work; a stateful agent has one piece of work."""
+    tools: dict[str, Json] = {
+        "finder": {"agent": "finder", "input_schema": QUERY, "stateful": stateful},
+        "helper": {"agent": "writer", "input_schema": QUERY, "reads": [{"from": "finder"}]},
+    }
+    personas = {"actor": persona("finder", "helper"), "writer": WRITER, "finder": WRITER}
+    asked: list[tuple[str, Json]] = [("finder", ASK), ("finder", asked_again), ("helper", ASK)]
+
+    def act(_: AgentRequest, number: int) -> AgentResponse:
+        return calls(asked[number - 1]) if number <= len(asked) else answer("done")
+
+    found = iter(range(1, 9))
+    model = of_tasks(
+        act=act,
+        finder=lambda _, __: answer(f"Rome {next(found)}"),
+        helper=lambda _, __: answer("written"),
+    )
+    _, world, _ = await ran(tool_plan(tools, personas), model)
+    assert [one.notices for one in world.requests if one.task == "helper"] == [seen]
+
+
 async def test_a_failed_call_publishes_nothing() -> None:
     error = AgentError(type="AnswerRefused", message="no")
     failing = AgentResponse(success=False, error=error)

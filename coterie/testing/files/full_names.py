@@ -61,6 +61,22 @@ def names_within(plan: Plan, team: object = None) -> StepNames:
     return StepNames(known | set(plan.teams))  # a cancelled branch has the name of its team
 
 
+def split_step(plan: Plan, step: str, team: object = None) -> tuple[object, str]:
+    """Return the team and the path below it of a step in an expected entry of the trail.
+
+    Args:
+        plan: The plan.
+        step: A path below a team, an end of one, or `team/path`, as the trail prints it.
+        team: What the entry expects of the team.
+    """
+    first, _, path = step.partition("/")
+    if names_within(plan, team).candidates(step) or first not in plan.teams:
+        return team, step
+    if team not in (None, first) or not names_within(plan, first).candidates(path):
+        return team, step
+    return first, path
+
+
 class _FullNames:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -117,5 +133,8 @@ class _FullNames:
     def _entry(self, entry: TrailCheck) -> TrailCheck:
         if not isinstance(entry.step, str):
             return entry
-        within = names_within(self._plan, entry.team)
-        return entry.model_copy(update={"step": within.full(entry.step)})
+        team, step = split_step(self._plan, entry.step, entry.team)
+        full = names_within(self._plan, team).full(step)
+        return entry.model_copy(
+            update={"step": full} if team is None else {"step": full, "team": team}
+        )

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from coterie.testing.files.expectations import problems_of
-from coterie.testing.files.full_names import PATTERN, names_within
+from coterie.testing.files.full_names import PATTERN, names_within, split_step
 from coterie.testing.files.short_names import MAX_SHOWN, StepNames, base_of, nearest_names
 from dsl.errors import Code
 from dsl.model.plan import Plan
@@ -132,17 +132,23 @@ class _Known:
         for entry, inner_path in _items(expect, "trail", path):
             self._key(entry, "team", inner_path, "E201", "team", self.teams)
             team = entry.child("team")
-            within = names_within(self._plan, None if team is None else team.value)
-            self._step(entry, "step", inner_path, within)
+            self._trail_step(entry, None if team is None else team.value, inner_path)
+
+    def _trail_step(self, entry: Node, team: object, path: NodePath) -> None:
+        """Check the step of an expected entry of the trail, with or without its team."""
+        node = entry.child("step")
+        if node is not None and isinstance(node.value, str):
+            team, step = split_step(self._plan, node.value, team)
+            self._is_step(node, (*path, "step"), names_within(self._plan, team), step)
 
     def _step(self, node: Node, key: str, path: NodePath, known: StepNames | None = None) -> None:
         below = node.child(key)
         if below is not None:
             self._is_step(below, (*path, key), known or self.steps)
 
-    def _is_step(self, node: Node, path: NodePath, known: StepNames) -> None:
+    def _is_step(self, node: Node, path: NodePath, known: StepNames, name: object = None) -> None:
         """Report a step that does not exist, with the nearest, or a short name of several."""
-        name = node.value
+        name = node.value if name is None else name
         if not isinstance(name, str) or PATTERN.search(name):
             return
         found = known.candidates(name)

@@ -78,6 +78,38 @@ cases:
     assert case.document.signals[0].during is None
 
 
+EVERYWHERE = {
+    "skills": "skills: [{ step: STEP, data: {} }]",
+    "crash_after": "crash_after: STEP",
+    "crash_during": "crash_during: [STEP]",
+    "skips": "skips: [{ task: STEP, during: STEP }]",
+    "cancel": "cancel: { during: STEP }",
+    "pauses": "pauses: [{ during: STEP, lasts: 1h }]",
+    "amendments": "amendments: [{ during: STEP, updates: { a: 1 } }]",
+    "redirects": "redirects: [{ during: STEP, team: release }]",
+    "signals": "signals: [{ during: STEP, signal: go }]",
+    "trail": "expect: { trail: [{ step: STEP }] }",
+    "trail of a team": "expect: { trail: [{ step: STEP, team: draft }] }",
+}
+
+
+@pytest.mark.parametrize("key", EVERYWHERE)
+@pytest.mark.parametrize("step", ["apply", "each/0/apply", "draft/build/each/0/apply"])
+def test_a_step_is_named_as_the_trail_prints_it_under_every_key(
+    tmp_path: Path, key: str, step: str
+) -> None:
+    tests = f"cases: [{{ name: a, {EVERYWHERE[key].replace('STEP', step)} }}]"
+    made(tmp_path, tests)
+
+
+def test_a_step_in_a_trail_with_its_team_means_that_team(tmp_path: Path) -> None:
+    tests = "cases: [{ name: a, expect: { trail: [{ step: draft/build/each/0/apply }] } }]"
+    (entry,) = made(tmp_path, tests).cases[0].document.expect.trail
+    assert (entry.team, entry.step) == ("draft", "build/each/0/apply")
+    (problem,) = problems(tmp_path, tests.replace("}] }", ", team: release }] }"))
+    assert (problem.code, problem.message) == ("E206", "unknown step 'draft/build/each/0/apply'")
+
+
 def test_a_step_of_another_team_is_unknown_where_the_team_is_named(tmp_path: Path) -> None:
     tests = "cases: [{ name: a, expect: { trail: [{ team: release, step: write }] } }]"
     (problem,) = problems(tmp_path, tests)

@@ -10,6 +10,8 @@ import json
 import os
 import select
 import sys
+import sysconfig
+import traceback
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +20,10 @@ from typing import Any
 
 _MAX_REASON_LENGTH = 500
 _MAX_SAID = 100_000
+_ROOMS = tuple(
+    f"{Path(__file__).parents[2] / room}{os.sep}" for room in ("activities", "coterie", "dsl")
+)
+"""Our own code, which is on the way to every exception."""
 
 
 NOTE = b"+"
@@ -84,12 +90,26 @@ def serve(answer: Callable[[dict[str, Any], Channel], dict[str, object]]) -> Non
 
 
 def reason_for(error: BaseException) -> str:
-    """Return the type and the message of an exception, on one line."""
+    """Return the type and the message of an exception and its line in the author's file."""
     try:
         text = " ".join(str(error).split())[:_MAX_REASON_LENGTH]
     except Exception:  # an exception whose `__str__` fails
         text = ""
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return f"{reason}{_line_of(error)}"
+
+
+def _line_of(error: BaseException) -> str:
+    """Return the last line of the author's own code on the way to an exception, if any was.
+
+    Only the name of the file: histories hold no path of the machine.
+    """
+    installed = ("stdlib", "platstdlib", "purelib", "platlib")
+    libraries = (*_ROOMS, *(sysconfig.get_path(name) for name in installed))
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if os.path.isfile(frame.filename) and not frame.filename.startswith(libraries):
+            return f" ({os.path.basename(frame.filename)}:{frame.lineno})"
+    return ""
 
 
 def said(result: object) -> str:

@@ -1,5 +1,6 @@
 """Legacy agents at work: old classes answer as they always did, and break nothing."""
 
+import re
 from collections.abc import AsyncGenerator
 
 import pytest
@@ -79,21 +80,21 @@ async def test_exception_of_an_agent_class_fails_its_task_and_not_the_worker(
     class_name: str, raises: str, message: str
 ) -> None:
     wanted = legacy_request(class_name, {"context": {"raises": raises}})
-    assert failure(await turn(ACTIVITIES, wanted)) == (
-        f"task 'design': legacy agent {MODULE}.{class_name} {message}"
-    )
+    said, line = failure(await turn(ACTIVITIES, wanted)).rsplit(" (", 1)
+    assert said == f"task 'design': legacy agent {MODULE}.{class_name} {message}"
+    assert re.fullmatch(r"legacy_agents\.py:\d+\)", line)
 
 
 async def test_awaitable_result_of_an_agent_class_is_awaited() -> None:
     response = await turn(ACTIVITIES, legacy_request("Deferring", {"context": {"a": 1}}))
     assert response.data == {"name": "deferred", "given": {"a": 1}}
     raised = await turn(ACTIVITIES, legacy_request("Deferring"))
-    assert failure(raised).endswith("Deferring raised ValueError: cannot read the plan")
+    assert "Deferring raised ValueError: cannot read the plan (legacy_agents.py:" in failure(raised)
 
 
 async def test_an_exception_that_cannot_leave_a_thread_does_not_hang_the_turn() -> None:
     wanted = legacy_request("Raising", {"context": {"raises": "stop"}})
-    assert failure(await turn(ACTIVITIES, wanted)).endswith("raised StopIteration")
+    assert "raised StopIteration (legacy_agents.py:" in failure(await turn(ACTIVITIES, wanted))
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ async def test_a_result_against_the_schema_is_unusable(user_code: UserCode) -> N
     ("name", "message"),
     [
         ("gives_up", "my_agents:gives_up: nobody knows"),
-        ("breaks", "my_agents:breaks: raised RuntimeError: broken"),
+        ("breaks", "my_agents:breaks: raised RuntimeError: broken (my_agents.py:"),
         ("dies", "my_agents:dies: its process ended with exit code 3"),
         ("plain", "my_agents:plain: is not an async function; define it with `async def`"),
     ],

@@ -61,6 +61,8 @@ class Busy:
             raise ProviderError("no such model")
         if request.model == "dies":
             os._exit(3)
+        if request.model == "breaks":
+            raise RuntimeError("broken")
         return request.model
 '''
 SETTINGS = ProviderSettings(name="mine", kind="returning", api_key="s3cret", options={"a": 1})
@@ -121,6 +123,7 @@ async def test_a_streaming_provider_is_heard_piece_by_piece(user_code: UserCode)
         ("Busy", "never", FailureType.PROVIDER_REFUSED, "no such model", None),
         ("Busy", "dies", FailureType.PROVIDER_UNAVAILABLE, "ended with exit code 3", None),
         ("Busy", "x", FailureType.PROVIDER_REFUSED, "raised TypeError", None),
+        ("Busy", "breaks", FailureType.PROVIDER_REFUSED, "broken (my_providers.py:", None),
         ("Bussy", "x", FailureType.PROVIDER_REFUSED, "does not exist; did you mean 'Busy'?", None),
     ],
 )

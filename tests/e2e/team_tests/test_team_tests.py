@@ -16,6 +16,8 @@ from tests.support.team_tests import failures_text, read, results
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples" / "language"
+PROJECTS = ROOT / "examples"
+"""Each of its folders with a `coterie.yml` and tests is a project that the README describes."""
 SHIPPED = ROOT / "tests" / "teams"
 SKETCHES = ROOT / "tests" / "data" / "sketches"
 FILES = [
@@ -24,8 +26,10 @@ FILES = [
         (EXAMPLES, "*.test.yml"),
         (SHIPPED, "*.test.yml"),
         (SKETCHES, "*/*.test.yml"),
+        (PROJECTS, "*/*.test.yml"),
     )
     for file in sorted(folder.glob(name))
+    if folder != PROJECTS or file.with_name("coterie.yml").exists()
 ]
 TYPES = get_args(TeamDocument.model_fields["type"].annotation)
 NAMES = {

@@ -37,7 +37,8 @@ from activities.live_text import LiveText
 from activities.metered_providers import MeteredProviders
 from activities.metering import Meter
 from activities.providers.provider_failures import ProviderFailure, to_application_error
-from activities.storage.blobs import BlobDamaged, BlobMissing, Blobs, BlobsUnusable, InheritedBlobs
+from activities.storage.absences import LastingBlobs, may_come_back
+from activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable, InheritedBlobs
 from activities.storage.conversations import Conversations
 from activities.storage.media import StoredMedia
 from activities.storage.open_conversation import OpenConversation
@@ -87,8 +88,8 @@ class AgentActivities:
         self._agent_packages = tuple(agent_packages)
         self._call_skill = call_skill
         self._inner_calls = inner_calls or InnerCalls({})
-        self._blobs = blobs
-        self._conversations = None if blobs is None else Conversations(blobs)
+        self._blobs = None if blobs is None else LastingBlobs(blobs)
+        self._conversations = None if self._blobs is None else Conversations(self._blobs)
         self._queues = dict(queues or {})
         self._pricing = pricing
         self._user_code = user_code or UserCode()
@@ -117,7 +118,7 @@ class AgentActivities:
             ) from None
         except (BlobMissing, BlobsUnusable) as error:
             # before any model call, so nothing is paid twice
-            raise unusable(request, error, non_retryable=isinstance(error, BlobDamaged)) from None
+            raise unusable(request, error, non_retryable=not may_come_back(error)) from None
         except AgentRefused as refusal:
             raise ApplicationError(
                 str(refusal), *meter.details(), type=FailureType.AGENT_REFUSED, non_retryable=True

@@ -182,6 +182,15 @@ def not_begun(why: str) -> ApplicationError:
 current: ContextVar[Attempt | None] = ContextVar("attempt", default=None)
 """The attempt in progress; None outside activities."""
 
+call_end: ContextVar[float | None] = ContextVar("call_end", default=None)
+"""When the call in progress ends itself, on the clock of the event loop; None without a limit."""
+
+
+def seconds_left() -> float | None:
+    """Return the seconds until the call in progress ends itself; None without a limit."""
+    end = call_end.get()
+    return None if end is None else max(0.0, end - asyncio.get_running_loop().time())
+
 
 async def check_attempt() -> None:
     """Make sure that the attempt in progress counts before it continues.

@@ -13,7 +13,14 @@ from contextlib import asynccontextmanager, nullcontext
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import Attempt, Details, attempt_of_activity, current, own_seconds
+from activities.attempts import (
+    Attempt,
+    Details,
+    attempt_of_activity,
+    call_end,
+    current,
+    own_seconds,
+)
 from activities.contracts import HEARTBEAT_EVERY
 from dsl.values import Json
 
@@ -54,6 +61,8 @@ async def heartbeating(
     )
     limit = seconds or own_seconds()
     timeout = asyncio.timeout(None if limit is None else limit + _LAST_WORDS)
+    now = asyncio.get_running_loop().time()
+    token = call_end.set(None if limit is None else now + limit)
     try:
         async with timeout, beating:
             yield
@@ -61,6 +70,8 @@ async def heartbeating(
         if limit is None or not timeout.expired():
             raise
         raise CallTimedOut(limit) from None
+    finally:
+        call_end.reset(token)
 
 
 @asynccontextmanager

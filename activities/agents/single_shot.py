@@ -16,10 +16,11 @@ from activities.providers.input_estimate import (
     estimated_message,
     estimated_parts,
 )
-from activities.providers.message_model import ModelMessage, StoredPart, TextPart
+from activities.providers.message_model import ModelMessage, StoredPart, TextPart, ToolResultPart
 from activities.providers.provider import Completion, ModelRequest
 from activities.storage.blobs import BlobsUnusable
 from activities.storage.media import references
+from activities.storage.open_conversation import Exchange
 from activities.storage.turn_records import with_question
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from dsl.json_schema.schema_problems import schema_problem
@@ -66,6 +67,7 @@ class GenericSingleShotAgent(BaseAgent):
         media = references(context.get("input"))
         asked = conversation(prompt, self.services.reask, persona.output_schema, media)
         messages = with_question(await self._earlier(), *asked)
+        left = await self._left_results()
         request = self._request(
             persona,
             system,
@@ -80,7 +82,8 @@ class GenericSingleShotAgent(BaseAgent):
         said = completion.text if response.success else (response.answer or "").strip()
         if not response.success and not said:
             return response  # nothing was said that the conversation could continue from
-        return await self._keep_turn(prompt, said, media, request, completion, response)
+        kept = Exchange(prompt, said, media, tokens_of(completion), left)
+        return await self._keep_turn(kept, request, completion, response)
 
     async def _prompts_of(self, persona: Persona, inputs: Json) -> tuple[str, str | None]:
         """Return the prompt and the system prompt.
@@ -116,11 +119,16 @@ class GenericSingleShotAgent(BaseAgent):
         conversation = self.services.conversation
         return () if conversation is None else await conversation.earlier()
 
+    async def _left_results(self) -> tuple[ToolResultPart, ...]:
+        conversation = self.services.conversation
+        if conversation is None:
+            return ()
+        conversation.room = self._room_of_results
+        return await conversation.results_for_others()
+
     async def _keep_turn(
         self,
-        prompt: str,
-        said: str,
-        media: tuple[StoredPart, ...],
+        kept: Exchange,
         request: ModelRequest,
         completion: Completion,
         response: AgentResponse,
@@ -129,9 +137,7 @@ class GenericSingleShotAgent(BaseAgent):
         if self.services.conversation is None:
             return response
         try:
-            tokens = tokens_of(completion)
-            self.services.conversation.room = self._room_of_results
-            head = await self.services.conversation.add(prompt, said, media, tokens)
+            head = await self.services.conversation.add(kept)
         except BlobsUnusable as error:
             message = f"task {self.unique_name!r}: could not store the model's answer: {error}"
             return failed(FailureType.STORAGE_UNUSABLE, message, completion)

@@ -31,6 +31,7 @@ from activities.skills.skill_results import (
     refusal_details,
     result_unusable,
 )
+from activities.storage.absences import LastingBlobs
 from activities.storage.blobs import Blobs, BlobsUnusable
 from activities.workspace.call_effects import EffectProgress, effect_after
 from activities.workspace.skill_base import SkillContext, Workspace
@@ -70,7 +71,7 @@ class SkillActivities:
         """
         self._workspace = workspace
         self._skills = skills
-        self._blobs = blobs
+        self._blobs = None if blobs is None else LastingBlobs(blobs)
         self._servers = servers
         self._long_calls = long_calls
 
@@ -124,8 +125,8 @@ class SkillActivities:
                 async with heartbeating(meter.heartbeat, seconds=seconds):
                     long = self._long_calls if may_continue else None
                     data = await self._call_skill(skill, request, meter, effect, seconds, long)
-                effect.end(data)
-                return await self._result(data, request, meter)
+                    effect.end(data)
+                    return await self._result(data, request, meter)
 
     async def _result(self, data: JsonValue, request: SkillRequest, meter: Meter) -> SkillResult:
         """Return the result, or where it is stored."""

@@ -33,6 +33,21 @@ class _Window(NamedTuple):
     """Whether they are all turns of the conversation."""
 
 
+class Exchange(NamedTuple):
+    """What a turn of an agent without tools adds."""
+
+    prompt: str
+    """The question."""
+    answer: str
+    """The answer."""
+    media: tuple[StoredPart, ...] = ()
+    """What the model saw besides the question."""
+    tokens: int | None = None
+    """Input and output, as the provider counted them."""
+    left: tuple[ToolResultPart, ...] = ()
+    """Results of the turn before, for the agent whose calls these were."""
+
+
 class OpenConversation:
     """The view of one turn on its conversation."""
 
@@ -134,6 +149,10 @@ class OpenConversation:
             return ()
         return await self.result_parts(latest.calls, results)
 
+    async def results_for_others(self) -> tuple[ToolResultPart, ...]:
+        """Return the results of the latest turn that an agent without tools stores for another."""
+        return await self.left_results(None, self._asked.left)
+
     async def result_parts(
         self, calls: Sequence[ToolCallPart], results: Sequence[ToolResult]
     ) -> tuple[ToolResultPart, ...]:
@@ -173,35 +192,22 @@ class OpenConversation:
         """Return a stored value."""
         return await self._conversations.value(name, self._within)
 
-    async def add(
-        self,
-        prompt: str,
-        answer: str,
-        media: tuple[StoredPart, ...] = (),
-        tokens: int | None = None,
-    ) -> str:
+    async def add(self, said: Exchange) -> str:
         """Store this turn, and return its name, from which the next one continues.
-
-        Args:
-            prompt: The question.
-            answer: The answer.
-            media: What the model saw besides the question.
-            tokens: Input and output, as the provider counted them.
 
         Raises:
             BlobsUnusable: The storage cannot be written.
         """
-        left = await self.left_results(None, self._asked.left)
         turn = Turn(
             parent=self._asked.head,
             number=self.number,
-            prompt=prompt,
-            answer=answer,
-            tokens=tokens,
-            left=content_to_json(left) if left else None,
+            prompt=said.prompt,
+            answer=said.answer,
+            tokens=said.tokens,
+            left=content_to_json(said.left) if said.left else None,
         )
-        if media:
-            asked = content_to_json((TextPart(prompt), *media))
+        if said.media:
+            asked = content_to_json((TextPart(said.prompt), *said.media))
             turn = turn.model_copy(update={"prompt": "", "asked": asked})
         return await self._conversations.add(turn, self._within)
 

@@ -15,6 +15,7 @@ from pydantic import Field, TypeAdapter
 from activities.contracts import FailureType
 from activities.skills.knowledge.chunks import chunks_of
 from activities.skills.knowledge.stores import MEMORY_FILE, opened
+from activities.storage.absences import outlast_absence
 from activities.workspace.skill_base import Skill, SkillContext
 from dsl.values import Documented
 
@@ -94,7 +95,7 @@ async def store_memory(value: MemoryEntry, context: SkillContext) -> StoredMemor
         SkillFailure: Packages are missing.
     """
     file = context.workspace.state_dir / MEMORY_FILE
-    return await asyncio.to_thread(_store_memory, file, value)
+    return await outlast_absence(lambda: asyncio.to_thread(_store_memory, file, value))
 
 
 def _store_memory(file: Path, value: MemoryEntry) -> StoredMemory:

@@ -14,6 +14,7 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from activities.contracts import FailureType
 from activities.os_errors import reason_of
+from activities.storage.absences import outlast_absence
 from activities.workspace.project_files import private_folder, write_private
 from activities.workspace.skill_base import Skill, SkillContext
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
@@ -30,7 +31,7 @@ CACHE_FOLDER = "cache"
 _SPACE = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
 _ERRORS = {
     FailureType.SKILL_REFUSED: "the key or the value is too large",
-    FailureType.SKILL_FAILED: "the worker cannot write its files, such as on a full disk",
+    FailureType.SKILL_FAILED: "the worker cannot read or write its files, such as on a full disk",
 }
 
 
@@ -83,9 +84,14 @@ async def get_cached(value: CacheKey, context: SkillContext) -> CachedValue:
 
     Raises:
         SkillRefusal: The key is too large.
+        SkillFailure: The file cannot be read.
     """
     file = _file(context, value)
-    entry = await asyncio.to_thread(_read, file)
+    try:
+        entry = await outlast_absence(lambda: asyncio.to_thread(_read, file))
+    except OSError as error:
+        why = f"the cache cannot be read: {reason_of(error)}"
+        raise SkillFailure(why, may_pass=True) from None
     if entry is None:
         return CachedValue(found=False, value=None, stored=None)
     return CachedValue(found=True, value=entry.value, stored=entry.stored)
@@ -101,9 +107,10 @@ async def put_cached(value: NewCacheEntry, context: SkillContext) -> StoredCache
     file = _file(context, value)
     _check_size("value", value.value)
     try:
-        return await asyncio.to_thread(_store_entry, file, value)
+        return await outlast_absence(lambda: asyncio.to_thread(_store_entry, file, value))
     except OSError as error:
-        raise SkillFailure(f"the cache cannot be written: {reason_of(error)}") from None
+        why = f"the cache cannot be written: {reason_of(error)}"
+        raise SkillFailure(why, may_pass=True) from None
 
 
 def _file(context: SkillContext, value: CacheKey) -> Path:
@@ -123,8 +130,8 @@ def _check_size(what: str, value: JsonValue) -> str:
 def _read(file: Path) -> _Entry | None:
     try:
         return _Entry.model_validate_json(file.read_bytes())
-    except (OSError, ValidationError):
-        return None  # such as a file that a crash or a person cut short
+    except (FileNotFoundError, ValidationError):
+        return None  # never stored, or such as a file that a crash or a person cut short
 
 
 def _store_entry(file: Path, value: NewCacheEntry) -> StoredCacheEntry:

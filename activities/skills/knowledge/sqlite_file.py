@@ -1,5 +1,6 @@
 """One open SQLite file with vectors: the few calls that a store needs, with types."""
 
+import errno
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,11 +10,24 @@ import apsw
 import sqlite_vec  # pyright: ignore[reportMissingTypeStubs]  # the library carries no types
 
 from activities.workspace.project_files import private_folder
+from activities.workspace.skill_failures import SkillFailure
 
 SqlValue = int | float | str | bytes | None
 
 _BUSY_TIMEOUT = 30_000
 """Milliseconds to wait while another process writes."""
+
+
+_AWAY = (
+    apsw.BusyError,
+    apsw.CantOpenError,
+    apsw.FullError,
+    apsw.IOError,
+    apsw.LockedError,
+    apsw.PermissionsError,
+    apsw.ReadOnlyError,
+)
+_DAMAGED = (apsw.CorruptError, apsw.NotADBError)
 
 
 class _Rows(Protocol):
@@ -53,8 +67,26 @@ class SqliteFile:
 
 @contextmanager
 def open_sqlite(file: Path) -> Generator[SqliteFile]:
-    """Open a file that only this user can read; create it if missing."""
+    """Open a file that only this user can read; create it if missing.
+
+    Raises:
+        OSError: It cannot be reached now.
+        SkillFailure: It is damaged.
+    """
     private_folder(file.parent)
+    try:
+        with _connected(file) as made:
+            yield made
+    except _AWAY as error:
+        raise OSError(errno.EIO, str(error), str(file)) from None
+    except _DAMAGED as error:
+        raise SkillFailure(
+            f"{file.name} of the worker is damaged ({error}); restore it, or delete it"
+        ) from None
+
+
+@contextmanager
+def _connected(file: Path) -> Generator[SqliteFile]:
     connection = apsw.Connection(str(file))
     try:
         file.chmod(0o600)

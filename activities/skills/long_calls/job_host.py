@@ -18,6 +18,7 @@ from activities.skills.functions.function_skills import FunctionSkill
 from activities.skills.long_calls.job_folder import JobFolder
 from activities.skills.long_calls.job_messages import ORDER, JobEnd, JobOrder, JobTerms
 from activities.skills.skill_registry import AnySkill, find_skill
+from activities.storage.absences import MAX_ABSENCE, outlast_absence
 from activities.user_code.child_pool import UserCode
 from activities.workspace.call_effects import EffectProgress, effect_after
 from activities.workspace.skill_base import SkillContext
@@ -48,7 +49,7 @@ def main() -> None:
         except BaseException as error:  # a bug, which the run has to learn of
             why = f"its process failed with {type(error).__name__}"
             end = JobEnd(failure="lost", message=why)
-        folder.write(end)
+        asyncio.run(outlast_absence(lambda: asyncio.to_thread(folder.write, end), MAX_ABSENCE))
     os._exit(0)
 
 

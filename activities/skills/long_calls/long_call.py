@@ -21,7 +21,7 @@ from activities.contracts import FailureType, SkillRequest
 from activities.os_errors import may_pass, reason_of
 from activities.skills.command_runner import RUN, RUN_ONCE
 from activities.skills.functions.function_skills import FunctionSkill
-from activities.skills.long_calls.job_folder import JobFolder
+from activities.skills.long_calls.job_folder import JobFolder, JobState
 from activities.skills.long_calls.job_messages import (
     ORDER,
     FunctionProcess,
@@ -122,9 +122,10 @@ async def _follow_call(
     began, look = monotonic(), _FIRST_LOOK
     while True:
         is_late = monotonic() - began + look > until
-        match folder.state():
+        state, end = _look_at(folder)
+        match state:
             case "ended":
-                end = folder.end()
+                assert end is not None, "read with the state"
                 if not _may_repeat(folder, skill, certain=end.may_pass):
                     return _data(end, skill)
                 await _start_again(folder, skill, request, context)
@@ -141,6 +142,15 @@ async def _follow_call(
             case "running" | "absent":
                 await asyncio.sleep(look)
                 look = min(2 * look, _MAX_LOOK)
+
+
+def _look_at(folder: JobFolder) -> tuple[JobState, JobEnd | None]:
+    """Return how a call stands, and its end; a folder that cannot be read now may come back."""
+    try:
+        state = folder.state()
+        return state, folder.end() if state == "ended" else None
+    except OSError:
+        return "absent", None
 
 
 def _may_repeat(folder: JobFolder, skill: AnySkill, *, certain: bool) -> bool:

@@ -89,14 +89,15 @@ async def test_a_damaged_file_is_no_value_and_is_replaced(context: SkillContext)
     assert (await get(context, KEY)).value == [2]
 
 
-async def test_a_folder_that_cannot_be_written_is_a_failure_with_its_reason(
+async def test_a_folder_that_cannot_be_reached_is_a_failure_with_its_reason(
     context: SkillContext,
 ) -> None:
     context.workspace.state_dir.mkdir()
     (context.workspace.state_dir / CACHE_FOLDER).write_text("in the way")
     with pytest.raises(SkillFailure, match="the cache cannot be written: "):
         await put(context, KEY, [1])
-    assert not (await get(context, KEY)).found
+    with pytest.raises(SkillFailure, match="the cache cannot be read: "):
+        await get(context, KEY)
 
 
 async def test_a_value_that_is_too_large_is_refused(context: SkillContext) -> None:

@@ -1,0 +1,91 @@
+"""Store what is paid for or has happened, although the storage is away for a while.
+
+A call that failed here would be paid for again, or its effect would be unknown. What is absent may
+come back, so it is tried again within the time of the call; what is malformed stays so.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from activities.attempts import seconds_left
+from activities.os_errors import reason_of
+from activities.storage.blobs import BlobDamaged, BlobMissing, Blobs, BlobsUnusable
+
+_LOG = logging.getLogger(__name__)
+
+MAX_ABSENCE = 60.0
+"""Seconds that a call waits for its storage, if it has so much time left."""
+
+_FIRST_PAUSE = 0.1
+_MAX_PAUSE = 2.0
+
+T = TypeVar("T")
+
+
+def may_come_back(error: Exception) -> bool:
+    """Return whether what failed so may succeed later: its storage is away, and not damaged."""
+    match error:
+        case BlobDamaged():
+            return False
+        case BlobMissing() | BlobsUnusable() | OSError():
+            return True
+        case _:
+            return False
+
+
+async def outlast_absence(store: Callable[[], Awaitable[T]], seconds: float | None = None) -> T:
+    """Store something, again and again while the storage is away and the call has time.
+
+    Args:
+        store: May be called several times.
+        seconds: Time. Default: what the call in progress has left; outside activities, one try.
+
+    Raises:
+        BlobsUnusable: The storage does not answer.
+        Exception: What `store` raised last.
+    """
+    left = seconds_left() if seconds is None else seconds
+    if left is None:
+        return await store()
+    whole = min(left, MAX_ABSENCE)
+    end, pause = asyncio.get_running_loop().time() + whole, _FIRST_PAUSE
+    while True:
+        answering = asyncio.timeout_at(end)
+        try:
+            async with answering:
+                return await store()
+        except Exception as error:
+            if answering.expired():
+                late = f"the storage did not answer within {whole:.0f} s"
+                raise BlobsUnusable(late) from error
+            now = asyncio.get_running_loop().time()
+            if not may_come_back(error) or now + pause >= end:
+                raise
+            _LOG.warning("a storage is away, and is tried again: %s", _reason(error))
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, _MAX_PAUSE)
+
+
+def _reason(error: Exception) -> str:
+    return reason_of(error) if isinstance(error, OSError) else str(error)
+
+
+class LastingBlobs:
+    """The blobs of a worker's activities: whatever they store outlasts an absence."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+
+    async def put(self, data: bytes, within: str) -> str:
+        """Store bytes, and return their name."""
+        return await outlast_absence(lambda: self._blobs.put(data, within))
+
+    async def get(self, name: str, within: str) -> bytes:
+        """Return the bytes stored under a name; a call reads before it pays, and may be retried."""
+        return await self._blobs.get(name, within)
+
+    async def close(self) -> None:
+        """Close connections."""
+        await self._blobs.close()

@@ -25,7 +25,7 @@ from dsl.model.steps import ParallelStep
 from dsl.model.traversal.step_walk import walk
 from dsl.templates.template_filling import fill
 from dsl.values import Json
-from workflows.context_drafts import take_draft, write
+from workflows.context_drafts import failed_write, take_draft, write
 from workflows.core.causes.step_causes import BranchRanked, Failed, StepStated
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Location
@@ -87,7 +87,7 @@ def joined(
     winner = winner_of(branches.join, list(results.values()), list(progress.ended))
     kept = {winner} if branches.join in ("fallback", "best") else set(progress.ended)
     failed = {name for name, one in progress.ended.items() if one.status == "failure"}
-    _leave(step, kept, failed, location, scope)
+    left = _take_over(step, kept, failed, location, scope)
     data: Json = {}
     for name in step.branches:
         outcome = progress.ended.get(name)
@@ -101,7 +101,8 @@ def joined(
     if branches.join != "all":
         won = None if winner is None else progress.ended[winner].data
         data |= dict(zip(RESULT_KEYS, (winner, won), strict=True))
-    return _verdict(branches, progress.ended, data)
+    refused = failed_write(lambda: _keep(step, left, location, scope), data)
+    return refused or _verdict(branches, progress.ended, data)
 
 
 _NOT_CHOSEN = StepStated("not_chosen")
@@ -148,14 +149,23 @@ def _cause(
     return StepStated("first_success") if join == "fallback" and won else None
 
 
-def _leave(
+class _Left(NamedTuple):
+    """What branches leave to the frame and the context, in written order."""
+
+    variables: dict[str, list[tuple[str, JsonValue]]]
+    """`{variable: its values, each with the branch that set it}`."""
+    context: dict[str, list[ContextWrite]]
+    """`{branch: what it has written}`."""
+
+
+def _take_over(
     step: ParallelStep,
     kept: Container[str | None],
     failed: Container[str],
     location: Location,
     scope: Scope,
-) -> None:
-    """Take over the outcomes of all steps that ran, and the variables of `kept` branches."""
+) -> _Left:
+    """Take over the outcomes of all steps that ran; return what `kept` branches leave."""
     frame = location.frame(scope)
     before = dict(frame.variables)
     written: dict[str, list[tuple[str, JsonValue]]] = {}
@@ -173,9 +183,19 @@ def _leave(
             if variable not in before or _differs(before[variable], value):
                 written.setdefault(variable, []).append((name, value))
         del scope.state.frames[inner.frame_key]
-    for variable, values in written.items():
-        frame.variables[variable] = _merge_values(step, variable, values)
-    write(location, _context_writes(step, context_writes), scope, repr(step.name))
+    return _Left(written, context_writes)
+
+
+def _keep(step: ParallelStep, left: _Left, location: Location, scope: Scope) -> None:
+    """Join what the branches leave, all or nothing.
+
+    Raises:
+        ContextConflict: two of them set the same variable or path, and no policy decides.
+        TeamError: as `write` does.
+    """
+    merged = {name: _merge_values(step, name, values) for name, values in left.variables.items()}
+    write(location, _context_writes(step, left.context), scope, repr(step.name))
+    location.frame(scope).variables.update(merged)
 
 
 def _context_writes(

@@ -2,6 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from pydantic import JsonValue
+
 from dsl.errors import TemplateFailed, ValueTooLarge
 from dsl.evaluate.context import WRITE_ERRORS, apply
 from dsl.evaluate.context_updates import filled_write
@@ -53,6 +55,15 @@ def write(location: Location, writes: Sequence[ContextWrite], scope: Scope, who:
     drafts.setdefault(location.drafts[-1], ContextDraft()).writes.extend(writes)
 
 
+def failed_write(writing: Callable[[], None], data: JsonValue) -> Outcome | None:
+    """Write; return the failure of the step that writes, with its data, if nothing was written."""
+    try:
+        writing()
+    except (ValueTooLarge, *WRITE_ERRORS) as error:
+        return Outcome.failed(type(error).__name__, str(error), data)
+    return None
+
+
 def take_draft(key: StateKey, scope: Scope) -> list[ContextWrite]:
     """Remove a draft; return what was written to it."""
     draft = scope.state.progress.drafts.pop(key, None)
@@ -68,11 +79,10 @@ async def with_draft(
     written = take_draft(inner.key, scope)
     if outcome.status == "failure":
         return outcome
-    try:
-        write(location, written, scope, repr(step.name))
-    except WRITE_ERRORS as error:  # amended meanwhile
-        return Outcome.failed(type(error).__name__, str(error), outcome.data)
-    return outcome
+    amended_meanwhile = failed_write(
+        lambda: write(location, written, scope, repr(step.name)), outcome.data
+    )
+    return amended_meanwhile or outcome
 
 
 async def with_updates(

@@ -4,15 +4,9 @@ from collections.abc import Awaitable
 from functools import partial
 from typing import NamedTuple
 
-from dsl.errors import (
-    ContextUpdateFailed,
-    InvalidBound,
-    InvalidContext,
-    LimitExceeded,
-    TemplateFailed,
-    ValueTooLarge,
-)
+from dsl.errors import InvalidBound, LimitExceeded, TemplateFailed, ValueTooLarge
 from dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers
+from dsl.evaluate.context import WRITE_ERRORS
 from dsl.model.outcomes import Outcome
 from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.step_kinds.step_base import Retry
@@ -207,7 +201,7 @@ async def _attempt(
     return outcome
 
 
-_FAILURES = (TemplateFailed, ValueTooLarge, ContextUpdateFailed, InvalidContext, InvalidBound)
+_FAILURES = (TemplateFailed, ValueTooLarge, InvalidBound, *WRITE_ERRORS)
 
 
 def _step_with_bounds(step: Step, started: StartedStep, location: Location, scope: Scope) -> Step:

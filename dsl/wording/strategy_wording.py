@@ -72,8 +72,8 @@ def unread_by_join(step: str, key: str, join: str) -> ProblemText:
 def conflicting_branches(step: str, path: str, branches: tuple[str, ...]) -> ProblemText:
     named = f"{', '.join(map(repr, branches[:-1]))} and {branches[-1]!r}"
     return ProblemText(
-        f"the branches {named} of {called(step)} write the context's {path!r} at once, which ends "
-        "the run with ContextConflict",
+        f"the branches {named} of {called(step)} write the context's {path!r} at once, which fails "
+        "the step with ContextConflict",
         fix="write `append`, `extend` or `increment` in all of them, or say in "
         f"{step!r}: `merge: {{ context.{path}: replace }}`",
     )
@@ -82,8 +82,8 @@ def conflicting_branches(step: str, path: str, branches: tuple[str, ...]) -> Pro
 @statement
 def conflicting_rounds(step: str, path: str, variable: str) -> ProblemText:
     return ProblemText(
-        f"the concurrent rounds of {called(step)} all write the context's {path!r}, which ends the "
-        "run with ContextConflict",
+        f"the concurrent rounds of {called(step)} all write the context's {path!r}, which fails "
+        "the step with ContextConflict",
         fix="write `append`, `extend` or `increment`, or a key of its own for each round, like "
         f"`{path}.{{{{ {variable or 'item'} }}}}`",
     )

@@ -15,7 +15,7 @@ from dsl.model.template_bound import number_of
 from dsl.sizes import check_size, json_size
 from dsl.templates.template_filling import fill
 from dsl.values import Json
-from workflows.context_drafts import take_draft, write
+from workflows.context_drafts import failed_write, take_draft, write
 from workflows.core.location import Interpreter, Location
 from workflows.core.progress.progress_kinds import ConcurrentLoopProgress, LoopProgress
 from workflows.core.scope import Job, Scope
@@ -183,7 +183,6 @@ def _joined_rounds(
     scope.state.forget_steps(location.key, {name for name in names if name not in outcomes})
     written = {name: progress.writes[name] for name in names if name in progress.writes}
     _close(location, scope)
-    write(location, joined(written, {}, _each_its_own), scope, repr(step.name))
     failures = (outcomes[name] for name in names if name in outcomes)
     failure = next((one for one in failures if one.status == "failure"), None)
     data: Json = {
@@ -191,7 +190,11 @@ def _joined_rounds(
         "results": results,
         "completed": failure is None and len(outcomes) == len(progress.items),
     }
-    return _end_outcome(data, failure)
+    refused = failed_write(
+        lambda: write(location, joined(written, {}, _each_its_own), scope, repr(step.name)),
+        data,
+    )
+    return _end_outcome(data, failure or refused)
 
 
 def _each_its_own(path: str) -> str:

@@ -7,7 +7,6 @@ from itertools import count
 from pydantic import JsonValue
 
 from dsl.errors import TemplateFailed
-from dsl.evaluate.context import WRITE_ERRORS
 from dsl.evaluate.graph_reads import graph_fields
 from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.outcomes import Failure, Outcome
@@ -19,7 +18,7 @@ from dsl.task_graph.task_causes import GraphTaskStarted
 from dsl.templates.template_filling import fill
 from workflows.agents.repeatable_attempts import may_repeat, open_attempt
 from workflows.approvals.failed_steps import accepted
-from workflows.context_drafts import take_draft, write
+from workflows.context_drafts import failed_write, take_draft, write
 from workflows.core.causes.step_causes import Failed
 from workflows.core.location import Interpreter, Location
 from workflows.core.progress.progress_kinds import TaskAttempts, TaskGraphProgress
@@ -201,11 +200,11 @@ class _Graph(Mapping[str, Job]):
         written = take_draft(inside.key.frame_of(inside.name), self._scope)
         if not outcome.success:
             return outcome
-        try:
-            write(self._location, written, self._scope, f"a task of {self._step.name!r}")
-        except WRITE_ERRORS as error:
-            return Outcome.failed(type(error).__name__, str(error), outcome.data)
-        return outcome
+        who = f"a task of {self._step.name!r}"
+        failed = failed_write(
+            lambda: write(self._location, written, self._scope, who), outcome.data
+        )
+        return failed or outcome
 
     async def _work_on_task(self, index: int, inside: Location, running: TaskAttempts) -> Outcome:
         steps = self._step.on_failed_task

@@ -16,6 +16,7 @@ from activities.contracts import (
     AgentRequest,
     AgentResponse,
     CompactionTurn,
+    Conversation,
     FailureType,
     SkillRequest,
     SkillResult,
@@ -35,6 +36,7 @@ from tests.support.agents import RecordingModel, answer, environment, persona, r
 from tests.support.skills import environment as skill_environment
 
 PNG = b"\x89PNG\r\n\x1a\n"
+STARTS: dict[str, object] = {"conversation": Conversation()}
 SUMS = CompactionTurn(keep_turns=1, limit=100_000)
 
 
@@ -124,15 +126,15 @@ class _LeavingModel(RecordingModel):
 
 
 async def conversation(site: Site) -> None:
-    response = await site.turn(request(changes={"conversation": {}}))
+    response = await site.turn(request(changes=STARTS))
     assert (response.data, len(site.model.requests)) == ({"text": "first"}, 1)
     assert response.conversation is not None
 
 
 async def tool_turn(site: Site) -> None:
-    changes = {
+    changes: dict[str, object] = {
         "agent_type": "generic_tool_calling",
-        "conversation": {},
+        **STARTS,
         "tool_turn": ToolTurn(),
     }
     response = await site.turn(request({}, persona(), changes))
@@ -145,7 +147,7 @@ async def compaction(site: Site) -> None:
     head = None
     for number in range(3):
         head = await known.add(Turn(parent=head, prompt=f"{number}?", answer="x"), "")
-    changes = {"conversation": {"head": head}, "compaction": SUMS}
+    changes: dict[str, object] = {"conversation": {"head": head}, "compaction": SUMS}
     response = await site.turn(request({}, persona(), changes))
     assert response.success, response.error
     assert (response.conversation is not None, len(site.model.requests)) == (True, 1)
@@ -219,7 +221,7 @@ async def test_a_paid_answer_is_not_paid_for_again_when_the_storage_stays_away(
     tmp_path: Path,
 ) -> None:
     site = Site(tmp_path, returns=False)
-    response = await site.turn(request(changes={"conversation": {}}), seconds=0.5)
+    response = await site.turn(request(changes=STARTS), seconds=0.5)
     assert response.error is not None
     assert response.error.type == FailureType.STORAGE_UNUSABLE
     assert response.usage is not None

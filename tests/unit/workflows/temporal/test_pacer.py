@@ -1,7 +1,8 @@
 """A run yields to Temporal when a workflow task is full: by one timer, and only if it must."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+import inspect
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -249,3 +250,38 @@ async def test_a_call_in_another_workflow_task_begins_at_once(engine: Engine) ->
     engine.grow()
     await pacer.call(1)
     assert (engine.waits, pacer.pace.calls) == (0, 1)
+
+
+WAITS: dict[str, Callable[[Pacer], Coroutine[None, None, None]]] = {
+    "step": Pacer.step,
+    "rest": Pacer.rest,
+    "settle": Pacer.settle,
+    "call": lambda pacer: pacer.call(1),
+    "next_task": Pacer.next_task,
+}
+
+
+@pytest.mark.parametrize("wait", WAITS)
+async def test_a_loser_whose_wait_ends_while_it_is_cancelled_goes_no_further(
+    engine: Engine, wait: str
+) -> None:
+    pacer = full(steps=MAX_STEPS, work=MAX_WORK, calls=MAX_CALLS, pending=1)
+    before = (pacer.pace.steps, pacer.pace.calls, pacer.pace.pending)
+    loser = asyncio.create_task(WAITS[wait](pacer))
+
+    def decides() -> None:
+        engine.grow()
+        for _, holds in engine.conditions:
+            holds.set()  # the wait is over, and in the same sweep the race is decided
+        loser.cancel()
+
+    engine.happens = [decides]
+    async with asyncio.timeout(60):
+        await asyncio.wait([loser])
+    assert loser.cancelled()
+    assert (pacer.pace.steps, pacer.pace.calls, pacer.pace.pending) == before
+
+
+def test_every_wait_of_a_pacer_is_tried() -> None:
+    waits = {name for name in vars(Pacer) if inspect.iscoroutinefunction(getattr(Pacer, name))}
+    assert set(WAITS) == waits - {"_tick"}

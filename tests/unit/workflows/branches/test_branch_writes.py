@@ -9,7 +9,6 @@ from tests.support.one_team import work
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from workflows.core.location import Location
 from workflows.core.progress.progress_kinds import ParallelProgress
-from workflows.core.results import RunFailed
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN, StateKey
 from workflows.interpreter import run
@@ -72,9 +71,16 @@ async def test_only_branches_that_succeed_and_count_write_to_the_context(
     assert state.progress.parallels == state.progress.drafts == {}
 
 
-async def test_branches_that_write_the_same_path_end_the_run_and_name_it() -> None:
-    with pytest.raises(RunFailed, match=r"merge: \{context\.x: replace \| extend \| merge\}"):
-        await joined(f"join: all, branches: {{one: {GOOD}, two: {SAME}}}")
+async def test_branches_that_write_the_same_path_fail_the_step_and_name_it() -> None:
+    found, failed, state = await joined(f"join: all, branches: {{one: {GOOD}, two: {SAME}}}")
+    assert (found, failed) == ({}, "ContextConflict")
+    both = state.main.latest["work"]["both"]
+    assert both.error is not None
+    assert "merge: {context.x: replace | extend | merge}" in both.error.message
+    assert isinstance(both.data, dict), "what the branches returned stays"
+    one = both.data["one"]
+    assert isinstance(one, dict)
+    assert one["success"] is True
 
 
 HERE = Location.of_visit(MAIN, "work", 1).at("both")

@@ -20,7 +20,7 @@ from activities.providers.message_model import ModelMessage, StoredPart, TextPar
 from activities.providers.provider import Completion, ModelRequest
 from activities.storage.blobs import BlobsUnusable
 from activities.storage.media import references
-from activities.storage.open_conversation import Exchange
+from activities.storage.open_conversation import AddedTurn
 from activities.storage.turn_records import with_question
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from dsl.json_schema.schema_problems import schema_problem
@@ -82,7 +82,7 @@ class GenericSingleShotAgent(BaseAgent):
         said = completion.text if response.success else (response.answer or "").strip()
         if not response.success and not said:
             return response  # nothing was said that the conversation could continue from
-        kept = Exchange(prompt, said, media, tokens_of(completion), left)
+        kept = AddedTurn(prompt, said, media, tokens_of(completion), left)
         return await self._keep_turn(kept, request, completion, response)
 
     async def _prompts_of(self, persona: Persona, inputs: Json) -> tuple[str, str | None]:
@@ -128,7 +128,7 @@ class GenericSingleShotAgent(BaseAgent):
 
     async def _keep_turn(
         self,
-        kept: Exchange,
+        kept: AddedTurn,
         request: ModelRequest,
         completion: Completion,
         response: AgentResponse,

@@ -1,7 +1,7 @@
 """Store what is paid for or has happened, although the storage is away for a while.
 
 A call that failed here would be paid for again, or its effect would be unknown. What is absent may
-come back, so it is tried again within the time of the call; what is malformed stays so.
+come back, so it is retried within the time of the call; what is malformed stays so.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ async def outlast_absence(store: Callable[[], Awaitable[T]], seconds: float | No
             now = asyncio.get_running_loop().time()
             if not may_come_back(error) or now + pause >= end:
                 raise
-            _LOG.warning("a storage is away, and is tried again: %s", _reason(error))
+            _LOG.warning("a storage is away, and is retried: %s", _reason(error))
         await asyncio.sleep(pause)
         pause = min(2 * pause, _MAX_PAUSE)
 

@@ -33,7 +33,7 @@ class _Window(NamedTuple):
     """Whether they are all turns of the conversation."""
 
 
-class Exchange(NamedTuple):
+class AddedTurn(NamedTuple):
     """What a turn of an agent without tools adds."""
 
     prompt: str
@@ -192,7 +192,7 @@ class OpenConversation:
         """Return a stored value."""
         return await self._conversations.value(name, self._within)
 
-    async def add(self, said: Exchange) -> str:
+    async def add(self, said: AddedTurn) -> str:
         """Store this turn, and return its name, from which the next one continues.
 
         Raises:

@@ -75,7 +75,7 @@ def open_sqlite(file: Path) -> Generator[SqliteFile]:
     """
     private_folder(file.parent)
     try:
-        with _connected(file) as made:
+        with _open_connection(file) as made:
             yield made
     except _AWAY as error:
         raise OSError(errno.EIO, str(error), str(file)) from None
@@ -86,7 +86,7 @@ def open_sqlite(file: Path) -> Generator[SqliteFile]:
 
 
 @contextmanager
-def _connected(file: Path) -> Generator[SqliteFile]:
+def _open_connection(file: Path) -> Generator[SqliteFile]:
     connection = apsw.Connection(str(file))
     try:
         file.chmod(0o600)

@@ -7,7 +7,7 @@ from activities.providers.message_model import ImagePart, ModelMessage, StoredPa
 from activities.storage.blobs import MemoryBlobs
 from activities.storage.conversations import Conversations, Turn
 from activities.storage.media import MAX_REQUEST_BYTES, MediaUnusable, StoredMedia
-from activities.storage.open_conversation import Exchange, OpenConversation
+from activities.storage.open_conversation import AddedTurn, OpenConversation
 from tests.support.simulation.counted_blobs import CountedBlobs
 
 
@@ -19,7 +19,7 @@ async def test_the_number_of_a_turn_does_not_depend_on_the_window(window: int | 
         turn = OpenConversation(conversations, Conversation(head=head, turns=window), "run")
         await turn.earlier()
         numbers.append(turn.number)
-        head = await turn.add(Exchange(prompt, "yes"))
+        head = await turn.add(AddedTurn(prompt, "yes"))
     assert numbers == [1, 2, 3, 4]
 
 
@@ -52,7 +52,7 @@ async def test_a_window_holds_the_latest_whole_turns_that_fit(
     for prompt in "abcd":
         turn = OpenConversation(conversations, Conversation(head=head), "run")
         await turn.earlier()
-        head = await turn.add(Exchange(prompt, "yes"))
+        head = await turn.add(AddedTurn(prompt, "yes"))
     window = Conversation(head=head, turns=turns, characters=characters)
     last = OpenConversation(conversations, window, "run")
     asked = [message.text for message in await last.earlier() if message.role == "user"]
@@ -92,7 +92,7 @@ async def test_a_turn_keeps_what_the_model_saw_by_its_name() -> None:
     conversations = Conversations(blobs)
     asked = (TextPart("What is it?"), StoredPart(name))
     head = await OpenConversation(conversations, Conversation(), "run").add(
-        Exchange("What is it?", "A cat.", asked[1:])
+        AddedTurn("What is it?", "A cat.", asked[1:])
     )
     assert len(await blobs.get(head, "run")) < 200
     earlier = await OpenConversation(conversations, Conversation(head=head), "run").earlier()

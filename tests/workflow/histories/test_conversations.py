@@ -17,7 +17,7 @@ from activities.providers.provider import Completion, ModelRequest
 from activities.skills.skill_activity import SkillActivities
 from activities.storage.blobs import BlobsUnusable, MemoryBlobs
 from activities.storage.conversations import Conversations, Turn
-from activities.storage.open_conversation import Exchange, OpenConversation
+from activities.storage.open_conversation import AddedTurn, OpenConversation
 from activities.workspace.skill_base import Workspace
 from coterie.runs.in_process.local_scope import run_local
 from coterie.storage.folder import directory_storage
@@ -227,10 +227,10 @@ async def test_an_attempt_that_is_repeated_gives_the_same_chain() -> None:
     def open_at(head: str | None) -> OpenConversation:
         return OpenConversation(conversations, Conversation(head=head), "run")
 
-    first = await open_at(None).add(Exchange("a", "b"))
-    assert await open_at(None).add(Exchange("a", "b")) == first
-    second = await open_at(first).add(Exchange("c", "d"))
-    assert second == await open_at(first).add(Exchange("c", "d"))
+    first = await open_at(None).add(AddedTurn("a", "b"))
+    assert await open_at(None).add(AddedTurn("a", "b")) == first
+    second = await open_at(first).add(AddedTurn("c", "d"))
+    assert second == await open_at(first).add(AddedTurn("c", "d"))
     assert [message.text for message in await open_at(second).earlier()] == ["a", "b", "c", "d"]
 
 

@@ -165,6 +165,7 @@ async def activations(history: str) -> list[tuple[set[str], Journey]]:
         workflows=[TeamWorkflow],
         workflow_runner=ContextFreeRunner(UnsandboxedWorkflowRunner()),
         data_converter=data_converter,
+        build_id="test",
     )
     with _tracing(trace):
         await replayer.replay_workflow(read_history(_HISTORIES / history))

@@ -18,7 +18,6 @@ from tests.support.engine import time_skipping
 from tests.support.project import Project, project
 from tests.support.servers.model_server import model_server, model_server_process
 from tests.support.team_tests import skipping_client
-from tests.support.watching.prepared_sandbox import keep_code
 
 pytest_plugins = (
     "tests.support.watching.server_logs",
@@ -107,14 +106,6 @@ def patient() -> Iterator[None]:
         patched.setattr(
             _WorkflowWorker, "_deadlock_timeout_seconds", property(_patience, _keep), raising=False
         )
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def interpreter_read_once() -> Iterator[None]:
-    """Let runs that import the interpreter in their sandbox share its code."""
-    with pytest.MonkeyPatch.context() as patched:
-        keep_code(patched)
         yield
 
 

@@ -76,7 +76,10 @@ async def test_a_decision_counts_in_a_replay_that_hands_it_out_first(
     if how == "signal":
         as_if_nothing_had_ended_the_first_task(history)
     replayer = Replayer(
-        workflows=[TeamWorkflow], data_converter=data_converter, workflow_runner=prepared_sandbox()
+        workflows=[TeamWorkflow],
+        data_converter=data_converter,
+        workflow_runner=prepared_sandbox(),
+        build_id="test",
     )
     result = await replayer.replay_workflow(
         WorkflowHistory.from_json("run", json.dumps(history)), raise_on_replay_failure=False

@@ -51,6 +51,7 @@ async def sandboxed(request: pytest.FixtureRequest) -> dict[str, Exception | Non
         workflows=[TeamWorkflow],
         workflow_runner=prepared_sandbox(everything=request.param),
         data_converter=data_converter,
+        build_id="test",
     )
 
     async def each() -> AsyncIterator[WorkflowHistory]:

@@ -96,6 +96,7 @@ async def replayed(handle: Any, policy: Mapping[str, bool]) -> None:
         data_converter=data_converter,
         workflow_runner=prepared_sandbox(),
         interceptors=[PlanPolicy(accept_plans=policy["accept_plans"])] if policy else [],
+        build_id="test",
     )
     await replayer.replay_workflow(await handle.fetch_history())
 

@@ -1,23 +1,27 @@
 """The workflow sandbox of the tests, of which each process prepares one of a kind.
 
-With the interpreter inside, its 120 modules are imported for each run, and once more for each
-worker, to see that the workflow loads. Tests have a worker each, and it loads in all or in none.
-Each run executes its own modules; only their code is read from the disk once.
+With the interpreter inside, the SDK's sandbox would import its 120 modules for each run, and once
+more for each worker: most of the time of a test. So they are imported once, inside, and each run
+gets a sandbox that has them already. It refuses what any sandbox refuses.
 """
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.machinery import SourceFileLoader
-from types import CodeType
+from types import ModuleType
 
-import pytest
 from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
+from temporalio.worker.workflow_sandbox._importer import Importer
+from temporalio.worker.workflow_sandbox._restrictions import RestrictionContext
+from temporalio.worker.workflow_sandbox._runner import (
+    _Instance,  # pyright: ignore[reportPrivateUsage]
+)
 
-from coterie.runtime.workflow_sandbox import sandbox
-from tests.support.places import ROOT
-
-_INTERPRETER = str(ROOT / "workflows")
+from coterie.runtime.compiled_sandbox import compiled
+from coterie.runtime.workflow_runner import ContextFreeRunner
+from coterie.runtime.workflow_sandbox import restrictions, sandbox
 
 
 @dataclass
@@ -43,21 +47,49 @@ class _Prepared(WorkflowRunner):
         self.inner.set_worker_level_failure_exception_types(types)
 
 
+class _ContextOfThread(RestrictionContext, threading.local):
+    """What the modules of the sandbox ask whether a run executes them: each thread runs one."""
+
+
+@dataclass(frozen=True)
+class SharedInterpreter(SandboxedWorkflowRunner):
+    """Runs workflows in sandboxes that share the modules which the first one has imported."""
+
+    modules: dict[str, ModuleType] = field(default_factory=dict[str, ModuleType])
+    checked: set[str] = field(default_factory=set[str])
+    """The modules whose restrictions are laid over them."""
+    context: RestrictionContext = field(default_factory=_ContextOfThread)
+
+    def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
+        """A run, in a sandbox that begins with the modules of the first one."""
+        made = _SharingInstance(det, self)
+        if not self.modules:
+            self.modules.update(made.importer.new_modules)
+            self.checked.update(made.importer.modules_checked_for_restrictions)
+        return made
+
+
+class _SharingInstance(_Instance):
+    def __init__(self, det: WorkflowInstanceDetails, runner: SharedInterpreter) -> None:
+        self._runner = runner
+        super().__init__(det, runner.runner_class, runner.restrictions)
+
+    def _create_instance(self) -> None:
+        shared = self._runner
+        self.importer = Importer(
+            shared.restrictions, shared.context, workflow_module_name=self._workflow_module_name()
+        )
+        self.importer.new_modules.update(shared.modules)
+        self.importer.modules_checked_for_restrictions.update(shared.checked)
+        super()._create_instance()
+
+    def _run_code(self, code: str, **extra_globals: object) -> None:
+        super()._run_code(compiled(code), **extra_globals)  # pyright: ignore[reportArgumentType]
+
+
 @cache
 def prepared_sandbox(*, everything: bool = False) -> WorkflowRunner:
     """The product's sandbox; with `everything`, the interpreter is inside, too."""
-    return _Prepared(sandbox(everything=everything))
-
-
-def keep_code(patched: pytest.MonkeyPatch) -> None:
-    """Read the code of each module of the interpreter once: to read it took a third of a run."""
-    read, kept = SourceFileLoader.get_code, dict[str, CodeType | None]()
-
-    def code(self: SourceFileLoader, name: str) -> CodeType | None:
-        if not self.path.startswith(_INTERPRETER):
-            return read(self, name)
-        if self.path not in kept:
-            kept[self.path] = read(self, name)
-        return kept[self.path]
-
-    patched.setattr(SourceFileLoader, "get_code", code)
+    if not everything:
+        return _Prepared(sandbox())
+    return _Prepared(ContextFreeRunner(SharedInterpreter(restrictions(everything=True))))

@@ -142,6 +142,7 @@ def replayer() -> Replayer:
         workflows=[TeamWorkflow],
         workflow_runner=prepared_sandbox(everything=True),
         data_converter=data_converter,
+        build_id="test",
     )
 
 

@@ -193,6 +193,7 @@ async def test_the_plan_is_found_where_the_worker_compiled_it(here: Engine) -> N
         workflows=[TeamWorkflow],
         activities=[compiling.compile_team],
         workflow_runner=prepared_sandbox(),
+        build_id="test",
     ):
         handle: Any = await here.env.client.start_workflow(
             "TeamWorkflow", TeamInput(document=document), id=f"{queue}-run", task_queue=queue
@@ -228,6 +229,7 @@ async def test_a_run_of_another_version_is_seen_by_its_worker_or_reported_of(
         task_queue=queue,
         workflows=[OtherVersion],
         workflow_runner=UnsandboxedWorkflowRunner(),
+        build_id="test",
     ):
         handle = await here.env.client.start_workflow(
             "TeamWorkflow", TeamInput(plan=plan_of(PLAIN)), id=f"{queue}-run", task_queue=queue

@@ -157,6 +157,7 @@ async def ended(handle: Any) -> Any:
             workflows=[TeamWorkflow],
             data_converter=data_converter,
             workflow_runner=prepared_sandbox(),
+            build_id="test",
         )
         await replayer.replay_workflow(await handle.fetch_history())
 

@@ -130,7 +130,10 @@ async def sent(server: Client, handle: Handle, name: str, given: object) -> "asy
 
 async def replayed(handle: Handle) -> None:
     replayer = Replayer(
-        workflows=[TeamWorkflow], data_converter=data_converter, workflow_runner=prepared_sandbox()
+        workflows=[TeamWorkflow],
+        data_converter=data_converter,
+        workflow_runner=prepared_sandbox(),
+        build_id="test",
     )
     await replayer.replay_workflow(await handle.fetch_history())
 

@@ -50,7 +50,10 @@ orchestration:
 
 async def replay(handle: Any) -> None:
     replayer = Replayer(
-        workflows=[TeamWorkflow], data_converter=data_converter, workflow_runner=prepared_sandbox()
+        workflows=[TeamWorkflow],
+        data_converter=data_converter,
+        workflow_runner=prepared_sandbox(),
+        build_id="test",
     )
     await replayer.replay_workflow(await handle.fetch_history())
 

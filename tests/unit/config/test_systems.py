@@ -8,6 +8,7 @@ from coterie.graph.picture import picture
 from dsl.model.steps import ParallelStep, ToolStep
 from dsl.model.terms import call_approval
 from dsl.source.yaml_reader import read
+from dsl.templates.template_filling import fill
 from dsl.values import JsonValue
 from tests.support.documents.shipped import all_steps, compiled, team_file
 
@@ -258,3 +259,59 @@ def test_a_project_adds_a_profile_of_its_own(tmp_path: Path) -> None:
     profiles = compiled("coordinator", tmp_path).compiled.plan.settings["profiles"]
     assert isinstance(profiles, dict)
     assert {"quick", *PROFILES} == profiles.keys()
+
+
+FIFTY: JsonValue = [{"n": number} for number in range(50)]
+BOUNDED: dict[str, tuple[str, str, dict[str, JsonValue], int]] = {
+    "search query": (
+        "perceived",
+        "values.search_query",
+        {"perception": {"intent": "why " * 200, "entities": ["pens"]}},
+        500,
+    ),
+    "retrieved items": (
+        "bundle",
+        "values.items",
+        {
+            "tasks": {
+                "from_memory": {"data": {"memories": FIFTY}},
+                "from_vector": {"data": {"passages": FIFTY}},
+                "from_files": {"data": {"matches": FIFTY}},
+                "from_web": {"data": {"results": FIFTY}},
+            }
+        },
+        20,
+    ),
+    "plans": ("versions", "max_iterations", {"profile": {"rewrites": 9}}, 6),
+}
+"""A step of the coordinator, its field, what leads there, and the most that it gives."""
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_what_the_coordinator_passes_on_is_bounded(name: str) -> None:
+    task, path, facts, limit = BOUNDED[name]
+    plan = compiled("coordinator").compiled.plan
+    step = next(
+        one
+        for team in plan.teams.values()
+        for one in all_steps(team.steps, plan)
+        if one.name == task
+    )
+    value: JsonValue = step.model_dump(mode="json", by_alias=True)
+    for key in path.split("."):
+        assert isinstance(value, dict)
+        value = value[key]
+    if isinstance(value, dict):
+        value = value["value"]
+    filled = fill(value, facts)
+    assert (filled if isinstance(filled, int) else len(filled)) == limit  # type: ignore[arg-type]
+
+
+def test_the_agent_loop_keeps_what_each_action_did() -> None:
+    plan = compiled("agent_loop").compiled.plan
+    steps = {one.name: one for team in plan.teams.values() for one in all_steps(team.steps, plan)}
+    kept = steps["observe"].context_updates["action_history"]
+    assert isinstance(kept, dict)
+    names = {"task": {"id": "fix"}, "tasks": {"act": {"data": {"response": "done"}}}}
+    added = {"task_id": "fix", "action": {"response": "done"}}
+    assert fill(kept["append"], names) == added

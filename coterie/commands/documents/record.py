@@ -14,8 +14,9 @@ from coterie.logs import quietly
 from coterie.output_files import write_output
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
+from coterie.storage.large_values import storage_of
 from coterie.terminal import note, say
-from coterie.testing.files.test_reader import read_tests
+from coterie.testing.files.test_reader import read_tests, team_beside
 from coterie.testing.files.test_writer import yaml_of
 from coterie.testing.recording.recorder import RecordedRun, recorded, recorded_run
 from coterie.text.problems import counted
@@ -32,7 +33,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="the file to write, NAME.test.yml; it must not exist yet",
     )
     parser.add_argument(
-        "--team", metavar="TEAM_OR_FILE", help="the team to test; default: the team of the run"
+        "--team",
+        metavar="TEAM_OR_FILE",
+        help="the team to test; default: NAME.yml beside the output, else the team of the run",
     )
     parser.add_argument(
         "--workspace",
@@ -57,11 +60,12 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 
 async def _recorded_run(id: str, settings: Settings) -> "RecordedRun":
     quietly(settings)
-    return await recorded_run((await open_connection(settings)).client, id)
+    client = (await open_connection(settings)).client
+    return await recorded_run(client, id, storage_of(settings).blobs)
 
 
 def _write(args: Namespace, settings: Settings, file: Path, seen: "RecordedRun") -> None:
-    team = _team(args.team or seen.plan.name, settings, file)
+    team = _team(args.team, seen.plan.name, settings, file)
     workspace = None
     if args.workspace is not None:
         workspace = os.path.relpath(settings.cwd / args.workspace, file.parent)
@@ -82,13 +86,26 @@ def _write(args: Namespace, settings: Settings, file: Path, seen: "RecordedRun")
     note(f"run it with: coterie test {quote(args.output)}")
 
 
-def _team(named: str, settings: Settings, file: Path) -> str:
+def _team(named: str | None, plan: str, settings: Settings, file: Path) -> str:
     """Return the team as the file refers to it: by name, else by its relative path.
 
+    A run does not know its file, and a document may have another name than its file.
+
     Raises:
-        InvalidDocument: The team does not exist.
+        CommandError: No team has the name of the run's plan.
+        InvalidDocument: The team that the command names does not exist.
     """
-    if (settings.cwd / named).is_file():
-        return os.path.relpath(settings.cwd / named, file.parent)
-    located = Catalog(settings).locate(named)
-    return located.name
+    catalog = Catalog(settings)
+    if named is not None:
+        if (settings.cwd / named).is_file():
+            return os.path.relpath(settings.cwd / named, file.parent)
+        return catalog.locate(named).name
+    beside = team_beside(file)
+    if beside is not None:
+        return beside.name
+    if catalog.named(plan) is None:
+        raise CommandError(
+            f"no file beside {file.name} has the team of the run, and no team is named {plan!r}; "
+            "name its file with `--team FILE`"
+        )
+    return plan

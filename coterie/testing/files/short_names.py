@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from difflib import SequenceMatcher
 
-from dsl.model.traversal.step_paths import split_reference, without_numbers
+from dsl.model.traversal.step_paths import split_reference, without_numbers, without_rounds
 from dsl.tool_loop.call_names import without_calls
 from workflows.core.state_keys import FAILED
 
@@ -41,6 +41,15 @@ class StepNames:
 def base_of(written: str) -> str:
     """Return the step of a reference, without visit, rounds, turn and the mark of a failed task."""
     return without_numbers(without_calls(split_reference(written)[0].removesuffix(f"/{FAILED}")))
+
+
+def written_forms(step: str) -> tuple[str, ...]:
+    """Return the names by which a test may mean a step of a run, the most specific first.
+
+    A name without a round, or without the place of a model's call, stands for all of them.
+    """
+    calls = without_calls(step)
+    return tuple(dict.fromkeys((step, without_rounds(step), calls, without_rounds(calls))))
 
 
 def nearest_names(written: str, known: Collection[str]) -> list[str]:

@@ -85,6 +85,13 @@ def read_tests(settings: Settings, file: Path) -> TestFile:
     return _Reader(settings, file).read()
 
 
+def team_beside(file: Path) -> Path | None:
+    """Return the team's file that a test file is named after, if it exists."""
+    stem = next(file.name.removesuffix(end) for end in SUFFIXES if file.name.endswith(end))
+    files = (file.with_name(stem + end).resolve() for end in (".yml", ".yaml"))
+    return next((file for file in files if file.is_file()), None)
+
+
 class _Reader:
     def __init__(self, settings: Settings, file: Path) -> None:
         self.settings = settings
@@ -177,7 +184,7 @@ class _Reader:
     def _target(self, tree: Node, catalog: Catalog) -> str | None:
         node = tree.child("team")
         if node is None:
-            beside = self._named_after()
+            beside = team_beside(self.file)
             if beside is None:
                 self.problems.add(
                     "E102",
@@ -199,12 +206,6 @@ class _Reader:
             )
             return None
         return node.value
-
-    def _named_after(self) -> Path | None:
-        stem = next(self.file.name.removesuffix(s) for s in SUFFIXES if self.file.name.endswith(s))
-        ends = (".yml", ".yaml")
-        files = (self.file.with_name(stem + end).resolve() for end in ends)
-        return next((file for file in files if file.is_file()), None)
 
     def _scripts(self, tree: Node) -> list[tuple[tuple[ScriptedAnswer, ...], ...]]:
         """Return the scripts of each case in order, then the file's own; each has one or none."""

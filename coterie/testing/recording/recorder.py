@@ -4,7 +4,7 @@ Everything comes from the run's histories; no worker is needed. The test expects
 do what the run did, so it detects edits that change this.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from temporalio.client import Client, WorkflowHistory
@@ -17,6 +17,7 @@ from activities.contracts import (
     SkillResult,
 )
 from activities.providers.scripts.script import ScriptedAnswer, ScriptedError
+from activities.storage.blobs import Blobs
 from coterie.failures import CommandError
 from coterie.replay.observer import ReceivedMessage
 from coterie.replay.rebuilt_run import NotFollowed, rebuilt
@@ -37,6 +38,8 @@ from coterie.testing.recording.recorded_events import (
     messages,
 )
 from coterie.testing.recording.recorded_messages import session_messages
+from coterie.testing.recording.recorded_prompts import AskedAnswer, first_prompt, with_own_texts
+from coterie.testing.recording.recorded_results import stored_results
 from coterie.testing.recording.recorded_steering import (
     recorded_amendments,
     recorded_decisions,
@@ -48,7 +51,7 @@ from coterie.testing.recording.recorded_steering import (
 )
 from dsl.model.outcomes import Failure
 from dsl.model.plan import Plan
-from dsl.values import Json
+from dsl.values import Json, JsonValue
 from workflows.core.state_keys import SkillCallKey
 from workflows.core.views import RunStatus, TrailEntry
 
@@ -66,13 +69,21 @@ class RecordedRun:
     trail: Sequence[TrailEntry]
     status: RunStatus
     received: Sequence[ReceivedMessage]
+    stored: Mapping[str, JsonValue]
+    """Results of skills that the history only names, by the names of their values."""
 
 
-async def recorded_run(client: Client, id: str) -> RecordedRun:
+async def recorded_run(client: Client, id: str, blobs: Blobs | None = None) -> RecordedRun:
     """Read a run on a server from its histories.
 
+    Args:
+        client: of the server.
+        id: of the run.
+        blobs: The storage of the run's workers.
+
     Raises:
-        CommandError: The run does not exist, is open, or this code cannot follow it.
+        CommandError: The run does not exist, is open, or this code cannot follow it; or results of
+            its skills are not in the storage.
     """
     parts = await histories(client, id)
     trail: dict[int, TrailEntry] = {}
@@ -88,7 +99,9 @@ async def recorded_run(client: Client, id: str) -> RecordedRun:
         trail |= {entry.number: entry for entry in seen.trail}
         received += seen.received
     assert seen is not None  # a run has a history
-    return RecordedRun(parts, seen.plan, [trail[n] for n in sorted(trail)], seen.status, received)
+    whole = [trail[n] for n in sorted(trail)]
+    stored = await stored_results(calls(parts), blobs, id)
+    return RecordedRun(parts, seen.plan, whole, seen.status, received, stored)
 
 
 def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocument:
@@ -113,29 +126,33 @@ def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocum
         document["workspace"] = workspace
     if context:
         document["context"] = context
-    document["answers"] = tuple(_answers(ended))
+    document["answers"] = tuple(with_own_texts([*_answers(ended)]))
     once = _once_functions(run.plan)
     replayed = ended if workspace is None else [one for one in ended if _is_call_of(once, one)]
     if replayed or workspace is None:
-        document["skills"] = tuple(_skills(replayed))
+        document["skills"] = tuple(_skills(replayed, run.stored))
     return TestDocument.model_validate({**document, "cases": (case,)})
 
 
-def _answers(ended: Sequence[RecordedCallEvent]) -> Iterator[ScriptedAnswer]:
+def _answers(ended: Sequence[RecordedCallEvent]) -> Iterator[AskedAnswer]:
     turns: dict[str, int] = {}
+    prompts: dict[str, str | None] = {}
     for call in ended:
         if isinstance(call.request, AgentRequest) and not isinstance(call.result, SkillResult):
-            if _summed_nothing_up(call.request, call.result):
+            if _has_no_answer(call.request, call.result):
                 continue
             turn = _turn(call.request, call.result, turns)
-            yield _answer(call.request, call.result, call.seconds, turn)
+            prompt = first_prompt(call.request, call.result, prompts)
+            yield AskedAnswer(_answer(call.request, call.result, call.seconds, turn), prompt)
 
 
-def _summed_nothing_up(request: AgentRequest, result: AgentResponse | Failure) -> bool:
-    """Return whether a turn asked no model, since nothing would have become shorter."""
-    if request.compaction is None or not isinstance(result, AgentResponse):
+def _has_no_answer(request: AgentRequest, result: AgentResponse | Failure) -> bool:
+    """Return whether a turn waits for its batch, or had nothing to sum up and asked no model."""
+    if not isinstance(result, AgentResponse) or not result.success:
         return False
-    return result.success and result.conversation is None
+    unneeded = request.compaction is not None and result.conversation is None
+    unwanted = request.started is not None and request.started.unwanted
+    return unneeded or unwanted or result.in_progress is not None
 
 
 def _turn(
@@ -224,14 +241,16 @@ def _is_call_of(skills: Collection[str], call: RecordedCallEvent) -> bool:
     return isinstance(call.request, SkillRequest) and call.request.skill in skills
 
 
-def _skills(ended: Iterable[RecordedCallEvent]) -> Iterator[SkillResultDocument]:
+def _skills(
+    ended: Iterable[RecordedCallEvent], stored: Mapping[str, JsonValue]
+) -> Iterator[SkillResultDocument]:
     for call in ended:
         if isinstance(call.request, AgentRequest):
             continue
         key = SkillCallKey(call.request.key)
         match call.result:
             case SkillResult(data=data, kept=kept):
-                data = data if kept is None else kept.preview  # the history has no more of it
+                data = data if kept is None else stored[kept.name]
                 yield SkillResultDocument(step=str(key.step), visit=key.execution, data=data)
             case Failure(type=kind, message=message):
                 error = SkillError(type=kind, message=message)

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from coterie.testing.files.short_names import written_forms
 from coterie.testing.files.test_document import CaseDocument
-from dsl.model.traversal.step_paths import split_reference, without_rounds
+from dsl.model.traversal.step_paths import split_reference
 from workflows.core.views import TrailEntry
 
 _ENDED = ("success", "failure")
@@ -31,7 +32,8 @@ class Crash:
         ended = self._count_ends(trail)
         if self.after:
             return ended >= self.execution
-        return ended == self.execution - 1 and self.step in (*doing, *map(without_rounds, doing))
+        inside = any(self.step in written_forms(one) for one in doing)
+        return ended == self.execution - 1 and inside
 
     def missed(self, trail: Sequence[TrailEntry]) -> str:
         """Explain why it never happened.
@@ -66,5 +68,5 @@ def crashes(case: CaseDocument) -> list[Crash]:
 
 
 def _is_end(entry: TrailEntry, step: str) -> bool:
-    path = f"{entry.team}/{entry.step}"
-    return entry.kind == "step" and entry.status in _ENDED and step in (path, without_rounds(path))
+    forms = written_forms(f"{entry.team}/{entry.step}")
+    return entry.kind == "step" and entry.status in _ENDED and step in forms

@@ -13,8 +13,8 @@ from pydantic import JsonValue
 from coterie.failures import CommandError
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
+from coterie.testing.files.short_names import written_forms
 from coterie.testing.files.test_document import CaseDocument, DecisionDocument
-from dsl.model.traversal.step_paths import without_rounds
 from workflows.core.messages import (
     AmendInput,
     Control,
@@ -129,8 +129,9 @@ class Decisions(ScheduledEvent):
     def _waiting(self, scene: Scene) -> Iterator[tuple[datetime, int, str]]:
         """Yield when each request is decided, and by which entry."""
         for request in scene.pending:
+            step, _, visit = request.id.rpartition("#")
+            ids = [f"{form}#{visit}" for form in written_forms(step)]
             for number, entry in enumerate(self.entries):
-                ids = (request.id, without_rounds(request.id))
                 fits = any(fnmatchcase(id, entry.approval) for id in ids)
                 if fits and (request.id, number) not in self.spent:
                     since = datetime.fromisoformat(request.since)
@@ -152,10 +153,16 @@ class Timed(ScheduledEvent):
 
     def due(self, scene: Scene) -> datetime | None:
         """Return the due time after the step's start, while it is in progress."""
-        since = scene.began if self.during is None else scene.doing.get(self.during)
+        since = scene.began if self.during is None else self._since(self.during, scene)
         if self.done or since is None:
             return None
         return since + timedelta(seconds=self.after) + (ROUNDED if self.after else timedelta())
+
+    @staticmethod
+    def _since(during: str, scene: Scene) -> datetime | None:
+        """Return when the first step of this name in progress began."""
+        doing = scene.doing.items()
+        return min((at for step, at in doing if during in written_forms(step)), default=None)
 
     async def happen(self, run: Run, scene: Scene) -> None:
         """Send it."""

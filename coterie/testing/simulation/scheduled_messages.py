@@ -12,6 +12,7 @@ from coterie.failures import CommandError
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import MessageRefusedError, send_message
 from coterie.testing.files.expectations import check_text, holds, shown
+from coterie.testing.files.short_names import written_forms
 from coterie.testing.files.test_document import MessageDocument
 from coterie.testing.simulation.scheduled_events import ROUNDED, Scene, ScheduledEvent
 from workflows.core.messages import SessionInput
@@ -32,7 +33,8 @@ class Messages(ScheduledEvent):
             return None
         entry = self.entries[len(self.sent)]
         steps = self.waits if entry.during is None else (entry.during,)
-        since = next((at for step, at in scene.doing.items() if step in steps), None)
+        names = {one: at for step, at in scene.doing.items() for one in written_forms(step)}
+        since = next((at for name, at in names.items() if name in steps), None)
         if since is None:
             return None
         return since + timedelta(seconds=entry.after) + (ROUNDED if entry.after else timedelta())

@@ -18,10 +18,10 @@ from activities.skills.skill_registry import SKILLS, AnySkill, contracts
 from activities.skills.skill_results import refusal_details
 from activities.storage.blobs import Blobs
 from activities.workspace.skill_base import Workspace
+from coterie.testing.files.short_names import written_forms
 from coterie.testing.files.stand_ins import StandInDocument
 from coterie.testing.files.test_document import SkillResultDocument, ToolQuestionDocument
 from dsl.model.tools.asked_input import AskedForm, AskedInput
-from dsl.model.traversal.step_paths import without_rounds
 from workflows.core.state_keys import SkillCallKey
 
 _OR_REAL = (
@@ -109,8 +109,7 @@ class StubSkills:
     def _entry(self, request: SkillRequest) -> SkillResultDocument | None:
         """Return the most specific entry for this call: by its step, its visit, then its place."""
         key = SkillCallKey(request.key)
-        named = key.step.without_model_calls()
-        names = (key.step, without_rounds(key.step), named, without_rounds(named))
+        names = written_forms(key.step)
         fitting = [
             (names.index(entry.step), entry.visit is None, number, entry)
             for number, entry in enumerate(self._results)

@@ -125,15 +125,20 @@ def test_a_recorded_run_is_a_test_that_passes_until_the_team_is_changed(tmp_path
         shop.begin("run", "letter.yml", "--id", "one", "--set", "topic=rain")
         until(lambda: shop.coterie("approve", "one", "--by", "ada").returncode == 0, "the approval")
         assert shop.coterie("result", "one").returncode == 0
-        recorded = shop.coterie("record", "one", "-o", "one.test.yml", "--team", "letter.yml")
+        unknown = shop.coterie("record", "one", "-o", "one.test.yml")
+        assert (unknown.returncode, "name its file with `--team FILE`" in unknown.stderr) == (
+            2,
+            True,
+        )
+        recorded = shop.coterie("record", "one", "-o", "letter.test.yml")  # beside `letter.yml`
         assert recorded.returncode == 0, recorded.stderr
-        tests = read((shop.folder / "one.test.yml").read_text(), "one.test.yml").plain()
+        tests = read((shop.folder / "letter.test.yml").read_text(), "letter.test.yml").plain()
         assert isinstance(tests, dict)
         assert tests["context"] == {"topic": "rain"}
-        passed = shop.coterie("test", "one.test.yml")
+        passed = shop.coterie("test", "letter.test.yml")
         assert passed.returncode == 0, passed.stdout + passed.stderr
         team.write_text(TEAM.replace("text:", "letter:"))
-        changed = shop.coterie("test", "one.test.yml")
+        changed = shop.coterie("test", "letter.test.yml")
         assert changed.returncode == 1
         assert 'context.text: expected "It rains.", found nothing' in changed.stdout
 

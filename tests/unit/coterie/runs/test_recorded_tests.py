@@ -4,11 +4,18 @@
 """
 
 import asyncio
+import json
 from pathlib import Path
+from typing import cast
 
 import pytest
 import yaml
 
+from activities.contracts import KeptResult, SkillRequest, SkillResult
+from activities.storage.blobs import MemoryBlobs
+from coterie.failures import CommandError
+from coterie.testing.recording.recorded_events import RecordedCallEvent
+from coterie.testing.recording.recorded_results import stored_results
 from coterie.testing.recording.recorder import recorded, recorded_run
 from dsl.values import Json, JsonValue
 from tests.support.servers.recorded_client import Recorded, client_of
@@ -64,6 +71,30 @@ def lasting(value: JsonValue, key: str = "") -> JsonValue:
 async def test_a_recorded_run_becomes_the_same_test(name: str) -> None:
     expected = yaml.safe_load((FILES / f"{name}.yml").read_text())
     assert lasting(await document_of(name)) == expected
+
+
+@pytest.mark.parametrize("name", RUNS)
+async def test_no_two_recorded_answers_fit_one_call(name: str) -> None:
+    """Rounds, branches and tasks of a graph ask under one name; a batch is asked for many times."""
+    numbers = ("task", "visit", "turn", "reask", "compaction", "contains")
+    answers: dict[str, JsonValue] = {}
+    for entry in cast("list[Json]", (await document_of(name))["answers"]):
+        call = str([entry.get(key) for key in numbers])
+        answer = {key: entry.get(key) for key in ("answer", "tool_calls", "error", "stop_reason")}
+        assert answers.setdefault(call, answer) == answer
+
+
+async def test_a_result_that_the_history_only_names_is_recorded_whole() -> None:
+    blobs, whole = MemoryBlobs(), {"text": "a long page " * 99}
+    kept = KeptResult(
+        name=await blobs.put(json.dumps(whole).encode(), "one"), size=1, preview='{"text'
+    )
+    request = SkillRequest(skill="Files.read", key="one/t/s#1", input={})
+    call = RecordedCallEvent(request, SkillResult(kept=kept), 0.1)
+    assert await stored_results([call], blobs, "one") == {kept.name: whole}
+    for storage, words in ((None, "set COTERIE_STORAGE"), (MemoryBlobs(), "is not stored")):
+        with pytest.raises(CommandError, match=words):
+            await stored_results([call], storage, "one")
 
 
 async def test_a_test_with_a_workspace_runs_skills_instead_of_repeating_their_results() -> None:

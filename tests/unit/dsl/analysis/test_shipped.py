@@ -18,6 +18,11 @@ from tests.unit.dsl.analysis.documents import compiled as document
 
 EXAMPLES = ROOT / "examples" / "language"
 DOCUMENTS = sorted(file for file in EXAMPLES.glob("*.yml") if ".test." not in file.name)
+PROJECTS = sorted(
+    file
+    for file in (ROOT / "examples").glob("*/*.yml")
+    if file.with_name(f"{file.stem}.test.yml").exists() and file.with_name("coterie.yml").exists()
+)
 INPUTS = {
     "agent_loop": {
         "goal": True,
@@ -70,6 +75,12 @@ def test_every_cost_of_a_shipped_team_is_bounded(name: str) -> None:
 @pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.stem)
 def test_an_example_of_the_language_is_without_findings(file: Path) -> None:
     catalog = Catalog(load({}, EXAMPLES))
+    assert findings(compile_located(catalog, catalog.locate(file.name))) == []
+
+
+@pytest.mark.parametrize("file", PROJECTS, ids=lambda file: file.parent.name)
+def test_an_example_project_is_without_findings(file: Path) -> None:
+    catalog = Catalog(load({}, file.parent))
     assert findings(compile_located(catalog, catalog.locate(file.name))) == []
 
 

@@ -1,4 +1,4 @@
-"""A small library as an MCP server, on its standard input and output: it searches and reads texts."""
+"""A library as an MCP server, on its standard input and output: it searches and reads texts."""
 
 from pathlib import Path
 

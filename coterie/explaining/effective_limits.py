@@ -25,6 +25,7 @@ _BOUNDS = {
     "StepBase.timeout": "for one attempt of the step",
     "Retry.retries": "more attempts of the step after a failure",
     "Retry.interval": "before the next attempt",
+    "ToolStep.call_retries": "more attempts of the call, if the tool has as many",
     "AgentStep.max_turns": "model turns with tools",
     "LoopStep.max_iterations": "rounds",
     "TaskGraphStep.max_iterations": "attempts of all tasks together",

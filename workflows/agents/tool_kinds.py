@@ -9,6 +9,7 @@ from dsl.errors import InvalidPlan
 from dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from dsl.model.outcomes import Outcome
 from dsl.model.retryability import can_pass
+from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.steps import AgentStep
 from dsl.model.terms import call_approval
 from dsl.model.tools.tool_contract import Tool
@@ -41,6 +42,8 @@ class ToolCall(NamedTuple):
     """Time limit, instead of the tool's own."""
     keep: bool = False
     """Whether the worker stores a large result."""
+    retries: int | None = None
+    """Additional attempts: the fewest of these and of the tool's own count."""
     counted: Callable[[], int] | None = None
     """Returns the execution of the step that the call belongs to. Default: counts its location."""
 
@@ -97,12 +100,23 @@ def skill_call(call: ToolCall, skill: str, given: JsonValue) -> SkillCall:
     return SkillCall(
         skill,
         given,
-        tool.terms,
+        _own_terms(call),
         seconds=call.seconds,
         keep=call.keep,
         listing=tool.listing or None,
         answered_by=call_approval(tool.requires_approval),
     )
+
+
+def _own_terms(call: ToolCall) -> SkillTerms | None:
+    terms = call.tool.terms
+    if terms is None or call.retries is None:
+        return terms
+    return terms.model_copy(update={"retries": _fewest(call, terms.retries)})
+
+
+def _fewest(call: ToolCall, retries: int) -> int:
+    return retries if call.retries is None else min(call.retries, retries)
 
 
 async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter) -> Outcome:
@@ -123,7 +137,7 @@ async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpr
         if (
             error is None
             or tool.on_error == "surface"
-            or done >= tool.retries
+            or done >= _fewest(call, tool.retries)
             or not can_pass(outcome.root_error, data_can_differ=attempt.may_differ)
             or not may_repeat(attempt, outcome, location, scope)
         ):

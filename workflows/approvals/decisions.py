@@ -18,6 +18,7 @@ from dsl.json_values import describe_kind, json_digest
 from dsl.model.outcomes import Outcome
 from dsl.person_names import listed_name
 from dsl.sizes import MAX_SHOWN, too_large
+from dsl.values import Json
 from workflows.approvals import decision_wording as wording
 from workflows.approvals.decision_refusals import (
     AlreadyApproved,
@@ -219,14 +220,25 @@ def is_approved(decision: Decision | None) -> TypeGuard[Decision]:
     return decision is not None and decision.verdict == "approved"
 
 
-def rejected(decision: Decision | None, data: JsonValue = None) -> Outcome:
-    """Return the failure of a step that was not approved.
+def decision_data(decision: Decision) -> Json:
+    """Return what other steps may read of a decision."""
+    return {
+        "decision": decision.verdict,
+        "by": decision.by,
+        "comment": decision.comment,
+        "at": decision.at,
+    }
+
+
+def rejected(decision: Decision | None, data: Json | None = None) -> Outcome:
+    """Return the failure of a step or a call that was not approved.
 
     Args:
         decision: the rejection; None if nobody decided in time.
-        data: what other steps may read of the decision.
+        data: what other steps may read of it. Default: the decision.
     """
     if decision is None:
         return Outcome.failed("NotDecided", "nobody decided in time")
     reason = decision.comment or "no reason given"
-    return Outcome.failed("Rejected", f"{decision.by} rejected it: {reason}", data)
+    message = f"{decision.by} rejected it: {reason}"
+    return Outcome.failed("Rejected", message, data or decision_data(decision))

@@ -3,9 +3,8 @@
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import ApprovalStep
 from dsl.templates.template_filling import fill
-from dsl.values import Json
 from workflows.approvals.approval_wait import PersonRequest, ask
-from workflows.approvals.decisions import is_approved, rejected
+from workflows.approvals.decisions import decision_data, is_approved, rejected
 from workflows.approvals.egress_approval import clear_labels
 from workflows.core.location import Location
 from workflows.core.scope import Scope
@@ -20,12 +19,7 @@ async def execute(step: ApprovalStep, location: Location, scope: Scope) -> Outco
     decision = await ask(scope, location, request)
     if decision is None:
         return rejected(decision)
-    data: Json = {
-        "decision": decision.verdict,
-        "by": decision.by,
-        "comment": decision.comment,
-        "at": decision.at,
-    }
+    data = decision_data(decision)
     if step.editable:
         data["payload"] = decision.payload
     if is_approved(decision):

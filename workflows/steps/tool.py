@@ -6,7 +6,7 @@ from dsl.errors import listed, nearest
 from dsl.json_values import describe_kind
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import ToolStep
-from dsl.model.template_bound import optional_seconds
+from dsl.model.template_bound import number_of, optional_seconds
 from dsl.model.terms import call_approval
 from dsl.model.tools.tool_contract import Tool
 from dsl.templates.template_filling import fill
@@ -42,7 +42,8 @@ async def execute(
         return arguments
     if scope.plan.tool_events:
         _note_start(name, location, scope)
-    call = ToolCall(name, tool, location, optional_seconds(step.timeout))
+    retries = None if step.call_retries is None else number_of(step.call_retries)
+    call = ToolCall(name, tool, location, optional_seconds(step.timeout), retries=retries)
     return await _hooked_call(call, {**arguments, **tool.fixed}, step.name, scope, interpreter)
 
 

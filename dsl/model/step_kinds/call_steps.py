@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from dsl.model.step_kinds.step_base import SkillTerms, StepBase
+from dsl.model.template_bound import RetriesBound
 from dsl.model.terms import Approval
 from dsl.values import Json
 
@@ -31,6 +32,8 @@ class ToolStep(StepBase):
     """A tool's name, or a template for one."""
     arguments: Json | str = Field(default_factory=dict[str, JsonValue])
     """A mapping, or one template for a mapping."""
+    call_retries: RetriesBound | None = None
+    """Additional attempts of one call: the fewest of this and of the tool's own count."""
 
 
 class TeamStep(StepBase):

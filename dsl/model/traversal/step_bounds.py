@@ -57,7 +57,7 @@ _DEADLINE = BoundKey(("deadline",), "deadline", MAX_DURATION)
 BOUNDS_OF_STEPS: Mapping[str, tuple[BoundKey, ...]] = {
     "agent": (*_COMMON, TURNS, _CALL_APPROVAL),
     "skill": (*_COMMON, _CALL_APPROVAL),
-    "tool": _COMMON,
+    "tool": (*_COMMON, BoundKey(("call_retries",), "retries", MAX_RETRIES)),
     "loop": (*_COMMON, _ROUNDS, _CONCURRENCY),
     "branch": _COMMON,
     "parallel": _COMMON,

@@ -130,8 +130,12 @@ def faulty_run(
     approves: bool = True,
     verdict: Literal["approve", "reject"] = "approve",
     comment: str = "",
+    of: str = "",
 ) -> Skipped:
-    """Run a plan to its end; a session gets one message, and approvals a decision or none."""
+    """Run a plan to its end; a session gets one message, and approvals a decision or none.
+
+    The verdict is for requests of the step `of`; all others are approved.
+    """
 
     class Session(SkippingScope):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -149,7 +153,8 @@ def faulty_run(
             stands_still: bool = True,
         ) -> bool:
             for id in [*self.state.pending] if approves else []:
-                self.decide(DecideInput(id=id, decision=verdict, by="test", comment=comment))
+                decision = verdict if of in id else "approve"
+                self.decide(DecideInput(id=id, decision=decision, by="test", comment=comment))
             return await super().wait_until(
                 ready, seconds, summary, boundary=boundary, stands_still=stands_still
             )

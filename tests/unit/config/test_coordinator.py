@@ -1,12 +1,23 @@
 """The team `coordinator`: what its rules see, and how it ends when its plan fails."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from pydantic import JsonValue
+from temporalio.exceptions import ApplicationError
 
+from activities.contracts import SkillRequest, SkillResult
 from dsl.values import Json
 from tests.support.documents.shipped import compiled
-from tests.support.simulation.persona_faults import OneFault, faulty_run, value_of
-from tests.support.simulation.skipping import Skipped
+from tests.support.simulation.persona_faults import (
+    FAILS,
+    FaultyWorld,
+    OneFault,
+    faulty_run,
+    value_of,
+)
+from tests.support.simulation.skipping import RetryingScope, Skipped, skipped_run
 
 PLAN = compiled("coordinator").compiled.plan
 FOUND = "a number"
@@ -115,6 +126,63 @@ def test_a_decision_that_fails_leaves_a_search_as_the_plan() -> None:
     assert message_of(ended) == ""
     assert ended.state.main.context["completed"] is True
     assert "the model is not well" in str(ended.state.main.context["end"])
+
+
+class SlowTools(FaultyWorld):
+    """Every call of a skill that a plan names ends as an outage, which may be retried."""
+
+    slow = 0
+
+    async def call_skill(self, request: SkillRequest) -> SkillResult:
+        if request.skill != "Files.list":
+            return await super().call_skill(request)
+        self.slow += 1
+        raise ApplicationError("no answer", type="Timeout")
+
+
+@pytest.mark.parametrize("profile", ["conservative", "exploratory", "fallback"])
+@pytest.mark.parametrize("retries", [0, 1, 9, None])
+def test_a_call_has_the_fewest_retries_of_tool_profile_and_step(
+    profile: str, retries: int | None, tmp_path: Path
+) -> None:
+    """Whatever a project says of its own tool; `conservative` has 2, `fallback` 4."""
+    own = "" if retries is None else f", retries: {retries}"
+    (tmp_path / "coterie.yml").write_text(
+        f"tools: {{ listing: {{ skill: Files.list{own} }} }}\n"
+        "orchestration: { settings: { tools: { listing: '{}: lists the files' } } }\n"
+    )
+    plan = compiled("coordinator", tmp_path).compiled.plan
+    terms, profiles = plan.tools["listing"].terms, plan.settings["profiles"]
+    assert terms is not None
+    assert isinstance(profiles, dict)
+    most: Any = profiles[profile]
+    wanted: Json = {"steps": [{**step("python"), "tool": "listing", "arguments": "{}"}]}
+    world = SlowTools(OneFault(plan, "", "minimal", wanted), {})
+    given: Json = {"query": "Add", "heuristics": True, "strategy": profile}
+    ended = skipped_run(plan, given, world, scope_type=RetryingScope)
+    versions = ended.state.main.context["plan_versions"]
+    assert isinstance(versions, list)
+    calls = 1 + min(3, most["retries"], terms.retries)
+    assert world.slow == calls * min(2, len(versions)), "two failures ban the tool"
+
+
+@pytest.mark.parametrize(("comment", "stops"), [("STOP!", True), ("not today", False)])
+@pytest.mark.parametrize(("of", "versions"), [("from_web", 0), ("by_web", 1), ("by_tool", 1)])
+def test_a_person_who_rejects_a_call_with_stop_ends_the_run(
+    comment: str, stops: bool, of: str, versions: int, tmp_path: Path
+) -> None:
+    """A search while it retrieves, a search as a strategy, and a tool that a project guards."""
+    (tmp_path / "coterie.yml").write_text("tools: { file_read: { requires_approval: true } }\n")
+    plan = compiled("coordinator", tmp_path).compiled.plan
+    given: Json = {"query": "Add one and one", "heuristics": True, "strategy": "fallback"}
+    given["sources"] = ["memory", "web"]
+    model = OneFault(plan, "", "minimal", {"steps": [step("file_read")]})
+    found: Json = {"Files.read": FAILS, "Retriever.search": FAILS}
+    ended = faulty_run(plan, given, model, found, verdict="reject", comment=comment, of=of)
+    assert ("Stopped: " in message_of(ended)) is stops
+    made = ended.state.main.context["plan_versions"]
+    assert isinstance(made, list)
+    assert (len(made) == versions) is stops
 
 
 @pytest.mark.parametrize(

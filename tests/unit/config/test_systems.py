@@ -6,13 +6,14 @@ import pytest
 
 from coterie.graph.picture import picture
 from dsl.model.steps import ParallelStep, ToolStep
+from dsl.model.template_bound import TemplateBound
 from dsl.model.terms import call_approval
 from dsl.source.yaml_reader import read
 from dsl.templates.template_filling import fill
 from dsl.values import JsonValue
 from tests.support.documents.shipped import all_steps, compiled, team_file
 
-MAX_LINES = {"agent_loop": 88, "coordinator": 134, "tool_router": 138}
+MAX_LINES = {"agent_loop": 88, "coordinator": 139, "tool_router": 138}
 """Of a plan, without its comments and its prompts."""
 MAX_WIDTH = 150
 MAX_NODES = 15
@@ -227,28 +228,22 @@ def test_a_tool_that_plans_of_the_coordinator_name_has_5_seconds_and_3_attempts(
     terms = {key: plan.tools[key].terms for key in [*offered, "web_search"]}
     web = terms.pop("web_search")
     assert {one.timeout for one in terms.values() if one} == {3, 5}
-    assert plan.settings["tool_retries"] == dict.fromkeys(offered, 2)
+    assert {one.retries for one in terms.values() if one} == {2}
     assert web is not None
     assert web.timeout == 30
 
 
-def test_only_the_step_of_the_coordinator_retries_so_that_retries_do_not_multiply() -> None:
+def test_only_the_calls_of_the_coordinator_retry_so_that_retries_do_not_multiply() -> None:
+    """Nothing around a call retries, and each call of a strategy has the limit of the profile."""
     plan = compiled("coordinator").compiled.plan
     steps = list(all_steps(plan.teams["coordinate"].steps, plan))
     [act] = [step for step in steps if isinstance(step, ParallelStep) and step.name == "act"]
-    assert act.retry is not None
-    called = {
-        one.tool
-        for branch in act.ranked_branches.values()
-        for one in branch.steps
-        if isinstance(one, ToolStep)
-    }
-    offered = plan.settings["tools"]
-    assert isinstance(offered, dict)
-    for name in {*offered, *called} & plan.tools.keys():
-        terms = plan.tools[name].terms
-        assert terms is not None
-        assert terms.retries == 0, name
+    assert act.retry is None
+    called = [one for branch in act.ranked_branches.values() for one in branch.steps]
+    bound = TemplateBound(value="{{ retries }}", maximum=3)
+    for one in called:
+        assert isinstance(one, ToolStep)
+        assert (one.retry, one.call_retries) == (None, bound), one.name
 
 
 def test_a_project_adds_a_profile_of_its_own(tmp_path: Path) -> None:

@@ -50,6 +50,10 @@ BAD: dict[tuple[str, str], str | list[str]] = {
     ("tool", "arguments"): [
         f"type: tool, tool: find, arguments: {x}" for x in ("abc", "5", "[1]", "{query: 5}")
     ],
+    ("tool", "call_retries"): [
+        f"type: tool, tool: find, arguments: {{query: a}}, call_retries: {x}"
+        for x in ("-1", "101", "abc", "true", "1.5")
+    ],
     ("loop", "iterate_on"): [f"{_LOOP}, iterate_on: {x}" for x in ("5", "abc", "{a: 1}", "true")],
     ("loop", "max_iterations"): [
         f"{_LOOP}, iterate_on: [1], max_iterations: {x}" for x in ("0", "-1", "abc", "true", "1.5")

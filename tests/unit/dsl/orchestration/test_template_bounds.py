@@ -42,6 +42,7 @@ STEPS = {
     "timeout": f"{AGENT}, timeout: BOUND }}",
     "retry.retries": f"{AGENT}, retry: {{ retries: BOUND }} }}",
     "requires_approval.deadline": f"{AGENT}, requires_approval: {{ deadline: BOUND }} }}",
+    "call_retries": "{ name: l, tool: look, call_retries: BOUND }",
     "max_turns": "{ name: l, persona_key: writer, config: { tools: [look] }, max_turns: BOUND }",
     "max_iterations": "{ name: l, type: loop, while: '{{ true }}', max_iterations: BOUND, "
     "body: [WRITE] }",

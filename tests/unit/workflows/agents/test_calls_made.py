@@ -36,6 +36,7 @@ class WatchedScope(ModelScope):
         return await super().run_agent(request, call)
 
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
+        self.retries = call.options.retries
         found = await super().call_skill(request, call)
         if not request.keep:
             return found
@@ -95,3 +96,20 @@ async def test_an_equal_call_gets_the_stored_result_only_where_nobody_reads_it_h
     assert [request.keep for request in world.made] == [True, False]
     assert isinstance(result.output, dict)
     assert result.output["look"] == {"n": 1}
+
+
+@pytest.mark.parametrize(
+    ("own", "limit", "made"), [(5, None, 5), (5, 2, 2), (1, 2, 1), (5, 0, 0), (0, 3, 0)]
+)
+async def test_a_call_has_the_fewest_retries_of_its_step_and_its_tool(
+    own: int, limit: JsonValue, made: int
+) -> None:
+    terms: Json = {"effect": "read", "timeout": 5, "retries": own}
+    step: Json = {"kind": "tool", "name": "see", "tool": "look", "call_retries": limit}
+    team: Json = {"id": "work", "steps": [step]}
+    of = tool_plan({"look": skill_tool(terms=terms)}, {}, teams={"work": team})
+    scope = WatchedScope(
+        of, fresh(of, {}), ModelWorld(lambda _, __: answer("done"), lambda _: {}), None
+    )
+    await run(scope)
+    assert scope.retries == made

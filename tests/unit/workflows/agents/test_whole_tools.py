@@ -142,3 +142,12 @@ async def test_a_team_is_not_called_with_an_input_that_its_context_cannot_have()
     assert [cause.failure.type for cause in causes if isinstance(cause, Failed)] == [
         "InvalidContext"
     ] * 2
+
+
+@pytest.mark.parametrize(("limit", "made"), [(None, 3), (5, 3), (1, 2), (0, 1)])
+async def test_an_agent_as_a_tool_has_the_fewest_attempts_of_its_step_and_its_tool(
+    limit: JsonValue, made: int
+) -> None:
+    of = plan(ask(call_retries=limit), tool={"on_error": "retry", "retries": 2})
+    one = await ran(of, failing)
+    assert len(one.world.requests) == made

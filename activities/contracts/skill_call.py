@@ -37,6 +37,8 @@ class SkillResult(Frozen):
     """What a skill returned, checked against its output schema."""
 
     data: JsonValue = None
+    text: str = ""
+    """What a tool of an MCP server says beside its structured content."""
     kept: KeptResult | None = None
     """Where the result is, if the request says `keep`; then there is no `data`."""
     seconds: float = 0.0

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from functools import partial
 
 from pydantic import JsonValue
@@ -16,7 +15,7 @@ from activities.heartbeats import CallTimedOut, heartbeating
 from activities.mcp_client.server_pool import McpServers
 from activities.metering import Meter
 from activities.os_errors import reason_of, shown_path
-from activities.skills.functions.mcp_skill import McpSkill, ModelText, mcp_skill
+from activities.skills.functions.mcp_skill import McpSkill, SaidBeside, data_and_text, mcp_skill
 from activities.skills.local_activity import (
     check_local_size,
     is_local_activity,
@@ -93,8 +92,6 @@ class SkillActivities:
     async def call_for_agent(self, request: SkillRequest) -> SkillResult:
         """Run one skill in the middle of an agent's turn, within the time limit of its contract.
 
-        Temporal holds only the limit of the whole turn.
-
         Raises:
             ApplicationError: As `call_skill`.
         """
@@ -125,18 +122,21 @@ class SkillActivities:
                 async with heartbeating(meter.heartbeat, seconds=seconds):
                     long = self._long_calls if may_continue else None
                     data = await self._call_skill(skill, request, meter, effect, seconds, long)
-                    effect.end(data)
+                    effect.end(data_and_text(data, whole=True)[0])
                     return await self._result(data, request, meter)
 
-    async def _result(self, data: JsonValue, request: SkillRequest, meter: Meter) -> SkillResult:
+    async def _result(
+        self, result: JsonValue | SaidBeside, request: SkillRequest, meter: Meter
+    ) -> SkillResult:
         """Return the result, or where it is stored."""
+        blobs = self._blobs if request.keep else None
+        data, text = data_and_text(result, whole=blobs is not None)
         encoded = encoded_result(request.skill, data)
-        is_stored = len(encoded) > MAX_INLINE or isinstance(data, ModelText)
-        if request.keep and self._blobs is not None and is_stored:
-            return await self._store_result(encoded, request, self._blobs, meter)
+        if blobs is not None and (text or len(encoded) > MAX_INLINE):
+            return await self._store_result(encoded, request, blobs, meter)
         if is_local_activity():
             check_local_size(request.skill, len(encoded))
-        return SkillResult(data=data, seconds=meter.seconds)
+        return SkillResult(data=data, text=text, seconds=meter.seconds)
 
     @contextmanager
     def _never_twice(
@@ -206,8 +206,7 @@ class SkillActivities:
         """Return the skill; with a digest of a listing, it is a tool of an MCP server."""
         if request.listing is None:
             return find_skill(request.skill, self._skills)
-        found = mcp_skill(request.skill, request.listing, self._servers)
-        return replace(found, for_model=request.keep)
+        return mcp_skill(request.skill, request.listing, self._servers)
 
     async def _store_result(
         self, encoded: bytes, request: SkillRequest, blobs: Blobs, meter: Meter
@@ -233,7 +232,7 @@ class SkillActivities:
         effect: EffectProgress,
         seconds: float | None,
         long: LongCalls | None,
-    ) -> JsonValue:
+    ) -> JsonValue | SaidBeside:
         """Run the skill."""
         context = SkillContext(
             workspace=self._workspace,
@@ -254,7 +253,7 @@ class SkillActivities:
         request: SkillRequest,
         context: SkillContext,
         long: LongCalls | None,
-    ) -> Callable[[], Awaitable[JsonValue]]:
+    ) -> Callable[[], Awaitable[JsonValue | SaidBeside]]:
         """Return what makes the call: the skill itself, or a process that outlives the worker."""
         if long is None or isinstance(skill, McpSkill):
             return partial(skill.call, request.input, context)

@@ -115,6 +115,7 @@ def _came(call: RecordedCall) -> Iterator[str]:
             yield f"  used       {usage_text(answer.usage)}, {money}{estimated}"
     else:
         yield from _part("result", answer.data)
+        yield from _part("besides", answer.text or None)
         if answer.kept is not None:
             yield f"  result     {answer.kept.size:,} bytes, stored as {answer.kept.name[:12]}:"
             yield f"    {answer.kept.preview}..."

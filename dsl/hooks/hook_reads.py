@@ -34,7 +34,7 @@ def reads_check(hook: Hook) -> bool:
 def reads_result(hooks: Sequence[Hook], tool: str) -> bool:
     """Return whether a hook needs the result of a tool, so that it must be in the run."""
     return any(
-        path[0] == "result"
+        path[0] in ("result", "text")
         for hook in hooks_at(hooks, "after_tool_call", tool)
         for path in read_by(hook)
     )

@@ -63,7 +63,7 @@ OWN_DATA = ("data",)
 OUTCOME = ("status", "success", "data", "error")
 """The fields of `tasks.<name>` as one mapping."""
 
-OUTCOME_NAMES = (*OUTCOME, "data_or_error", "seconds")
+OUTCOME_NAMES = (*OUTCOME, "data_or_error", "text", "seconds")
 """The fields of `tasks.<name>` that a template may read."""
 
 ERROR = ("type", "message")

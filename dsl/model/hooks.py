@@ -49,7 +49,7 @@ FACTS_AT: dict[HookPoint, tuple[str, ...]] = {
     "before_model_call": (*_OF_AGENT, "model", "inputs"),
     "after_model_call": (*_OF_AGENT, "model", "answer", "calls"),
     "before_tool_call": (*_OF_AGENT, "tool", "arguments"),
-    "after_tool_call": (*_OF_AGENT, "tool", "arguments", "result", "error"),
+    "after_tool_call": (*_OF_AGENT, "tool", "arguments", "result", "text", "error"),
 }
 """The names that the templates of a hook read, besides `context`, `settings` and `run`."""
 

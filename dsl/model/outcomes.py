@@ -29,6 +29,8 @@ class Outcome:
     """The type of the nested failure that decides whether a retry can end differently; empty for
     the failure's own. No history carries it.
     """
+    text: str = ""
+    """What a tool said beside its data."""
 
     @property
     def success(self) -> bool:
@@ -48,12 +50,12 @@ class Outcome:
     def timed(self, seconds: float) -> "Outcome":
         """Return this outcome with the time that the step took, rounded to milliseconds."""
         # by hand: `replace` takes five times as long, and every step does this
-        return Outcome(self.status, self.data, self.error, round(seconds, 3), self.root)
+        return Outcome(self.status, self.data, self.error, round(seconds, 3), self.root, self.text)
 
     @classmethod
-    def succeeded(cls, data: JsonValue = None) -> "Outcome":
-        """Return the outcome of a step that succeeded."""
-        return cls("success", data)
+    def succeeded(cls, data: JsonValue = None, text: str = "") -> "Outcome":
+        """Return the outcome of a step that succeeded; `text` is what its tool said besides."""
+        return cls("success", data, text=text)
 
     @classmethod
     def failed(
@@ -66,6 +68,11 @@ class Outcome:
     def skipped(cls) -> "Outcome":
         """Return the outcome of a step that did not run: its `when` was false, or a task failed."""
         return cls("skipped")
+
+
+def with_text(data: str, outcome: Outcome) -> str:
+    """Return the words of an outcome: of its data, then what its tool said beside it."""
+    return f"{data}\n{outcome.text}" if outcome.text else data
 
 
 End = Literal[

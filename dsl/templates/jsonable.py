@@ -29,18 +29,20 @@ _ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode
 def outcome_view(outcome: Outcome) -> dict[str, JsonValue]:
     """Return `tasks.<name>` as one mapping, for a prompt: no times, and nothing twice."""
     error = outcome.error
-    return {
+    view: dict[str, JsonValue] = {
         "success": outcome.success,
         "status": outcome.status,
         "data": outcome.data,
         "error": None if error is None else _failure_view(error),
     }
+    return {**view, "text": outcome.text} if outcome.text else view
 
 
 def _all_of(outcome: Outcome) -> dict[str, JsonValue]:
     """Return everything that a path may name below `tasks.<name>`."""
     view = outcome_view(outcome)
-    return {**view, "data_or_error": outcome.data_or_error, "seconds": outcome.seconds}
+    more = {"data_or_error": outcome.data_or_error, "text": outcome.text}
+    return {**view, **more, "seconds": outcome.seconds}
 
 
 def _failure_view(failure: Failure) -> dict[str, JsonValue]:

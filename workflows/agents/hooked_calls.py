@@ -90,6 +90,7 @@ class CallHooks:
             facts: Json = {
                 "arguments": given,
                 "result": outcome.data,
+                "text": outcome.text,
                 "error": None if error is None else {"type": error.type, "message": error.message},
             }
             verdict = await self._ask("after_tool_call", facts)

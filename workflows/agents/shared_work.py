@@ -9,7 +9,7 @@ import json
 from pydantic import JsonValue
 
 from dsl.json_values import json_digest
-from dsl.model.outcomes import Outcome
+from dsl.model.outcomes import Outcome, with_text
 from dsl.model.plan import Plan
 from dsl.model.tools.tool_contract import Tool
 from workflows.core.location import Location
@@ -51,10 +51,10 @@ def is_read(name: str, plan: Plan, *, results: bool = False) -> bool:
     )
 
 
-def note_tool_result(tool: str, data: JsonValue, agent: Location, scope: Scope) -> None:
+def note_tool_result(tool: str, outcome: Outcome, agent: Location, scope: Scope) -> None:
     """Keep the result of a call until the call of the agent that made it is accepted."""
     kept = scope.state.progress.unpublished.setdefault(agent.key, [])
-    kept.append(f"{tool}: {_text(data)}"[:_MAX_TEXT])
+    kept.append(f"{tool}: {with_text(_text(outcome.data), outcome)}"[:_MAX_TEXT])
     del kept[:-_MAX_KEPT]
 
 
@@ -81,7 +81,7 @@ def publish_work(
     work = "" if scope.plan.tools[name].stateful else json_digest(given)
     texts = [one for one in state.published.get(name, []) if one.work != work]
     texts += [PublishedWork("tool_result", text, work) for text in unpublished]
-    texts.append(PublishedWork("final", _text(outcome.data)[:_MAX_TEXT], work))
+    texts.append(PublishedWork("final", with_text(_text(outcome.data), outcome)[:_MAX_TEXT], work))
     state.published[name] = texts[-_MAX_KEPT:]
 
 

@@ -174,7 +174,7 @@ async def _make_activity(
             partial(_note_cut_off, whole or terms, call, location, scope), failures=False
         ):
             result = spent = await (in_flight(scope, calling) if budgeted else calling)
-        outcome, kept = Outcome.succeeded(result.data), result.kept
+        outcome, kept = Outcome.succeeded(result.data, result.text), result.kept
     except CallFailed as error:
         spent, asked = error.spent, error.asked
         outcome = _failure_outcome(error, terms)

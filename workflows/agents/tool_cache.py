@@ -79,7 +79,7 @@ class CachedCall:
         if found.name:
             kept = KeptResult(name=found.name, size=found.size, preview="")
             return CalledSkill(Outcome.succeeded(), kept)
-        return CalledSkill(Outcome.succeeded(found.data))
+        return CalledSkill(Outcome.succeeded(found.data, found.text))
 
     def __enter__(self) -> Self:
         """Begin the call: equal ones wait for it from now on."""
@@ -109,9 +109,9 @@ class CachedCall:
         if called.kept is not None:
             result = CachedResult(name=called.kept.name, size=called.kept.size)
         else:
-            result = CachedResult(data=called.outcome.data)
+            result = CachedResult(data=called.outcome.data, text=called.outcome.text)
         self._read.result = result
-        if called.kept is None and len(json.dumps(called.outcome.data)) > _MAX_SIZE:
+        if called.kept is None and len(json.dumps([result.data, result.text])) > _MAX_SIZE:
             return
         if not self._is_current():
             return  # an effect since the call began: it may have read what was before

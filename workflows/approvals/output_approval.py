@@ -58,7 +58,8 @@ async def with_approval(
         if outcome is None:
             outcome = progress.outputs_to_approve[key] = await work(subject.given)
         if outcome.success and _must_ask(terms, subject, location, scope, outcome):
-            decision = await _ask(terms, subject, location, scope, subject.accept, outcome.data)
+            shown = _shown_result(outcome, editable=terms.editable)
+            decision = await _ask(terms, subject, location, scope, subject.accept, shown)
             if not is_approved(decision):
                 outcome = rejected(decision)
             elif terms.editable:
@@ -79,6 +80,13 @@ async def with_approval(
     outcome = await work(progress.approved_inputs[key])
     progress.approved_inputs.pop(key, None)
     return outcome
+
+
+def _shown_result(outcome: Outcome, *, editable: bool) -> JsonValue:
+    """Return what people decide on; what they edit has no text beside it, and replaces both."""
+    if editable or not outcome.text:
+        return outcome.data
+    return {"result": outcome.data, "text": outcome.text}
 
 
 def _must_ask(

@@ -191,6 +191,8 @@ class CachedResult:
     """The result of a call of a tool with `cache: run`."""
 
     data: JsonValue = None
+    text: str = ""
+    """What the tool said beside it."""
     name: str = ""
     """Of the value that the worker stored; empty if the state has the data."""
     size: int = 0

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -17,6 +18,7 @@ from activities.mcp_client.call_outcomes import (
     TaskForgotten,
     ToolDrifted,
 )
+from activities.mcp_client.server_answers import cut_text
 from activities.mcp_client.server_pool import McpServers, PinnedCall
 from activities.skills.missing_packages import needing
 from activities.workspace.call_effects import shown
@@ -38,10 +40,32 @@ _FAILURES = (
 )
 
 
-class ModelText(str):
-    """A result in words for a model alone: it is always stored, so that no step reads it."""
+_MAX_TEXT = 20_000
+"""Bytes of what a tool says beside its data that a run keeps; models get all of it if they alone
+read it."""
 
-    __slots__ = ()
+
+class SaidBeside(NamedTuple):
+    """A result with what the tool says beside its structured content."""
+
+    data: JsonValue
+    text: str
+
+    @property
+    def whole(self) -> str:
+        """Both, as a model reads them."""
+        words = json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))
+        return f"{words}\n{self.text}"
+
+
+def data_and_text(result: JsonValue | SaidBeside, *, whole: bool) -> tuple[JsonValue, str]:
+    """Return the data of a result, with `whole` in one text with what is said beside it, and that.
+
+    What is said beside the data is cut off to what fits in a run.
+    """
+    if not isinstance(result, SaidBeside):
+        return result, ""
+    return result.whole if whole else result.data, cut_text(result.text, _MAX_TEXT)
 
 
 @dataclass(frozen=True)
@@ -53,8 +77,6 @@ class McpSkill:
     servers: McpServers = field(repr=False)
     listing: str | None = None
     """Digest of the tool that the plan was compiled with; None calls whatever it is now."""
-    for_model: bool = False
-    """Whether a model alone reads the result."""
 
     @property
     def name(self) -> str:
@@ -66,7 +88,7 @@ class McpSkill:
         """What a repeated call does, by the worker's configuration; its server has no say."""
         return self.servers.servers[self.server].section.effect_of(self.tool)
 
-    async def call(self, value: JsonValue, context: SkillContext) -> JsonValue:
+    async def call(self, value: JsonValue, context: SkillContext) -> JsonValue | SaidBeside:
         """Call the tool, if it has not changed since the plan was compiled.
 
         Raises:
@@ -93,10 +115,7 @@ class McpSkill:
             raise self._failure(error) from None
         if answer.failed:
             raise SkillFailure(f"{self.name} failed: {answer.data}")
-        if answer.text and self.for_model:
-            words = json.dumps(answer.data, ensure_ascii=False, separators=(",", ":"))
-            return ModelText(f"{words}\n{answer.text}")
-        return answer.data
+        return SaidBeside(answer.data, answer.text) if answer.text else answer.data
 
     def _pinned_call(self, arguments: Json, context: SkillContext) -> PinnedCall:
         section = self.servers.servers[self.server].section

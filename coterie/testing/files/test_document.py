@@ -57,6 +57,8 @@ class SkillResultDocument(Frozen):
     asks: ToolQuestionDocument | None = None
     """Of a tool of an MCP server: what it asks first. A person's answer then gives the result."""
     data: JsonValue = None
+    text: str = ""
+    """What a tool of an MCP server says beside its structured content."""
     error: SkillError | None = None
 
     @model_validator(mode="after")

@@ -249,9 +249,10 @@ def _skills(
             continue
         key = SkillCallKey(call.request.key)
         match call.result:
-            case SkillResult(data=data, kept=kept):
+            case SkillResult(data=data, text=text, kept=kept):
                 data = data if kept is None else stored[kept.name]
-                yield SkillResultDocument(step=str(key.step), visit=key.execution, data=data)
+                entry = SkillResultDocument(step=str(key.step), visit=key.execution, data=data)
+                yield entry.model_copy(update={"text": text}) if text else entry
             case Failure(type=kind, message=message):
                 error = SkillError(type=kind, message=message)
                 yield SkillResultDocument(step=str(key.step), visit=key.execution, error=error)

@@ -79,7 +79,7 @@ class StubSkills:
             raise _question(request, entry.asks)
         if entry.error is not None:
             raise ApplicationError(entry.error.message, type=entry.error.type, non_retryable=True)
-        return SkillResult(data=entry.data)
+        return SkillResult(data=entry.data, text=entry.text)
 
     def _acts(self, request: SkillRequest) -> bool:
         """Return whether a call would really do what must not happen twice."""

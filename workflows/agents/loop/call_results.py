@@ -6,7 +6,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from activities.contracts import KeptResult
-from dsl.model.outcomes import Outcome
+from dsl.model.outcomes import Outcome, with_text
 from dsl.tool_loop.call_checks import fingerprint
 from dsl.tool_loop.exchange import ToolResult
 from workflows.core.causes.trail_causes import TrailCause
@@ -53,8 +53,9 @@ def result_for_model(made: MadeCall, most: int | None) -> tuple[ToolResult, str]
         name, size = made.kept.name, made.kept.size
         size = size if most is None else min(size, most)
         return ToolResult(text=note, kept=name, size=size, max_result=most), name
-    text = f"{note}{_text(outcome.data)}"
-    return ToolResult(text=text, max_result=most), fingerprint(outcome.data)
+    text = f"{note}{with_text(_text(outcome.data), outcome)}"
+    said = [outcome.data, outcome.text] if outcome.text else outcome.data
+    return ToolResult(text=text, max_result=most), fingerprint(said)
 
 
 def _shown_error(text: str) -> str:

@@ -165,7 +165,7 @@ class _Turn:
         """Let other agents and tools read the outcome, and keep that of an exit tool."""
         publish_work(call.tool, call.arguments, outcome, location, self._scope)
         if self._publishes and has_result(outcome):
-            note_tool_result(call.tool, outcome.data, self._agent, self._scope)
+            note_tool_result(call.tool, outcome, self._agent, self._scope)
         if self._terms.policy(call.tool).exit_on_success:
             call.data = outcome.data
 

@@ -1,4 +1,4 @@
-"""What a tool says beside its structured content reaches the model, and steps get the JSON."""
+"""What a tool says beside its structured content reaches the model, and steps get both apart."""
 
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,9 @@ def test_an_error_keeps_its_structured_code(
 
 
 @pytest.mark.parametrize("keep", [True, False])
-async def test_a_model_reads_both_and_a_step_the_json(keep: bool, tmp_path: Path) -> None:
+async def test_a_model_reads_both_and_a_step_the_json_and_the_text(
+    keep: bool, tmp_path: Path
+) -> None:
     section = demo_section(tmp_path, HOSTILE).model_copy()
     command = (*section.command[:3], "beside")
     section = section.model_copy(update={"command": command})
@@ -82,7 +84,7 @@ async def test_a_model_reads_both_and_a_step_the_json(keep: bool, tmp_path: Path
         )
         result = await environment().run(activities.call_skill, request)
     if not keep:
-        assert result.data == {"path": "a.txt"}
+        assert (result.data, result.text) == ({"path": "a.txt"}, "The whole file.")
         return
     assert result.kept is not None
     assert await blobs.get(result.kept.name, "") == b'"{\\"path\\":\\"a.txt\\"}\\nThe whole file."'

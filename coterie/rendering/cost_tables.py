@@ -55,6 +55,13 @@ def money_text(cost: float | None, *, unpriced: bool) -> str:
     return f"{amount('money', cost)}{' and unpriced calls' if unpriced else ''}"
 
 
+def estimated_text(calls: int, model_calls: int) -> str:
+    """Return what to add to tokens and money that are estimated, for all calls or some of them."""
+    if not calls:
+        return ""
+    return ", estimated" if calls >= model_calls else f", estimated for {counted(calls, 'call')}"
+
+
 def budget_lines(budgets: Iterable[BudgetUse]) -> Iterator[str]:
     """Yield a line for each budget: its usage, its limit, and what happens when it is exceeded."""
     for use in budgets:
@@ -64,7 +71,8 @@ def budget_lines(budgets: Iterable[BudgetUse]) -> Iterator[str]:
         if use.reserved:
             more += f", {amount(kind, use.reserved)} reserved by calls in progress"
         yield (
-            f"  budget   {use.id}: {used} of {amount(kind, use.limit)} ({use.used / use.limit:.0%})"
+            f"  budget   {use.id}: {used} of {amount(kind, use.limit)} ({use.used / use.limit:.0%}"
+            f"{', estimated' if use.estimated else ''})"
             f"{_STATES[use.state]}{more}; then: {use.on_exceeded}"
         )
 

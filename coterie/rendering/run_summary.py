@@ -1,16 +1,15 @@
 """Summarise how a run ended: its visits, decisions, cost and output."""
 
-import json
 import shutil
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from shlex import quote
-
-from pydantic import JsonValue
 
 from coterie.rendering.progress_lines import head_line, text_lines, visit_lines, wrapped
 from coterie.rendering.request_text import decision_line
 from coterie.rendering.run_text import outputs, work_text
+from coterie.rendering.value_lines import compact, value_lines
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import run_end_line
 from coterie.runs.progress import Progress
@@ -20,7 +19,8 @@ from workflows.core.views import TeamResult
 
 _MAX_WIDTH = 120
 _MAX_LINES = 12
-"""Maximum lines of one output text."""
+"""Maximum lines of one text of the output; a mapping or a list has twice as many."""
+_MAX_COUNTED = 1_000
 _MARGIN = " " * 13
 
 
@@ -62,35 +62,19 @@ def _facts_lines(result: TeamResult, width: int) -> Iterator[str]:
 
 
 def _output_lines(result: TeamResult, width: int) -> Iterator[str]:
-    """Yield the last team's output: short texts in full, a sketch of the rest."""
+    """Yield the last team's output: what it holds, up to some lines of each part."""
     for name, data in outputs(result):
-        if isinstance(data, str):
-            lines = wrapped(data.rstrip("\n"), width, "    ")
-            yield f"  {one_line(name)}:"
-            yield from lines[:_MAX_LINES]
-            if len(lines) > _MAX_LINES:
-                yield f"    ... {len(lines) - _MAX_LINES} more lines"
-        elif data is not None:
-            yield from wrapped(f"  {name}: {_brief(data)}", width, "", "    ")[:2]
-
-
-def _brief(data: JsonValue) -> str:
-    match data:
-        case dict():
-            return f"{{{', '.join(f'{key}: {_scalar(value)}' for key, value in data.items())}}}"
-        case list():
-            return f"a list of {len(data)}"
-        case _:
-            return _scalar(data)
-
-
-def _scalar(value: JsonValue) -> str:
-    match value:
-        case dict():
-            return "{...}"
-        case list():
-            return f"[{len(value)} items]" if value else "[]"
-        case str() if len(value) > 60:
-            return f'{json.dumps(value[:57], ensure_ascii=False)[:-1]}..."'
-        case _:
-            return json.dumps(value, ensure_ascii=False)
+        if data is None:
+            continue
+        label = f"  {one_line(name)}:"
+        brief = None if isinstance(data, str) else compact(data, width - len(label) - 1)
+        if brief is not None:
+            yield f"{label} {brief}"
+            continue
+        yield label
+        lines = list(islice(value_lines(data, width, "    "), _MAX_COUNTED))
+        most = _MAX_LINES if isinstance(data, str) else 2 * _MAX_LINES
+        yield from lines[:most]
+        if len(lines) > most:
+            over = "over " if len(lines) == _MAX_COUNTED else ""
+            yield f"    ... {over}{len(lines) - most} more lines"

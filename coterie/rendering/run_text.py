@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pydantic import JsonValue
 
 from activities.contracts import TokenUsage
-from coterie.rendering.cost_tables import budget_lines, money_text
+from coterie.rendering.cost_tables import budget_lines, estimated_text, money_text
 from coterie.rendering.graph_text import graph_line, task_lines
 from coterie.rendering.request_text import decision_line, show_lines
 from coterie.runs.ends.end_facts import ClosedState, RunEnd, VisitEnd
@@ -31,7 +31,8 @@ def work_text(of: RunStatus | TeamResult) -> str:
     """Format the work so far on one line."""
     calls = f"{counted(of.model_calls, 'model call')}, {counted(of.skill_calls, 'skill call')}"
     money = f", {money_text(of.cost, unpriced=of.unpriced)}" if of.model_calls else ""
-    return f"{calls}, {usage_text(of.usage)}{money}"
+    estimated = estimated_text(of.estimated, of.model_calls)
+    return f"{calls}, {usage_text(of.usage)}{money}{estimated}"
 
 
 def status_text(run: str, status: RunStatus, became: ClosedState | None = None) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from coterie.display.following.live_text_lines import last_lines
 from coterie.display.following.plain_view import innermost
 from coterie.rendering.approval_panel import panel_lines
-from coterie.rendering.cost_tables import budget_lines, money_text
+from coterie.rendering.cost_tables import budget_lines, estimated_text, money_text
 from coterie.rendering.progress_lines import ProgressLine, wrapped
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.text.durations import duration
@@ -106,7 +106,8 @@ def usage_lines(seen: ObservedRun, width: int) -> list[ProgressLine]:
     ]
     if status.model_calls:
         used.append(money_text(status.cost, unpriced=status.unpriced))
-    lines = [ProgressLine(line) for line in wrapped(", ".join(used), width, "", "  ")]
+    text = ", ".join(used) + estimated_text(status.estimated, status.model_calls)
+    lines = [ProgressLine(line) for line in wrapped(text, width, "", "  ")]
     for use in status.budgets:
         lines += _budget(use, width)
     return lines

@@ -147,10 +147,10 @@ def _budget(cause: BudgetReached) -> str:
     match cause.code:
         case "budget_warned":
             part = f"{cause.used / cause.limit:.0%}"
-            return f"{part} of {name} is used, {share(cause.kind, cause.used, cause.limit)}"
+            return f"{part} of {name} is used, {_share(cause)}"
         case "budget_reserved":
             return (
-                f"of {name}, {share(cause.kind, cause.used, cause.limit)} are used, calls in "
+                f"of {name}, {_share(cause)} are used, calls in "
                 f"progress may use {number(cause.kind, cause.reserved)}, and this one "
                 f"{number(cause.kind, cause.needed)}; it waits until one of them ends"
             )
@@ -170,6 +170,10 @@ def _budget(cause: BudgetReached) -> str:
             assert_never(cause.code)
 
 
+def _share(cause: BudgetReached) -> str:
+    return share(cause.kind, cause.used, cause.limit, estimated=cause.estimated)
+
+
 def _used_up(cause: BudgetReached, name: str) -> str:
     if cause.model:
         return f"{name} cannot be measured: {cause.model} has no price on its worker"
@@ -179,4 +183,4 @@ def _used_up(cause: BudgetReached, name: str) -> str:
             f"{name} has {left} of {amount(cause.kind, cause.limit)} left, and the next call would "
             f"send {number(cause.kind, cause.needed)}"
         )
-    return f"{name} is used up, {share(cause.kind, cause.used, cause.limit)}"
+    return f"{name} is used up, {_share(cause)}"

@@ -131,9 +131,9 @@ def budget_name(owner: str, kind: BudgetKind) -> str:
     return f"the {_CALLED[kind]} budget of {whose}"
 
 
-def share(kind: BudgetKind, used: float, limit: float) -> str:
-    """Return `8,120 of 10,000 tokens`."""
-    return f"{number(kind, used)} of {amount(kind, limit)}"
+def share(kind: BudgetKind, used: float, limit: float, *, estimated: bool = False) -> str:
+    """Return `8,120 of 10,000 tokens`, and that some of it is estimated."""
+    return f"{number(kind, used)} of {amount(kind, limit)}{' (estimated)' if estimated else ''}"
 
 
 def amount(kind: BudgetKind, value: float) -> str:

@@ -225,6 +225,8 @@ class BudgetReached:
     """What the calls in progress may use, with `budget_reserved`."""
     needed: float = 0.0
     """What the call that waits may use."""
+    estimated: bool = False
+    """Whether `used` has calls of providers that report no usage."""
 
 
 AnyRouteCause = (

@@ -76,14 +76,16 @@ def paid(
     model: str = "",
 ) -> None:
     """Take what a call used from the budgets that cover it."""
-    usage, cost, unpriced = None, None, False
+    usage, cost, unpriced, estimated = None, None, False, False
     if not isinstance(what, SkillResult):
-        usage, cost = what.usage, what.cost
+        usage, cost, estimated = what.usage, what.cost, bool(what.estimated)
         unpriced = what.unpriced or (usage is not None and cost is None)
     tokens = usage.input_tokens + usage.output_tokens if usage is not None else 0
     amounts = {"tokens": tokens, "money": cost, "working_time": what.seconds}
     for budget in covering(scope, location, personas):
         if amount := amounts.get(budget.kind):
+            if estimated and budget.kind != "working_time":
+                balance_of(scope.state, budget).estimated = True
             add(scope, location, budget, amount)
         if unpriced and budget.kind == "money":
             balance = balance_of(scope.state, budget)
@@ -104,7 +106,14 @@ def notices(state: RunState, paying: list[Budget]) -> Iterator[str]:
 def so_far(budget: Budget, balance: BudgetBalance) -> BudgetReached:
     """Return the cause: a budget is nearly used up."""
     limit = limit_of(budget, balance)
-    return BudgetReached("budget_warned", budget.kind, budget.owner, balance.used, limit)
+    return BudgetReached(
+        "budget_warned",
+        budget.kind,
+        budget.owner,
+        balance.used,
+        limit,
+        estimated=balance.estimated,
+    )
 
 
 def not_held(budget: Budget, balance: BudgetBalance) -> BudgetReached:
@@ -117,4 +126,11 @@ def exceeded(budget: Budget, balance: BudgetBalance) -> BudgetReached:
     if balance.unpriced and not balance.unpriced_allowed:
         return not_held(budget, balance)
     limit = limit_of(budget, balance)
-    return BudgetReached("budget_used_up", budget.kind, budget.owner, balance.used, limit)
+    return BudgetReached(
+        "budget_used_up",
+        budget.kind,
+        budget.owner,
+        balance.used,
+        limit,
+        estimated=balance.estimated,
+    )

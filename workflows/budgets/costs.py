@@ -57,6 +57,7 @@ def _use(budget: Budget, balance: BudgetBalance) -> BudgetUse:
     return BudgetUse(
         id=budget.id,
         used=round(balance.used, 6),
+        estimated=balance.estimated,
         limit=limit,
         on_exceeded=budget.on_exceeded,
         state="not_held"

@@ -152,4 +152,5 @@ def _cause(share: _Share) -> BudgetReached:
         limit_of(budget, balance),
         reserved=balance.reserved,
         needed=share.amount,
+        estimated=balance.estimated,
     )

@@ -212,6 +212,8 @@ class BudgetBalance:
     """The usage of one budget, and its consequences."""
 
     used: float = 0.0
+    estimated: bool = False
+    """Whether some of it is of providers that report no usage."""
     extended: float = 0.0
     """The extensions that people granted."""
     warned: bool = False

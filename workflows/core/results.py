@@ -13,7 +13,7 @@ from workflows.core.location import facts_at_end
 from workflows.core.memory import Track
 from workflows.core.scope import Scope
 from workflows.core.state_keys import MAIN
-from workflows.core.usage import total_cost
+from workflows.core.usage import estimated_calls, total_cost
 from workflows.core.views import TeamResult
 
 
@@ -98,6 +98,7 @@ def result(scope: Scope, end: End, because: str, error: str | None = None) -> Te
         usage=state.usage,
         cost=cost,
         unpriced=unpriced,
+        estimated=estimated_calls(state),
         decisions=tuple(state.decisions.values()),
         trail_length=state.trail_length,
         trail_digest=state.trail_digest,

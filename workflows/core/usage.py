@@ -108,6 +108,11 @@ def together(cut: Spent, what: Used) -> Used:
     )
 
 
+def estimated_calls(state: RunState) -> int:
+    """Return the number of model calls whose usage is estimated."""
+    return sum(tally.estimated for tally in state.tallies.values())
+
+
 def total_cost(state: RunState) -> tuple[float | None, bool]:
     """Return the US dollars of all calls that have a price, and whether others have none."""
     costs = [tally.cost for tally in state.tallies.values() if tally.cost is not None]

@@ -91,6 +91,8 @@ class BudgetUse(Frozen):
     id: str
     """`run.tokens`, `team.review.money`, `persona.coder.model_calls`, `task.draft.write.tokens`."""
     used: float
+    estimated: bool = False
+    """Whether some of it is of providers that report no usage."""
     limit: float
     """Tokens, US dollars, calls or seconds; includes the extensions."""
     on_exceeded: str
@@ -153,6 +155,8 @@ class RunStatus(Frozen):
     """US dollars of all calls so far; None when none has a price."""
     unpriced: bool = False
     """Some calls have no price, so `cost` is not all."""
+    estimated: int = 0
+    """Model calls whose provider reports no usage: their tokens and their cost are estimated."""
     budgets: tuple[BudgetUse, ...] = ()
     last_because: str = ""
     events: int
@@ -239,6 +243,8 @@ class TeamResult(Frozen):
     """US dollars of all calls; None when none has a price."""
     unpriced: bool = False
     """Some calls have no price, so `cost` is not all."""
+    estimated: int = 0
+    """Model calls whose provider reports no usage: their tokens and their cost are estimated."""
     decisions: tuple[Decision, ...] = ()
     trail_length: int
     trail_digest: str

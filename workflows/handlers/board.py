@@ -13,7 +13,7 @@ from workflows.budgets.costs import uses
 from workflows.core.memory import Track
 from workflows.core.state import RunState
 from workflows.core.state_keys import StateKey
-from workflows.core.usage import total_cost
+from workflows.core.usage import estimated_calls, total_cost
 from workflows.core.views import RunStatus, Standing, StepInProgress
 from workflows.handlers.graph_board import graph_lines, graph_views
 from workflows.sessions.message_queue import counted_visits
@@ -64,6 +64,7 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
         usage=state.usage,
         cost=cost,
         unpriced=unpriced,
+        estimated=estimated_calls(state),
         budgets=uses(plan, state),
         last_because=_cut(state.main.routed.because),
         events=state.trail_length,
@@ -120,7 +121,8 @@ def board(plan: Plan, state: RunState) -> str:
         f"{held}{doing}{waits}{_session(plan, state)}"
         f"- came here because: {plain(_cut(main.routed.because))}\n"
         f"- {state.model_calls} model calls, {state.skill_calls} skill calls, "
-        f"{usage.input_tokens + usage.output_tokens} tokens{_budgets(plan, state)}"
+        f"{usage.input_tokens + usage.output_tokens} tokens"
+        f"{' (estimated)' if estimated_calls(state) else ''}{_budgets(plan, state)}"
     )
 
 
@@ -171,7 +173,7 @@ def _budgets(plan: Plan, state: RunState) -> str:
     return "".join(
         [
             f"\n- {plain(budget.description)}: "
-            f"{share(budget.kind, left.used, limit_of(budget, left))}"
+            f"{share(budget.kind, left.used, limit_of(budget, left), estimated=left.estimated)}"
             f"{' (nearly used up)' if left.warned else ''}"
             for budget in plan.budgets
             if (left := state.balances.get(budget.id)) is not None

@@ -18,7 +18,7 @@ from coterie.display.following.console import SafeConsole
 from coterie.display.following.live_text_lines import last_lines
 from coterie.display.following.plain_view import RunNews, follow
 from coterie.rendering.approval_panel import how_to_decide, panel_lines
-from coterie.rendering.cost_tables import budget_lines, money_text
+from coterie.rendering.cost_tables import budget_lines, estimated_text, money_text
 from coterie.rendering.graph_text import graph_line, task_lines
 from coterie.rendering.progress_lines import ProgressLine, head_line, progress_lines, wrapped
 from coterie.rendering.run_text import trail_line
@@ -153,6 +153,7 @@ class LiveView:
         )
         if status.model_calls:
             head.append(f", {money_text(status.cost, unpriced=status.unpriced)}", "dim")
+            head.append(estimated_text(status.estimated, status.model_calls), "dim")
         return head
 
     def _doing(self) -> Iterator[RenderableType]:

@@ -359,7 +359,7 @@ def test_a_summary_is_compact_and_dumps_nothing(width: int) -> None:
         context={"secret_of_context": "x" * 5000},
         visits={"write": 2},
         teams_run=2,
-        output={"big": big, "text": "line\n" * 40},
+        output={"big": big, "text": "line\n" * 40, "small": {"sources": [1, {"url": "x"}]}},
         model_calls=1,
         skill_calls=0,
         usage=TokenUsage(),
@@ -367,9 +367,11 @@ def test_a_summary_is_compact_and_dumps_nothing(width: int) -> None:
         trail_digest="abc",
     )
     text = summary_text("r1", RunEnd("completed", result), followed(), width)
-    assert "{files: [50 items], none: []" in text
+    assert f"    files:\n      -\n        {'f' * 20}" in text
+    assert "        ...\n      -\n" in text, "a long text does not hide the next item"
     assert all(cell_len(line) <= width for line in text.splitlines())
-    assert len(text.splitlines()) < 40
+    assert '  small: {sources: [1, {url: "x"}]}' in text
+    assert len(text.splitlines()) < 60
     assert "secret_of_context" not in text
     assert "28 more lines" in text
     assert "draft" not in text, "one line for each visit"

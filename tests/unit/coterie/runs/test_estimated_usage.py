@@ -1,0 +1,94 @@
+"""Whoever sees tokens or money that are estimated, of all calls or of some, reads that they are."""
+
+from collections.abc import Callable
+
+import pytest
+
+from activities.contracts import Spent, TokenUsage
+from coterie.display.following.live import RunNews
+from coterie.rendering.run_summary import summary_text
+from coterie.rendering.run_text import status_text
+from coterie.runs.ends.end_facts import RunEnd
+from coterie.ui.panes import usage_lines
+from dsl.evaluate.because import route_because
+from dsl.model.budgets import Budget
+from tests.support.simulation.stopping import StoppingScope, World, fresh
+from tests.support.tool_agents import persona, tool_plan
+from tests.support.watching.watched_runs import working
+from tests.unit.coterie.runs.test_progress import drawn, followed, status, view_of
+from workflows.budgets.balances import exceeded, paid, so_far
+from workflows.budgets.costs import uses
+from workflows.core.location import Location
+from workflows.core.memory import Tally
+from workflows.core.results import result
+from workflows.core.state_keys import MAIN
+from workflows.handlers.board import board
+from workflows.handlers.board import status as status_of
+
+BUDGET = Budget(kind="tokens", limit=1_000)
+PLAN = tool_plan({}, {"actor": persona()}, budgets=[BUDGET.model_dump()])
+HERE = Location.of_visit(MAIN, "work", 1).at("act")
+
+
+def spent(estimated: int) -> StoppingScope:
+    """A run whose calls were paid from a budget."""
+    scope = StoppingScope(PLAN, fresh(PLAN, {}), World(lambda _: {}), None)
+    scope.state.model_calls = 2
+    scope.state.tallies["a"] = Tally("work/act", calls=2, input_tokens=950, estimated=estimated)
+    usage = TokenUsage(input_tokens=950)
+    paid(scope, HERE, (), Spent(usage=usage, estimated=estimated))
+    return scope
+
+
+def live(estimated: int) -> str:
+    view = view_of(160)
+    view.progress(RunNews(status(estimated=estimated), []))
+    view.close()
+    return drawn(view, 160)
+
+
+def summary(estimated: int) -> str:
+    end = RunEnd("completed", result(spent(estimated), "completed", ""))
+    return summary_text("r", end, followed(), 160)
+
+
+def pane(estimated: int) -> str:
+    return "\n".join(line.text for line in usage_lines(working(estimated=estimated), 160))
+
+
+def of_budget(estimated: int) -> str:
+    scope = spent(estimated)
+    return status_text("r", status(budgets=uses(PLAN, scope.state)))
+
+
+def warned(estimated: int) -> str:
+    scope = spent(estimated)
+    return route_because(so_far(BUDGET, scope.state.balances[BUDGET.id]))
+
+
+def used_up(estimated: int) -> str:
+    scope = spent(estimated)
+    return route_because(exceeded(BUDGET, scope.state.balances[BUDGET.id]))
+
+
+VIEWS: dict[str, Callable[[int], str]] = {
+    "status": lambda n: status_text("r", status_of(PLAN, spent(n).state, done=False)),
+    "summary": summary,
+    "live view": live,
+    "pane": pane,
+    "board": lambda n: board(PLAN, spent(n).state),
+    "budget line": of_budget,
+    "warning": warned,
+    "end by a budget": used_up,
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_estimated_usage_is_named(view: str) -> None:
+    assert "estimated" in VIEWS[view](1)
+    assert "estimated" not in VIEWS[view](0)
+
+
+def test_usage_says_for_how_many_calls_it_is_estimated() -> None:
+    assert ", estimated for 1 call" in status_text("r", status(model_calls=3, estimated=1))
+    assert status_text("r", status(model_calls=1, estimated=1)).count("estimated for") == 0

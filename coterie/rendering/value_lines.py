@@ -20,9 +20,9 @@ def compact(value: JsonValue, room: int) -> str | None:
     match value:
         case dict():
             items = ((f"{one_line(key)}: ", item) for key, item in value.items())
-            return _joined("{", items, "}", room)
+            return _join_parts("{", items, "}", room)
         case list():
-            return _joined("[", (("", item) for item in value), "]", room)
+            return _join_parts("[", (("", item) for item in value), "]", room)
         case str() if len(value) > room:
             return None
         case _:
@@ -30,7 +30,7 @@ def compact(value: JsonValue, room: int) -> str | None:
             return text if len(text) <= room else None
 
 
-def _joined(
+def _join_parts(
     opening: str, items: Iterator[tuple[str, JsonValue]], closing: str, room: int
 ) -> str | None:
     """Return the parts between brackets; stop at the first that does not fit."""
@@ -49,17 +49,17 @@ def value_lines(value: JsonValue, width: int, indent: str) -> Iterator[str]:
     match value:
         case dict() if value:
             for key, item in value.items():
-                yield from _labelled(f"{one_line(key)}:", item, width, indent)
+                yield from _lines_of_part(f"{one_line(key)}:", item, width, indent)
         case list() if value:
             for item in value:
-                yield from _labelled("-", item, width, indent)
+                yield from _lines_of_part("-", item, width, indent)
         case str():
             yield from wrapped(value.rstrip("\n"), width, indent)
         case _:
             yield from wrapped(json.dumps(value, ensure_ascii=False), width, indent)
 
 
-def _labelled(label: str, item: JsonValue, width: int, indent: str) -> Iterator[str]:
+def _lines_of_part(label: str, item: JsonValue, width: int, indent: str) -> Iterator[str]:
     brief = compact(item, width - len(indent) - len(label) - 1)
     if brief is not None:
         yield f"{indent}{label} {brief}"

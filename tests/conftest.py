@@ -20,6 +20,7 @@ from tests.support.servers.model_server import model_server, model_server_proces
 from tests.support.team_tests import skipping_client
 
 pytest_plugins = (
+    "tests.support.programs.forked_workers",
     "tests.support.watching.server_logs",
     "tests.support.watching.suite_times",
     "tests.support.watching.waiting_tasks",

@@ -96,11 +96,12 @@ class TreePane(LinePane):
 
     def put_cursor(self, at: int) -> None:
         """Put the cursor on a line, or on the nearest one, and make it visible."""
-        self.cursor = min(max(at, 0), max(len(self._lines) - 1, 0))
+        before, self.cursor = self.cursor, min(max(at, 0), max(len(self._lines) - 1, 0))
         height = self.scrollable_content_region.height
         if height and not self.scroll_offset.y <= self.cursor < self.scroll_offset.y + height:
             self.scroll_to(y=max(self.cursor - height // 2, 0), animate=False)
-        self.refresh()
+        if self.cursor != before:
+            self.refresh()
 
     def mark(self, at: int) -> Style:
         """Return the style of the cursor."""

@@ -102,9 +102,14 @@ class ObservedRun:
 
     def allows(self, action: str) -> bool:
         """Return whether an action does something now."""
+        return self.possible.get(action, True)
+
+    @property
+    def possible(self) -> dict[str, bool]:
+        """Which of the actions on a run do something now."""
         request = self.request
         is_paused = self.status is not None and self.status.paused is not None
-        possible = {
+        return {
             "approve": request is not None and not request.choices,
             "reject": request is not None,
             "edit": request is not None and request.editable and not request.choices,
@@ -116,7 +121,6 @@ class ObservedRun:
             "stop": self.end is None,
             "auto": self.end is None,
         }
-        return possible.get(action, True)
 
     def select_next(self) -> None:
         """Look at the next request, after the last one at the first."""

@@ -71,6 +71,7 @@ class RunApp(App[None]):
         self._messages: deque[str] = deque(maxlen=_MAX_MESSAGES)
         self._rows: list[ScreenRow] = []
         self._stale = False
+        self._possible: dict[str, bool] = {}
 
     def compose(self) -> ComposeResult:
         """Create the panes."""
@@ -125,7 +126,9 @@ class RunApp(App[None]):
         self._show("messages", [ProgressLine(text, "italic") for text in self._messages])
         self._pane("messages").scroll_end(animate=False)
         self._withdraw()
-        self.refresh_bindings()
+        possible, self._possible = self._possible, seen.possible
+        if possible != self._possible:
+            self.refresh_bindings()  # the footer, whose keys are made anew
 
     @property
     def _is_drawable(self) -> bool:

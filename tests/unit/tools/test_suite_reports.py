@@ -1,5 +1,9 @@
-"""A run of tests shows its slowest files and levels, and the servers of a set-up that fails."""
+"""A run of tests shows its slowest files and levels, and the servers of a set-up that fails.
 
+Its processes share what they import.
+"""
+
+import os
 import re
 import subprocess
 import sys
@@ -7,12 +11,20 @@ from pathlib import Path
 
 from tests.law.sources import ROOT
 
-PLUGINS = ("tests.support.watching.suite_times", "tests.support.watching.server_logs")
+PLUGINS = (
+    *("xdist.plugin", "tests.support.programs.forked_workers"),
+    *("tests.support.watching.suite_times", "tests.support.watching.server_logs"),
+)
 SERVER = "print('no more memory', flush=True); input()"
 WORKS = """
+import os
+from pathlib import Path
 from time import process_time
 
+IMPORTED = os.getpid()
+
 def test_it():
+    Path(__file__).with_suffix(".pids").write_text(f"{IMPORTED} {os.getpid()}")
     end = process_time() + 0.2
     while process_time() < end:
         pass
@@ -48,6 +60,7 @@ def run(folder: Path, *options: str) -> str:
     done = subprocess.run(
         [*words, f"--rootdir={folder}", f"--basetemp={folder / 'base'}", str(folder / "tests")],
         cwd=ROOT,
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,
@@ -55,7 +68,7 @@ def run(folder: Path, *options: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_processes_together_show_the_times_of_files_and_levels(tmp_path: Path) -> None:
+def test_processes_that_import_once_show_the_times_of_files_and_levels(tmp_path: Path) -> None:
     for name in ("tests/unit/a/test_one.py", "tests/unit/b/test_two.py", "tests/law/test_three.py"):
         file = tmp_path / name
         file.parent.mkdir(parents=True)
@@ -69,6 +82,10 @@ def test_processes_together_show_the_times_of_files_and_levels(tmp_path: Path) -
     }
     assert {name for _, _, name in rows[3:]} == {"tests/law", "tests/unit"}
     assert all(float(cpu) > 0 for _, cpu, _ in rows)
+    pids = [file.read_text().split() for file in tmp_path.rglob("*.pids")]
+    assert len(pids) == 3
+    assert len({imported for imported, _ in pids}) == 1, "each process imported its tests"
+    assert pids[0][0] not in {running for _, running in pids}
 
 
 def test_a_set_up_that_fails_names_its_server_and_the_log(tmp_path: Path) -> None:

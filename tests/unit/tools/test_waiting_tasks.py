@@ -1,11 +1,16 @@
 """A test that hangs fails with the lines at which its tasks wait."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 from tests.law.sources import ROOT
 
+PLUGINS = (
+    *("-p", "pytest_asyncio.plugin", "-p", "pytest_timeout"),
+    *("-p", "tests.support.watching.waiting_tasks", "-p", "no:cacheprovider"),
+)
 HANGS = """
 import asyncio
 
@@ -23,11 +28,11 @@ async def test_hangs():
 
 def test_a_test_that_hangs_names_the_lines_at_which_its_tasks_wait(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(HANGS)
-    plugins = ("-p", "tests.support.watching.waiting_tasks", "-p", "no:cacheprovider")
-    words = [sys.executable, "-m", "pytest", *plugins, "--timeout", "1", "--asyncio-mode", "auto"]
+    words = [sys.executable, "-m", "pytest", *PLUGINS, "--timeout", "1", "--asyncio-mode", "auto"]
     done = subprocess.run(
         [*words, f"--rootdir={tmp_path}", str(tmp_path / "test_it.py")],
         cwd=ROOT,
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,
@@ -40,11 +45,11 @@ def test_a_test_that_hangs_names_the_lines_at_which_its_tasks_wait(tmp_path: Pat
 
 def test_a_test_that_fails_otherwise_tells_of_no_tasks(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text("async def test_fails():\n    assert 1 == 2\n")
-    plugins = ("-p", "tests.support.watching.waiting_tasks", "-p", "no:cacheprovider")
-    words = [sys.executable, "-m", "pytest", *plugins, "--asyncio-mode", "auto"]
+    words = [sys.executable, "-m", "pytest", *PLUGINS, "--asyncio-mode", "auto"]
     done = subprocess.run(
         [*words, f"--rootdir={tmp_path}", str(tmp_path / "test_it.py")],
         cwd=ROOT,
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,

@@ -186,7 +186,9 @@ def _answer(
     if request.compaction is not None:
         entry["compaction"] = True
     entry |= _script_entry(request, result)
-    if seconds >= _SHORT:
+    if request.started is not None and request.started.waited >= 1:
+        entry["batch_seconds"] = round(request.started.waited)
+    elif seconds >= _SHORT:
         entry["seconds"] = round(seconds, 1)
     if isinstance(result, AgentResponse) and result.usage is not None:
         entry["usage"] = result.usage

@@ -11,19 +11,21 @@ from activities.contracts import (
     FailureType,
     SkillRequest,
     SkillResult,
+    StartedBatch,
 )
 from activities.providers.scripts.script import ScriptedError
 from coterie.testing.recording.recorded_events import RecordedCallEvent
 from coterie.testing.recording.recorder import (
     _answer,  # pyright: ignore[reportPrivateUsage]
     _answers,  # pyright: ignore[reportPrivateUsage]
-    _summed_nothing_up,  # pyright: ignore[reportPrivateUsage]
+    _has_no_answer,  # pyright: ignore[reportPrivateUsage]
     _turn,  # pyright: ignore[reportPrivateUsage]
 )
 from dsl.model.outcomes import Failure
 from dsl.tool_loop.exchange import ToolTurn
 
 PLAIN = AgentRequest(team="t", task="a")
+BATCH = StartedBatch(id="b", custom_id="c")
 SUMMED = CompactionTurn(keep_turns=1, limit=100)
 
 
@@ -76,12 +78,13 @@ def test_an_agent_without_tools_has_no_turns(request_: AgentRequest) -> None:
         (SUMMED, AgentResponse(success=False), False),
         (SUMMED, Failure("E", "no"), False),
         (None, AgentResponse(), False),
+        (None, AgentResponse(in_progress=BATCH), True),
     ],
 )
-def test_a_summary_without_a_new_conversation_asked_no_model(
+def test_a_turn_that_waits_or_had_nothing_to_sum_up_has_no_answer(
     compaction: CompactionTurn | None, result: AgentResponse | Failure, nothing: bool
 ) -> None:
-    assert _summed_nothing_up(at("c1", compaction), result) is nothing
+    assert _has_no_answer(at("c1", compaction), result) is nothing
 
 
 @pytest.mark.parametrize(
@@ -101,7 +104,10 @@ def test_a_test_repeats_every_answer_of_a_model_and_no_skill() -> None:
         RecordedCallEvent(at(None), AgentResponse(conversation="c1", data="x"), 0.0),
         RecordedCallEvent(PLAIN, Failure("E", "no"), 0.0),
     ]
-    assert [(one.turn, one.answer) for one in _answers(ended)] == [(1, "x"), (None, None)]
+    assert [(one.entry.turn, one.entry.answer) for one in _answers(ended)] == [
+        (1, "x"),
+        (None, None),
+    ]
 
 
 def failed(kind: str) -> AgentResponse:

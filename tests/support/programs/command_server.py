@@ -1,12 +1,13 @@
 """Runs `coterie` commands in processes that need not import anything: most of a command's time.
 
-The server imports the command line once and forks for each command. So a command is a process of
+The server imports the command line and builds its validators once, and forks for each command. So a command is a process of
 its own, with its own folder, environment, arguments, standard files, terminal and exit code, as
 from a shell. It waits for each, so that their time counts as that of the tests.
 """
 
 import atexit
 import fcntl
+import gc
 import json
 import os
 import select
@@ -188,10 +189,17 @@ def _number(status: int) -> int:
 
 def _serve(orders: socket.socket) -> None:
     """Take orders until nobody is left who gives one."""
+    from activities.skills.skill_registry import contracts
     from coterie.commands.parser import load_command
+    from dsl.values import build_validators
+    from workflows.core.state import state_adapter
 
     for verb in _PRELOADED:
         load_command(verb)
+    build_validators()
+    state_adapter()
+    contracts()
+    gc.freeze()
     while True:
         order, files, _, _ = socket.recv_fds(orders, _MAX_ORDER, 4)
         if not order:

@@ -1,8 +1,9 @@
 """Runs `coterie` commands in processes that need not import anything: most of a command's time.
 
-The server imports the command line and builds its validators once, and forks for each command. So a command is a process of
-its own, with its own folder, environment, arguments, standard files, terminal and exit code, as
-from a shell. It waits for each, so that their time counts as that of the tests.
+The server imports the command line and builds its validators once, and forks for each command. So
+a command is a process of its own, with its own folder, environment, arguments, standard files,
+terminal and exit code, as from a shell. It waits for each, so that their time counts as that of the
+tests.
 """
 
 import atexit

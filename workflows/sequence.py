@@ -133,13 +133,15 @@ async def _start(
     """
     await scope.checkpoint()
     _raise_if_skipped(location, scope)
-    cause: TrailCause | None = None
+    when: WhenAsked | None = None
     if step.when is not None:
-        cause, refused = _condition(step.when, location, scope)
-        if refused is not None:
-            note_step(scope, location, refused.status, cause)
-            return refused
-    progress.started = StartedStep(scope.time(), cause, scope.state.usage.total)
+        match _condition(step.when, location, scope):
+            case WhenAsked() as when:
+                pass
+            case cause, refused:
+                note_step(scope, location, refused.status, cause)
+                return refused
+    progress.started = StartedStep(scope.time(), when, scope.state.usage.total)
     return progress.started
 
 
@@ -171,12 +173,13 @@ def _note_end(
         scope,
         location,
         outcome.status,
-        started.cause if error is None else Failed("failed", error),
+        None if error is None else Failed("failed", error),
         started.at,
         scope.state.usage.total - started.tokens_before - started.tokens_of_others or None,
         found_by(step, outcome, scope.plan),
         started.writes,
         _end_of_call(location, scope),
+        started.when,
     )
 
 
@@ -195,13 +198,13 @@ def _note_cancelled(scope: Scope, location: Location) -> None:
 
 def _condition(
     when: Condition, location: Location, scope: Scope
-) -> tuple[TrailCause, Outcome | None]:
-    """Evaluate the step's `when`; return its cause, and the outcome if the step does not run."""
+) -> WhenAsked | tuple[TrailCause, Outcome]:
+    """Evaluate a step's `when`; return what held, or why the step ends without a run, and how."""
     try:
         facts = location.facts(scope)
         found = inspect(when, facts)
         if holds(when, facts):
-            return WhenAsked("when_held", found), None
+            return WhenAsked("when_held", found)
         return WhenAsked("when_did_not_hold", found), Outcome.skipped()
     except TemplateFailed as error:
         failure = Failure(type(error).__name__, str(error))

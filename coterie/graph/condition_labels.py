@@ -4,7 +4,13 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from dsl.evaluate.condition_text import Wording, condition_text, part_text, value_text
+from dsl.evaluate.condition_text import (
+    Wording,
+    condition_text,
+    expression_words,
+    part_text,
+    value_text,
+)
 from dsl.evaluate.operators.operator_table import OPERATORS
 from dsl.model.conditions import AllOf, Condition, Operator, Status, TeamEnd
 
@@ -45,14 +51,6 @@ def _test(name: str, operator: Operator, value: JsonValue) -> str:
     if row.negated is not None:
         return f"{name} {row.negated if value is False else row.wording}"
     return f"{name} {row.wording} {value_text(value)}"
-
-
-def expression_words(text: str) -> str:
-    """Return a template on one line, without braces if it is a single expression."""
-    flat = " ".join(text.split())
-    inner = flat.removeprefix("{{").removesuffix("}}").strip("- ")
-    single = flat.startswith("{{") and flat.endswith("}}") and "{{" not in inner
-    return inner if single else flat
 
 
 _SHORT = Wording(

@@ -7,9 +7,9 @@ a person are shown; `coterie plan` shows the rest.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from coterie.graph.condition_labels import condition_words, expression_words
+from coterie.graph.condition_labels import condition_words
 from coterie.text.step_words import StepWording, approval, bounds, details, heading, is_left_out
-from dsl.evaluate.condition_text import value_text
+from dsl.evaluate.condition_text import expression_words, value_text
 from dsl.model.plan import Plan
 from dsl.model.step_kinds.step_base import StepKind
 from dsl.model.steps import AgentStep, ApprovalStep, Step, TeamStep

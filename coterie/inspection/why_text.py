@@ -75,7 +75,9 @@ def run_text(trace: Trace, source: str) -> str:
 
 
 def _decides(entry: TrailEntry) -> bool:
-    return entry.kind != "team" and (entry.kind != "step" or entry.status in _SHOWN_STATUSES)
+    if entry.kind == "step":
+        return entry.status in _SHOWN_STATUSES or entry.when is not None
+    return entry.kind != "team"
 
 
 def _retried_line(call: RecordedCall) -> str:

@@ -91,7 +91,8 @@ def trail_event(entry: TrailEntry, *, because: bool = True) -> str:
             return f"{where} starts{why}"
         case "step":
             sets = f", sets {', '.join(entry.updated)}" if entry.updated else ""
-            return f"  {where}/{entry.step}: {entry.status}{_cost(entry)}{sets}{why}"
+            ran = f"; ran because {entry.ran_because}" if entry.ran_because and because else ""
+            return f"  {where}/{entry.step}: {entry.status}{_cost(entry)}{sets}{why}{ran}"
         case "approval":
             return f"  {entry.because}{_cost(entry)}"
         case "budget":

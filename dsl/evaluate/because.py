@@ -3,6 +3,7 @@
 from typing import assert_never
 
 from dsl.errors import listed
+from dsl.evaluate.condition_text import expression_words
 from dsl.model.budgets import amount, budget_name, number, share
 from dsl.model.causes import (
     BudgetReached,
@@ -68,8 +69,8 @@ def _condition(found: ConditionFound) -> str:
         case TeamFound(outcome=outcome, tasks=tasks):
             counts = ", ".join(f"{name} {status}" for name, status in tasks)
             return f"{outcome} ({counts or 'no tasks'})"
-        case ExpressionFound(expression=text):
-            return text
+        case ExpressionFound():
+            return _expression(found)
         case _:
             assert_never(found)
 
@@ -78,6 +79,15 @@ def _field(found: FieldFound) -> str:
     shown = "missing" if found.missing else brief(found.found)
     wanted = "" if found.wanted is None else f" {brief(found.wanted)}"
     return f"{found.name} is {shown} ({found.operator}{wanted})"
+
+
+def _expression(found: ExpressionFound) -> str:
+    text = expression_words(found.expression)
+    values = (
+        f"{one.name} is {'missing' if one.missing else brief(one.found)}" for one in found.values
+    )
+    listed_values = ", ".join(values)
+    return f"{listed_values} ({text})" if listed_values else text
 
 
 def _route(cause: RouteCause) -> str:

@@ -1,5 +1,7 @@
 """Condition evaluation: whether a condition holds, and why. Pure, total."""
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Final, assert_never
 
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
@@ -14,6 +16,7 @@ from dsl.model.causes import (
     NegatedFound,
     StatusFound,
     TeamFound,
+    ValueFound,
 )
 from dsl.model.conditions import (
     AllOf,
@@ -29,11 +32,15 @@ from dsl.model.conditions import (
 from dsl.model.evaluation_budget import EvaluationMeter
 from dsl.model.facts import Facts, Outcomes
 from dsl.paths import MISSING, get, parse
-from dsl.templates.jsonable import beginning, brief
+from dsl.templates.jsonable import beginning, brief, start_at
+from dsl.templates.template import parse as parse_template
 from dsl.templates.template_filling import fill
+from dsl.templates.template_rules import BadTemplate
 
 MAX_FOUND: Final = 60
 """Characters of a value, as JSON, that a cause keeps."""
+_MAX_VALUES: Final = 10
+"""Values of an expression that a cause keeps."""
 
 
 def holds(
@@ -163,7 +170,7 @@ def inspect(condition: Condition, facts: Facts) -> ConditionFound:
             counted = _counted_outcomes(facts).items()
             return TeamFound("team", outcome, tuple((name, one.status) for name, one in counted))
         case Expression(expression=text):
-            return ExpressionFound("expression", text)
+            return ExpressionFound("expression", text, tuple(_values_named(text, facts)))
         case _:
             assert_never(condition)
 
@@ -174,3 +181,18 @@ def _field_found(condition: TaskField | ContextField, value: Found) -> FieldFoun
     if value is MISSING:
         return FieldFound("field", name, operator, wanted, missing=True)
     return FieldFound("field", name, operator, wanted, beginning(value, MAX_FOUND))
+
+
+def _values_named(text: str, facts: Facts) -> Iterator[ValueFound]:
+    """Yield the value at each path that the expression names."""
+    try:
+        paths = parse_template(text).paths
+    except BadTemplate:
+        return
+    roots = facts.roots()
+    for path in islice(paths, _MAX_VALUES):
+        name, value = ".".join(path), start_at(roots, path, MAX_FOUND)
+        if value is MISSING:
+            yield ValueFound(name, missing=True)
+        else:
+            yield ValueFound(name, value)

@@ -76,6 +76,14 @@ def value_text(value: object) -> str:
     return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[: _MAX_VALUE_LENGTH - 3]}..."
 
 
+def expression_words(text: str) -> str:
+    """Return a template on one line, without braces if it is a single expression."""
+    flat = " ".join(text.split())
+    inner = flat.removeprefix("{{").removesuffix("}}").strip("- ")
+    single = flat.startswith("{{") and flat.endswith("}}") and "{{" not in inner
+    return inner if single else flat
+
+
 def _test(name: str, operator: Operator, value: JsonValue) -> str:
     if operator in WITHOUT_VALUE and value is None:
         return f"{name} {operator}"

@@ -4,7 +4,6 @@
 down to the single test.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
@@ -27,10 +26,6 @@ from dsl.model.conditions import (
 from dsl.model.facts import Facts
 from dsl.model.plan import Team
 from dsl.model.steps import BranchStep
-from dsl.paths import MISSING
-from dsl.templates.jsonable import brief, found_at
-from dsl.templates.template import parse
-from dsl.templates.template_rules import BadTemplate
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,34 +67,18 @@ def examine(condition: Condition, facts: Facts) -> Examined:
         case Not(negated=part):
             inner = examine(part, facts)
             return Examined("not", not inner.holds, "", (inner,))
-        case Expression(expression=text):
-            return _expression(condition, text, facts)
-        case TaskField() | ContextField() | TaskStatus() | TeamOutcome():
-            what = inspect(condition, facts)
-            return Examined("test", holds(condition, facts), condition_because(what), found=what)
+        case TaskField() | ContextField() | TaskStatus() | TeamOutcome() | Expression():
+            return _test(condition, facts)
         case _:
             assert_never(condition)
 
 
-def _expression(condition: Expression, text: str, facts: Facts) -> Examined:
+def _test(condition: Condition, facts: Facts) -> Examined:
+    found = inspect(condition, facts)
     try:
-        held = holds(condition, facts)
+        return Examined("test", holds(condition, facts), condition_because(found), found=found)
     except TemplateFailed as error:
         return Examined("test", False, str(error))
-    found = ", ".join(_values_named(text, facts))
-    return Examined("test", held, f"{text} ({found})" if found else text)
-
-
-def _values_named(text: str, facts: Facts) -> Iterator[str]:
-    """Yield `context.attempts is 3` for each path that the expression names."""
-    try:
-        paths = parse(text).paths
-    except BadTemplate:
-        return
-    names = facts.names()
-    for path in paths:
-        value = found_at(names, path)
-        yield f"{'.'.join(path)} is {'missing' if value is MISSING else brief(value)}"
 
 
 def rules(team: Team, facts: Facts) -> tuple[TriedAlternatives, ...]:

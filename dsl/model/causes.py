@@ -5,8 +5,8 @@ Programs read these; `dsl.evaluate.because` renders them for people. Every cause
 no digest covers it.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal, assert_never
 
 from pydantic import Field, JsonValue
 
@@ -66,11 +66,24 @@ class TeamFound:
 
 
 @dataclass(frozen=True, slots=True)
+class ValueFound:
+    """A value that an expression names."""
+
+    name: str
+    """`context.amount`."""
+    found: JsonValue = None
+    """The start of it; null if it is missing."""
+    missing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ExpressionFound:
-    """An expression, as it is written."""
+    """An expression, as it is written, with the values that it names."""
 
     code: Literal["expression"]
     expression: str
+    values: tuple[ValueFound, ...] = ()
+    """The first few, in the order of the expression."""
 
 
 ConditionFound = Annotated[
@@ -78,6 +91,21 @@ ConditionFound = Annotated[
     Field(discriminator="code"),
 ]
 """A condition with the values that it found."""
+
+
+def without_values(found: ConditionFound) -> ConditionFound:
+    """Return what was found without the values of expressions, which may be ids and times."""
+    match found:
+        case ExpressionFound():
+            return replace(found, values=())
+        case GroupFound(parts=parts):
+            return replace(found, parts=tuple(map(without_values, parts)))
+        case NegatedFound(part=part):
+            return replace(found, part=without_values(part))
+        case FieldFound() | StatusFound() | TeamFound():
+            return found
+        case _:
+            assert_never(found)
 
 
 @dataclass(frozen=True, slots=True)

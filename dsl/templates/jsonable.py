@@ -79,6 +79,19 @@ def found_at(names: object, path: Path) -> JsonValue | Literal[Missing.MISSING]:
     return cast("JsonValue", with_views(names))
 
 
+def start_at(names: object, path: Path, maximum: int) -> JsonValue | Literal[Missing.MISSING]:
+    """Return the `beginning` of what lies at a path within the facts; or MISSING.
+
+    However large it is, this copies no more than the start.
+    """
+    for segment in path:
+        names = look_up(names, segment)
+        if names is MISSING:
+            return MISSING
+    start = with_views(beginning(cast("JsonValue", names), maximum))
+    return beginning(cast("JsonValue", start), maximum)
+
+
 def to_json(value: object, meter: EvaluationMeter | None = None) -> JsonValue:
     """Return a copy of the value as JSON; with a meter, charge for every part first.
 

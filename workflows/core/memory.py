@@ -20,6 +20,7 @@ from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.task_graph.graph_data import GraphView
 from dsl.values import Json
 from workflows.core.causes.shown_causes import without_wording
+from workflows.core.causes.step_causes import WhenAsked
 from workflows.core.causes.trail_because import trail_because
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.views import CollectedFiles, TrailEntry, TrailKind
@@ -46,6 +47,7 @@ class TrailRecord:
     tokens: int | None = None
     found: CollectedFiles | None = None
     event: str | None = None
+    when: WhenAsked | None = None
 
     @property
     def because(self) -> str:
@@ -70,6 +72,8 @@ class TrailRecord:
             tokens=self.tokens,
             found=self.found,
             event=self.event,
+            ran_because=trail_because(self.when),
+            when=self.when,
             cause=without_wording(self.cause),
         )
 

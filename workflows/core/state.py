@@ -13,6 +13,7 @@ from activities.contracts import ContextUse, OwnQueue, TokenUsage, VisibilitySet
 from dsl.egress.met_labels import MetLabels
 from dsl.tool_loop.exchange import ToolResult
 from dsl.values import Json
+from workflows.core.causes.shown_causes import without_found_values
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.memory import (
     BudgetBalance,
@@ -150,7 +151,7 @@ class RunState:
         )
         covered = line.encode("utf-8", "surrogatepass")
         if entry.kind != "team":  # which has the cause of what led there
-            covered += cause_facts(entry.cause)
+            covered += cause_facts(entry.cause) + cause_facts(entry.when)
         self.trail_digest = sha256(covered, usedforsecurity=False).hexdigest()[:16]
 
     def await_message(self, step: str) -> None:
@@ -263,9 +264,13 @@ def state_adapter() -> TypeAdapter[RunState]:
 
 
 def cause_facts(cause: TrailCause | None) -> bytes:
-    """Return the facts of a cause as JSON, without wording: equal facts give equal bytes."""
+    """Return the facts of a cause as JSON: equal facts give equal bytes.
+
+    Without wording, and without the values of expressions, which may be ids and times.
+    """
     if cause is None:
         return b""
+    cause = without_found_values(cause)
     try:
         return _json_of(type(cause))(cause)
     except ValueError:  # half of a surrogate pair: only escaped JSON holds it

@@ -14,7 +14,7 @@ from dsl.evaluate.context_updates import shown_writes
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.causes import RouteCause
 from workflows.core.causes.message_causes import NotificationLost
-from workflows.core.causes.step_causes import StepStated
+from workflows.core.causes.step_causes import StepStated, WhenAsked
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Location
 from workflows.core.memory import PendingNotification, TrailRecord
@@ -83,10 +83,11 @@ def note_step_end(
     found: CollectedFiles | None = None,
     writes: Sequence[ContextWrite] = (),
     event: str | None = None,
+    when: WhenAsked | None = None,
 ) -> None:
     """Note the end of a step; `since` is the Unix time of its start."""
     entry = _entry(scope, location, "step", cause, status)
-    entry.event = event
+    entry.event, entry.when = event, when
     entry.seconds = None if since is None else round(entry.at - since, 3)
     entry.tokens = tokens
     entry.found = found

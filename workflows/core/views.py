@@ -11,6 +11,7 @@ from activities.contracts import TokenUsage
 from dsl.model.outcomes import End, Failure
 from dsl.task_graph.graph_tasks import GraphTaskStatus
 from dsl.values import Frozen, Json
+from workflows.core.causes.step_causes import WhenAsked
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.requests import Decision
 
@@ -61,6 +62,10 @@ class TrailEntry(Frozen):
     """With a skill that collects files."""
     event: str | None = None
     """Of the start of a visit: the name that its team gives it."""
+    ran_because: str = ""
+    """Of the end of a step with a `when`: what the condition found as the step started."""
+    when: WhenAsked | None = None
+    """The facts behind `ran_because`, for programs."""
     cause: TrailCause | None = None
     """The facts behind `because`, for programs; a failure's message is in `because` alone."""
 

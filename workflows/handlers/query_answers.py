@@ -36,7 +36,7 @@ def events(state: RunState, since: int) -> TrailPage:
     for record in later:
         entry = _shorten_entry(record.to_entry())
         size += _ENTRY + sum(len(text.encode("utf-8", "replace")) for text in _texts(entry))
-        size += len(cause_facts(entry.cause))
+        size += len(cause_facts(entry.cause)) + len(cause_facts(entry.when))
         if size > MAX_ANSWER_SIZE and entries:
             break
         entries.append(entry)
@@ -48,6 +48,7 @@ def _texts(entry: TrailEntry) -> Sequence[str]:
         entry.team,
         entry.step or "",
         entry.because,
+        entry.ran_because,
         entry.next_team or "",
         entry.event or "",
         *entry.updated,
@@ -55,11 +56,18 @@ def _texts(entry: TrailEntry) -> Sequence[str]:
 
 
 def _shorten_entry(entry: TrailEntry) -> TrailEntry:
-    cut = len(entry.because) - _MAX_BECAUSE_LENGTH
-    if cut <= 0:
-        return entry
-    because = f"{entry.because[:_MAX_BECAUSE_LENGTH]}... [{cut:,} more characters]"
-    return entry.model_copy(update={"because": because, "cause": shortened(entry.cause)})
+    if len(entry.ran_because) > _MAX_BECAUSE_LENGTH:
+        short = {"ran_because": _cut_text(entry.ran_because), "when": shortened(entry.when)}
+        entry = entry.model_copy(update=short)
+    if len(entry.because) > _MAX_BECAUSE_LENGTH:
+        short = {"because": _cut_text(entry.because), "cause": shortened(entry.cause)}
+        entry = entry.model_copy(update=short)
+    return entry
+
+
+def _cut_text(text: str) -> str:
+    more = len(text) - _MAX_BECAUSE_LENGTH
+    return f"{text[:_MAX_BECAUSE_LENGTH]}... [{more:,} more characters]"
 
 
 def pending(state: RunState) -> list[Pending]:

@@ -84,7 +84,8 @@ def _step(cause: StepCause) -> str:
         case StepStated(code=code):
             return _STATED[code]
         case WhenAsked(code=code, condition=condition):
-            return f"{'' if code == 'when_held' else 'when: '}{_condition(condition)}"
+            found = _condition(condition)
+            return found if code == "when_held" else f"its `when` does not hold: {found}"
         case Failed(code="failed", failure=failure):
             return f"{failure.type}: {failure.message}"
         case Failed(code="when_failed", failure=failure):
@@ -113,7 +114,7 @@ def _people(cause: PeopleCause) -> str:  # noqa: C901  # one case a cause
             changed = f"; changed {', '.join(cause.changes)}" if cause.changes else ""
             return f"{cause.request} {cause.verdict} by {cause.by}{comment}{changed}"
         case ApprovalNotAsked(step=step, condition=condition):
-            return f"{step} asks nobody: when: {_condition(condition)}"
+            return f"{step} needs no approval: {_condition(condition)}"
         case RequestReminded():
             return f"{cause.request} still waits: reminder {cause.number}"
         case RequestEscalated():

@@ -14,7 +14,7 @@ from dsl.model.context.declarations import Declarations
 from dsl.model.outcomes import Failure, Outcome
 from dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus, TaskNotes
 from dsl.values import Json
-from workflows.core.causes.trail_causes import TrailCause
+from workflows.core.causes.step_causes import WhenAsked
 
 
 def _list() -> list[JsonValue]:
@@ -31,8 +31,8 @@ class StartedStep:
 
     at: float
     """Unix time."""
-    cause: TrailCause | None = None
-    """Why its `when` let it start."""
+    when: WhenAsked | None = None
+    """What its `when` found as it held."""
     tokens_before: int = 0
     """Tokens that the run had used when the step started."""
     tokens_of_others: int = 0

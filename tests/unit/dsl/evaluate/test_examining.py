@@ -83,13 +83,13 @@ def test_evidence_holds_exactly_when_the_condition_did(condition: Condition) -> 
         (
             Expression(expression="{{ context.tries > 2 }}"),
             True,
-            "{{ context.tries > 2 }} (context.tries is 3)",
+            "context.tries is 3 (context.tries > 2)",
         ),
         (
             Expression(expression="{{ context.deep.er[0] == tasks.review.data.verdict }}"),
             False,
-            "{{ context.deep.er[0] == tasks.review.data.verdict }} "
-            '(context.deep.er.0 is 1, tasks.review.data.verdict is "FAIL")',
+            'context.deep.er.0 is 1, tasks.review.data.verdict is "FAIL" '
+            "(context.deep.er[0] == tasks.review.data.verdict)",
         ),
     ],
 )

@@ -72,7 +72,7 @@ async def test_an_approval_that_asks_nobody_says_why_in_the_trail(
         )  # a tool sees nothing of the context
     entries = [entry for entry in desk.state.trail if entry.status == "not_asked"]
     found = "7" if tool is None else "missing"
-    said = f"a/s asks nobody: when: context.amount is {found} (greater_than "
+    said = f"a/s needs no approval: context.amount is {found} (greater_than "
     assert [trail_because(entry.cause)[: len(said)] for entry in entries] == [said] * (
         1 if tool is None else 2
     )

@@ -1,11 +1,23 @@
 """Causes: a digest covers their facts and no wording, and an answer shows as much as fits."""
 
-from typing import get_args
+from dataclasses import MISSING, fields, replace
+from typing import Any, cast, get_args
 
 import pytest
 
 from dsl.errors import LimitExceeded
-from dsl.model.causes import DefaultTaken, FieldFound, RouteCause, RuleMatched, SentOn
+from dsl.model.causes import (
+    ConditionFound,
+    DefaultTaken,
+    ExpressionFound,
+    FieldFound,
+    GroupFound,
+    NegatedFound,
+    RouteCause,
+    RuleMatched,
+    SentOn,
+    ValueFound,
+)
 from dsl.model.outcomes import Failure
 from dsl.task_graph.task_causes import GraphTaskEnded
 from workflows.core.causes.agent_causes import ConversationCompacted
@@ -153,6 +165,52 @@ def test_codes_tell_causes_apart() -> None:
         for code in get_args(cause.__annotations__["code"])
     ]
     assert len(codes) == len(set(codes)) > 40
+
+
+ASKED = ExpressionFound(
+    "expression",
+    "{{ arguments.amount > context.limit }}",
+    (ValueFound("arguments.amount", 20), ValueFound("context.limit", 100)),
+)
+CONDITIONAL = [
+    (kind, code)
+    for kind in get_args(get_args(TrailCause)[0])
+    if "condition" in kind.__annotations__
+    for code in get_args(kind.__annotations__["code"])
+]
+"""`(type, code)` of every cause that a condition decides."""
+
+
+def conditional(kind: type[TrailCause], code: str, found: ConditionFound) -> TrailCause:
+    """Such a cause, with the first allowed value of each other field that has no default."""
+    given: dict[str, object] = {"code": code, "condition": found}
+    for one in fields(kind):
+        if one.default is MISSING and one.name not in given:
+            allowed = get_args(one.type)
+            given[one.name] = allowed[0] if allowed else 1 if one.type is int else "a/b"
+    return cast("TrailCause", cast("Any", kind)(**given))
+
+
+@pytest.mark.parametrize(("kind", "code"), CONDITIONAL)
+@pytest.mark.parametrize(
+    "found", [ASKED, GroupFound("any_of", (FOUND, ASKED)), NegatedFound("not", ASKED)]
+)
+def test_a_condition_is_worded_with_the_values_that_it_found(
+    kind: type[TrailCause], code: str, found: ConditionFound
+) -> None:
+    words = trail_because(conditional(kind, code, found))
+    assert "arguments.amount is 20, context.limit is 100" in words
+    assert "{{" not in words
+
+
+@pytest.mark.parametrize(("kind", "code"), CONDITIONAL)
+def test_digest_does_not_cover_the_values_of_expressions(
+    kind: type[TrailCause], code: str
+) -> None:
+    other = NegatedFound("not", replace(ASKED, values=(ValueFound("run.id", "r-1"),)))
+    one = conditional(kind, code, NegatedFound("not", ASKED))
+    assert digest(one) == digest(conditional(kind, code, other))
+    assert digest(one) != digest(conditional(kind, code, ASKED))
 
 
 def test_because_of_a_team_that_is_not_begun_names_the_team_and_who_led_elsewhere() -> None:

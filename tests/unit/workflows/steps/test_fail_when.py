@@ -52,7 +52,8 @@ ROWS: dict[str, tuple[str, str, JsonValue, int]] = {
             f"retry: {{retries: 1, errors: [ResultRejected]}}, {CONTINUE}"
         ),
         "tasks.one.data_or_error",
-        "`fail_when` of 'one' holds: {{ seconds > 1.5 or data.items == [] }}",
+        "`fail_when` of 'one' holds: seconds is 1.0, data.items is [] "
+        "(seconds > 1.5 or data.items == [])",
         2,
     ),
     "a condition on its own data by its name": (
@@ -135,7 +136,7 @@ async def test_result_of_what_must_not_happen_twice_is_rejected_and_not_repeated
     ends = [(entry.status, entry.because) for entry in state.trail if entry.step == "follow/deploy"]
     assert ends == [
         ("not_retried", "not retried: a call in it may have happened, and must not happen twice"),
-        ("failure", "ResultRejected: `fail_when` of 'deploy' holds: {{ true }}"),
+        ("failure", "ResultRejected: `fail_when` of 'deploy' holds: true"),
     ]
     assert len(world.calls) == 1
 

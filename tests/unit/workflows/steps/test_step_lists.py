@@ -50,17 +50,17 @@ async def test_every_step_of_a_list_has_an_entry_with_its_time_tokens_and_reason
     plan = work(
         f"""
 - {agent("first")}
-- {{name: chosen, type: set, values: {{x: 1}}, when: "{{{{ true }}}}"}}
-- {{name: refused, type: set, values: {{x: 1}}, when: "{{{{ false }}}}"}}
+- {{name: chosen, type: set, values: {{x: 1}}, when: "{{{{ context.n == 7 }}}}"}}
+- {{name: refused, type: set, values: {{x: 1}}, when: "{{{{ context.n == 8 }}}}"}}
 - {{name: wrong, type: set, values: {{x: 1}}, when: "{{{{ context.x.y }}}}",
     on_failure: continue}}
-- {_continued("bad_first")}
+- {_continued("bad_first").replace("}", ", when: '{{ context.n > 6 }}'}", 1)}
 - {{name: inside, type: block, steps: [{agent("bad_second")}, {agent("later")}],
     on_failure: continue}}
 - {agent("last")}
 """
     )
-    state = fresh(plan, {})
+    state = fresh(plan, {"n": 7})
     await run(UsingScope(plan, state, World(answer), None))
     entries = [replace(one, cause=None) for one in state.trail if one.kind == "step"]
     assert [(one.step, one.status, one.seconds, one.tokens) for one in entries] == [
@@ -75,9 +75,13 @@ async def test_every_step_of_a_list_has_an_entry_with_its_time_tokens_and_reason
         ("last", "success", 1.0, 8),
     ]
     causes = {one.step: one.cause for one in state.trail if one.kind == "step"}
-    assert (causes["first"], causes["last"]) == (None, None)
-    assert isinstance(causes["chosen"], WhenAsked)
-    assert causes["chosen"].code == "when_held"
+    assert causes["first"] is causes["last"] is causes["chosen"] is None
+    shown = {one.step: one.to_entry() for one in state.trail if one.kind == "step"}
+    assert {step: one.ran_because for step, one in shown.items() if one.ran_because} == {
+        "chosen": "context.n is 7 (context.n == 7)",
+        "bad_first": "context.n is 7 (context.n > 6)",
+    }
+    assert shown["refused"].because == "its `when` does not hold: context.n is 7 (context.n == 8)"
     assert isinstance(causes["refused"], WhenAsked)
     assert causes["refused"].code == "when_did_not_hold"
     assert isinstance(causes["wrong"], Failed)

@@ -106,8 +106,10 @@ def add_decision(parser: ArgumentParser) -> None:
         nargs="?",
         type=name_given,
         metavar="REQUEST",
-        help="the request; default: the only one that waits",
+        help="the request, or a pattern such as 'pay/*' for several; default: the only one that "
+        "waits",
     )
+    parser.add_argument("--all", action="store_true", help="every request that waits")
     parser.add_argument("--by", type=who, help="who decides; default: your login name")
     parser.add_argument("--comment", type=reason, default="", help="why")
     parser.add_argument(

@@ -4,18 +4,32 @@ from argparse import Namespace
 from typing import Literal
 
 from coterie.arguments import login_name
+from coterie.control.deciding_names import DecidingNames
+from coterie.display.decide_command import WantedRequests, decide
+from coterie.failures import CommandError, ExitCode
+from coterie.interrupts import run_async
+from coterie.settings import Settings
+from dsl.values import Json
 from workflows.core.messages import DecideInput
 
 
-def decision_call(args: Namespace, decision: Literal["approve", "reject"]) -> DecideInput:
-    """Return the decision that the arguments of `add_decision` describe.
+def run_decision(
+    args: Namespace, settings: Settings, decision: Literal["approve", "reject"], payload: Json
+) -> ExitCode:
+    """Send the decision that the arguments of `add_decision` describe, and print what came of it.
 
-    The request is left open; the command looks it up.
+    Args:
+        args: The arguments.
+        settings: Environment of the command.
+        decision: What the command says.
+        payload: `payload`, if the command gives one.
     """
-    return DecideInput(
-        id="",
-        decision=decision,
-        by=args.by or login_name(),
-        comment=args.comment,
-        digest=args.digest,
+    wanted = WantedRequests(args.request, args.all)
+    if args.all and args.request is not None:
+        raise CommandError("choose --all or a REQUEST, not both")
+    names = DecidingNames(login_name(), args.by)
+    asked = DecideInput(
+        id="", decision=decision, by=names.login, comment=args.comment, digest=args.digest
     )
+    asked = asked.model_copy(update=payload)
+    return run_async(decide(settings, args.run, wanted, asked, names))

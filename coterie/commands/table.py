@@ -168,12 +168,12 @@ VERBS: Mapping[str, Verb] = {
     ),
     "approve": Verb(
         Group.DECIDE,
-        "approve a request of a run",
+        "approve requests of a run",
         "coterie.commands.control.approve",
     ),
     "reject": Verb(
         Group.DECIDE,
-        "reject a request of a run",
+        "reject requests of a run",
         "coterie.commands.control.reject",
     ),
     "pause": Verb(

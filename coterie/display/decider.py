@@ -6,11 +6,13 @@ from contextlib import suppress
 from typing import NamedTuple, assert_never
 
 from coterie.arguments import login_name
+from coterie.control.deciding_names import DecidingNames
 from coterie.display.following.plain_view import ProgressView
-from coterie.display.keyboard import ask, ask_one_of, ask_yes_no
+from coterie.display.keyboard import ask, ask_one_of, ask_yes_no, asked_name
 from coterie.display.written_decisions import WrittenDecision, decisions_for
 from coterie.failures import CommandError
-from coterie.rendering.request_text import decision_text, words_for
+from coterie.rendering.decision_commands import decision_commands
+from coterie.rendering.request_text import decision_text
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
 from dsl.person_names import is_among
@@ -39,6 +41,7 @@ class Decider:
         self._view = view
         self._written = written
         self._interactive = interactive
+        self._names = DecidingNames(login_name())
         self._seen: set[_Shown] = set()
         self._met: set[str] = set()
         """Requests for which all written decisions were used."""
@@ -182,9 +185,7 @@ class Decider:
         request = await self._whole(request)
         with self._view.suspended():
             self._view.show(request)
-            by = login_name()
-            if request.approvers and not is_among(by, request.approvers):
-                by = await ask(f"who are you ({', '.join(request.approvers)})? ") or by
+            by = await asked_name(request, self._names)
             if request.choices:
                 if not await self._ask_about_failure(request, by):
                     self._view.say(self._how_to(request))
@@ -226,5 +227,5 @@ class Decider:
         return True
 
     def _how_to(self, request: Pending) -> str:
-        answers = words_for(self._run.id, request)
-        return f"waits for a person: {request.id}\n  decide it with {answers}"
+        commands = decision_commands(self._run.id, request, login_name())
+        return f"waits for a person: {request.id}\n  decide it with {commands}"

@@ -4,8 +4,10 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
+from coterie.control.deciding_names import DecidingNames
 from coterie.terminal import note, prompt
 from dsl.visible import is_unicode
+from workflows.core.requests import Pending
 
 _PASTE_SECONDS = 0.05
 """Lines that come within this time of each other were not typed."""
@@ -72,6 +74,18 @@ async def _line(before: str) -> str | None:
         if is_unicode(line):
             return line
         prompt(f"that is not UTF-8 text; type it again\n{before}")
+
+
+async def asked_name(request: Pending, names: DecidingNames) -> str:
+    """Return under which name the person decides; ask only if no known name may."""
+    known = names.allowed(request.approvers)
+    if known is not None:
+        return known
+    given = await ask(f"who are you ({', '.join(request.approvers)})? ")
+    if not given:
+        return names.login
+    names.add(given)
+    return given
 
 
 async def ask_yes_no(question: str) -> bool | None:

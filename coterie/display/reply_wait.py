@@ -27,8 +27,8 @@ _STATUS_SECONDS = 0.8
 class _ChatView(PlainView):
     """Shows requests as lines between the replies."""
 
-    def __init__(self, text: ReplyText) -> None:
-        super().__init__()
+    def __init__(self, run: str, text: ReplyText) -> None:
+        super().__init__(run)
         self._reply = text
 
     def progress(self, news: RunNews) -> None:
@@ -59,7 +59,7 @@ async def awaited(
         MessageRefusedError: The session refuses the message, or ends without a reply.
     """
     text = ReplyText()
-    view = _ChatView(text)
+    view = _ChatView(run.id, text)
     decider = Decider(run, view, (), interactive=interactive)
     sent = asyncio.create_task(sending)
     try:

@@ -136,7 +136,7 @@ def _announce(run: Run, connection: Connection) -> None:
 def _view(run: Run, settings: Settings, record: RunRecord, options: WatchOptions) -> ProgressView:
     verbose, workspace = options.verbose, Path(record.trusted.workspace)
     if not options.interactive:
-        return PlainView(verbose=verbose, workspace=workspace)
+        return PlainView(run.id, verbose=verbose, workspace=workspace)
     return LiveView(run.id, color=settings.color, verbose=verbose, workspace=workspace)
 
 

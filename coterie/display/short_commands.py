@@ -1,20 +1,18 @@
-"""Short commands against a server: query runs, decide requests, show results."""
+"""Short commands against a server: query runs, list requests, show results."""
 
 import asyncio
 import json
 from datetime import UTC, datetime
-from shlex import quote
 
 from temporalio.client import Client, WorkflowExecutionStatus
 
-from coterie.display.keyboard import ask_yes_no
+from coterie.arguments import login_name
 from coterie.failures import CommandError, ExitCode
-from coterie.inspection.recorded_requests import only_request, requests_of
+from coterie.inspection.recorded_requests import requests_of
 from coterie.logs import quietly
-from coterie.rendering.request_text import PendingOfRun, decision_text, pending_text, shown_text
+from coterie.rendering.request_text import PendingOfRun, pending_text
 from coterie.rendering.run_table import run_json, run_table
 from coterie.rendering.run_text import end_text, status_text, trail_text
-from coterie.runs.call_errors import has_ended
 from coterie.runs.ends.end_facts import CLOSED_STATES, RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.open_runs import open_runs
@@ -23,10 +21,9 @@ from coterie.runs.run_list import RunFilter, run_rows
 from coterie.runs.run_waits import wait_for
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
-from coterie.terminal import is_interactive, note, say
+from coterie.terminal import note, say
 from coterie.text.problems import counted
 from dsl.errors import listed
-from workflows.core.messages import DecideInput
 
 _ASKED_AT_ONCE = 20
 
@@ -76,7 +73,7 @@ async def show_pending(settings: Settings, id: str | None, *, as_json: bool) -> 
         ]
         say(json.dumps(requests, indent=2, ensure_ascii=False))
     elif found:
-        say(pending_text(found))
+        say(pending_text(found, login_name()))
     else:
         note("no request waits for a person")
     if silent:
@@ -119,54 +116,6 @@ async def _pending_of(client: Client, runs: list[Run], silent: list[str]) -> lis
 
     found = await asyncio.gather(*(pending_of(run) for run in runs))
     return [one for of_run in found for one in of_run]
-
-
-async def decide(
-    settings: Settings,
-    id: str,
-    request: str | None,
-    asked: DecideInput,
-) -> ExitCode:
-    """Decide one request: the named one, or the only one that waits."""
-    run = Run(await _client(settings), id)
-    description = await run.describe()
-    if description.status != WorkflowExecutionStatus.RUNNING:
-        raise has_ended(id)
-    named = asked.model_copy(update={"id": request or only_request(run, await run.pending())})
-    seen = await _show_and_digest(run, named)
-    if seen is None:
-        return ExitCode.RUN_FAILED
-    say(decision_text(await run.decide(seen)))
-    return ExitCode.DONE
-
-
-async def _show_and_digest(run: Run, asked: DecideInput) -> DecideInput | None:
-    """Show what is decided, and add its digest; return None if the person declines.
-
-    A given digest proves that the person has seen it. The run itself refuses a request that no
-    longer waits.
-
-    Raises:
-        CommandError: It has changed since it opened, and no person is at the terminal.
-    """
-    request = next((one for one in await run.pending() if one.id == asked.id), None)
-    if request is None or asked.digest is not None:
-        return asked
-    if request.cut:
-        request = (await run.request(request.id)).pending or request
-    note(shown_text(run.id, request))
-    if request.edited and asked.decision == "approve":
-        if not is_interactive():
-            raise CommandError(
-                f"{request.id!r} has changed since it opened; look at it with "
-                f"`coterie show {quote(run.id)} {quote(request.id)}`, and approve what you saw "
-                "with --digest",
-                ExitCode.RUN_FAILED,
-            )
-        if not await ask_yes_no("it has changed since it opened; approve the current version?"):
-            note("not decided")
-            return None
-    return asked.model_copy(update={"digest": request.digest})
 
 
 async def show_result(

@@ -3,6 +3,7 @@
 import json
 from shlex import quote
 
+from coterie.arguments import login_name
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.recorded_requests import request_of
 from coterie.inspection.shown_steps import step_calls
@@ -45,5 +46,5 @@ async def show_request(
         data = {"served": served, **view.model_dump(mode="json", exclude_defaults=True)}
         say(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        say(request_text(id, view, served=served))
+        say(request_text(id, view, login_name(), served=served))
     return ExitCode.DONE

@@ -10,6 +10,7 @@ from shlex import quote
 
 from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
 
+from coterie.arguments import login_name
 from coterie.display.following.events_view import EventsView, event_lines
 from coterie.display.following.follower import Watch
 from coterie.display.following.live import LiveView
@@ -18,6 +19,7 @@ from coterie.display.screens import OpenScreen, PastRun, ScreenLeft
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.trace import traced
 from coterie.logs import quietly
+from coterie.rendering.decision_commands import decision_commands
 from coterie.rendering.run_summary import summary_text, summary_width
 from coterie.replay.rebuilt_run import NotFollowed, rebuilt
 from coterie.runs.ends.end_facts import RunEnd
@@ -47,10 +49,10 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
     ui = connection.ui_of(id)
     note(f"run {id}" + (f"  {ui}" if ui else ""))
     if description.status != WorkflowExecutionStatus.RUNNING:
-        printed = PlainView(say, write_part=say_part, verbose=True) if verbose else None
+        printed = PlainView(id, say, write_part=say_part, verbose=True) if verbose else None
         return await _print_summary(settings, run, await run.end(), printed)
     view = await _view(settings, run, description, live=live, verbose=verbose)
-    watch = Watch(run, view, _DecisionHints(run, view, live=live))
+    watch = Watch(run, view, DecisionHints(run, view, live=live))
     try:
         end = await watch.until_end()
     except asyncio.CancelledError:
@@ -146,8 +148,8 @@ async def watch_events(settings: Settings, id: str) -> ExitCode:
     description = await _team_run(run)
     watched: list[TrailEntry] = []
     if description.status == WorkflowExecutionStatus.RUNNING:
-        view = EventsView()
-        watch = Watch(run, view, _DecisionHints(run, view, live=True))
+        view = EventsView(run.id)
+        watch = Watch(run, view, DecisionHints(run, view, live=True))
         await watch.until_end()
         watched = watch.trail
     end = await run.end()
@@ -170,7 +172,7 @@ async def _view(
     verbose: bool,
 ) -> ProgressView:
     if not live:
-        return PlainView(say, write_part=say_part, verbose=verbose)
+        return PlainView(run.id, say, write_part=say_part, verbose=verbose)
     seconds = (datetime.now(UTC) - await run.began(description)).total_seconds()
     return LiveView(run.id, color=settings.color, seconds=seconds, asks=False, verbose=verbose)
 
@@ -204,7 +206,7 @@ async def _print_summary(
     return ExitCode.DONE if end.completed else ExitCode.RUN_FAILED
 
 
-class _DecisionHints:
+class DecisionHints:
     """Prints once how to decide each request; decides nothing."""
 
     def __init__(self, run: Run, view: ProgressView, *, live: bool) -> None:
@@ -219,12 +221,9 @@ class _DecisionHints:
             if not self._live and request.id not in self._printed:
                 self._printed.add(request.id)
                 whom = " or ".join(request.approvers) or "a person"
+                commands = decision_commands(self._run.id, request, login_name())
                 self._view.show(request)
-                self._view.say(
-                    f"waits for {whom}: {request.id}\n  decide it with "
-                    f"`coterie approve {quote(self._run.id)} {quote(request.id)}` "
-                    "or `coterie reject ...`"
-                )
+                self._view.say(f"waits for {whom}: {request.id}\n  decide it with {commands}")
 
     async def close(self) -> None:
         """Do nothing."""

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coterie.graph.condition_labels import condition_words
-from coterie.text.step_words import StepWording, approval, bounds, details, heading, is_left_out
+from coterie.text.approval_words import approval
+from coterie.text.step_words import StepWording, bounds, details, heading, is_left_out
 from dsl.evaluate.condition_text import expression_words, value_text
 from dsl.model.plan import Plan
 from dsl.model.step_kinds.step_base import StepKind
@@ -63,7 +64,7 @@ def _lines(steps: Sequence[Step], plan: Plan, above: str, depth: int) -> Iterato
         path = f"{above}/{step.name}" if above else step.name
         when = (f"if {_WORDS.condition(step.when)}",) if step.when is not None else ()
         detail = (*details(step, plan, _WORDS), *when, *bounds(step, _WORDS))
-        yield TaskLine(path, depth, step.kind, step.name, detail, approval(step, _WORDS))
+        yield TaskLine(path, depth, step.kind, step.name, detail, approval(step, plan, _WORDS))
         yield from _plan_lines(step, plan, path, depth + 1)
         for title, inner, below in _inside(step, path):
             if title:
@@ -77,9 +78,10 @@ def _plan_lines(step: Step, plan: Plan, above: str, depth: int) -> Iterator[Task
         if isinstance(step, AgentStep) and step.personas:
             yield TaskLine("", depth, None, f"as {agent.persona_name}", ())
         for inner, path in _plan_steps(steps, above):
-            if isinstance(inner, AgentStep | ApprovalStep) or approval(inner, _WORDS):
+            asked = approval(inner, plan, _WORDS)
+            if isinstance(inner, AgentStep | ApprovalStep) or asked:
                 detail = details(inner, plan, _WORDS)
-                yield TaskLine(path, depth, inner.kind, inner.name, detail, approval(inner, _WORDS))
+                yield TaskLine(path, depth, inner.kind, inner.name, detail, asked)
             yield from _plan_lines(inner, plan, path, depth + 1)
 
 

@@ -11,9 +11,10 @@ from typing import Literal, cast
 from pydantic import Field, JsonValue, TypeAdapter
 from temporalio.client import WorkflowExecutionStatus
 
+from coterie.arguments import login_name
 from coterie.failures import CommandError
 from coterie.mcp_server.served_teams import ServedTeam
-from coterie.rendering.request_text import decision_commands
+from coterie.rendering.decision_commands import decision_commands
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.records import RunRecord
@@ -135,7 +136,7 @@ def open_report(
         state="awaiting_message" if awaits else state,
         because=_text(status.last_because),
         doing=tuple(_text(step) for step in doing[:_MAX_LISTED]),
-        approvals=tuple(_approval(record.id, one) for one in pending[:_MAX_LISTED]),
+        approvals=tuple(waiting_approval(record.id, one) for one in pending[:_MAX_LISTED]),
         next=_next(awaits=awaits, pending=pending, paused=state == "paused"),
     )
 
@@ -210,14 +211,15 @@ def _text(text: str) -> str:
     return visible(text[:_MAX_TEXT_LENGTH])
 
 
-def _approval(run: str, request: Pending) -> WaitingApproval:
+def waiting_approval(run: str, request: Pending) -> WaitingApproval:
+    """Return a waiting request, with the commands by which a person decides it."""
     id = visible(request.id)
     asks = request.is_question and not request.approvers
     return WaitingApproval(
         id=id,
         prompt=_text(request.prompt),
         show=visible_value(extract(request.show, (), 0, _MAX_SHOW_SIZE).value),
-        decide=decision_commands(run, id),
+        decide=visible(decision_commands(run, request, login_name())),
         is_question=asks,
         form=cast("Json", visible_value(request.payload_schema)) if asks else None,
     )

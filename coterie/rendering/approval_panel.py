@@ -3,13 +3,13 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from shlex import quote
 
 from pydantic import JsonValue
 
 from coterie.rendering.change_diff import diff_lines, split_changes, style_of
+from coterie.rendering.decision_commands import show_command
 from coterie.rendering.progress_lines import ProgressLine, wrapped
-from coterie.rendering.request_text import show_lines, words_for
+from coterie.rendering.request_text import show_lines
 from coterie.text.moments import day_and_clock
 from dsl.visible import one_line
 from workflows.core.requests import Pending
@@ -47,7 +47,7 @@ def panel_lines(
             lines += [ProgressLine(part, style) for part in wrapped(line, width, "", "    ")]
     if max_lines is not None and len(lines) > max_lines:
         more = len(lines) - max_lines
-        more_lines = f"... {more} more lines: coterie show {quote(run)} {quote(request.id)}"
+        more_lines = f"... {more} more lines: {show_command(run, request.id)}"
         lines = [*lines[:max_lines], ProgressLine(more_lines, "dim")]
     return [
         *lines,
@@ -56,26 +56,23 @@ def panel_lines(
     ]
 
 
-def plain_lines(request: Pending, workspace: Path | None) -> Iterator[str]:
+def plain_lines(run: str, request: Pending, workspace: Path | None) -> Iterator[str]:
     """Yield the subject without a panel: file changes as a diff, the rest as text.
 
     Args:
+        run: Id of the run.
         request: The waiting request.
         workspace: Folder of the files that it would change; None if it is elsewhere.
     """
     changes, rest = split_changes(request.show)
-    yield from show_lines(rest)
+    whole = show_command(run, request.id)
+    yield from show_lines(rest, whole)
     diff = [one_line(line) for line in diff_lines(changes, workspace)]
     for line in diff[:_MAX_LINES]:
         cut = f"{line[:_MAX_LINE_LENGTH]}..." if len(line) > _MAX_LINE_LENGTH else line
         yield f"    {cut}"
     if len(diff) > _MAX_LINES:
-        yield f"    [{len(diff) - _MAX_LINES} more lines: coterie show RUN {quote(request.id)}]"
-
-
-def how_to_decide(run: str, request: Pending) -> str:
-    """Return the commands that decide it, for people who are not asked here."""
-    return words_for(run, request)
+        yield f"    [{len(diff) - _MAX_LINES} more lines: {whole}]"
 
 
 def _value_lines(value: JsonValue, width: int) -> Iterator[str]:

@@ -7,12 +7,12 @@ from shlex import quote
 
 from pydantic import JsonValue
 
+from coterie.rendering.decision_commands import decision_commands, show_command
 from coterie.text.durations import duration
 from coterie.text.lines import one_entry, prompt_lines, text_of
 from coterie.text.moments import day_and_clock
 from coterie.text.problems import counted
 from workflows.core.requests import Decision, Pending, RequestView
-from workflows.core.state_keys import StepKey
 
 _MAX_SHOW_LENGTH = 4000
 
@@ -38,15 +38,17 @@ def decision_text(taken: Decision) -> str:
     return one_entry(f"{taken.id} {taken.verdict} by {taken.by}{why}")
 
 
-def pending_text(requests: Iterable[PendingOfRun]) -> str:
-    """Format all waiting requests, with the commands that answer them."""
-    return "\n\n".join(_request(one.run, one.request, one.served) for one in requests)
+def pending_text(requests: Iterable[PendingOfRun], login: str) -> str:
+    """Format all waiting requests, with the commands by which the reader answers them."""
+    return "\n\n".join(_request(one.run, one.request, one.served, login) for one in requests)
 
 
-def _request(run: str, request: Pending, served: bool) -> str:
-    lines = [f"{run}  {request.id}", *prompt_lines(request.prompt), *show_lines(request.show)]
+def _request(run: str, request: Pending, served: bool, login: str) -> str:
+    whole = show_command(run, request.id)
+    lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
+    lines += show_lines(request.show, whole)
     if request.cut:
-        lines.append(f"    [shortened; in full: coterie show {quote(run)} {quote(request.id)}]")
+        lines.append(f"    [shortened; in full: {whole}]")
     lines.append(f"  since {day_and_clock(request.since)}{_deadline(request)}")
     if request.approvers:
         lines.append(f"  may decide: {', '.join(request.approvers)}")
@@ -58,7 +60,7 @@ def _request(run: str, request: Pending, served: bool) -> str:
     if request.editable:
         lines.append("  editable: approve with --payload JSON to change what is shown")
     lines += () if served else (_no_worker(run),)
-    return text_of([*lines, f"  {words_for(run, request)}"])
+    return text_of([*lines, f"  {decision_commands(run, request, login)}"])
 
 
 def _no_worker(run: str) -> str:
@@ -68,7 +70,7 @@ def _no_worker(run: str) -> str:
     )
 
 
-def request_text(run: str, view: RequestView, *, served: bool = True) -> str:
+def request_text(run: str, view: RequestView, login: str, *, served: bool = True) -> str:
     """Format one request in full: its subject, terms, history, and how to decide it."""
     request = view.pending
     if request is None:
@@ -85,20 +87,20 @@ def request_text(run: str, view: RequestView, *, served: bool = True) -> str:
     if request.quorum > 1:
         facts[1] = ("may decide", f"{who}; {request.quorum} must approve")
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
-    lines += show_lines(request.show, cut=False)
+    lines += show_lines(request.show)
     lines += [f"  {name:<12} {value}" for name, value in facts if value]
     if request.editable:
         lines.append("  editable: approve with --payload JSON to change what is shown")
     if request.payload_schema is not None:
-        lines += ["  its JSON Schema:", *show_lines(request.payload_schema, cut=False)]
+        lines += ["  its JSON Schema:", *show_lines(request.payload_schema)]
     lines += () if served else (_no_worker(run),)
-    return text_of([*lines, f"  {words_for(run, request)}   with --digest {request.digest}"])
+    return text_of([*lines, f"  {decision_commands(run, request, login, digest=True)}"])
 
 
 def shown_text(run: str, request: Pending) -> str:
     """Return what a person decides: the question, its whole subject, who changed what."""
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
-    lines += show_lines(request.show, cut=False)
+    lines += show_lines(request.show)
     facts = (("changed", "; ".join(request.changes)), ("digest", short_digest(request.digest)))
     return text_of([*lines, *(f"  {name:<12} {value}" for name, value in facts if value)])
 
@@ -123,24 +125,9 @@ def _decision_lines(run: str, decision: Decision) -> Iterator[str]:
     yield f"{run}  {decision_line(decision)}"
     if decision.changes:
         yield f"  changed      {'; '.join(decision.changes)}"
-    yield from show_lines(decision.payload, cut=False)
-
-
-def decision_commands(run: str, request: str) -> str:
-    """Return the commands that approve and reject a request."""
-    words = f"{quote(run)} {quote(request)}"
-    return f"coterie approve {words}   or   coterie reject {words}"
-
-
-def words_for(run: str, request: Pending) -> str:
-    """Return the commands that answer a request."""
-    if not request.choices:
-        return decision_commands(run, request.id)
-    task = f"{quote(run)} {quote(str(StepKey.of_failed(request.id)))}"
-    return (
-        f"coterie retry {task}   or   coterie skip {task}   or, to let it fail,   "
-        f"coterie reject {quote(run)} {quote(request.id)}"
-    )
+    if decision.digest:
+        yield f"  digest       {short_digest(decision.digest)}"
+    yield from show_lines(decision.payload)
 
 
 def _deadline(request: Pending) -> str:
@@ -149,18 +136,23 @@ def _deadline(request: Pending) -> str:
     return f", until {day_and_clock(request.deadline)}, then: {request.at_deadline}"
 
 
-def show_lines(show: JsonValue, *, cut: bool = True) -> Iterator[str]:
-    """Yield the subject of a request, indented; mark the cut if `cut` shortens it."""
+def show_lines(show: JsonValue, whole: str | None = None) -> Iterator[str]:
+    """Yield a value, indented.
+
+    Args:
+        show: The value.
+        whole: The command that shows all of it; None to shorten nothing here.
+    """
     if show is None:
         return
     text = show if isinstance(show, str) else json.dumps(show, indent=2, ensure_ascii=False)
     if isinstance(show, Mapping):
         text = "\n".join(_field(key, value) for key, value in show.items())
-    more = len(text) - _MAX_SHOW_LENGTH if cut else 0
-    for line in (text[:_MAX_SHOW_LENGTH] if cut else text).removesuffix("\n").split("\n"):
+    more = 0 if whole is None else max(len(text) - _MAX_SHOW_LENGTH, 0)
+    for line in text[: len(text) - more].removesuffix("\n").split("\n"):
         yield f"    {line}"
-    if more > 0:
-        yield f"    [{counted(more, 'character')} more: coterie show RUN REQUEST]"
+    if more:
+        yield f"    [{counted(more, 'character')} more: {whole}]"
 
 
 def _field(key: str, value: JsonValue) -> str:

@@ -1,6 +1,7 @@
 """Format a run: where it is, what happened and why, and how it ended."""
 
 from collections.abc import Iterable, Mapping
+from shlex import quote
 
 from pydantic import JsonValue
 
@@ -140,7 +141,7 @@ def end_text(run: str, end: RunEnd) -> str:
     )
     for name, data in outputs(result):
         lines.append(f"  {name}:")
-        lines += show_lines(data)
+        lines += show_lines(data, f"coterie result {quote(run)} --json")
     return text_of(lines)
 
 

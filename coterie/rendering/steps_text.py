@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from coterie.text.step_words import StepWording, approval, bounds, details, heading, is_left_out
+from coterie.text.approval_words import approval
+from coterie.text.step_words import StepWording, bounds, details, heading, is_left_out
 from dsl.evaluate.condition_text import condition_text, value_text
 from dsl.model.plan import Plan
 from dsl.model.step_kinds.step_base import StepKind
@@ -57,7 +58,7 @@ def _execution_plan_lines(step: Step, plan: Plan, depth: int) -> Iterator[str]:
 def _describe_step(step: Step, plan: Plan) -> str:
     parts = [
         *details(step, plan, _WORDS),
-        *filter(None, [approval(step, _WORDS)]),
+        *filter(None, [approval(step, plan, _WORDS)]),
         *bounds(step, _WORDS),
     ]
     begin = BEGINNINGS[step.kind]

@@ -1,4 +1,4 @@
-"""Describe a step: who does it, its limits, its approval, and the headings of its step lists.
+"""Describe a step: who does it, its limits, and the headings of its step lists.
 
 Pictures and texts of plans share these descriptions; they only word conditions differently.
 """
@@ -32,7 +32,7 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from dsl.model.terms import CallApproval, DecisionTerms, call_approval
+from dsl.model.terms import DecisionTerms
 from dsl.model.traversal.agent_personas import execution_plans
 from dsl.model.traversal.step_lists import (
     AtTheEnd,
@@ -116,7 +116,7 @@ def details(step: Step, plan: Plan, words: StepWording) -> tuple[str, ...]:  # n
         case SetStep(values=values):
             return (f"sets {', '.join(values)}",) if values else ()
         case ApprovalStep():
-            return _asking(step, words)
+            return asking(step, words)
         case WaitStep():
             return tuple(_waiting(step, words))
         case ReplyStep(value=value):
@@ -143,21 +143,6 @@ def bounds(step: Step, words: StepWording) -> Iterator[str]:
         yield "may fail"
     if step.context_updates:
         yield f"updates context.{', context.'.join(step.context_updates)}"
-
-
-def approval(step: Step, words: StepWording) -> str:
-    """Return the approval before or after a step, and its terms if it has any."""
-    if not isinstance(step, AgentStep | SkillStep):
-        return ""
-    terms = call_approval(step.requires_approval)
-    if terms is None:
-        return ""
-    what = "answer" if isinstance(step, AgentStep) else "result"
-    timing = f"a person accepts its {what}" if terms.at == "after" else "a person allows it first"
-    if terms.when is not None:
-        timing += f" if {words.condition(terms.when)}"
-    said = isinstance(step.requires_approval, CallApproval)
-    return ", ".join((timing, *_asking(terms, words))) if said else timing
 
 
 def _agent(step: AgentStep, plan: Plan, words: StepWording) -> Iterator[str]:
@@ -197,12 +182,16 @@ def _tools(personas: Sequence[Persona]) -> Iterator[str]:
     """Yield the tools that agents may call, and the teams to which they may hand over."""
     tools = tuple(dict.fromkeys(name for persona in personas for name in persona.tools))
     if tools:
-        more = len(tools) - _MAX_TOOLS
-        named = ", ".join(tools[:_MAX_TOOLS]) + (f" and {more} more" if more > 0 else "")
-        yield f"may call {named}"
+        yield f"may call {some_tools(tools)}"
     teams = dict.fromkeys(name for persona in personas for name in persona.handoffs)
     if teams:
         yield f"may hand over to {', '.join(teams)}"
+
+
+def some_tools(tools: Sequence[str]) -> str:
+    """List the first few names, and count the others."""
+    more = len(tools) - _MAX_TOOLS
+    return ", ".join(tools[:_MAX_TOOLS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _loop(step: LoopStep, words: StepWording) -> Iterator[str]:
@@ -258,7 +247,8 @@ def _score_words(score: object, words: StepWording) -> str:
     return "" if score is None else f", scored {words.value(score)}"
 
 
-def _asking(terms: DecisionTerms, words: StepWording) -> tuple[str, ...]:
+def asking(terms: DecisionTerms, words: StepWording) -> tuple[str, ...]:
+    """Return who decides, and until when."""
     who = f"by {', '.join(terms.approvers)}" if terms.approvers else "by anyone"
     if terms.deadline is None:
         return who, "no deadline"

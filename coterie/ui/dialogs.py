@@ -42,8 +42,8 @@ class DialogSubject:
     lines: Lines
     by: str
     """Name of the person."""
-    asks_name: bool = False
-    """Whether the person may act under another name only."""
+    learn_name: Callable[[str], None] | None = None
+    """Takes the name that the person must give; None if `by` may decide."""
     request: Pending | None = None
     """The request that is decided, exactly as shown."""
     edits: bool = False
@@ -76,7 +76,7 @@ class DecisionDialog(ModalScreen[DialogAnswer | None]):
             if subject.edits and subject.request is not None:
                 shown = json.dumps(subject.request.show, indent=2, ensure_ascii=False)
                 yield TextArea(visible(shown), id="payload", tab_behavior="indent")
-            if subject.asks_name:
+            if subject.learn_name is not None:
                 yield Input(placeholder="your name", id="by", max_length=MAX_BY_LENGTH)
             if subject.asks_why:
                 yield Input(placeholder="why (optional)", id="comment", max_length=MAX_WHY_LENGTH)
@@ -85,7 +85,7 @@ class DecisionDialog(ModalScreen[DialogAnswer | None]):
 
     def on_mount(self) -> None:
         """Leave the person where to write."""
-        if self.subject.asks_name:
+        if self.subject.learn_name is not None:
             self.query_one("#by").focus()
             return
         wanted = "#payload" if self.subject.edits else "Input, #dialog_text"
@@ -115,7 +115,8 @@ class DecisionDialog(ModalScreen[DialogAnswer | None]):
     def action_confirm(self) -> None:
         """Close the dialog with what was entered, if it is complete."""
         subject = self.subject
-        by = self.query_one("#by", Input).value.strip() if subject.asks_name else subject.by
+        learn = subject.learn_name
+        by = subject.by if learn is None else self.query_one("#by", Input).value.strip()
         if not by:
             self._complain("enter your name")
             self.query_one("#by").focus()
@@ -129,6 +130,8 @@ class DecisionDialog(ModalScreen[DialogAnswer | None]):
                 self._complain(str(error))
                 return
         comment = self.query_one("#comment", Input).value.strip() if subject.asks_why else ""
+        if learn is not None:
+            learn(by)
         self.dismiss(DialogAnswer(PersonsAnswer(by, comment), payload))
 
     def _draw(self) -> None:

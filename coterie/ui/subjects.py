@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from coterie.control.deciding_names import DecidingNames
 from coterie.rendering.approval_panel import panel_lines
 from coterie.rendering.progress_lines import ProgressLine, wrapped
 from coterie.rendering.request_text import short_digest
 from coterie.ui.dialogs import DialogSubject
-from dsl.person_names import is_among
 from dsl.visible import one_line
 from workflows.core.requests import Pending
 
@@ -33,11 +33,11 @@ class DialogSubjects:
 
         Args:
             run: Id of the run.
-            by: Name of the person.
+            by: Login name of the person.
             workspace: Folder of the files that the run changes; None if it is elsewhere.
         """
         self._run = run
-        self._by = by
+        self._names = DecidingNames(by)
         self._workspace = workspace
 
     def request(self, request: Pending, title: str, *, edits: bool = False) -> DialogSubject:
@@ -51,8 +51,9 @@ class DialogSubjects:
                 ProgressLine(f"digest: {short_digest(request.digest)}", "dim"),
             ]
 
-        named = bool(request.approvers) and not is_among(self._by, request.approvers)
-        return DialogSubject(title, lines, self._by, asks_name=named, request=request, edits=edits)
+        by = self._names.allowed(request.approvers)
+        learn = self._names.add if by is None else None
+        return DialogSubject(title, lines, by or "", learn_name=learn, request=request, edits=edits)
 
     def step(self, step: str) -> DialogSubject:
         """Return what it means to skip a step."""
@@ -73,4 +74,4 @@ class DialogSubjects:
         def lines(width: int) -> Sequence[ProgressLine]:
             return [ProgressLine(one, style) for one in wrapped(text, width, "")]
 
-        return DialogSubject(title, lines, self._by, asks_why=asks_why)
+        return DialogSubject(title, lines, self._names.login, asks_why=asks_why)

@@ -21,8 +21,10 @@ DOCUMENT_READS_MESSAGES = (
     "egress",
     "local_tools",
     "nested_grants",
+    "asked_on_failure",
 )
-"""Cases whose own templates, prompts, hooks and models repeat the message of a failure, as data."""
+"""Cases whose own templates, prompts, hooks and models repeat the message of a failure, as data, or
+show it to people: a decision keeps the digest of what they saw."""
 
 
 def reads_messages(file: Path) -> bool:

@@ -25,7 +25,16 @@ from coterie.storage.histories import read_history
 from workflows.core.state import RunState
 
 HISTORIES = Path(__file__).parent / "histories"
-_WORDING = ("because", "came_because", "cause", "message", "last_because", "told", "found")
+_WORDING = (
+    "because",
+    "ran_because",
+    "came_because",
+    "cause",
+    "message",
+    "last_because",
+    "told",
+    "found",
+)
 _DIGESTS = ("trail_digest", "trail")
 _STATE = TypeAdapter(RunState)
 

@@ -181,7 +181,7 @@ def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decis
         how=how,
         payload=request.show if approve and request.editable else None,
         changes=request.changes if approve else (),
-        digest=request.digest if approve and request.changes else "",
+        digest=request.digest,
     )
     if not enough:
         state.pending[asked.id] = request.model_copy(update={"approved_by": names})

@@ -53,6 +53,7 @@ def retry(state: RunState, asked: RetryInput, at: datetime, how: How) -> Decisio
         comment=asked.why,
         at=_moment_text(at),
         how=how,
+        digest=request.digest,
     )
     del state.pending[request.id]
     state.decide(decision)
@@ -99,6 +100,7 @@ def skip(
         at=_moment_text(at),
         how=how,
         payload=asked.value,
+        digest=request.digest if request else "",
     )
     state.decide(decision, awaited=request is not None)
     if request is not None:

@@ -87,7 +87,7 @@ class Decision(Frozen):
     changes: tuple[str, ...] = ()
     """What changed, and who changed it: `pages: 3 -> 4 (ann)`."""
     digest: str = ""
-    """Digest of the approved value, if it was changed."""
+    """Digest of what was decided: the prompt and the value shown, with all changes."""
     run: str | None = None
     """The run that got the decision, if this run was forked from it later."""
 

@@ -11,9 +11,9 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from activities.contracts import ContextUse, OwnQueue, TokenUsage, VisibilitySettings
 from dsl.egress.met_labels import MetLabels
+from dsl.model.causes import without_values
 from dsl.tool_loop.exchange import ToolResult
 from dsl.values import Json
-from workflows.core.causes.shown_causes import without_found_values
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.memory import (
     BudgetBalance,
@@ -270,7 +270,8 @@ def cause_facts(cause: TrailCause | None) -> bytes:
     """
     if cause is None:
         return b""
-    cause = without_found_values(cause)
+    if (found := getattr(cause, "condition", None)) is not None:
+        cause = replace(cast("Any", cause), condition=without_values(found))
     try:
         return _json_of(type(cause))(cause)
     except ValueError:  # half of a surrogate pair: only escaped JSON holds it

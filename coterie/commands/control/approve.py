@@ -1,14 +1,13 @@
-"""`coterie approve`: approve a request of a run."""
+"""`coterie approve`: approve requests of a run."""
 
 from argparse import ArgumentParser, Namespace
 
 from coterie.argument_values import read_value
 from coterie.arguments import add_decision
-from coterie.commands.decision_call import decision_call
-from coterie.display.short_commands import decide
+from coterie.commands.decision_call import run_decision
 from coterie.failures import ExitCode
-from coterie.interrupts import run_async
 from coterie.settings import Settings
+from dsl.values import Json
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -23,9 +22,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Send the decision, and print what was recorded."""
-    asked = decision_call(args, "approve")
+    """Send the decisions, and print what was recorded."""
+    payload: Json = {}
     if args.payload is not None:
-        payload = read_value(settings, "--payload", args.payload)
-        asked = asked.model_copy(update={"payload": payload})
-    return run_async(decide(settings, args.run, args.request, asked))
+        payload = {"payload": read_value(settings, "--payload", args.payload)}
+    return run_decision(args, settings, "approve", payload)

@@ -1,12 +1,10 @@
-"""`coterie reject`: reject a request of a run."""
+"""`coterie reject`: reject requests of a run."""
 
 from argparse import ArgumentParser, Namespace
 
 from coterie.arguments import add_decision
-from coterie.commands.decision_call import decision_call
-from coterie.display.short_commands import decide
+from coterie.commands.decision_call import run_decision
 from coterie.failures import ExitCode
-from coterie.interrupts import run_async
 from coterie.settings import Settings
 
 
@@ -16,6 +14,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Send the decision, and print what was recorded."""
-    asked = decision_call(args, "reject")
-    return run_async(decide(settings, args.run, args.request, asked))
+    """Send the decisions, and print what was recorded."""
+    return run_decision(args, settings, "reject", {})

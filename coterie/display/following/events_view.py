@@ -32,8 +32,8 @@ def _of_step(entry: TrailEntry) -> str:
 class EventsView(PlainView):
     """Prints named events only."""
 
-    def __init__(self) -> None:
-        super().__init__(say)
+    def __init__(self, run: str) -> None:
+        super().__init__(run, say)
 
     def progress(self, news: RunNews) -> None:
         """Print the named events since the last time."""

@@ -14,11 +14,13 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from coterie.arguments import login_name
 from coterie.display.following.console import SafeConsole
 from coterie.display.following.live_text_lines import last_lines
 from coterie.display.following.plain_view import RunNews, follow
-from coterie.rendering.approval_panel import how_to_decide, panel_lines
+from coterie.rendering.approval_panel import panel_lines
 from coterie.rendering.cost_tables import budget_lines, estimated_text, money_text
+from coterie.rendering.decision_commands import decision_commands
 from coterie.rendering.graph_text import graph_line, task_lines
 from coterie.rendering.progress_lines import ProgressLine, head_line, progress_lines, wrapped
 from coterie.rendering.run_text import trail_line
@@ -200,8 +202,11 @@ class LiveView:
                 yield Text(f"  ? waits for a person: {one_line(request.id)}", "yellow")
             else:
                 yield self._panel(request)
-                for line in wrapped(how_to_decide(self._run, request), self._width, "  ", "    "):
+                for line in wrapped(self._how_to_decide(request), self._width, "  ", "    "):
                     yield Text(line, "dim")
+
+    def _how_to_decide(self, request: Pending) -> str:
+        return decision_commands(self._run, request, login_name())
 
     def _panel(self, request: Pending) -> Panel:
         inside = self._width - _FRAME

@@ -85,6 +85,7 @@ class PlainView:
 
     def __init__(
         self,
+        run: str,
         write: Callable[[str], None] = note,
         *,
         write_part: Callable[[str], None] = prompt,
@@ -94,11 +95,13 @@ class PlainView:
         """Prepare the view.
 
         Args:
+            run: Id of the run.
             write: Receives progress lines; messages always go to standard error.
             write_part: Receives the text of answers in progress, without line breaks of its own.
             verbose: Print every event with its full reason, instead of one line per task.
             workspace: Folder of the files that the run changes; None if it is elsewhere.
         """
+        self._run = run
         self._write_line = write
         self._text = FlowingText(write_part)
         self._verbose = verbose
@@ -160,7 +163,7 @@ class PlainView:
     def show(self, request: Pending) -> None:
         """Print the question and its subject; file changes as a diff."""
         self._text.end_line()
-        shown = plain_lines(request, self._workspace)
+        shown = plain_lines(self._run, request, self._workspace)
         note(text_of(["", request.id, *prompt_lines(request.prompt), *shown]))
 
     def say(self, text: str) -> None:

@@ -256,3 +256,46 @@ async def test_without_a_worker_the_list_and_a_request_are_reported_from_the_his
         assert "review/sign_off#1" in result
         assert "no worker serves this run" in result
     assert "unattended" in [run["run"] for run in json.loads(runs.stdout)]
+
+
+async def test_one_command_decides_many_requests_each_by_its_own_digest(
+    desk: Project, tmp_path: Path
+) -> None:
+    file = tmp_path / "many.yml"
+    file.write_text("""
+orchestration:
+  entry_team: pay
+  teams:
+    pay:
+      tasks:
+        - name: each
+          type: loop
+          iterate_on: [1, 2, 3, 4]
+          loop_variable: number
+          concurrency: 4
+          body:
+            - {name: sign, type: approval, prompt: "Pay {{ number }}?", show: "{{ number }}",
+                approvers: [ann], deadline: 1h, on_failure: continue}
+""")
+    desk.begin("run", str(file), "--id", "many")
+    await asks(desk, "many", "pay/each/3/sign#1")
+    shown = {
+        one["id"]: one["digest"]
+        for one in json.loads(desk.coterie("pending", "many", "--json").stdout)
+    }
+    assert len(set(shown.values())) == 4
+    wrong = desk.coterie("approve", "many", "--all", "--digest", "x")
+    assert (wrong.returncode, "belongs to one request" in wrong.stderr) == (2, True)
+    none = desk.coterie("approve", "many", "other/*", "--by", "ann")
+    assert (none.returncode, "waiting: pay/each/0/sign#1" in none.stderr) == (1, True)
+    one = desk.coterie("reject", "many", "pay/each/2/*", "--by", "ann")
+    assert (one.returncode, one.stdout) == (0, "pay/each/2/sign#1 rejected by ann\n")
+    refused = desk.coterie("approve", "many", "--all", "--by", "ben")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    done = desk.coterie("approve", "many", "--all", "--by", "ann", "--comment", "Seen.")
+    assert done.returncode == 0, done.stderr
+    assert {"  > Pay 1?", "  > Pay 4?"} <= set(done.stderr.splitlines())
+    lines = [f"pay/each/{n}/sign#1 approved by ann: Seen." for n in (0, 1, 3)]
+    assert done.stdout.splitlines() == lines
+    result = json.loads(desk.coterie("result", "many", "--json").stdout)
+    assert {one["id"]: one["digest"] for one in result["decisions"]} == shown

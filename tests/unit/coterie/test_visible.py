@@ -161,8 +161,8 @@ FORGED = f"Ship it?\nr1  other/ok#1\n  since now\n  may decide: you{HOSTILE}"
 
 def test_no_line_of_a_prompt_looks_like_a_line_of_ours() -> None:
     request = Pending(id="review/sign#1", prompt=FORGED, since=AT, show="two\nr1  other/ok#1")
-    whole = request_text("r1", RequestView(pending=request))
-    for text in (pending_text([PendingOfRun("r1", request)]), whole):
+    whole = request_text("r1", RequestView(pending=request), "me")
+    for text in (pending_text([PendingOfRun("r1", request)], "me"), whole):
         assert not CONTROL.search(text)
         assert text.split("\n")[1:5] == prompt_lines(FORGED)
         assert all(line.startswith("  > ") for line in text.split("\n")[1:5])
@@ -178,7 +178,7 @@ def test_no_reason_of_others_looks_like_an_entry_of_ours() -> None:
     decision = Decision(
         id="a/b#1", verdict="rejected", by="ann", comment=forged, at=AT, how="update"
     )
-    shown = request_text("r1", RequestView(decision=decision))
+    shown = request_text("r1", RequestView(decision=decision), "me")
     assert shown.split("\n")[1].startswith("        | ")
     ended = end_text("r1", RunEnd("failed", details="failed\nr1: completed"))
     assert ended.split("\n")[1].startswith("        | ")

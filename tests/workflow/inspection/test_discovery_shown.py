@@ -47,7 +47,7 @@ class KeptLines(PlainView):
     def __init__(self, warned: asyncio.Event) -> None:
         self.lines: list[str] = []
         self._warned = warned
-        super().__init__(self.lines.append)
+        super().__init__("r1", self.lines.append)
 
     def say(self, text: str) -> None:
         """Keep it; a warning is made known."""

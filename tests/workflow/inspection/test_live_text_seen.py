@@ -91,7 +91,7 @@ async def test_a_second_attempt_is_watched_under_its_number(
         provider = ProviderSettings("scripted", "openai", api_base=server.url, api_key="k")
         async with engine(env, tmp_path, [], provider=provider) as running:
             handle = await running.start(TEAM.replace("STREAM", "true"))
-            view = PlainView(lambda line: shown.append(f"{line}\n"), write_part=write)
+            view = PlainView("r1", lambda line: shown.append(f"{line}\n"), write_part=write)
             watch = Watch(Run(running.client, handle.id), view, Nobody())
             async with asyncio.timeout(120):
                 assert (await watch.until_end()).completed

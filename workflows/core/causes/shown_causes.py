@@ -3,7 +3,6 @@
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
-from dsl.model.causes import without_values
 from dsl.model.outcomes import Failure
 from dsl.task_graph.task_causes import GraphTaskEnded, GraphTaskStarted
 from workflows.core.causes.step_causes import Failed, RunEnded
@@ -30,14 +29,6 @@ def without_wording(cause: TrailCause | None) -> TrailCause | None:
 
 def _without_message(failure: Failure | None) -> Failure | None:
     return None if failure is None else Failure(failure.type, "")
-
-
-def without_found_values(cause: TrailCause) -> TrailCause:
-    """Return the cause without the values that its condition's expressions found."""
-    found = getattr(cause, "condition", None)
-    if found is None:
-        return cause
-    return cast("TrailCause", replace(cast("Any", cause), condition=without_values(found)))
 
 
 def shortened(facts: Facts) -> Facts:

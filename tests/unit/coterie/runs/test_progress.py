@@ -237,11 +237,11 @@ def test_plain_lines_show_the_diff_of_what_an_approval_would_change(
         ],
     }
     request = Pending.model_validate({"id": "a/b#1", "prompt": "Ok?", "since": AT, "show": show})
-    PlainView(workspace=tmp_path).show(request)
+    PlainView("r1", workspace=tmp_path).show(request)
     output = capsys.readouterr().err.splitlines()
     assert output[:3] == ["", "a/b#1", "  > Ok?"]
     assert {"    why: two is a number", "    -two", "    +2", "    create b.py"} <= set(output)
-    assert "coterie show RUN 'a/b#1'" in output[-1]
+    assert "coterie show r1 'a/b#1'" in output[-1]
     assert len(output) < 130
 
 
@@ -289,7 +289,7 @@ def test_plain_lines_tell_each_task_once_and_everything_only_when_asked() -> Non
     whole: list[str] = []
     retry = PendingRetry("0004.write.check", 2, 3, "ProviderFailed: rate limited", None)
     for lines, verbose in ((short, False), (whole, True)):
-        view = PlainView(lines.append, verbose=verbose)
+        view = PlainView("r1", lines.append, verbose=verbose)
         view.progress(RunNews(status(), EVENTS, retries=[retry]))
         view.progress(RunNews(status(), [], retries=[retry]))
     assert sum("draft" in line for line in short) == 2
@@ -308,7 +308,7 @@ def test_turns_and_further_attempts_do_not_end_a_task() -> None:
         step("answer", status="retried", because="ProviderFailed: away"),
     )
     lines: list[str] = []
-    view = PlainView(lines.append)
+    view = PlainView("r1", lines.append)
     view.events(events)
     view.rows.follow(events)
     assert [line.partition("write#1")[2] for line in lines] == [
@@ -329,7 +329,7 @@ def test_a_nested_step_that_its_retry_repeats_is_shown_with_attempt_and_reason()
         step("check/look", status="turn", because="turn 1"),
     )
     lines: list[str] = []
-    PlainView(lines.append).events(events)
+    PlainView("r1", lines.append).events(events)
     assert [line.partition("write#1")[2] for line in lines] == [
         " starts",
         *(f"/{nested}: retried (1.5 s), because {because}" for because in attempts),

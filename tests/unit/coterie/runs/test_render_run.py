@@ -75,13 +75,13 @@ def test_result_and_cost_show_a_call_without_a_price_as_unpriced() -> None:
 
 def test_a_list_and_one_request_tell_the_same_of_escalations_and_of_the_worker() -> None:
     request = Pending(id="a/b#1", prompt="Ok?", since=AT, reminders=1, escalations=2, digest="d")
-    listed = pending_text([PendingOfRun("r", request, served=False)])
-    whole = request_text("r", RequestView(pending=request), served=False)
+    listed = pending_text([PendingOfRun("r", request, served=False)], "me")
+    whole = request_text("r", RequestView(pending=request), "me", served=False)
     for shown in (listed, whole):
         assert "1 reminder, 2 escalations" in shown
         assert "no worker serves this run" in shown
-    served = pending_text([PendingOfRun("r", request)]) + request_text(
-        "r", RequestView(pending=request)
+    served = pending_text([PendingOfRun("r", request)], "me") + request_text(
+        "r", RequestView(pending=request), "me"
     )
     assert "no worker" not in served
 
@@ -109,19 +109,19 @@ def test_a_request_is_shown_with_what_to_look_at_and_how_to_answer() -> None:
         deadline=AT,
         on_timeout="reject",
     )
-    text = pending_text([PendingOfRun("r1", request)])
+    text = pending_text([PendingOfRun("r1", request)], "me")
     assert "r1  review/sign#1\n  > Publish?\n    text:" in text
     assert "    text:\n      two\n      lines\n    score: 3" in text
     assert "may decide: ann, bob" in text
     assert "then: reject" in text
-    assert "coterie approve r1 'review/sign#1'" in text
+    assert "coterie approve r1 'review/sign#1' --by ann" in text
 
 
 def test_a_deadline_that_would_approve_a_changed_value_is_shown_to_fail() -> None:
     request = Pending(id="r", prompt="?", since=AT, deadline=AT, on_timeout="approve")
-    assert "then: approve" in pending_text([PendingOfRun("r1", request)])
+    assert "then: approve" in pending_text([PendingOfRun("r1", request)], "me")
     changed = request.model_copy(update={"edited": True})
-    assert "then: fail" in pending_text([PendingOfRun("r1", changed)])
+    assert "then: fail" in pending_text([PendingOfRun("r1", changed)], "me")
 
 
 def test_one_request_is_reported_whole_with_its_terms_and_what_happened_so_far() -> None:
@@ -143,7 +143,7 @@ def test_one_request_is_reported_whole_with_its_terms_and_what_happened_so_far()
         changes=("3 -> 4 (ann)",),
         approved_by=("ann",),
     )
-    text = request_text("r1", RequestView(pending=request))
+    text = request_text("r1", RequestView(pending=request), "me")
     for shown in (
         "y" * 5000,
         "may decide   ann, bob; 2 must approve",
@@ -160,8 +160,8 @@ def test_one_request_is_reported_whole_with_its_terms_and_what_happened_so_far()
 
 def test_long_values_are_shown_by_their_count() -> None:
     request = Pending(id="a", prompt="b", since=AT, show="y" * 5000)
-    assert "[1,000 characters more: coterie show RUN REQUEST]" in pending_text(
-        [PendingOfRun("r", request)]
+    assert "[1,000 characters more: coterie show r a]" in pending_text(
+        [PendingOfRun("r", request)], "me"
     )
 
 

@@ -1,6 +1,7 @@
 """What a decision keeps of its request and of the value that it was about."""
 
 from datetime import UTC, datetime
+from typing import get_args
 
 import pytest
 
@@ -43,10 +44,11 @@ def test_an_approval_of_a_changed_value_keeps_the_digest_of_what_was_approved() 
     assert decision.digest == request_digest("Good?", EDIT)
 
 
+@pytest.mark.parametrize("how", get_args(How))
 @pytest.mark.parametrize("verdict", ["approve", "reject"])
-def test_a_decision_about_an_unchanged_value_keeps_no_digest(verdict: str) -> None:
-    decision = decide(waiting(), decision=verdict)
-    assert (decision.changes, decision.digest) == ((), "")
+def test_every_decision_keeps_the_digest_of_what_was_shown(verdict: str, how: How) -> None:
+    decision = decide(waiting(), how=how, decision=verdict)
+    assert (decision.changes, decision.digest) == ((), request_digest("Good?", SHOWN))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,14 @@ def test_a_decision_closes_its_request_and_waits_for_its_step(
     state = waiting(**request_)
     made = decide(state, decision=decision, comment="fine")
     assert made == Decision(
-        id=ID, verdict=verdict, by="ann", comment="fine", at=AT, how="update", payload=payload
+        id=ID,
+        verdict=verdict,
+        by="ann",
+        comment="fine",
+        at=AT,
+        how="update",
+        payload=payload,
+        digest=request_digest("Good?", SHOWN),
     )
     assert (state.pending, state.decisions, state.unread) == ({}, {ID: made}, [ID])
 
@@ -113,9 +122,9 @@ def test_a_request_lists_its_latest_twenty_changes() -> None:
     assert (len(changes), changes[0], changes[-1]) == (20, "change 1", "pages: 3 -> 4 (ann)")
 
 
-def test_a_rejection_of_a_changed_value_keeps_neither_the_changes_nor_their_digest() -> None:
+def test_a_rejection_of_a_changed_value_keeps_its_digest_and_not_the_changes() -> None:
     rejected = decide(waiting(edited=True, changes=["pages: 2 -> 3 (bob)"]), decision="reject")
-    assert (rejected.changes, rejected.digest) == ((), "")
+    assert (rejected.changes, rejected.digest) == ((), request_digest("Good?", SHOWN))
 
 
 @pytest.mark.parametrize(

@@ -204,9 +204,7 @@ def test_a_condition_is_worded_with_the_values_that_it_found(
 
 
 @pytest.mark.parametrize(("kind", "code"), CONDITIONAL)
-def test_digest_does_not_cover_the_values_of_expressions(
-    kind: type[TrailCause], code: str
-) -> None:
+def test_digest_does_not_cover_the_values_of_expressions(kind: type[TrailCause], code: str) -> None:
     other = NegatedFound("not", replace(ASKED, values=(ValueFound("run.id", "r-1"),)))
     one = conditional(kind, code, NegatedFound("not", ASKED))
     assert digest(one) == digest(conditional(kind, code, other))

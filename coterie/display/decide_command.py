@@ -1,0 +1,204 @@
+"""Implement `coterie approve` and `coterie reject`: one request, or several at once.
+
+Each decision about several requests is sent for itself, with the digest of what was shown.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from shlex import quote
+
+from temporalio.client import WorkflowExecutionStatus
+
+from coterie.control.deciding_names import DecidingNames
+from coterie.display.keyboard import ask_yes_no, asked_name
+from coterie.failures import CommandError, ExitCode
+from coterie.inspection.recorded_requests import only_request
+from coterie.logs import quietly
+from coterie.rendering.request_text import decision_text, shown_text
+from coterie.runs.call_errors import Unanswered, has_ended
+from coterie.runs.run_client import Run
+from coterie.server.connection import open_connection
+from coterie.settings import Settings
+from coterie.terminal import is_interactive, note, say
+from coterie.text.problems import counted
+from dsl.errors import listed
+from dsl.person_names import is_among
+from workflows.core.messages import DecideInput
+from workflows.core.requests import Pending
+from workflows.core.state_keys import StepKey
+
+
+@dataclass(frozen=True, slots=True)
+class WantedRequests:
+    """Which requests a command decides."""
+
+    name: str | None = None
+    """The id of one, or a pattern with `*` and `?`; None for the only one that waits."""
+    every: bool = False
+    """All that wait."""
+
+    @property
+    def pattern(self) -> str | None:
+        """The pattern, if this may be several."""
+        if self.every:
+            return "*"
+        return self.name if self.name is not None and set(self.name) & set("*?") else None
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedAlone:
+    """A request that the pattern matches and the command does not decide."""
+
+    request: str
+    why: str
+
+
+async def decide(
+    settings: Settings,
+    id: str,
+    wanted: WantedRequests,
+    asked: DecideInput,
+    names: DecidingNames,
+) -> ExitCode:
+    """Decide one request, or all that match a pattern.
+
+    Args:
+        settings: Environment of the command.
+        id: Id of the run.
+        wanted: Which requests.
+        asked: The decision, without request and digest, unless the person gives the digest.
+        names: The names under which the person decides.
+    """
+    quietly(settings)
+    run = Run((await open_connection(settings)).client, id)
+    description = await run.describe()
+    if description.status != WorkflowExecutionStatus.RUNNING:
+        raise has_ended(id)
+    pending = await run.pending()
+    if wanted.pattern is None or any(one.id == wanted.name for one in pending):
+        named = asked.model_copy(update={"id": wanted.name or only_request(run, pending)})
+        return await _decide_one(run, pending, named, names)
+    return await _decide_several(run, wanted.pattern, pending, asked, names)
+
+
+async def _decide_one(
+    run: Run, pending: Sequence[Pending], asked: DecideInput, names: DecidingNames
+) -> ExitCode:
+    request = next((one for one in pending if one.id == asked.id), None)
+    if request is not None and is_interactive():
+        asked = asked.model_copy(update={"by": await asked_name(request, names)})
+    seen = asked if request is None else await _show_and_digest(run, request, asked)
+    if seen is None:
+        return ExitCode.RUN_FAILED
+    say(decision_text(await run.decide(seen)))
+    return ExitCode.DONE
+
+
+async def _show_and_digest(run: Run, request: Pending, asked: DecideInput) -> DecideInput | None:
+    """Show what is decided, and add its digest; return None if the person declines.
+
+    A given digest proves that the person has seen it. The run itself refuses a request that no
+    longer waits.
+
+    Raises:
+        CommandError: It has changed since it opened, and no person is at the terminal.
+    """
+    if asked.digest is not None:
+        return asked
+    request = await _whole(run, request)
+    note(shown_text(run.id, request))
+    if request.edited and asked.decision == "approve":
+        if not is_interactive():
+            raise CommandError(_changed_text(run, request), ExitCode.RUN_FAILED)
+        if not await ask_yes_no("it has changed since it opened; approve the current version?"):
+            note("not decided")
+            return None
+    return asked.model_copy(update={"digest": request.digest})
+
+
+async def _whole(run: Run, request: Pending) -> Pending:
+    return (await run.request(request.id)).pending or request if request.cut else request
+
+
+def _changed_text(run: Run, request: Pending) -> str:
+    return (
+        f"{request.id!r} has changed since it opened; look at it with "
+        f"`coterie show {quote(run.id)} {quote(request.id)}`, and approve what you saw "
+        "with --digest"
+    )
+
+
+async def _decide_several(
+    run: Run,
+    pattern: str,
+    pending: Sequence[Pending],
+    asked: DecideInput,
+    names: DecidingNames,
+) -> ExitCode:
+    """Show all that match, ask the person at the terminal once, and decide each for itself."""
+    _refuse_terms_of_one(asked)
+    matching = [one for one in pending if fnmatchcase(one.id, pattern)]
+    if not matching:
+        waiting = listed([one.id for one in pending]) or "none"
+        raise CommandError(
+            f"no request that waits in run {run.id!r} matches {pattern!r}; waiting: {waiting}",
+            ExitCode.RUN_FAILED,
+        )
+    decisions: list[DecideInput] = []
+    for one in matching:
+        by = names.allowed(one.approvers) or asked.by
+        if is_interactive():
+            by = await asked_name(one, names)
+        left_out = left_out_of_several(one, asked, by)
+        if left_out is not None:
+            note(f"left out: {left_out.request}: {left_out.why}")
+            continue
+        request = await _whole(run, one)
+        note(shown_text(run.id, request))
+        if request.edited and asked.decision == "approve" and not is_interactive():
+            note(f"left out: {_changed_text(run, request)}")
+            continue
+        update = {"id": request.id, "by": by, "digest": request.digest}
+        decisions.append(asked.model_copy(update=update))
+    if decisions and is_interactive():
+        question = f"{asked.decision} {counted(len(decisions), 'request')} as shown?"
+        if not await ask_yes_no(question):
+            note("not decided")
+            return ExitCode.RUN_FAILED
+    decided = [await _is_taken(run, one) for one in decisions]
+    complete = len(decided) == len(matching) and all(decided)
+    return ExitCode.DONE if complete else ExitCode.RUN_FAILED
+
+
+def _refuse_terms_of_one(asked: DecideInput) -> None:
+    """Raise CommandError if the decision says what only one request can take."""
+    for option, given in (
+        ("--digest", asked.digest is not None),
+        ("--payload", "payload" in asked.model_fields_set),
+    ):
+        if given:
+            raise CommandError(f"{option} belongs to one request; name that request")
+
+
+def left_out_of_several(request: Pending, asked: DecideInput, by: str) -> DecidedAlone | None:
+    """Return why a request needs a decision of its own; None if it can be one of several."""
+    if asked.decision == "approve" and request.choices:
+        return DecidedAlone(request.id, f"a failed task: {', '.join(request.choices)} or reject it")
+    if asked.decision == "approve" and StepKey.of_request(request.id).asks_for_input:
+        return DecidedAlone(request.id, "a question of a tool: answer it by its own name")
+    if asked.decision == "approve" and is_among(by, request.approved_by):
+        return DecidedAlone(request.id, f"{by} has approved it already; others must too")
+    return None
+
+
+async def _is_taken(run: Run, asked: DecideInput) -> bool:
+    """Send one of several decisions; return whether the run takes it."""
+    try:
+        say(decision_text(await run.decide(asked)))
+    except Unanswered:
+        raise
+    except CommandError as error:
+        note(f"{asked.id}: {error}")
+        return False
+    return True

@@ -1,0 +1,49 @@
+"""The commands that decide a request, as a person can paste them.
+
+They name `--by` if only others than the reader may decide, and `--digest` where it must be given.
+"""
+
+from shlex import join
+
+from dsl.person_names import is_among
+from workflows.core.requests import Pending
+from workflows.core.state_keys import StepKey
+
+
+def decision_commands(run: str, request: Pending, login: str, *, digest: bool = False) -> str:
+    """Return the commands that answer a request.
+
+    Args:
+        run: Id of the run.
+        request: The request.
+        login: Login name of the reader, which a command takes without `--by`.
+        digest: Name the digest also while the request is as it opened.
+    """
+    by = _by(request, login)
+    task = (run, str(StepKey.of_failed(request.id)), *by)
+    decided = (run, request.id, *by)
+    if request.digest and (digest or request.edited):
+        decided += ("--digest", request.digest)
+    if not request.choices:
+        return f"{_command('approve', *decided)}   or   {_command('reject', *decided)}"
+    return (
+        f"{_command('retry', *task)}   or   {_command('skip', *task)}   or, to let it fail,   "
+        f"{_command('reject', *decided)}"
+    )
+
+
+def show_command(run: str, request: str) -> str:
+    """Return the command that shows a request in full."""
+    return _command("show", run, request)
+
+
+def _command(*words: str) -> str:
+    return join(("coterie", *words))
+
+
+def _by(request: Pending, login: str) -> tuple[str, ...]:
+    """Return the option that names one who may decide; nothing if the reader may."""
+    if not request.approvers or is_among(login, request.approvers):
+        return ()
+    open_to = [name for name in request.approvers if not is_among(name, request.approved_by)]
+    return "--by", (open_to or request.approvers)[0]

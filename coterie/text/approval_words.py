@@ -1,0 +1,54 @@
+"""Describe the approvals of a step, and of the tools that it may call."""
+
+from collections.abc import Iterator
+
+from coterie.text.step_words import StepWording, asking, some_tools
+from dsl.model.plan import Plan
+from dsl.model.steps import AgentStep, SkillStep, Step
+from dsl.model.terms import NEVER, CallApproval, call_approval
+from dsl.model.tools.tool_contract import Tool
+from dsl.model.traversal.callable_tools import step_of_tool, tools_of
+
+
+def approval(step: Step, plan: Plan, words: StepWording) -> str:
+    """Return the approvals of a step and of the tools that it may call, with their terms."""
+    asked = [_approval(step, words)] if isinstance(step, AgentStep | SkillStep) else []
+    by_terms: dict[str, list[str]] = {}
+    for name, tool in _all_tools(step, plan):
+        terms = call_approval(tool.requires_approval)
+        if terms is not None and terms.when != NEVER:
+            by_terms.setdefault(_terms_words(terms, words), []).append(name)
+    for terms, tools in by_terms.items():
+        asked.append(f"a person decides calls of {some_tools(tools)}: {terms}")
+    return "; ".join(filter(None, asked))
+
+
+def _approval(step: AgentStep | SkillStep, words: StepWording) -> str:
+    terms = call_approval(step.requires_approval)
+    if terms is None:
+        return ""
+    what = "answer" if isinstance(step, AgentStep) else "result"
+    timing = f"a person accepts its {what}" if terms.at == "after" else "a person allows it first"
+    if terms.when is not None:
+        timing += f" if {words.condition(terms.when)}"
+    said = isinstance(step.requires_approval, CallApproval)
+    return ", ".join((timing, *asking(terms, words))) if said else timing
+
+
+def _terms_words(terms: CallApproval, words: StepWording) -> str:
+    timing = "after the call" if terms.at == "after" else "before the call"
+    if terms.when is not None:
+        timing += f" if {words.condition(terms.when)}"
+    return ", ".join((timing, *asking(terms, words)))
+
+
+def _all_tools(step: Step, plan: Plan) -> Iterator[tuple[str, Tool]]:
+    """Yield the tools of a step, and those of the agents among them: no box shows these."""
+    found = dict(tools_of(step, plan))
+    callers = list(found.items())
+    for name, tool in callers:
+        caller = step_of_tool(name, tool, plan)
+        if isinstance(caller, AgentStep):
+            callers += ((one, inner) for one, inner in tools_of(caller, plan) if one not in found)
+            found.update(tools_of(caller, plan))
+    yield from found.items()

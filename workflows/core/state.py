@@ -271,7 +271,8 @@ def cause_facts(cause: TrailCause | None) -> bytes:
     if cause is None:
         return b""
     if (found := getattr(cause, "condition", None)) is not None:
-        cause = replace(cast("Any", cause), condition=without_values(found))
+        shown = replace(cast("Any", cause), condition=without_values(found))
+        cause = cast("TrailCause", shown)
     try:
         return _json_of(type(cause))(cause)
     except ValueError:  # half of a surrogate pair: only escaped JSON holds it

@@ -11,8 +11,8 @@ from dsl.tool_loop.tool_loop_progress import CallsHandedBack, OpenCall
 from dsl.values import Json
 from workflows.core.causes.agent_causes import ModelTurned, ToolCalled
 from workflows.core.causes.step_causes import Failed
-from workflows.core.memory import TrailRecord
 from workflows.core.state import RunState
+from workflows.core.trail_record import TrailRecord
 
 AgentStatus = Literal["running", "paused", "completed", "failed"]
 

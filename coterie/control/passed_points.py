@@ -13,9 +13,9 @@ from dsl.model.plan import Plan
 from dsl.model.traversal.step_paths import within_rounds, without_rounds
 from dsl.values import Json
 from workflows.core.causes.step_causes import Failed
-from workflows.core.memory import TrailRecord
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN
+from workflows.core.trail_record import TrailRecord
 from workflows.sessions.message_queue import next_number
 from workflows.team import TeamWorkflow
 

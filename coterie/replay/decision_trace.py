@@ -19,10 +19,11 @@ from dsl.model.plan import Plan, Team
 from dsl.model.steps import BranchStep, Step
 from dsl.model.traversal.step_walk import walk
 from dsl.values import Json
-from workflows.core.memory import Frame, Routed, Track, TrailRecord
+from workflows.core.memory import Frame, Routed, Track
 from workflows.core.progress.progress_kinds import TaskGraphProgress
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN, StateKey
+from workflows.core.trail_record import TrailRecord
 from workflows.core.views import TrailEntry
 
 

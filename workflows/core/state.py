@@ -24,13 +24,13 @@ from workflows.core.memory import (
     Session,
     Tally,
     Track,
-    TrailRecord,
 )
 from workflows.core.messages import AmendInput, RedirectInput, SkipInput
 from workflows.core.progress.agent_progress import PublishedWork
 from workflows.core.progress.step_progress import StepProgress
 from workflows.core.requests import Decision, Pending
 from workflows.core.state_keys import MAIN, StateKey
+from workflows.core.trail_record import TrailRecord
 from workflows.core.views import Paused
 
 MAX_DECISIONS = 500

@@ -17,9 +17,10 @@ from workflows.core.causes.message_causes import NotificationLost
 from workflows.core.causes.step_causes import StepStated, WhenAsked
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Location
-from workflows.core.memory import PendingNotification, TrailRecord
+from workflows.core.memory import PendingNotification
 from workflows.core.scope import Scope
 from workflows.core.state import RunState
+from workflows.core.trail_record import TrailRecord
 from workflows.core.views import CollectedFiles, TrailKind
 
 _SORTED = json.JSONEncoder(sort_keys=True)

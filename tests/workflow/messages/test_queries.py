@@ -15,9 +15,10 @@ from tests.support.engine import Engine, engine
 from tests.support.runs import asked, decide
 from workflows.core.causes.step_causes import Failed
 from workflows.core.extract import MAX_ANSWER_SIZE
-from workflows.core.memory import Frame, TrailRecord
+from workflows.core.memory import Frame
 from workflows.core.messages import StateAsked
 from workflows.core.state import MAIN, RunState
+from workflows.core.trail_record import TrailRecord
 from workflows.handlers import query_answers as looking
 
 TWO_TEAMS = """

@@ -12,9 +12,9 @@ from dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.core.memory import TrailRecord
 from workflows.core.results import RunFailed
 from workflows.core.state import RunState
+from workflows.core.trail_record import TrailRecord
 from workflows.core.views import TeamResult
 from workflows.interpreter import run
 

@@ -23,8 +23,9 @@ from tests.replay.record import HISTORIES
 from tests.support.compiling import plan_of
 from tests.support.servers.recorded_client import Recorded, client_of
 from workflows.core.causes.step_causes import Failed
-from workflows.core.memory import Frame, TrailRecord
+from workflows.core.memory import Frame
 from workflows.core.state import RunState
+from workflows.core.trail_record import TrailRecord
 
 
 def history(name: str, *, events: int | None = None) -> WorkflowHistory:

@@ -11,8 +11,9 @@ from dsl.model.causes import ExpressionFound, SentOn
 from dsl.model.outcomes import Outcome
 from tests.support.compiling import plan_of
 from workflows.core.causes.step_causes import WhenAsked
-from workflows.core.memory import Frame, Routed, Track, TrailRecord
+from workflows.core.memory import Frame, Routed, Track
 from workflows.core.state import RunState
+from workflows.core.trail_record import TrailRecord
 from workflows.core.views import TrailKind
 
 PLAN = """

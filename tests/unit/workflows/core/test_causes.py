@@ -27,8 +27,8 @@ from workflows.core.causes.shown_causes import shortened, without_wording
 from workflows.core.causes.step_causes import Failed, run_ended
 from workflows.core.causes.trail_because import trail_because
 from workflows.core.causes.trail_causes import TrailCause
-from workflows.core.memory import TrailRecord
 from workflows.core.state import RunState, cause_facts
+from workflows.core.trail_record import TrailRecord
 
 FOUND = FieldFound("field", "review.status", "equals", "FAIL", "FAIL")
 

@@ -1,16 +1,11 @@
 """What a run remembers of its own way: the latest entries, within bounds."""
 
 from dsl.model.causes import RouteCause, RuleMatched, Started
-from workflows.core.memory import (
-    CachedResult,
-    Frame,
-    ReadInProgress,
-    Track,
-    TrailRecord,
-)
+from workflows.core.memory import CachedResult, Frame, ReadInProgress, Track
 from workflows.core.requests import Decision
 from workflows.core.state import MAX_DECISIONS, RunState
 from workflows.core.state_keys import MAIN, StateKey
+from workflows.core.trail_record import TrailRecord
 from workflows.core.views import TrailKind
 
 

@@ -12,7 +12,7 @@ from tests.support.simulation.stopping import BEGAN, StoppingScope, World
 from workflows.core.causes.message_causes import MessageRefused, NotificationLost
 from workflows.core.causes.step_causes import StepStated
 from workflows.core.location import Location
-from workflows.core.memory import PendingNotification, TrailRecord
+from workflows.core.memory import PendingNotification
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN
 from workflows.core.trail import (
@@ -28,6 +28,7 @@ from workflows.core.trail import (
     note_visit,
     skip_cause,
 )
+from workflows.core.trail_record import TrailRecord
 from workflows.core.views import CollectedFiles
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {event: begun, tasks: [{name: s}]}}}")

@@ -7,11 +7,12 @@ from dsl.model.outcomes import Failure, Outcome
 from dsl.values import Json, JsonValue
 from workflows.core.causes.step_causes import Failed
 from workflows.core.extract import MAX_ANSWER_SIZE
-from workflows.core.memory import Frame, Routed, Track, TrailRecord
+from workflows.core.memory import Frame, Routed, Track
 from workflows.core.messages import StateAsked
 from workflows.core.requests import Decision, Pending, RequestView
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN, StateKey
+from workflows.core.trail_record import TrailRecord
 from workflows.handlers.query_answers import events, look, pending, request
 
 

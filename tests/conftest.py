@@ -10,7 +10,8 @@ import pytest
 import pytest_asyncio
 from hypothesis import HealthCheck, settings
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker._workflow import _WorkflowWorker  # pyright: ignore[reportPrivateUsage]
+from temporalio.worker import UnsandboxedWorkflowRunner
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from coterie.logs import VisibleFormatter
 from tests.support.cli import DESK
@@ -88,25 +89,15 @@ PATIENCE = 60
 """Seconds that a workflow may keep its thread here."""
 
 
-def _patience(worker: object) -> int:
-    return PATIENCE
-
-
-def _keep(worker: object, seconds: int | None) -> None:
-    """Whatever a worker sets: it stays as it is."""
-
-
 @pytest.fixture(scope="session", autouse=True)
 def patient() -> Iterator[None]:
-    """Let no run break down because the machine is busy.
+    """Let no run of a bare runner of Temporal's SDK break down because the machine is busy.
 
-    Temporal's SDK takes a workflow for deadlocked after two seconds of the clock, not of work; it
-    breaks its code off, and what is left behind fails some later test.
+    Our own has a limit of CPU time (`coterie/runtime/task_limit.py`).
     """
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(
-            _WorkflowWorker, "_deadlock_timeout_seconds", property(_patience, _keep), raising=False
-        )
+        for runner in (UnsandboxedWorkflowRunner, SandboxedWorkflowRunner):
+            patched.setattr(runner, "max_task_seconds", PATIENCE, raising=False)
         yield
 
 

@@ -16,12 +16,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-INTERRUPTED_AFTER = 2.0
-"""Seconds after which the SDK fails a workflow task and interrupts its thread (TMPRL1101)."""
-
-MIN_CPU = 1.0
-"""CPU seconds from which an interrupted task counts as blocking, not as waiting for its turn."""
-
 _SLOTS = 600
 """More than an SDK worker has threads for workflow tasks."""
 
@@ -49,18 +43,14 @@ class WorkflowTask:
 class TaskBoard:
     """The workflow tasks of one worker process."""
 
-    def __init__(
-        self, overran: Callable[[bytes, float], None] | None = None, *, min_cpu: float = MIN_CPU
-    ) -> None:
+    def __init__(self, overran: Callable[[bytes, float], None] | None = None) -> None:
         """Create an empty board.
 
         Args:
-            overran: Called by a task's own thread with its run and CPU seconds, after the SDK
-                interrupted it.
-            min_cpu: Minimum CPU seconds for that call, so that a slow machine blames nobody.
+            overran: Called by a task's own thread with its run and CPU seconds, after it was
+                interrupted.
         """
         self._overran = overran
-        self._min_cpu = min_cpu
         descriptor, name = tempfile.mkstemp(prefix="coterie-tasks-")
         try:
             _allocate(descriptor, _SLOTS * _SIZE)
@@ -88,18 +78,18 @@ class TaskBoard:
         _HEAD.pack_into(self._memory, at, number + 1, thread, 0.0, 0)
         self._memory[at + _HEAD.size : at + _HEAD.size + len(run)] = run
         cpu = time.thread_time()
-        own["run"], own["cpu"], own["began"] = run, cpu, time.monotonic()
+        own["run"] = run
         _HEAD.pack_into(self._memory, at, number + 2, thread, cpu, len(run))
         return slot
 
     def end(self, slot: int) -> None:
         """Record that the task has ended."""
         _HEAD.pack_into(self._memory, slot * _SIZE, 1, _IDLE, 0.0, 0)
-        own = self._own.__dict__
-        if self._overran is not None and time.monotonic() - own["began"] >= INTERRUPTED_AFTER:
-            cpu = time.thread_time() - own["cpu"]
-            if cpu >= self._min_cpu:
-                self._overran(own["run"], cpu)
+
+    def overran(self, cpu: float) -> None:
+        """Report that the task of this thread was interrupted after so many CPU seconds."""
+        if self._overran is not None:
+            self._overran(self._own.__dict__["run"], cpu)
 
     def close(self) -> None:
         """Remove the file; a process that reads it keeps its mapping."""

@@ -16,6 +16,7 @@ from temporalio.workflow import Info
 
 from coterie.runtime.activation_order import OrderedActivations
 from coterie.runtime.task_board import TaskBoard, run_name
+from coterie.runtime.task_limit import LIMIT, MAX_SECONDS, CpuLimit, TaskOverran
 from dsl.values import build_validators
 from workflows.core.state import state_adapter
 
@@ -27,6 +28,9 @@ class ContextFreeRunner(WorkflowRunner):
     inner: WorkflowRunner
     board: TaskBoard | None = None
     """Records workflow tasks for the watchdog."""
+    limit: CpuLimit = LIMIT
+    max_task_seconds: float = MAX_SECONDS
+    """Of a workflow task by the clock: the SDK reads it (`task_limit.py`)."""
 
     def prepare_workflow(self, defn: object) -> None:
         """Load the workflow, and build the validators that its tasks use."""
@@ -36,7 +40,7 @@ class ContextFreeRunner(WorkflowRunner):
 
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
         """Wrap the inner runner's instance, which then handles only activations."""
-        return _ContextFree(self.inner.create_instance(det), self.board)
+        return _ContextFree(self.inner.create_instance(det), self.board, self.limit)
 
     def set_worker_level_failure_exception_types(
         self, types: Sequence[type[BaseException]]
@@ -46,8 +50,9 @@ class ContextFreeRunner(WorkflowRunner):
 
 
 class _ContextFree(WorkflowInstance):
-    def __init__(self, inner: WorkflowInstance, board: TaskBoard | None) -> None:
+    def __init__(self, inner: WorkflowInstance, board: TaskBoard | None, limit: CpuLimit) -> None:
         self._inner = inner
+        self._limit = limit
         self._board = board
         self._ordered = OrderedActivations(inner.activate)
         info = inner.get_info()
@@ -65,10 +70,13 @@ class _ContextFree(WorkflowInstance):
     def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
         board = self._board
         if board is None:
-            return self._ordered.activate(act)
+            return self._limit.run(lambda: self._ordered.activate(act))
         slot = board.begin(self._name)
         try:
-            return self._ordered.activate(act)
+            return self._limit.run(lambda: self._ordered.activate(act))
+        except TaskOverran as over:
+            board.overran(over.used)
+            raise
         finally:
             board.end(slot)
 

@@ -1,7 +1,7 @@
 """A worker under its watchdog, whose one workflow takes the interpreter's lock and keeps it.
 
 `blocks` does so in a workflow task of a real run; `sleeps` takes as much time and no CPU; `loops`
-runs Python code, which the SDK interrupts, until two of its tasks are reported or the run is ended.
+runs Python code, which can be interrupted, until two of its tasks are reported or the run is ended.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from temporalio import workflow
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from coterie.runtime.task_board import TaskBoard, run_name
+from coterie.runtime.task_limit import CpuLimit
 from coterie.runtime.workflow_runner import ContextFreeRunner
 from coterie.server.connection import open_connection
 from coterie.settings import Settings, load
@@ -20,8 +21,6 @@ from coterie.worker.blocked_run import BlockedRuns, worker_name
 from coterie.worker.watchdog_process import watched
 
 MAX_CPU = 0.5
-MIN_CPU = 0.1
-"""However busy the machine is."""
 QUEUE = "blocking"
 LAST = ("has already blocked this worker before", "was terminated: it blocked a second worker")
 """What is said when there is nothing more to see."""
@@ -50,8 +49,8 @@ async def interrupted(settings: Settings) -> list[str]:
     """What was done about each interrupted task."""
     client = (await open_connection(settings)).client
     blocked = BlockedRuns(client, worker_name())
-    board = TaskBoard(blocked, min_cpu=MIN_CPU)
-    runner = ContextFreeRunner(UnsandboxedWorkflowRunner(), board)
+    board = TaskBoard(blocked)
+    runner = ContextFreeRunner(UnsandboxedWorkflowRunner(), board, CpuLimit(MAX_CPU))
     async with Worker(
         client, task_queue=QUEUE, workflows=[Loops], workflow_runner=runner, build_id="test"
     ):

@@ -20,6 +20,7 @@ from temporalio.worker.workflow_sandbox._runner import (
 )
 
 from coterie.runtime.compiled_sandbox import compiled
+from coterie.runtime.task_limit import MAX_SECONDS
 from coterie.runtime.workflow_runner import ContextFreeRunner
 from coterie.runtime.workflow_sandbox import restrictions, sandbox
 
@@ -29,6 +30,7 @@ class _Prepared(WorkflowRunner):
     inner: WorkflowRunner
     workflows: list[object] = field(default_factory=list[object])
     """Those that have been prepared."""
+    max_task_seconds: float = MAX_SECONDS
 
     def prepare_workflow(self, defn: object) -> None:
         """Load a workflow that no worker of this process has loaded."""

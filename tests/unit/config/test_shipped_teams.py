@@ -168,14 +168,7 @@ def test_the_development_team_routes_like_the_first_description_of_the_language(
 SLOW_MODEL = 5
 """Tokens in a second: a small model on a small machine."""
 LONGEST_TURN = 120
-WRITERS = {
-    "actor": "writes whole files into calls",
-    "change_writer": "writes the changes of many files",
-    "implementation_reviewer": "reads and answers for a whole change",
-    "requirements_analyst": "writes a document",
-    "solution_designer": "writes a document",
-    "test_designer": "writes whole files of tests",
-}
+WRITERS = {"change_writer": "one answer has the changes of all files of a work order"}
 """Personas whose answer is long by its task: two minutes would end a good model, too."""
 
 

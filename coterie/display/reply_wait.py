@@ -7,6 +7,7 @@ this: the reply is there later as well.
 import asyncio
 from collections.abc import Coroutine, Generator, Sequence
 from contextlib import contextmanager, suppress
+from shlex import quote
 from time import monotonic
 from typing import Any
 
@@ -18,18 +19,35 @@ from coterie.display.reply_text import ReplyText
 from coterie.failures import CommandError
 from coterie.runs.live_texts import POLL_SECONDS, LiveAnswer, live_answers, streams
 from coterie.runs.run_client import Run
-from workflows.core.requests import Pending
+from coterie.terminal import note
+from dsl.visible import one_line
+from workflows.core.views import Paused
 
 _IDLE_SECONDS = 0.3
 _STATUS_SECONDS = 0.8
 
 
-class _ChatView(PlainView):
+class ChatView(PlainView):
     """Shows requests as lines between the replies."""
 
     def __init__(self, run: str, text: ReplyText) -> None:
         super().__init__(run)
+        self._session = run
         self._reply = text
+        self._paused: Paused | None = None
+
+    def note_pause(self, paused: Paused | None) -> None:
+        """Say once that the session is paused, and once that it continues."""
+        if paused == self._paused:
+            return
+        self._paused = paused
+        self._reply.interrupt()
+        if paused is None:
+            note("the session continues")
+            return
+        why = f": {one_line(paused.why)}" if paused.why else ""
+        by, again = one_line(paused.by), f"coterie resume {quote(self._session)}"
+        note(f"the session is paused by {by}{why}; to continue it: {again}")
 
     def progress(self, news: RunNews) -> None:
         """Show nothing: a chat has messages and replies."""
@@ -59,7 +77,7 @@ async def awaited(
         MessageRefusedError: The session refuses the message, or ends without a reply.
     """
     text = ReplyText()
-    view = _ChatView(run.id, text)
+    view = ChatView(run.id, text)
     decider = Decider(run, view, (), interactive=interactive)
     sent = asyncio.create_task(sending)
     try:
@@ -73,7 +91,9 @@ async def awaited(
                     pause = POLL_SECONDS
                 if monotonic() - looked > _STATUS_SECONDS:
                     looked = monotonic()
-                    await decider.consider(await _pending(run))
+                    status = await run.status()
+                    view.note_pause(status.paused)
+                    await decider.consider(await run.pending() if status.waiting_for else ())
             await asyncio.wait([sent], timeout=pause)
         return await sent, text
     finally:
@@ -81,8 +101,3 @@ async def awaited(
         if not sent.done():
             sent.cancel()
             await asyncio.wait([sent])
-
-
-async def _pending(run: Run) -> Sequence[Pending]:
-    status = await run.status()
-    return await run.pending() if status.waiting_for else ()

@@ -91,7 +91,7 @@ def refuse_texts(document: SystemDocument, tree: Node, problems: Problems) -> No
             problems.note("E303", tree.find(path).mark, path, details)
     for path, field, text in texts:
         found = _CONTROL.search(text)
-        if found is not None and field not in _FREE and text != UNREADABLE:
+        if found is not None and not _is_data(path, field) and text != UNREADABLE:
             _note_control(path, field, text, found[0], tree, problems)
 
 
@@ -104,8 +104,17 @@ _VARIABLE = re.compile(r"\$\{(?:env[.:])?([A-Za-z_]\w*)[^{}]*\}", re.ASCII)
 _FREE = ("value", "fixed", "flags", "message", "prompt", "run")
 """Fields whose texts are not names."""
 
+_DATA = (("orchestration", "context"), ("orchestration", "settings"))
+"""Mappings from names to data."""
+
 _OF_COMMANDS = (*_FREE, "command", "args", "description")
 """Fields whose texts a program may expand itself, or nobody."""
+
+
+def _is_data(path: NodePath, field: str) -> bool:
+    """Return whether a text, or a key below a name, is data: a default, an item of an `enum`."""
+    is_name = len(path) == 3 and path[-1] == _KEY
+    return field in _FREE or (path[:2] in _DATA and not is_name)
 
 
 def _note_control(

@@ -2,7 +2,7 @@
 
 import yaml
 
-from tests.support.project import Project
+from tests.support.project import Project, until
 
 ECHO = r"""
 orchestration:
@@ -41,6 +41,15 @@ def test_a_session_is_left_open_and_returned_to(desk: Project) -> None:
     latest = desk.coterie("chat", "--session", "talk", "--history", "1", "--script", "second.txt")
     assert latest.stdout.splitlines() == ["> again", "you said again", "you said again"]
     assert "2 earlier messages; to print more: --history 3" in latest.stderr
+    desk.coterie("pause", "talk", "--by", "ops", "--why", "lunch", "--no-wait")
+    waiting = desk.begin("chat", "--session", "talk", "--script", "second.txt")
+    until(lambda: "paused by ops: lunch" in desk.log("chat") or None, "the pause is said")
+    desk.coterie("resume", "talk", "--no-wait")
+    assert waiting.wait(60) == 0
+    assert desk.log("chat").splitlines()[-2:] == [
+        "you said again",
+        "the session talk stays open; return to it: coterie chat --session talk",
+    ]
     refused = desk.coterie("chat", "--session", "talk", "--script", "long.txt")
     assert refused.returncode == 1
     assert "the message has 21 characters" in refused.stderr

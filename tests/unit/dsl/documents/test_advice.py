@@ -166,6 +166,31 @@ def test_a_control_character_in_a_name_is_a_problem_at_its_place(
     assert (code, line, column) in found
 
 
+DATA = """
+orchestration:
+  entry_team: a
+  settings: {name: SETTING, deep: {list: [DEEP]}}
+  context:
+    word: {type: string, default: DEFAULT, description: WORDS}
+    choose: {type: string, enum: [CHOICE, b], default: b}
+    whole: {type: object, default: {KEY: [INNER]}}
+  teams:
+    a:
+      tasks:
+        - {name: t, type: set, values: {v: "{{ [context.word, context.choose, context.whole] }}"}}
+"""
+
+
+@pytest.mark.parametrize(
+    "place", ["SETTING", "DEEP", "DEFAULT", "WORDS", "CHOICE", "KEY", "INNER", "name", "word"]
+)
+def test_data_may_have_line_breaks_and_names_may_not(place: str) -> None:
+    text = DATA.replace(f"{place}:", '"a\\nb":') if place.islower() else DATA
+    text = text.replace(place, '"one\\ntwo"') if place.isupper() else text
+    found = {one.code for one in problems_of(text) if one.severity == "error"}
+    assert ("E214" in found) is place.islower(), found
+
+
 PLANNED = """
 llm_config:
   default_provider: scripted

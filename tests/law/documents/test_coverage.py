@@ -35,6 +35,15 @@ def test_a_row_without_a_proof_says_why() -> None:
     assert [one for one in without if not one.startswith(("open: ", "decided differently: "))] == []
 
 
+def test_what_is_decided_differently_has_its_reason_in_one_table() -> None:
+    different = {f"{seed}-{number}" for seed, number, cell in TABLE if "decided diff" in cell}
+    page = (ROOT / "docs/systems.md").read_text()
+    _, _, rest = page.partition("## What is decided differently, and why")
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| [^|]+ \| ([^|]+) \|$", rest, re.MULTILINE)
+    named = {row for cell, _ in rows for row in re.findall(r"[SCT]\d?-\d+", cell)}
+    assert named == different
+
+
 def test_no_file_that_ships_is_a_proof_of_itself() -> None:
     named = [(cell, PROOF.findall(cell)) for *_, cell in TABLE if not cell.startswith("decided ")]
     assert [cell for cell, proofs in named if proofs and all(map(is_config, proofs))] == []

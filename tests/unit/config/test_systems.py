@@ -310,3 +310,13 @@ def test_the_agent_loop_keeps_what_each_action_did() -> None:
     names = {"task": {"id": "fix"}, "tasks": {"act": {"data": {"response": "done"}}}}
     added = {"task_id": "fix", "action": {"response": "done"}}
     assert fill(kept["append"], names) == added
+
+
+@pytest.mark.parametrize(
+    ("team", "streamed"),
+    [("tool_router", {"generator"}), ("agent_loop", {"reasoner", "reflector"})],
+)
+def test_what_people_read_is_shown_while_it_is_written(team: str, streamed: set[str]) -> None:
+    """The reply of a chat, and the thoughts of the agentic loop."""
+    personas = compiled(team).compiled.plan.personas
+    assert {name.partition("@")[0] for name, one in personas.items() if one.stream} == streamed

@@ -32,7 +32,6 @@ class ChatView(PlainView):
 
     def __init__(self, run: str, text: ReplyText) -> None:
         super().__init__(run)
-        self._session = run
         self._reply = text
         self._paused: Paused | None = None
 
@@ -46,7 +45,7 @@ class ChatView(PlainView):
             note("the session continues")
             return
         why = f": {one_line(paused.why)}" if paused.why else ""
-        by, again = one_line(paused.by), f"coterie resume {quote(self._session)}"
+        by, again = one_line(paused.by), f"coterie resume {quote(self._run)}"
         note(f"the session is paused by {by}{why}; to continue it: {again}")
 
     def progress(self, news: RunNews) -> None:

@@ -1,11 +1,15 @@
 """A run watched in a terminal: the person sees it live, and is asked."""
 
+import os
 import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import pytest
 
 from coterie.failures import ExitCode
 from tests.support.cli import asks, terminal
+from tests.support.programs.command_server import command_server
 from tests.support.project import BIN, Project
 
 
@@ -79,19 +83,40 @@ def test_the_exit_code_says_what_became_of_the_run_however_the_output_is_lost(
     desk: Project, plan: str, done: ExitCode, on_a_full_disk: ExitCode
 ) -> None:
     (desk.folder / "short.yml").write_text(plan)
-    run = "coterie run short.yml --id"
-    assert _exit_code_in_shell(desk, f"{run} a{done} | true") == done
-    assert _exit_code_in_shell(desk, f"{run} b{done} >&-") == done
-    assert _exit_code_in_shell(desk, f"{run} c{done} 2>&-") == done
-    assert _exit_code_in_shell(desk, f"{run} d{done} > /dev/full") == on_a_full_disk
-    assert _exit_code_in_shell(desk, f"coterie result a{done} | true") == done
-    assert _exit_code_in_shell(desk, f"coterie watch a{done} | true") == ExitCode.READER_LEFT
+    run = ("run", "short.yml", "--id")
+    with _nobody_reads() as pipe:
+        assert _exit_code(desk, pipe, *run, f"a{done}") == done
+        assert _exit_code(desk, pipe, "result", f"a{done}") == done
+        assert _exit_code(desk, pipe, "watch", f"a{done}") == ExitCode.READER_LEFT
+    with open("/dev/full", "wb") as full:
+        assert _exit_code(desk, full.fileno(), *run, f"d{done}") == on_a_full_disk
+    line = f"coterie {' '.join(run)}"
+    assert _exit_code_in_shell(desk, f"{line} b{done} >&-") == done
+    assert _exit_code_in_shell(desk, f"{line} c{done} 2>&-") == done
+
+
+@contextmanager
+def _nobody_reads() -> Generator[int]:
+    """The writing end of a pipe whose reader has gone."""
+    source, target = os.pipe()
+    os.close(source)
+    try:
+        yield target
+    finally:
+        os.close(target)
+
+
+def _exit_code(desk: Project, output: int, *arguments: str) -> int:
+    """The exit code of a command with this standard output."""
+    with open(os.devnull, "r+b") as nothing:
+        files = (nothing.fileno(), output, nothing.fileno())
+        command = command_server().begin(arguments, desk.folder, desk.environment, files)
+        return command.wait(120)
 
 
 def _exit_code_in_shell(desk: Project, line: str) -> int:
-    """The exit code of the first command of a pipe, whose second command reads nothing."""
+    """The exit code of a command that starts as a shell starts it."""
     environment = {**desk.environment, "PATH": f"{BIN}:{desk.environment['PATH']}"}
-    script = f"{line}; exit ${{PIPESTATUS[0]}}"
     return subprocess.run(
-        ["bash", "-c", script], cwd=desk.folder, env=environment, capture_output=True, check=False
+        ["bash", "-c", line], cwd=desk.folder, env=environment, capture_output=True, check=False
     ).returncode

@@ -38,6 +38,12 @@ def one_line(text: str) -> str:
     return visible(" ".join(text.split("\n")))
 
 
+def shortened_text(text: str, length: int) -> str:
+    """Return the first characters of a text, with a mark that says how many others follow."""
+    left = len(text) - length
+    return text if left <= 0 else f"{text[:length]} [cut off: {left:,} more characters]"
+
+
 def visible_name(name: str) -> str:
     """Return a name visible, with its line breaks and tabs escaped as well."""
     return visible(name).replace("\n", "\\u000a").replace("\t", "\\u0009")

@@ -20,6 +20,7 @@ from dsl.task_graph.task_causes import EndCode, GraphTaskEnded, GraphTaskStarted
 from dsl.task_graph.task_reading import read_tasks
 from dsl.task_graph.task_schedule import TaskSchedule
 from dsl.templates.template_filling import fill
+from dsl.visible import shortened_text
 from workflows.core.location import Location
 from workflows.core.progress.progress_kinds import TaskGraphProgress
 from workflows.core.scope import Scope
@@ -169,4 +170,8 @@ def maximum_tasks(step: TaskGraphStep) -> int:
 
 
 def _short(error: Failure | None) -> Failure | None:
-    return None if error is None else Failure(error.type, error.message[:_MAX_MESSAGE_LENGTH])
+    return (
+        None
+        if error is None
+        else Failure(error.type, shortened_text(error.message, _MAX_MESSAGE_LENGTH))
+    )

@@ -9,7 +9,7 @@ from mcp import MCPError
 from activities.mcp_client.call_outcomes import CallLost, McpCallRefused, ServerUnreachable
 from activities.mcp_client.transport.call_progress import CallInProgress
 from activities.mcp_client.transport.error_output import ErrorOutput
-from dsl.visible import one_line
+from dsl.visible import one_line, shortened_text
 
 _MAX_MESSAGE_LENGTH = 2_000
 _NO_RESOURCE = -32002
@@ -54,7 +54,7 @@ class ConnectionFailures:
         said = self._errors.last_line
         parts = (
             f"HTTP status {status}" if status is not None else "",
-            self._broken or reason[:_MAX_MESSAGE_LENGTH],
+            self._broken or shortened_text(reason, _MAX_MESSAGE_LENGTH),
             f"its last words: {said}" if said else "",
         )
         why = "; ".join(part for part in parts if part)

@@ -15,7 +15,7 @@ from activities.mcp_client.input_rounds import InputReply
 from dsl.json_schema.schema_grammar import grammar_problem
 from dsl.model.tools.asked_input import AskedForm, AskedInput, ServerTask
 from dsl.values import Json
-from dsl.visible import one_line, visible
+from dsl.visible import one_line, shortened_text, visible
 
 _MAX_QUESTIONS = 10
 _MAX_MESSAGE_LENGTH = 2_000
@@ -62,7 +62,7 @@ def input_asked(result: types.InputRequiredResult, task: ServerTask | None = Non
     if len(result.request_state or "") > _MAX_STATE_LENGTH:
         problems.append(f"its state has more than {_MAX_STATE_LENGTH} characters")
     if problems:
-        why = "; ".join(problems)[:_MAX_MESSAGE_LENGTH]
+        why = shortened_text("; ".join(problems), _MAX_MESSAGE_LENGTH)
         return InputAsked(why, None, begun=task is not None)
     messages = "; ".join(one.message for one in questions.values())
     asked = AskedInput(questions=questions, state=result.request_state, task=task)
@@ -90,10 +90,10 @@ def _form_of(request: types.InputRequest) -> AskedForm | str:
     """Return the form of an answer; or, where a person cannot fill it in, what is asked."""
     match request:
         case types.ElicitRequest(params=types.ElicitRequestFormParams() as params):
-            message = one_line(params.message)[:_MAX_MESSAGE_LENGTH]
+            message = shortened_text(one_line(params.message), _MAX_MESSAGE_LENGTH)
             form: Json = params.requested_schema
         case types.ElicitRequest(params=params):
-            message = one_line(params.message)[:_MAX_MESSAGE_LENGTH]
+            message = shortened_text(one_line(params.message), _MAX_MESSAGE_LENGTH)
             return f"{message} (it wants a person to open a web page, which is not supported)"
         case _:
             return f"it asks for {one_line(request.method)}, which is not supported"

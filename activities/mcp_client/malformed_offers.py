@@ -17,7 +17,7 @@ from activities.mcp_client.call_outcomes import UnusableTool
 from activities.mcp_client.offer_listing import MAX_TOOLS
 from activities.mcp_client.server_answers import shown_name
 from dsl.values import Json, JsonValue
-from dsl.visible import one_line
+from dsl.visible import one_line, shortened_text
 
 _MARK = "coterie/malformed"
 """Key of the metadata of an offer that stands for a malformed item. A server that sends it itself
@@ -76,7 +76,7 @@ def _sound(
         return item
     name = item.get("name") if isinstance(item, dict) else None
     shown = name if isinstance(name, str) and name else f"{key}#{number}"
-    return {"name": shown, **kind.empty, "_meta": {_MARK: why[:_MAX_REASON_LENGTH]}}
+    return {"name": shown, **kind.empty, "_meta": {_MARK: shortened_text(why, _MAX_REASON_LENGTH)}}
 
 
 def _problem(item: JsonValue, key: str, kind: _ListKind, version: str, result: Json) -> str | None:

@@ -23,7 +23,7 @@ from activities.mcp_client.task_protocol import (
 )
 from dsl.model.tools.asked_input import AskedInput, ServerTask
 from dsl.values import Json
-from dsl.visible import one_line, visible
+from dsl.visible import one_line, shortened_text, visible
 
 R = TypeVar("R", bound=types.Result)
 
@@ -122,4 +122,4 @@ def _interval(details: TaskMessage) -> float:
 
 
 def _words(text: str) -> str:
-    return one_line(text)[:_MAX_MESSAGE_LENGTH]
+    return shortened_text(one_line(text), _MAX_MESSAGE_LENGTH)

@@ -11,6 +11,7 @@ from activities.contracts import FailureType
 from activities.skills.functions.function_skills import FunctionSkill
 from activities.skills.functions.mcp_skill import McpSkill
 from activities.skills.skill_registry import AnySkill
+from dsl.visible import shortened_text
 
 MAX_LOCAL_RESULT = 64_000
 """Bytes of JSON that a local activity returns."""
@@ -65,7 +66,7 @@ def shortened(error: ApplicationError) -> ApplicationError:
     if len(error.message) <= _MAX_ERROR_LENGTH:
         return error
     return ApplicationError(
-        f"{error.message[:_MAX_ERROR_LENGTH]}...",
+        shortened_text(error.message, _MAX_ERROR_LENGTH),
         *error.details,
         type=error.type,
         non_retryable=error.non_retryable,

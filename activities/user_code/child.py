@@ -9,10 +9,8 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, cast
 
-from activities.user_code.child_loop import Channel, not_imported, reason_for, serve
+from activities.user_code.child_loop import Channel, cut_text, not_imported, reason_for, serve
 from activities.user_code.plain_values import NotJson, as_json
-
-_MAX_REASON_LENGTH = 500
 
 
 def main() -> None:
@@ -86,7 +84,7 @@ def _error(error: object) -> dict[str, object]:
     type_, message = getattr(error, "type", None), getattr(error, "message", None)
     if isinstance(type_, str) and isinstance(message, str):
         return {"error_type": type_, "error": message}
-    return {"error": None if error is None else str(error)[:_MAX_REASON_LENGTH]}
+    return {"error": None if error is None else cut_text(str(error))}
 
 
 def _field(answer: object, name: str) -> object:

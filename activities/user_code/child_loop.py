@@ -92,7 +92,7 @@ def serve(answer: Callable[[dict[str, Any], Channel], dict[str, object]]) -> Non
 def reason_for(error: BaseException) -> str:
     """Return the type and the message of an exception and its line in the author's file."""
     try:
-        text = " ".join(str(error).split())[:_MAX_REASON_LENGTH]
+        text = cut_text(" ".join(str(error).split()), _MAX_REASON_LENGTH)
     except Exception:  # an exception whose `__str__` fails
         text = ""
     reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -112,10 +112,16 @@ def _line_of(error: BaseException) -> str:
     return ""
 
 
+def cut_text(text: str, length: int = _MAX_REASON_LENGTH) -> str:
+    """Return the first characters of a text, with a mark that says how many others follow."""
+    left = len(text) - length
+    return text if left <= 0 else f"{text[:length]} [cut off: {left:,} more characters]"
+
+
 def said(result: object) -> str:
     """Return a result that is not what its function declares, for people."""
     try:
-        return repr(result)[:_MAX_SAID]
+        return cut_text(repr(result), _MAX_SAID)
     except Exception:  # an object whose `__repr__` fails
         return f"a {type(result).__name__}"
 

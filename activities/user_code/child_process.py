@@ -20,6 +20,7 @@ from activities.processes import supervisor
 from activities.processes.bounded_output import BoundedOutput
 from activities.processes.process_group import start_supervised
 from activities.user_code.child_loop import NOTE
+from dsl.visible import shortened_text
 
 MAX_REPLY_BYTES = 8_000_000
 """Of one line; the limit for a run's history is lower and checked later."""
@@ -181,7 +182,8 @@ class ChildProcess:
 
     def _last_words(self) -> str:
         lines = [line for line in self._output.text().splitlines() if line.strip()]
-        return f"; the last line of its output: {lines[-1].strip()[:300]}" if lines else ""
+        last = shortened_text(lines[-1].strip(), 300) if lines else ""
+        return f"; the last line of its output: {last}" if lines else ""
 
 
 def _exit_text(code: int) -> str:

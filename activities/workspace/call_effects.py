@@ -12,7 +12,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.contracts import FailureType
 from activities.workspace.skill_failures import Happened, SkillFailure, SkillRefusal
-from dsl.visible import visible
+from dsl.visible import shortened_text, visible
 
 MAX_SAID = 2_000
 """Characters of an unusable result that its failure keeps."""
@@ -78,8 +78,7 @@ def effect_after(failure: BaseException, progress: EffectProgress) -> Happened:
 def shown(data: object) -> str:
     """Return what a tool said as text, with a mark where it is cut off."""
     text = visible(data if isinstance(data, str) else _as_text(data))
-    left = len(text) - MAX_SAID
-    return text if left <= 0 else f"{text[:MAX_SAID]} [cut off: {left} more characters]"
+    return shortened_text(text, MAX_SAID)
 
 
 def _as_text(data: object) -> str:

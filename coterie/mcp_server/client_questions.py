@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from dsl.person_names import is_among
 from dsl.sizes import MAX_BY_LENGTH
 from dsl.values import Frozen, Json
-from dsl.visible import visible
+from dsl.visible import shortened_text, visible
 from workflows.core.extract import extract
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Pending
@@ -122,7 +122,7 @@ def _decision(request: Pending, reply: FormReply, client: McpClient) -> DecideIn
     if request.payload_schema is not None:
         return DecideInput.model_validate({**given.model_dump(), "payload": content})
     comment = content.get("comment")
-    said = comment[:1_000] if isinstance(comment, str) else ""
+    said = shortened_text(comment, 1_000) if isinstance(comment, str) else ""
     return given.model_copy(update={"comment": said})
 
 

@@ -21,7 +21,7 @@ from coterie.runs.records import RunRecord
 from coterie.runs.run_client import Run
 from dsl.paths import MISSING, Path, get
 from dsl.values import Documented, Json
-from dsl.visible import visible
+from dsl.visible import shortened_text, visible
 from workflows.core.extract import extract, written
 from workflows.core.requests import Pending
 from workflows.core.views import RunStatus
@@ -208,7 +208,7 @@ def _where(path: tuple[str, ...]) -> str:
 
 
 def _text(text: str) -> str:
-    return visible(text[:_MAX_TEXT_LENGTH])
+    return visible(shortened_text(text, _MAX_TEXT_LENGTH))
 
 
 def waiting_approval(run: str, request: Pending) -> WaitingApproval:

@@ -9,7 +9,7 @@ from coterie.failures import CommandError
 from coterie.mcp_server.run_reports import report_schema
 from dsl.errors import listed
 from dsl.values import Documented, Frozen, Json
-from dsl.visible import visible
+from dsl.visible import shortened_text, visible
 
 _MAX_PROBLEMS_LENGTH = 1_000
 
@@ -128,7 +128,7 @@ def read_arguments(model: type[T], arguments: Json) -> T:
             for one in error.errors(include_url=False, include_input=False)
         ]
         allowed = listed(model.model_fields)
-        text = visible("; ".join(problems))[:_MAX_PROBLEMS_LENGTH]
+        text = shortened_text(visible("; ".join(problems)), _MAX_PROBLEMS_LENGTH)
         raise CommandError(f"the arguments do not fit: {text}; allowed are {allowed}") from None
 
 

@@ -20,7 +20,7 @@ from dsl.model.plan import Plan
 from dsl.model.traversal.step_paths import message_wait_paths
 from dsl.strict_json import unsound_part
 from dsl.values import Json
-from dsl.visible import visible
+from dsl.visible import shortened_text, visible
 
 RunTool = Literal["start", "status", "answer", "result"]
 """The tools beside the teams."""
@@ -140,5 +140,5 @@ def _description(compiled: Compiled, name: str) -> str:
         written = node.child("description")
         text = None if written is None else written.plain()
         if isinstance(text, str) and text.strip():
-            return visible(text.strip())[:_MAX_DESCRIPTION_LENGTH]
+            return shortened_text(visible(text.strip()), _MAX_DESCRIPTION_LENGTH)
     return f"Runs the team {name}."

@@ -8,6 +8,8 @@ from temporalio.api.enums.v1 import TimeoutType
 from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.client import WorkflowExecutionDescription
 
+from dsl.visible import shortened_text
+
 _MAX_ERROR_LENGTH = 300
 _LOST = (
     "its worker was lost (the server counts each attempt that it hands out, also one that reached "
@@ -69,7 +71,7 @@ def _retries(pending: Iterable[PendingActivityInfo]) -> Iterator[PendingRetry]:
                 one.activity_id,
                 one.attempt,
                 one.maximum_attempts,
-                error[:_MAX_ERROR_LENGTH],
+                shortened_text(error, _MAX_ERROR_LENGTH),
                 at,
                 lost,
             )

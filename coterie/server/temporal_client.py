@@ -10,6 +10,7 @@ from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 from coterie.failures import CommandError
 from coterie.settings import Settings
 from coterie.storage.large_values import storage_of
+from dsl.visible import shortened_text
 
 _SOME_SECONDS = timedelta(seconds=10)
 
@@ -76,4 +77,4 @@ def _reason(error: Exception) -> str:
     """Return the message of the operating system or the server from a chain of wrapped errors."""
     text = str(error)
     said = re.search(r'message: "([^"]+)"', text) or re.search(r'error: "([^"]+)"', text)
-    return said[1] if said else text.replace("\n", " ").strip()[:200]
+    return said[1] if said else shortened_text(text.replace("\n", " ").strip(), 200)

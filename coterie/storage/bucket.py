@@ -25,6 +25,7 @@ from coterie.failures import CommandError
 from coterie.storage.stored_references import BUCKET_DRIVER, CheckedConverter, claim_problem
 from coterie.storage.value_storage import Storage, is_for_storage
 from coterie.storage.wire import THRESHOLD, LeanPayloadConverter
+from dsl.visible import shortened_text
 
 if TYPE_CHECKING:
     from types_aiobotocore_s3.client import S3Client
@@ -181,4 +182,4 @@ def _code(error: Exception) -> str:
 
 
 def _reason(error: Exception) -> str:
-    return _code(error) or " ".join(str(error).split())[:200] or type(error).__name__
+    return _code(error) or shortened_text(" ".join(str(error).split()), 200) or type(error).__name__

@@ -85,6 +85,9 @@ async def run_case(client: Client, file: TestFile, case: Case, limit: float) -> 
             message = str(error)
         except RPCError as error:
             message = f"the test server does not answer: {error.message}"
+        except CommandError as error:  # of this case; the others continue
+            message = str(error)
+            break
         else:
             return replace(result, seconds=time.monotonic() - began)
     seconds = time.monotonic() - began

@@ -18,6 +18,7 @@ from dsl.model.document import (
 from dsl.model.hooks import HookSection
 from dsl.model.plan import MaxVisits
 from dsl.model.sections.provider_document import LlmConfig
+from dsl.model.sections.variable_names import written_variable
 from dsl.model.step_kinds.step_base import Retry, StepBase
 from dsl.model.steps import STEP_MODELS, AgentStep, ParallelBranch, PersonaDocument
 from dsl.model.template_bound import TemplateBound, TemplateDuration
@@ -85,9 +86,9 @@ def refuse_texts(document: SystemDocument, tree: Node, problems: Problems) -> No
             problems.note("E303", tree.find(path).mark, path, unexpanded_template(field))
     worker = () if document.worker is None else _texts(document.worker, ("worker",), "")
     for path, field, text in (*texts, *worker):
-        name = _VARIABLE.search(text)
+        name = written_variable(text)
         if name is not None and field not in _OF_COMMANDS and path[-1:] != (_KEY,):
-            details = unexpanded_variable(field, name[1])
+            details = unexpanded_variable(field, name)
             problems.note("E303", tree.find(path).mark, path, details)
     for path, field, text in texts:
         found = _CONTROL.search(text)
@@ -97,9 +98,6 @@ def refuse_texts(document: SystemDocument, tree: Node, problems: Problems) -> No
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Control characters, and those that end a line."""
-
-_VARIABLE = re.compile(r"\$\{(?:env[.:])?([A-Za-z_]\w*)[^{}]*\}", re.ASCII)
-"""A variable as shells and other systems write it."""
 
 _FREE = ("value", "fixed", "flags", "message", "prompt", "run")
 """Fields whose texts are not names."""

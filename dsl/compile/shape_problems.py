@@ -11,6 +11,7 @@ from dsl.errors import Code, closest
 from dsl.evaluate.operators.operator_table import SHORT_NAMES
 from dsl.model.conditions import CONDITION_KEYS, UNKNOWN_CONDITION
 from dsl.model.document import SystemDocument
+from dsl.model.sections.variable_names import written_variable
 from dsl.model.step_kinds.step_base import STEP_KINDS
 from dsl.model.step_kinds.step_tags import UNKNOWN_STEP
 from dsl.model.steps import STEP_MODELS
@@ -41,8 +42,25 @@ from dsl.source.nodes import Node
 from dsl.source.synonyms import meant_word
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, Form, NodePath
-from dsl.wording.form_wording import wanted_form, write_boolean, write_each_key, write_value
-from dsl.wording.replacements import REPLACED_OPERATORS, explained, of_other_kinds, replacement
+from dsl.wording.form_wording import (
+    wanted_form,
+    write_boolean,
+    write_each_key,
+    write_value,
+    write_variable,
+)
+from dsl.wording.replacements import (
+    REPLACED_OPERATORS,
+    explained,
+    of_other_kinds,
+    replacement,
+    rest_of_text,
+)
+
+
+def is_rest_of_text(key: str, node: Node) -> bool:
+    """Return whether a key is probably the end of a text that has a comma: it has no value."""
+    return node.value is None and len(key.split()) > 1
 
 
 class ShapeProblem:
@@ -154,6 +172,8 @@ class ShapeProblem:
             return "E108", RefusedKey(name, tuple(sorted(known)), instead)
         meant = meant_word(name, known - set(there), part) or closest(name, known)
         otherwise = of_other_kinds(name, others) if others else explained(part, name)
+        if is_rest_of_text(name, tree.find(self.path)):
+            otherwise = rest_of_text(name)
         suggestion = Advice(otherwise) if meant is None else DidYouMean(meant)
         if name == "type" and "kind" in known:
             suggestion = WriteKey("kind")
@@ -195,6 +215,10 @@ class ShapeProblem:
         truth = _BOOLS.get(str(node.plain()).lower())
         if self.kind in ("bool_type", "bool_parsing") and truth is not None:
             return Advice(write_boolean(truth))
+        variable = written_variable(node.value) if isinstance(node.value, str) else None
+        if variable is not None:
+            wants_name = self.kind == "environment_variable"
+            return Advice(write_variable(variable, wants_name=wants_name))
         if self.kind in _OWN_FORMS or not (isinstance(node.value, str) and is_template(node.value)):
             return None
         if self.kind in _MAPPINGS and self._key != "requires_approval":

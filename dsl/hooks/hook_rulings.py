@@ -16,6 +16,7 @@ from dsl.model.hooks import DECISIONS_AT, Hook, HookDecision
 from dsl.model.merge import deep_merge
 from dsl.templates.template_filling import fill
 from dsl.values import Json
+from dsl.visible import shortened_text
 
 MAX_MESSAGE = 2_000
 """Characters of a hook's message."""
@@ -46,7 +47,7 @@ def ruling_of(hook: Hook, facts: Facts) -> HookRuling:
     """Return what a hook decides whose condition holds."""
     try:
         decided = fill(hook.decide, facts.names())
-        message = str(fill(hook.message, facts.names()))[:MAX_MESSAGE]
+        message = shortened_text(str(fill(hook.message, facts.names())), MAX_MESSAGE)
         value = fill(hook.value, facts.names()) if decided == "modify" else None
     except TemplateFailed as error:
         return undecided(hook, str(error))
@@ -59,7 +60,7 @@ def ruling_of(hook: Hook, facts: Facts) -> HookRuling:
 
 def undecided(hook: Hook, why: str) -> HookRuling:
     """Return the failure of a hook that cannot decide."""
-    return HookRuling(hook.label, "fail", f"it cannot decide: {why}"[:MAX_MESSAGE])
+    return HookRuling(hook.label, "fail", shortened_text(f"it cannot decide: {why}", MAX_MESSAGE))
 
 
 def retried_too_often(hook: Hook, ruling: HookRuling) -> HookRuling:

@@ -10,6 +10,7 @@ from dsl.task_graph.task_because import note_words, task_because
 from dsl.task_graph.task_causes import GraphTaskEnded
 from dsl.task_graph.task_schedule import TaskSchedule
 from dsl.values import Json, JsonValue
+from dsl.visible import shortened_text
 
 FAILED_TASKS = "TasksFailed"
 """The type of the failure of a graph with failed tasks."""
@@ -174,4 +175,4 @@ def _message(tasks: Sequence[GraphTask], blocked: int) -> str:
     more = f"; and {len(failed) - _MAX_NAMED} more" if len(failed) > _MAX_NAMED else ""
     rest = f"; blocked: {blocked}" if blocked else ""
     count = f"{len(failed)} of {len(tasks)} tasks failed"
-    return f"{count}: {'; '.join(words)}{more}{rest}"[:_MAX_MESSAGE_LENGTH]
+    return shortened_text(f"{count}: {'; '.join(words)}{more}{rest}", _MAX_MESSAGE_LENGTH)

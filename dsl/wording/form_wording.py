@@ -31,6 +31,13 @@ def write_each_key(key: str) -> str:
     return f'write each key with its own template: `{key}: {{key: "{{{{ ... }}}}"}}`'
 
 
+def write_variable(name: str, *, wants_name: bool) -> str:
+    """Return the fix for `${NAME}`, which nothing expands."""
+    if wants_name:
+        return f"`${{...}}` is not expanded here: write the name alone, `{name}`"
+    return "`${...}` is not expanded here: write the value itself"
+
+
 def write_value() -> str:
     return "templates are not expanded here: write the value itself"
 

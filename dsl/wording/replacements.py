@@ -123,6 +123,14 @@ def explained(part: str | None, name: str) -> str:
     return f"remove it: nothing reads `{name}` here, and the keys above are all that there are"
 
 
+def rest_of_text(key: str) -> str:
+    """Return the fix for a key that is the end of a text with a comma, within `{ }`."""
+    return (
+        f"if `, {key}` belongs to the text before it, quote the whole text: within `{{ }}` a comma "
+        "ends it"
+    )
+
+
 def of_other_kinds(key: str, kinds: Sequence[str]) -> str:
     """Return the fix for a key that only other kinds of step have."""
     types = " or ".join(f"`type: {kind}`" for kind in kinds)

@@ -12,6 +12,7 @@ from dsl.json_values import json_digest
 from dsl.model.outcomes import Outcome, with_text
 from dsl.model.plan import Plan
 from dsl.model.tools.tool_contract import Tool
+from dsl.visible import shortened_text
 from workflows.core.location import Location
 from workflows.core.progress.agent_progress import PublishedWork
 from workflows.core.scope import Scope
@@ -54,7 +55,8 @@ def is_read(name: str, plan: Plan, *, results: bool = False) -> bool:
 def note_tool_result(tool: str, outcome: Outcome, agent: Location, scope: Scope) -> None:
     """Keep the result of a call until the call of the agent that made it is accepted."""
     kept = scope.state.progress.unpublished.setdefault(agent.key, [])
-    kept.append(f"{tool}: {with_text(_text(outcome.data), outcome)}"[:_MAX_TEXT])
+    text = with_text(_text(outcome.data), outcome)
+    kept.append(shortened_text(f"{tool}: {text}", _MAX_TEXT))
     del kept[:-_MAX_KEPT]
 
 
@@ -81,7 +83,8 @@ def publish_work(
     work = "" if scope.plan.tools[name].stateful else json_digest(given)
     texts = [one for one in state.published.get(name, []) if one.work != work]
     texts += [PublishedWork("tool_result", text, work) for text in unpublished]
-    texts.append(PublishedWork("final", with_text(_text(outcome.data), outcome)[:_MAX_TEXT], work))
+    final = shortened_text(with_text(_text(outcome.data), outcome), _MAX_TEXT)
+    texts.append(PublishedWork("final", final, work))
     state.published[name] = texts[-_MAX_KEPT:]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from dsl.model.outcomes import Outcome
 from dsl.model.retryability import DECIDED
+from dsl.visible import shortened_text
 from workflows.approvals.approval_wait import PersonRequest, ask
 from workflows.control.retry_and_skip import CHOICES
 from workflows.core.location import Location
@@ -28,7 +29,7 @@ async def accepted(
         if error is None or error.type in DECIDED:
             break
         failures[key] = outcome
-        said = f"{error.type}: {error.message}"[:_MAX_MESSAGE_LENGTH]
+        said = shortened_text(f"{error.type}: {error.message}", _MAX_MESSAGE_LENGTH)
         request = PersonRequest(f"{what} failed. {said}", choices=CHOICES)
         decision = await ask(scope, location.at(FAILED), request)
         if decision is None or decision.verdict == "failed":

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from activities.contracts import Notification, NotificationKind
 from dsl.json_values import json_digest
 from dsl.model.terms import DecisionTerms, channels
+from dsl.visible import shortened_text
 from workflows.core.location import Location
 from workflows.core.memory import PendingNotification
 from workflows.core.requests import Pending
@@ -47,7 +48,7 @@ def notify(
             run=scope.run_id,
             plan=scope.plan.name,
             request=request.id,
-            prompt=request.prompt[:_MAX_PROMPT_LENGTH],
+            prompt=shortened_text(request.prompt, _MAX_PROMPT_LENGTH),
             show=_small(request.show),
             digest=request.digest,
             approvers=request.approvers,

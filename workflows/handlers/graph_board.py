@@ -6,6 +6,7 @@ from dsl.markdown import code, plain
 from dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus
 from dsl.task_graph.task_because import task_because
 from dsl.task_graph.task_schedule import pending_cause
+from dsl.visible import shortened_text
 from workflows.core.progress.progress_kinds import TaskGraphProgress
 from workflows.core.state import RunState
 from workflows.core.state_keys import StateKey, StepKey
@@ -41,7 +42,9 @@ def _view(step: StepKey, progress: TaskGraphProgress) -> TaskGraphView:
 
 def _task(task: GraphTask, known: dict[str, GraphTask]) -> GraphTaskView:
     because = task_because(task.cause or pending_cause(task, known.__getitem__))
-    return GraphTaskView(id=task.id, status=task.status, because=because[:_MAX_BECAUSE_LENGTH])
+    return GraphTaskView(
+        id=task.id, status=task.status, because=shortened_text(because, _MAX_BECAUSE_LENGTH)
+    )
 
 
 def graph_lines(state: RunState) -> str:

@@ -16,6 +16,7 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 from dsl.errors import RunRefused
+from dsl.visible import shortened_text
 from workflows.control.refusal_texts import refusal_text
 from workflows.control.steering_refusals import MessageUnusable, RunUnable, TooManyMessages
 from workflows.core.decoding import message, takes_any_arguments
@@ -126,7 +127,7 @@ class SessionMessages(MessageJudge):
             ended = RunUnable("RunHasEnded")
             why = "" if self.came_to is None else f": {self.came_to.because}"
             error = ApplicationError(
-                f"{refusal_text(ended)} without a reply{why}"[:1000],
+                shortened_text(f"{refusal_text(ended)} without a reply{why}", 1_000),
                 type=ended.code,
                 non_retryable=True,
             )

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-from dsl.visible import one_line
+from dsl.visible import one_line, shortened_text
 
 _MAX_KEPT = 4_000
 _MAX_LINE_LENGTH = 300
@@ -22,7 +22,7 @@ class ErrorOutput:
     def last_line(self) -> str:
         """The last line, visible; empty if there is none."""
         lines = self._tail.decode(errors="replace").strip().splitlines()
-        return one_line(lines[-1])[:_MAX_LINE_LENGTH] if lines else ""
+        return shortened_text(one_line(lines[-1]), _MAX_LINE_LENGTH) if lines else ""
 
     @contextmanager
     def taken(self) -> Generator[TextIO]:

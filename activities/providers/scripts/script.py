@@ -10,6 +10,7 @@ from dsl.errors import InvalidDocument
 from dsl.source.nodes import Node
 from dsl.source.yaml_reader import read
 from dsl.values import Frozen, Json, JsonValue, Seconds, form_mismatch
+from dsl.wording.replacements import rest_of_text
 
 
 class ScriptedError(Frozen):
@@ -96,11 +97,21 @@ def _entry(path: Path, node: Node) -> ScriptedAnswer:
         first = error.errors()[0]
         known = [part for part in first["loc"][:1] if isinstance(part, str)]
         message = first["msg"]
+        if first["type"] == "extra_forbidden":
+            message = _unknown_field(str(first["loc"][0]), node)
         what = f"{known[0]}: {message}" if known else message
         fields = ", ".join(ScriptedAnswer.model_fields)
         raise _refusal_failure(
             f"{path}:{node.find(known).at.line}: invalid entry, {what}; allowed fields: {fields}"
         ) from None
+
+
+def _unknown_field(name: str, node: Node) -> str:
+    """Say that an entry has no such field, and that it may be the end of a text with a comma."""
+    value = node.find((name,))
+    if value.value is None and len(name.split()) > 1:
+        return f"no field has this name; {rest_of_text(name)}"
+    return "no field has this name"
 
 
 def _refusal_failure(message: str) -> ProviderFailure:

@@ -20,6 +20,7 @@ from activities.workspace.threads import finished_in_thread
 from dsl.regular_expressions import Pattern, pattern
 from dsl.schema_keys import KIND
 from dsl.values import Documented
+from dsl.visible import shortened_text
 
 MAX_SEARCHED_BYTES = 50_000_000
 """Of all files of one search, for an expression of up to 64 instructions; less for larger ones,
@@ -154,7 +155,7 @@ def _matches(path: str, text: str, compiled: Pattern, around: int) -> Iterator[F
 
 
 def _shown_line(line: str) -> str:
-    return line.removesuffix("\r")[:MAX_LINE]
+    return shortened_text(line.removesuffix("\r"), MAX_LINE)
 
 
 SEARCH = Skill[FileSearchInput, FileSearchResult](

@@ -35,6 +35,7 @@ from activities.workspace.skill_base import SkillContext
 from activities.workspace.skill_failures import Happened, SkillFailure, SkillRefusal
 from dsl.model.tools.asked_input import AskedInput, ServerTask
 from dsl.values import MAX_CALL_SECONDS
+from dsl.visible import shortened_text
 
 _POLLED_SHARE = 0.8
 """Of the time limit of an activity that asks for a call: it returns before it is cut off."""
@@ -269,8 +270,8 @@ async def _start_job(folder: JobFolder, order: JobOrder) -> None:
         raise SkillFailure(why, may_pass=may_pass(error), happened="no") from None
     _, said = await process.communicate(ORDER.dump_json(order))
     if folder.state() == "absent":
-        last = said.decode(errors="replace").strip().rpartition("\n")[2][:300]
-        why = f"the process of a long call could not start: {last}"
+        last = said.decode(errors="replace").strip().rpartition("\n")[2]
+        why = f"the process of a long call could not start: {shortened_text(last, 300)}"
         raise SkillFailure(why, may_pass=True, happened="no")
 
 

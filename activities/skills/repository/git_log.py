@@ -8,6 +8,7 @@ from activities.skills.repository.git_program import repository
 from activities.workspace.skill_base import Skill, SkillContext
 from dsl.schema_keys import KIND
 from dsl.values import Documented
+from dsl.visible import shortened_text
 
 MAX_MESSAGE = 5_000
 """Characters of a commit message."""
@@ -82,7 +83,7 @@ def _commit(record: str) -> GitCommit:
         parents=parents.split(),
         author=author,
         date=date,
-        message=message.rstrip("\n")[:MAX_MESSAGE],
+        message=shortened_text(message.rstrip("\n"), MAX_MESSAGE),
     )
 
 

@@ -18,6 +18,7 @@ from activities.workspace.command_start import environment_of, path_outside
 from activities.workspace.project_files import read_file
 from activities.workspace.skill_base import Workspace
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from dsl.visible import shortened_text
 
 MAX_OUTPUT = 2_000_000
 """Bytes of git's output that are read."""
@@ -175,7 +176,7 @@ class GitRepository:
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= _MAX_WORDS else f"{text[:_MAX_WORDS]} [cut off]"
+    return shortened_text(text, _MAX_WORDS)
 
 
 def failed(subcommand: str, result: ProgramOutput) -> SkillFailure:

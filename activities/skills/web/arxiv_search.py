@@ -14,6 +14,7 @@ from activities.skills.missing_packages import needing
 from activities.workspace.skill_base import Skill, SkillContext
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from dsl.values import Documented
+from dsl.visible import shortened_text
 
 
 class ArxivInput(Documented):
@@ -84,11 +85,11 @@ def _search_papers(value: ArxivInput) -> list[Paper]:
         return [
             Paper(
                 id=one.get_short_id()[:50],
-                title=" ".join(one.title.split())[:500],
-                authors=[author.name[:200] for author in one.authors[:20]],
+                title=shortened_text(" ".join(one.title.split()), 500),
+                authors=[shortened_text(author.name, 200) for author in one.authors[:20]],
                 published=one.published.date().isoformat(),
                 category=one.primary_category[:50],
-                abstract=" ".join(one.summary.split())[:4000],
+                abstract=shortened_text(" ".join(one.summary.split()), 4000),
                 pdf_url=one.pdf_url,
             )
             for one in client.results(search)

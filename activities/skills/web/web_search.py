@@ -14,8 +14,10 @@ from activities.workspace.skill_base import Skill, SkillContext
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from dsl.safety.blocked_places import blocked_url
 from dsl.values import Documented
+from dsl.visible import shortened_text
 
 _TIMEOUT = 10
+_MAX_URL_LENGTH = 2_000
 """Seconds for one engine."""
 
 
@@ -83,11 +85,12 @@ def _search_web(value: WebSearchInput, engines: str) -> list[WebResult]:
         return []  # all engines answered, and found nothing
     results = (
         WebResult(
-            title=str(one.get("title", ""))[:300],
-            url=str(one.get("href", ""))[:2000],
-            snippet=str(one.get("body", ""))[:1000],
+            title=shortened_text(str(one.get("title", "")), 300),
+            url=str(one.get("href", "")),
+            snippet=shortened_text(str(one.get("body", "")), 1000),
         )
         for one in found
+        if len(str(one.get("href", ""))) <= _MAX_URL_LENGTH  # half of an address is none
     )
     return [one for one in results if blocked_url(one.url) is None]
 

@@ -26,6 +26,7 @@ from activities.contracts import (
 from coterie.runs.in_process.local_calls import LocalCall, local_calls
 from coterie.storage.wire import data_converter, text_of
 from dsl.errors import TemplateFailed
+from dsl.visible import shortened_text
 from workflows.core.state_keys import SkillCallKey, StepKey
 from workflows.core.views import TrailEntry
 
@@ -180,7 +181,7 @@ def _failure(failure: Failure) -> str:
     message = f"{kind}: {failure.message}" if kind else failure.message
     if failure.HasField("cause"):
         message += f" ({_failure(failure.cause)})"
-    return message[:_MAX_ERROR_LENGTH]
+    return shortened_text(message, _MAX_ERROR_LENGTH)
 
 
 def _decode_payload(payload: Payload, model: type[Model]) -> Model | None:

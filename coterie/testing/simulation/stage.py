@@ -158,16 +158,25 @@ def furnish(folder: Path, source: Path | None, files: Mapping[str, str]) -> None
             _refuse_links_out(source)
             left = shutil.ignore_patterns(*LEFT_BEHIND)
             shutil.copytree(source, folder, ignore=left, copy_function=_copy_file)
-        for name, text in files.items():
-            file = folder / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
+        _write_files(folder, files)
     except shutil.Error as error:  # for folders: one entry each, as text
         raise CommandError(f"could not copy {source} for a test: {error.args[0][0][2]}") from None
     except OSError as error:
         raise CommandError(
             f"could not write the workspace of a test in {folder.parent}: {reason_of(error)}"
         ) from None
+
+
+def _write_files(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        file = folder / name
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise CommandError(
+                f"could not write the file {name!r} of a test: {reason_of(error)}"
+            ) from None
 
 
 def _refuse_links_out(source: Path) -> None:

@@ -1,5 +1,6 @@
 """Names of environment variables, as a configuration gives them."""
 
+import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -18,3 +19,12 @@ def _variable_name(text: str) -> str:
 VariableName = Annotated[
     str, AfterValidator(_variable_name), Field(json_schema_extra={"pattern": "^[A-Za-z_]\\w*$"})
 ]
+
+_WRITTEN = re.compile(r"\$\{(?:env[.:])?([A-Za-z_]\w*)[^{}]*\}", re.ASCII)
+"""A variable as shells and other systems write it."""
+
+
+def written_variable(text: str) -> str | None:
+    """Return the name of the first variable that a text has as `${NAME}`, which nothing expands."""
+    found = _WRITTEN.search(text)
+    return None if found is None else found[1]

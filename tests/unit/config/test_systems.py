@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from coterie.graph.picture import picture
+from dsl.json_schema.schema_checker import mismatches
 from dsl.model.steps import ParallelStep, ToolStep
 from dsl.model.template_bound import TemplateBound
 from dsl.model.terms import call_approval
 from dsl.source.yaml_reader import read
 from dsl.templates.template_filling import fill
 from dsl.values import JsonValue
-from tests.support.documents.shipped import all_steps, compiled, team_file
+from tests.support.documents.shipped import TEAMS, all_steps, compiled, team_file
 
 MAX_LINES = {"agent_loop": 88, "coordinator": 139, "tool_router": 138}
 """Of a plan, without its comments and its prompts."""
@@ -320,3 +321,15 @@ def test_what_people_read_is_shown_while_it_is_written(team: str, streamed: set[
     """The reply of a chat, and the thoughts of the agentic loop."""
     personas = compiled(team).compiled.plan.personas
     assert {name.partition("@")[0] for name, one in personas.items() if one.stream} == streamed
+
+
+@pytest.mark.parametrize("team", TEAMS)
+@pytest.mark.parametrize("blank", ["   ", "\u200b\u2060\ufeff\u00a0"])
+def test_no_team_takes_a_required_text_in_which_nothing_is_visible(team: str, blank: str) -> None:
+    declared = compiled(team).compiled.plan.context
+    texts = {
+        path: one.schema_
+        for path, one in (declared or {}).items()
+        if one.required and one.schema_.get("type") == "string" and "enum" not in one.schema_
+    }
+    assert [path for path, schema in texts.items() if not mismatches(blank, schema)] == []

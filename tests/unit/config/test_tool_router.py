@@ -7,10 +7,13 @@ from tests.support.documents.shipped import compiled
 from tests.support.simulation.persona_faults import FAILS, OneFault, faulty_run
 from workflows.sessions.message_queue import unfit_message
 
+INVISIBLE = "\u200b\u2060\ufeff\u00a0"
 PLAN = compiled("tool_router").compiled.plan
 
 
-@pytest.mark.parametrize(("message", "fits"), [("How?", True), ("", False), (" \n\t", False)])
+@pytest.mark.parametrize(
+    ("message", "fits"), [("How?", True), ("", False), (" \n\t", False), (INVISIBLE, False)]
+)
 def test_a_blank_message_is_refused(message: str, fits: bool) -> None:
     [wait] = message_waits(PLAN)
     assert (unfit_message(message, wait.schema_) is None) is fits

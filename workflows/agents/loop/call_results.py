@@ -9,6 +9,7 @@ from activities.contracts import KeptResult
 from dsl.model.outcomes import Outcome, with_text
 from dsl.tool_loop.call_checks import fingerprint
 from dsl.tool_loop.exchange import ToolResult
+from dsl.visible import shortened_text
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Skipped
 from workflows.core.scope import Scope
@@ -60,11 +61,7 @@ def result_for_model(made: MadeCall, most: int | None) -> tuple[ToolResult, str]
 
 def _shown_error(text: str) -> str:
     """Return the message of a failure, cut off with a mark if it is long."""
-    if len(text) <= _MAX_ERROR_LENGTH:
-        return text
-    return (
-        f"{text[:_MAX_ERROR_LENGTH]}\n[cut off: {len(text) - _MAX_ERROR_LENGTH:,} more characters]"
-    )
+    return shortened_text(text, _MAX_ERROR_LENGTH)
 
 
 def skipped_call(skipped: Skipped, scope: Scope) -> EndedCall:

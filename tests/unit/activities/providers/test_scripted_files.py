@@ -39,7 +39,12 @@ ENTRY = "answers:\n  - task: a\n    answer: 1\n"
             "invalid entry, an entry has an `answer`, `tool_calls` or",
         ),
         ("answers:\n  - {task: a, error: {type: X}}\n", 2, "invalid entry, error: Field required"),
-        (ENTRY + "    visits: 2\n", 4, "invalid entry, visits: Extra inputs"),
+        (ENTRY + "    visits: 2\n", 4, "invalid entry, visits: no field has this name;"),
+        (
+            "answers:\n  - {task: a, answer: yes, it rains}\n",
+            2,
+            "invalid entry, it rains: no field has this name; if `, it rains` belongs to the text",
+        ),
         (ENTRY + "    visit: 0\n", 4, "invalid entry, visit: "),
         (ENTRY + "    stop_reason: stop\n", 4, "invalid entry, stop_reason: "),
         (ENTRY + "    seconds: fast\n", 4, "invalid entry, seconds: "),

@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from temporalio.client import Client
 from temporalio.worker import SlotPermit, SlotReleaseContext, SlotReserveContext
 
 from coterie.failures import CommandError
 from coterie.testing.simulation.gate import Gate
 from coterie.testing.simulation.stage import LEFT_BEHIND, furnish
+from coterie.testing.test_runner import run_case
+from tests.support.team_tests import written
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -43,6 +46,27 @@ def test_a_case_has_a_copy_of_its_source_with_its_own_files(tmp_path: Path) -> N
 def test_a_case_without_its_source_cannot_run(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="could not write the workspace of a test"):
         furnish(tmp_path / "case", tmp_path / "none", {})
+
+
+COLLIDING = """
+cases:
+  - { name: one, files: { a: x, a/b: y } }
+  - { name: two }
+"""
+TEAM = """
+orchestration:
+  entry_team: t
+  teams: { t: { tasks: [{ name: s, type: set, values: { a: 1 } }], routing: { default: null } } }
+"""
+
+
+async def test_a_case_whose_files_collide_fails_alone_with_their_name(tmp_path: Path) -> None:
+    file = written(tmp_path, TEAM, COLLIDING)
+    nobody = cast("Client", None)  # no call is made
+    result = await run_case(nobody, file, file.cases[0], limit=5)
+    (found,) = result.differences
+    assert found.subject == "run"
+    assert found.message.startswith("could not write the file 'a/b' of a test")
 
 
 async def test_a_gate_is_shut_once_every_admitted_call_has_ended() -> None:

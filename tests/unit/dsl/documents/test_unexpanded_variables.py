@@ -39,6 +39,29 @@ def test_a_variable_that_nothing_expands_is_refused_with_what_to_write(line: str
 
 
 @pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        (provider('headers: {X: "${H}"}'), "write the name alone, `H`"),
+        ('worker: {mcp_servers: {s: {command: [x], env: ["${H}"]}}}', "write the name alone, `H`"),
+        (
+            'worker: {mcp_servers: {s: {url: "http://x", headers: {X: "${H}"}}}}',
+            "the name alone, `H`",
+        ),
+        ('worker: {commands: {c: {run: [x], env: ["${H}"]}}}', "write the name alone, `H`"),
+        ('worker: {tool_env: ["${H}"]}', "write the name alone, `H`"),
+        ('worker: {agent_env: ["${H}"]}', "write the name alone, `H`"),
+        ('worker: {commands: {c: {run: [x], timeout: "${T}"}}}', "write the value itself"),
+        (provider('context_window: "${N}"'), "write the value itself"),
+    ],
+)
+def test_a_variable_in_a_field_with_a_form_of_its_own_says_what_to_write(
+    line: str, fix: str
+) -> None:
+    (one,) = [one for one in problems_of(document(line)) if one.severity == "error"]
+    assert fix in one.fix
+
+
+@pytest.mark.parametrize(
     ("line", "value"),
     [
         ('description: "Set ${HOME} first."', "1"),

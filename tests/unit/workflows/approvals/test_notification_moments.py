@@ -110,4 +110,4 @@ def test_a_value_of_exactly_the_most_characters_is_shown(length: int, is_shown: 
 
 def test_a_long_prompt_is_cut() -> None:
     (one,) = sent(REQUEST.model_copy(update={"prompt": "x" * 2_001}))
-    assert one.message.prompt == "x" * 2_000
+    assert one.message.prompt == "x" * 2_000 + " [cut off: 1 more characters]"

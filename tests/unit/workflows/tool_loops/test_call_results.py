@@ -30,9 +30,7 @@ LARGE = KeptResult(name="blob", size=9_000, preview="...")
         ),
         (
             MadeCall(Outcome.failed("E", "x" * 5_000)),
-            ToolResult(
-                text="E: " + "x" * 3_997 + "\n[cut off: 1,003 more characters]", failed=True
-            ),
+            ToolResult(text="E: " + "x" * 3_997 + " [cut off: 1,003 more characters]", failed=True),
         ),
     ],
 )

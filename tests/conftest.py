@@ -24,6 +24,7 @@ pytest_plugins = (
     "tests.support.programs.forked_workers",
     "tests.support.watching.server_logs",
     "tests.support.watching.suite_times",
+    "tests.support.watching.few_reports",  # after the times, which it asks
     "tests.support.watching.waiting_tasks",
 )
 

@@ -6,7 +6,7 @@ the programs that it waited for. The processes of pytest-xdist send both with th
 
 import os
 from collections import defaultdict
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -15,6 +15,8 @@ import pytest
 SLOWEST = 20
 """How many files are shown."""
 _CPU = "cpu_seconds"
+_LITTLE = 0.02
+"""Seconds of a set-up or teardown that count with the next test's."""
 
 
 class _Times(NamedTuple):
@@ -39,10 +41,10 @@ class SuiteTimes:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Note the CPU seconds since the last test of this process."""
+        """Note the CPU seconds since the last note of this process."""
         report = yield
-        if report.when == "teardown":
-            now = _cpu()
+        now = _cpu()
+        if report.when == "call" or max(now - self._seen, report.duration) > _LITTLE:
             vars(report)[_CPU] = now - self._seen  # xdist sends each attribute of a report
             self._seen = now
         return report
@@ -63,6 +65,11 @@ class SuiteTimes:
         terminalreporter.write_line("seconds      CPU")
         for name, times in [*_slowest(self._files.items())[:SLOWEST], *_slowest(levels.items())]:
             terminalreporter.write_line(f"{times.seconds:7.1f}  {times.cpu:7.1f}  {name}")
+
+
+def is_noted(report: Mapping[str, object]) -> bool:
+    """Whether a report as it is sent has a time that counts."""
+    return _CPU in report
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -13,7 +13,8 @@ from tests.law.sources import ROOT
 
 PLUGINS = (
     *("xdist.plugin", "tests.support.programs.forked_workers"),
-    *("tests.support.watching.suite_times", "tests.support.watching.server_logs"),
+    *("tests.support.watching.suite_times", "tests.support.watching.few_reports"),
+    "tests.support.watching.server_logs",
 )
 SERVER = "print('no more memory', flush=True); input()"
 WORKS = """
@@ -51,6 +52,14 @@ def client(server):
 
 def test_it(client):
     pass
+
+@pytest.fixture
+def leaves_a_mess():
+    yield
+    raise ValueError("a mess")
+
+def test_another(leaves_a_mess):
+    pass
 """
 
 
@@ -82,6 +91,7 @@ def test_processes_that_import_once_show_the_times_of_files_and_levels(tmp_path:
     }
     assert {name for _, _, name in rows[3:]} == {"tests/law", "tests/unit"}
     assert all(float(cpu) > 0 for _, cpu, _ in rows)
+    assert "3 passed" in shown
     pids = [file.read_text().split() for file in tmp_path.rglob("*.pids")]
     assert len(pids) == 3
     assert len({imported for imported, _ in pids}) == 1, "each process imported its tests"
@@ -97,3 +107,5 @@ def test_a_set_up_that_fails_names_its_server_and_the_log(tmp_path: Path) -> Non
     assert SERVER in report, shown
     assert "server.log\nno more memory" in report
     assert shown.count("Servers and their logs") == 1
+    assert "ValueError: a mess" in shown
+    assert "2 passed, 2 errors" in shown

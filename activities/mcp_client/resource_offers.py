@@ -9,11 +9,11 @@ import mcp_types as types
 from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 from pydantic import JsonValue
 
+from activities.mcp_client.bounded_text import cut_text
 from activities.mcp_client.call_outcomes import ToolAnswer, UnusableTool
 from activities.mcp_client.server_answers import (
     MAX_TEXT,
     MAX_TOOL_SIZE,
-    cut_text,
     is_usable_name,
     part_text,
     shown_name,

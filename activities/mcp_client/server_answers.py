@@ -11,6 +11,7 @@ import mcp_types as types
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
+from activities.mcp_client.bounded_text import cut_text
 from activities.mcp_client.call_outcomes import ToolAnswer, UnusableTool
 from dsl.json_schema.schema_grammar import grammar_problem
 from dsl.json_values import json_equal
@@ -117,16 +118,6 @@ def _is_mirror(text: str, data: JsonValue) -> bool:
 
 def _text(parts: Iterable[types.ContentBlock]) -> str:
     return cut_text("\n".join(map(part_text, parts)), MAX_TEXT)
-
-
-def cut_text(given: str, size: int) -> str:
-    """Return a text visible, and cut off after some bytes."""
-    text = visible(given)
-    encoded = text.encode()
-    if len(encoded) <= size:
-        return text
-    kept = encoded[:size].decode(errors="ignore")
-    return f"{kept}\n[cut off: {len(encoded) - len(kept.encode())} more bytes]"
 
 
 def part_text(part: types.ContentBlock) -> str:

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from activities.attempts import is_unwanted
 from activities.contracts import FailureType
+from activities.mcp_client.bounded_text import cut_text
 from activities.mcp_client.call_outcomes import (
     CallLost,
     InputAsked,
@@ -18,7 +19,6 @@ from activities.mcp_client.call_outcomes import (
     TaskForgotten,
     ToolDrifted,
 )
-from activities.mcp_client.server_answers import cut_text
 from activities.mcp_client.server_pool import McpServers, PinnedCall
 from activities.skills.missing_packages import needing
 from activities.workspace.call_effects import shown

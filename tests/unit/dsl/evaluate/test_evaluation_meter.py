@@ -77,7 +77,7 @@ def test_a_number_that_python_would_not_write_is_not_made() -> None:
         ((1, [2]), 4, 3),
         ({"a": 1}, 3, 2 + 1),
         ({"a": {"b": "c"}}, 5, 4 + 3),
-        (Outcome.succeeded([1, 2]), 4, 3),
+        (Outcome.succeeded([1, 2]), 5, 4 + 1),
     ],
 )
 def test_reading_a_value_costs_a_step_for_each_part(

@@ -1,0 +1,13 @@
+"""Bound the texts of MCP servers, for those who must not import the MCP SDK to do so."""
+
+from dsl.visible import visible
+
+
+def cut_text(given: str, size: int) -> str:
+    """Return a text visible, and cut off after some bytes."""
+    text = visible(given)
+    encoded = text.encode()
+    if len(encoded) <= size:
+        return text
+    kept = encoded[:size].decode(errors="ignore")
+    return f"{kept}\n[cut off: {len(encoded) - len(kept.encode())} more bytes]"

@@ -131,6 +131,7 @@ def faulty_run(
     verdict: Literal["approve", "reject"] = "approve",
     comment: str = "",
     of: str = "",
+    world: FaultyWorld | None = None,
 ) -> Skipped:
     """Run a plan to its end; a session gets one message, and approvals a decision or none.
 
@@ -159,4 +160,5 @@ def faulty_run(
                 ready, seconds, summary, boundary=boundary, stands_still=stands_still
             )
 
-    return skipped_run(plan, context, FaultyWorld(model, results), scope_type=Session)
+    own = world or FaultyWorld(model, results)
+    return skipped_run(plan, context, own, scope_type=Session)

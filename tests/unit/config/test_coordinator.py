@@ -1,5 +1,6 @@
 """The team `coordinator`: what its rules see, and how it ends when its plan fails."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,52 @@ def test_a_decision_that_fails_leaves_a_search_as_the_plan() -> None:
     assert message_of(ended) == ""
     assert ended.state.main.context["completed"] is True
     assert "the model is not well" in str(ended.state.main.context["end"])
+
+
+class AllAtOnce(FaultyWorld):
+    """Every strategy waits until all have begun: one after another, none would ever end."""
+
+    def __init__(self, model: OneFault, results: Json, strategies: set[str]) -> None:
+        super().__init__(model, results)
+        self._missing = strategies
+        self._begun = asyncio.Event()
+
+    async def call_skill(self, request: SkillRequest) -> SkillResult:
+        if any(f"/by_{name}" in request.key for name in FOUND_BY):
+            self._missing = self._missing - {request.skill}
+            if not self._missing:
+                self._begun.set()
+            await self._begun.wait()
+        return await super().call_skill(request)
+
+
+PASSAGE: Json = {
+    **dict[str, JsonValue](source="s", path="a.md", start_line=1, end_line=2),
+    **dict[str, JsonValue](title="A", score=0.9, text="Noted."),
+}
+FOUND_BY: dict[str, tuple[str, JsonValue]] = {
+    "tool": ("Files.read", {"text": "The tool."}),
+    "rag": ("Retriever.search", {"passages": [PASSAGE]}),
+    "web": ("Web.search", {"results": [{"title": "W", "url": "u", "snippet": "The web."}]}),
+}
+
+
+@pytest.mark.parametrize("fails", [(), ("tool",), ("tool", "rag")])
+def test_exploratory_asks_all_at_once_and_the_first_in_rank_wins(fails: tuple[str, ...]) -> None:
+    """The tool before the texts, the texts before the web, whoever answers first."""
+    ranked = [name for name in FOUND_BY if name not in fails]
+    results: Json = {
+        skill: FAILS if name in fails else data for name, (skill, data) in FOUND_BY.items()
+    }
+    strategies = {skill for skill, _ in FOUND_BY.values()}
+    model = OneFault(PLAN, "", "minimal", {"steps": [step("file_read")]})
+    given: Json = {"query": "Add", "heuristics": True, "strategy": "exploratory"}
+    world = AllAtOnce(model, results, strategies)
+    ended = faulty_run(PLAN, {**given, "sources": ["web"]}, model, results, world=world)
+    log = ended.state.main.context["tool_log"]
+    assert isinstance(log, list)
+    assert isinstance(log[0], dict)
+    assert log[0]["won"] == ranked[0]
 
 
 class SlowTools(FaultyWorld):

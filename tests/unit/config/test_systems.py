@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from coterie.graph.picture import picture
 from dsl.json_schema.schema_checker import mismatches
@@ -333,3 +334,8 @@ def test_no_team_takes_a_required_text_in_which_nothing_is_visible(team: str, bl
         if one.required and one.schema_.get("type") == "string" and "enum" not in one.schema_
     }
     assert [path for path, schema in texts.items() if not mismatches(blank, schema)] == []
+
+
+def test_a_suite_wants_four_of_five_goals_of_the_agent_to_be_reached() -> None:
+    suite = yaml.safe_load(Path("evals/packages/suites/agent_loop_packages.yml").read_text())
+    assert (suite["at_least"], len(suite["cases"]) > 1) == (0.8, True)

@@ -61,7 +61,10 @@ async def test_a_turn_is_one_activity_of_six_events_with_a_name_for_people(
     judged: Json = {"task": "judge", "answer": {"verdict": "fine"}}
     async with engine(env, tmp_path, [WRITTEN, judged]) as running:
         handle: Handle = await running.start(TEAM, CONTEXT)
-        await handle.result()
+        result = await handle.result()
+        written = {"text": "Tea is {{ context.huge }} good."}
+        assert result["output"] == {"write": written, "judge": {"verdict": "fine"}}
+        assert result["visits"] == {"only": 1}
         write, judge = await scheduled(handle)
         assert (write["id"], judge["id"]) == ("0001.only.write", "0002.only.judge")
         assert (write["summary"], judge["summary"]) == ("only/write", "only/judge")

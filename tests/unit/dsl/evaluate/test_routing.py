@@ -258,3 +258,19 @@ def test_a_dotted_path(path: str, found: Any) -> None:
 def test_an_update_through_a_text_is_a_conflict_with_its_path() -> None:
     with pytest.raises(ContextConflict, match=r"'a\.b' cannot be set: 'a' holds str"):
         apply({"a": "text"}, replacing({"a.b": 1}))
+
+
+def test_a_team_has_the_name_tasks_routes_and_depth_that_are_written() -> None:
+    text = DOCUMENT.replace("RULES", SEED_RULES).replace("DEFAULT", "handle_error")
+    text = text.replace(
+        "    review:\n", "    review:\n      name: Review\n      max_recursion_depth: 3\n"
+    )
+    review = plan_of(text).teams["review"]
+    assert (review.name, review.max_recursion_depth) == ("Review", 3)
+    assert [one.name for one in review.steps] == ["impl_evaluator", "other"]
+    assert review.routing is not None
+    assert [rule.next_team for rule in review.routing.rules] == [
+        "correction",
+        None,
+        "manual_approval",
+    ]

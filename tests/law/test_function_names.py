@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 
 from tests.law.sources import ROOMS, modules
 
@@ -27,15 +27,17 @@ def is_participle(word: str) -> bool:
     return word in IRREGULAR or re.fullmatch(r"[a-z]{2,}[^e]ed", word) is not None
 
 
-def private_functions() -> Iterator[tuple[str, str]]:
-    """Yield the module and the name of each private function and method of the rooms."""
-    for room in ROOMS:
-        for module, file in modules(room):
-            for node in ast.walk(ast.parse(file.read_text())):
-                if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                    continue
-                if node.name.startswith("_") and not node.name.startswith("__"):
-                    yield module, node.name
+@cache
+def private_functions() -> list[tuple[str, str]]:
+    """Return the module and the name of each private function and method of the rooms."""
+    return [
+        (module, node.name)
+        for room in ROOMS
+        for module, file in modules(room)
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if node.name.startswith("_") and not node.name.startswith("__")
+    ]
 
 
 def test_no_private_function_is_named_by_a_bare_participle() -> None:

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 
 import pytest
 
@@ -25,6 +26,7 @@ ALLOWED = {
 """`{room: function}` that reads a text for people all the same, and why."""
 
 
+@cache
 def found() -> dict[str, list[str]]:
     places: dict[str, list[str]] = {}
     for room in ("dsl", "activities", "workflows", "coterie"):

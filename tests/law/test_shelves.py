@@ -4,7 +4,9 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from coterie.commands.table import VERBS
 from tests.law.sources import ROOMS, ROOT, modules, tops
@@ -100,9 +102,9 @@ def test_no_two_modules_have_the_same_name() -> None:
 def test_no_two_classes_have_the_same_name() -> None:
     modules_of: dict[str, list[str]] = {}
     for name, file in sources():
-        for node in ast.parse(file.read_text()).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                modules_of.setdefault(node.name, []).append(name)
+        for made in names_in(file).classes:
+            if not made.startswith("_"):
+                modules_of.setdefault(made, []).append(name)
     repeated = {name: tuple(found) for name, found in modules_of.items() if len(found) > 1}
     assert repeated == FACADES
 
@@ -110,13 +112,29 @@ def test_no_two_classes_have_the_same_name() -> None:
 def test_limits_are_named_as_limits() -> None:
     superlative = re.compile(r"_?(MOST|LONGEST|LARGEST|DEEPEST|WIDEST|DEAREST|SHORTEST|LEAST)\b")
     names = {
-        f"{name}.{target.id}"
+        f"{name}.{value}"
         for name, file in sources()
-        for node in ast.parse(file.read_text()).body
-        for target in targets_of(node)
-        if superlative.match(target.id.replace("_", " ").strip().partition(" ")[0])
+        for value in names_in(file).values
+        if superlative.match(value.replace("_", " ").strip().partition(" ")[0])
     }
     assert names == set(), "a limit is MAX_..., MIN_..., DEFAULT_... or ..._TIMEOUT"
+
+
+class Names(NamedTuple):
+    """What a module names at its top."""
+
+    classes: list[str]
+    values: list[str]
+
+
+@cache
+def names_in(file: Path) -> Names:
+    """The classes of a module, and the names that its statements give values."""
+    body = ast.parse(file.read_text()).body
+    return Names(
+        [node.name for node in body if isinstance(node, ast.ClassDef)],
+        [target.id for node in body for target in targets_of(node)],
+    )
 
 
 def targets_of(node: ast.stmt) -> list[ast.Name]:

@@ -6,6 +6,7 @@ import re
 import tokenize
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 
 import pytest
@@ -114,9 +115,10 @@ def test_a_banned_phrase_is_found_across_a_line_break() -> None:
     assert len(list(found("It is to\nbe set, unless\nsaid."))) == 2
 
 
-def words_of(name: str) -> set[str]:
+@cache
+def words_of(name: str) -> frozenset[str]:
     """The words of a name, in lower case."""
-    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+    return frozenset(map(str.lower, re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)))
 
 
 def test_the_words_of_a_name_are_found_in_every_case() -> None:

@@ -4,6 +4,7 @@ Each would import every file of tests for itself. So one process imports them, a
 that pytest-xdist starts. Without that process they start as ever.
 """
 
+import atexit
 import os
 import select
 import signal
@@ -91,10 +92,25 @@ def _serve(listening: socket.socket, arguments: Sequence[str]) -> str:
     return ""
 
 
+def _execute(code: str) -> None:
+    """Be a process of pytest-xdist to its end.
+
+    Native libraries would end the threads that they had before the fork, and abort.
+    """
+    try:
+        exec(code, vars(sys.modules["__main__"]))
+    finally:
+        atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+
 if __name__ == "__main__":
     if sys.argv[1].isdigit():
         _code = _serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
         sys.modules["__main__"] = ModuleType("__main__")
-        exec(_code, vars(sys.modules["__main__"]))
+        if _code:
+            _execute(_code)
     else:
         _ask(sys.argv[1], sys.argv[2:])

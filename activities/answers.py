@@ -50,7 +50,7 @@ def parse_answer(text: str, schema: Json | None) -> JsonValue | AnswerProblem:
     if schema is None and not text.strip():
         return AnswerProblem("the answer is empty")
     if schema is None:
-        return {"text": text} if _is_unicode(text) else AnswerProblem(_NO_CHARACTER)
+        return {"text": text} if is_unicode(text) else AnswerProblem(_NO_CHARACTER)
     value = read_json(text)
     if isinstance(value, AnswerProblem):
         return value
@@ -153,7 +153,7 @@ def _sound(value: JsonValue, text: str) -> JsonValue:
     if _depth(value) > MAX_DEPTH:
         raise _Unsound(f"the answer is nested deeper than {MAX_DEPTH} levels")
     # Only an escape can produce half a character; without one, the text itself shows it.
-    if not _is_unicode(json.dumps(value, ensure_ascii=False) if "\\u" in text else text):
+    if not is_unicode(json.dumps(value, ensure_ascii=False) if "\\u" in text else text):
         raise _Unsound(_NO_CHARACTER)
     return value
 
@@ -170,14 +170,6 @@ def _depth(value: JsonValue) -> int:
             for child in (parent.values() if isinstance(parent, dict) else parent)
         ]
     return depth
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _no_number(text: str) -> NoReturn:

@@ -40,9 +40,9 @@ def judges_text(report: SuiteReport) -> str:
 
 
 def unjudged_texts(report: SuiteReport) -> list[str]:
-    """Name each trial that a judge gave no verdict on."""
+    """Name each trial without a result: void, or without a verdict."""
     texts = [f"no result for {one.run}: {one_line(one.because)}" for one in report.unjudged]
-    return [*texts, "to judge these again, repeat the command"] if texts else []
+    return [*texts, "to run or judge these again, repeat the command"] if texts else []
 
 
 def _variant_text(variant: VariantReport, report: SuiteReport) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -74,6 +74,10 @@ class Trial:
     """From 1."""
     run_id: str
     """The same for the same trial of an unchanged suite, so a repeated command finds the run."""
+
+    def after_void(self, voids: int) -> "Trial":
+        """Return the trial with a run of its own, after so many that were void."""
+        return self if voids == 0 else replace(self, run_id=f"{self.run_id}-again{voids}")
 
     @property
     def context(self) -> Json:

@@ -93,7 +93,7 @@ class SuiteReport(Frozen):
     variants: tuple[VariantReport, ...]
     failures: tuple[FailedTrial, ...]
     unjudged: tuple[UnjudgedTrial, ...] = ()
-    """Trials without a result, because a judge gave no verdict."""
+    """Trials without a result: void ones, and those without a verdict."""
     judge_calls: int = 0
     """Model calls of the judges of all trials."""
     judge_cost: float | None = None

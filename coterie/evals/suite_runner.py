@@ -7,8 +7,16 @@ from pathlib import Path
 
 from coterie.evals.judgements import Judge, Unjudged
 from coterie.evals.suite import EvalSuite, Trial
+from coterie.evals.trial_end import TrialEnd, void_reason
 from coterie.evals.trial_grading import TrialGrading
-from coterie.evals.trial_results import TrialResult, graders_digest, store_result, stored_result
+from coterie.evals.trial_results import (
+    TrialResult,
+    graders_digest,
+    store_result,
+    store_void,
+    stored_result,
+    stored_voids,
+)
 from coterie.evals.trial_runs import run_trial
 from coterie.server.connection import Connection, open_connection
 from coterie.server.embedded_server import supervise
@@ -17,10 +25,11 @@ from coterie.terminal import note
 from dsl.values import Frozen
 
 _FOLDER = "evals"
+_MANY_VOIDS = 3
 
 
 class UnjudgedTrial(Frozen):
-    """A trial whose judge failed."""
+    """A trial without a verdict: its run was void, or a grader or judge gave none."""
 
     run: str
     because: str
@@ -38,7 +47,7 @@ class SuiteRun:
     left_out: int = 0
     """Trials that did not start, because the budget was used up."""
     unjudged: tuple[UnjudgedTrial, ...] = ()
-    """Trials that ended, and have no result because a judge gave no verdict."""
+    """Trials that ended, and have no result: void ones, and those without a verdict."""
 
 
 async def run_suite(
@@ -79,9 +88,13 @@ class _SuiteRunner:
     def _folder(self, trial: Trial) -> Path:
         return self.settings.state / _FOLDER / trial.run_id
 
+    def _latest(self, trial: Trial) -> Trial:
+        """Return the trial with the run that counts: not one that was void."""
+        return trial.after_void(len(stored_voids(self._folder(trial)).because))
+
     def knows(self, trial: Trial) -> bool:
         """Return whether the trial has a result of these graders; take it."""
-        stored = stored_result(self._folder(trial))
+        stored = stored_result(self._folder(self._latest(trial)))
         if stored is None or stored.graded_by != graders_digest(trial):
             return False
         self.results[trial.run_id] = stored
@@ -121,21 +134,36 @@ class _SuiteRunner:
         async with turns:
             if self._used_up():
                 return
-            folder = self._folder(trial)
+            latest = self._latest(trial)
+            folder = self._folder(latest)
             stored = stored_result(folder)
             if stored is None:
-                end = await run_trial(self.settings, connection, trial, folder)
+                end = await run_trial(self.settings, connection, latest, folder)
             else:
                 end = stored.end  # graded by other graders
+            if because := void_reason(end):
+                self._take_void(trial, latest, end, because)
+                return
             try:
-                result = await grading.result(trial, folder, end)
+                result = await grading.result(latest, folder, end)
             except Unjudged as error:
                 cost = (end.cost or 0.0) + error.cost
-                self.unjudged.append(UnjudgedTrial(run=trial.run_id, because=str(error), cost=cost))
+                self.unjudged.append(
+                    UnjudgedTrial(run=latest.run_id, because=str(error), cost=cost)
+                )
                 return
             store_result(folder, result)
             self.results[trial.run_id] = result
             self.done(result)
+
+    def _take_void(self, trial: Trial, latest: Trial, end: TrialEnd, because: str) -> None:
+        """Note a run that says nothing about its team: the next command runs the trial again."""
+        voids = len(store_void(self._folder(trial), because).because)
+        if voids >= _MANY_VOIDS:
+            because = f"{because} (void {voids} times in a row: look for the cause first)"
+        self.unjudged.append(
+            UnjudgedTrial(run=latest.run_id, because=because, cost=end.cost or 0.0)
+        )
 
     def _used_up(self) -> bool:
         maximum = self.suite.document.max_cost

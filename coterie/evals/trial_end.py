@@ -4,8 +4,9 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
+from activities.contracts import WORKER_STOPPED, FailureType
 from coterie.evals.suite import Trial
-from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.ends.end_facts import ClosedState, RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
 from dsl.model.outcomes import Failure
 from dsl.values import Frozen, Json
@@ -48,6 +49,10 @@ class TrialEnd(Frozen):
     message: str = ""
     """Why it did not."""
     error: Failure | None = None
+    root: str = ""
+    """The type of the failure that made it fail."""
+    state: ClosedState = "completed"
+    """What became of its run."""
     output: JsonValue = None
     context: Json = Field(default_factory=dict[str, JsonValue])
     replies: tuple[JsonValue, ...] = ()
@@ -87,6 +92,8 @@ def trial_end(
         message="" if completed else message or incomplete_reason(end),
         replies=replies or (),
         error=end.failure,
+        root=end.failure.type if end.failure is not None else "",
+        state=end.state,
         seconds=seconds,
     )
     if result is None:
@@ -94,6 +101,9 @@ def trial_end(
     return found.model_copy(
         update={
             "error": end.failure or result.error,
+            "root": result.root
+            or found.root
+            or ("" if result.error is None else result.error.type),
             "output": result.output,
             "context": result.context,
             "visits": result.visits,
@@ -104,6 +114,27 @@ def trial_end(
             "cost": result.cost,
         }
     )
+
+
+_NOT_THE_TEAMS: frozenset[str] = frozenset(
+    {
+        *(FailureType.PROVIDER_UNAVAILABLE, FailureType.RATE_LIMITED),
+        *(FailureType.PROVIDER_REFUSED, FailureType.ANSWER_UNREADABLE, FailureType.MISSING_SECRET),
+        *(FailureType.STORAGE_UNUSABLE, FailureType.STALE_ATTEMPT, WORKER_STOPPED),
+    }
+)
+"""Failures of a provider, of the worker or of its machine."""
+
+
+def void_reason(end: TrialEnd) -> str:
+    """Return why a trial says nothing about its team; empty if it does."""
+    if end.completed or end.stop != "ended":
+        return ""
+    if end.root in _NOT_THE_TEAMS:
+        return f"its run failed by {end.root}, which is not the team's: {end.message}"
+    if end.state in ("terminated", "timed out"):
+        return f"its run was {end.state}: {end.message}"
+    return ""
 
 
 def facts_of(trial: Trial, end: TrialEnd) -> Json:

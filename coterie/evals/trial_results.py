@@ -6,13 +6,15 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from activities.workspace.project_files import write_private
+from activities.workspace.project_files import private_folder, write_private
 from coterie.evals.graders import Grade
 from coterie.evals.suite import Trial
 from coterie.evals.trial_end import TrialEnd
 from dsl.values import Frozen
 
 _FILE = "result.json"
+_VOID_FILE = "void.json"
+"""In the folder of the trial's first run."""
 
 
 class TrialResult(Frozen):
@@ -61,6 +63,29 @@ def graders_digest(trial: Trial) -> str:
     """Return a digest of what grades a trial."""
     plain = trial.suite.grading(trial.case)
     return sha256(to_json((plain, trial.case.expected))).hexdigest()[:10]
+
+
+class VoidTrial(Frozen):
+    """The runs of a trial that say nothing about its team."""
+
+    because: tuple[str, ...] = ()
+    """Why, for each of them."""
+
+
+def stored_voids(folder: Path) -> VoidTrial:
+    """Return the void runs of a trial so far."""
+    try:
+        return VoidTrial.model_validate_json((folder / _VOID_FILE).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return VoidTrial()
+
+
+def store_void(folder: Path, because: str) -> VoidTrial:
+    """Note that the latest run of a trial was void; the next command runs the trial again."""
+    voids = VoidTrial(because=(*stored_voids(folder).because, because))
+    private_folder(folder)
+    write_private(folder / _VOID_FILE, voids.model_dump_json(indent=2) + "\n")
+    return voids
 
 
 def stored_result(folder: Path) -> TrialResult | None:

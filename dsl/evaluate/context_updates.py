@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import JsonValue
 
+from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from dsl.evaluate.context_writes import ContextWrite, written_value
 from dsl.templates.path_templates import fill_path
 from dsl.templates.template_filling import fill
@@ -14,10 +15,15 @@ def filled_write(key: str, value: JsonValue, names: Mapping[str, object]) -> Con
     """Render one update, including the templates of its key.
 
     Raises:
-        TemplateFailed: a template cannot be filled.
+        TemplateFailed: a template cannot be filled; the message names the update.
     """
     written = written_value(value)
-    return ContextWrite(fill_path(key, names), fill(written.value, names), written.operation)
+    try:
+        return ContextWrite(fill_path(key, names), fill(written.value, names), written.operation)
+    except EvaluationLimitExceeded as error:
+        raise EvaluationLimitExceeded(f"the context update {key!r}: {error}") from None
+    except TemplateFailed as error:
+        raise TemplateFailed(f"the context update {key!r}: {error}") from None
 
 
 def shown_writes(writes: Iterable[ContextWrite]) -> Json:

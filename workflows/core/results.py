@@ -4,7 +4,14 @@ from typing import get_args
 
 from pydantic import JsonValue
 
-from dsl.errors import LimitExceeded, OutputFailed, TeamError, TemplateFailed, ValueTooLarge
+from dsl.errors import (
+    LimitExceeded,
+    OutputFailed,
+    TeamError,
+    TeamFailed,
+    TemplateFailed,
+    ValueTooLarge,
+)
 from dsl.model.facts import Outcomes
 from dsl.model.outcomes import End, Failure
 from dsl.sizes import check_size
@@ -28,7 +35,9 @@ class RunFailed(TeamError):
 
 def failed_result(scope: Scope, error: TeamError) -> TeamResult:
     """Return the result of a run that an error ended."""
-    return result(scope, _end_of(error), str(error), type(error).__name__)
+    found = result(scope, _end_of(error), str(error), type(error).__name__)
+    root = error.root if isinstance(error, TeamFailed) else ""
+    return found.model_copy(update={"root": root}) if root else found
 
 
 _ENDS: dict[str, End] = {

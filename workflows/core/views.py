@@ -255,3 +255,5 @@ class TeamResult(Frozen):
     trail_digest: str
     """Chained over every decision of the run: equal digests, equal decisions."""
     error: Failure | None = None
+    root: str = ""
+    """The type of the failure that made the last team fail, if that ended the run."""

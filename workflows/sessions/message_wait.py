@@ -23,7 +23,9 @@ async def wait_for_message(step: WaitStep, location: Location, scope: Scope) -> 
     pass_over(session, scope.state.tracks[location.track].routed)
     if not session.queue and session.received >= scope.plan.limits.max_messages:
         return Outcome.failed("SessionFull", "the session has had all its messages")
-    while await _came(step, location, scope):
+    left = scope.state.progress.relative_waits.get(location.key, optional_seconds(step.deadline))
+    until = None if left is None else scope.time() + left
+    while await _came(until, location, scope):
         message = session.queue.pop(0)
         unfit = unfit_message(message.value, step.schema_)
         if unfit is None:
@@ -38,15 +40,18 @@ async def wait_for_message(step: WaitStep, location: Location, scope: Scope) -> 
     return Outcome.failed("NoMessageCame", "no message came in time")
 
 
-async def _came(step: WaitStep, location: Location, scope: Scope) -> bool:
-    """Wait until a message is in the queue; False when the time is up."""
+async def _came(until: float | None, location: Location, scope: Scope) -> bool:
+    """Wait until a message is in the queue; False when the time is up.
+
+    A message that does not fit takes from the time for the others.
+    """
     session, skips, own = scope.state.session, scope.state.skips, location.step
     waits, key = scope.state.progress.relative_waits, location.key
     scope.state.await_message(f"{location.team}#{location.visit}/{location.path}")
     try:
         await scope.wait_until(
             lambda: bool(session.queue or session.refused) or own in skips,
-            waits.get(key, optional_seconds(step.deadline)),
+            None if until is None else max(until - scope.time(), 0.0),
             f"message for {location.path}",
         )
     except Interrupted as interrupted:

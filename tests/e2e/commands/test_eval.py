@@ -95,3 +95,35 @@ def test_a_judge_by_rules_needs_no_model(desk: Project) -> None:
     assert [one["because"] for one in report["failures"]] == [
         "rubric 1: 0 of 10, wanted 7: missing: 102"
     ]
+
+
+ASKING = """
+llm_config:
+  default_provider: scripted
+  providers: { scripted: { answers: said.yml } }
+  personas: { adder: { model: demo, prompts: { user: Add. } } }
+orchestration:
+  entry_team: add
+  teams: { add: { tasks: [{ name: sum, type: agent, persona_key: adder }] } }
+"""
+ASKED = """
+name: sums
+team: add.yml
+graders: [{ of: "{{ output.sum.text }}", exact: "2" }]
+cases: [{ name: small }]
+"""
+
+
+def test_a_trial_whose_provider_fails_is_void_and_run_again_by_the_next_command(
+    desk: Project,
+) -> None:
+    (desk.folder / "add.yml").write_text(ASKING)
+    (desk.folder / "sums.yml").write_text(ASKED)
+    (desk.folder / "said.yml").write_text("answers: []\n")
+    for runs in (1, 2):
+        void = desk.coterie("eval", "sums.yml", "--json")
+        assert void.returncode == 5, void.stderr
+        [lost] = json.loads(void.stdout)["unjudged"]
+        assert "which is not the team's" in lost["because"]
+        assert len(run_ids(desk)) == runs, "the next command runs the trial again"
+    assert lost["run"].endswith("-again1")

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from activities.answer_schema import schema_errors
 from dsl.values import Json
+from dsl.visible import is_unicode
 
 MAX_DEPTH = 100
 """Nesting depth of an answer; deeper values break later readers."""

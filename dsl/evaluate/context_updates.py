@@ -21,7 +21,8 @@ def filled_write(key: str, value: JsonValue, names: Mapping[str, object]) -> Con
     try:
         return ContextWrite(fill_path(key, names), fill(written.value, names), written.operation)
     except EvaluationLimitExceeded as error:
-        raise EvaluationLimitExceeded(f"the context update {key!r}: {error}") from None
+        message = f"the context update {key!r}: {error}"
+        raise EvaluationLimitExceeded(message, bound=error.bound) from None
     except TemplateFailed as error:
         raise TemplateFailed(f"the context update {key!r}: {error}") from None
 

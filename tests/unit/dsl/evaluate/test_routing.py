@@ -274,3 +274,20 @@ def test_a_team_has_the_name_tasks_routes_and_depth_that_are_written() -> None:
         None,
         "manual_approval",
     ]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("total", "{{ 1 / 0 }}"), ("totals.{{ 1 / 0 }}", 1), ("n", {"increment": "{{ 1 / 0 }}"})],
+)
+@pytest.mark.parametrize("place", ["rule", "routing"])
+def test_a_template_of_an_update_that_fails_names_the_update(
+    key: str, value: Any, place: str
+) -> None:
+    rule: dict[str, Any] = {"condition": None, "next_team": None}
+    given: dict[str, Any] = {"rules": [rule]}
+    (rule if place == "rule" else given)["context_updates"] = {key: value}
+    team = Team.model_validate({"id": "t", "steps": [], "routing": given})
+    with pytest.raises(TemplateFailed) as failed:
+        choose(team, Facts({}))
+    assert str(failed.value).startswith(f"the context update {key!r}: ")

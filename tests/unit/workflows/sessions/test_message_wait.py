@@ -157,3 +157,25 @@ async def test_the_time_that_is_left_travels_with_the_run_and_not_to_the_next_wa
     assert (await scope.listen(deadline=60)).data == "Hello"
     assert (await scope.listen(deadline=60)).data == "Hello"
     assert scope.waited == [60, 20, 20, 60]
+
+
+async def test_an_unfit_message_takes_from_the_deadline_and_does_not_renew_it() -> None:
+    def arrives(scope: Listening) -> None:
+        scope.world.seconds += 40
+        if len(scope.waited) < 3:
+            scope.comes(len(scope.waited))  # a number, where a text is wanted
+
+    scope = Listening(arrives)
+    scope.plan = PLAN.model_copy(
+        update={"limits": PLAN.limits.model_copy(update={"max_messages": 9})}
+    )
+    outcome = await scope.listen(deadline=100, schema={"type": "string"})
+    assert outcome == Outcome.failed("NoMessageCame", "no message came in time")
+    assert scope.waited == [100, 60, 20]
+
+
+async def test_the_rest_of_the_deadline_survives_a_new_history() -> None:
+    scope = Listening(lambda scope: setattr(scope.world, "seconds", scope.world.seconds + 99))
+    scope.state.progress.relative_waits[HERE.key] = 30.0
+    await scope.listen(deadline=100)
+    assert scope.waited == [30]

@@ -149,7 +149,7 @@ def parts(value: object) -> Iterable[object] | None:
             mapping = cast("dict[object, object]", value)
             return (part for pair in mapping.items() for part in pair)
         case Outcome():
-            return (value.data, value.text) if value.text else (value.data,)
+            return (value.data, value.text)
         case _:
             return None
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import conversation, long
+from bench import conversation, documents, long
 from bench.interpreter import figures
 from bench.measuring import Measuring, Sample
 from bench.report import Report, write_rows
@@ -31,10 +31,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "case",
         nargs="?",
-        choices=("loop", "long", "conversation", "tools"),
+        choices=("loop", "long", "conversation", "tools", "documents"),
         default="loop",
         help="short and longer runs (default); one very long run; conversations that grow; "
-        "agents that use tools, also with the OpenAI Agents plugin",
+        "agents that use tools, also with the OpenAI Agents plugin; large documents",
     )
     parser.add_argument("--n", type=_lengths, metavar="N,N,...", help="lengths of runs")
     parser.add_argument(
@@ -92,6 +92,9 @@ def main() -> None:
             turns = (arguments.n or [10 if arguments.quick else tool_loop.TURNS])[-1]
             rounds = arguments.rounds or tool_loop.ROUNDS
             shown = tool_loop.measured(turns, rounds, arguments.database, arguments.out)
+        case "documents":
+            sizes = arguments.n or ([50, 100] if arguments.quick else documents.KILOBYTES)
+            shown = documents.measured(sizes, arguments.out)
         case _:
             shown = _steps(arguments)
     print(shown)

@@ -21,12 +21,17 @@ TeamError
 Everything here is expected: a TeamError fails a run with a readable message and never retries it.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import islice
 from typing import Literal
 
 from dsl.problem_details import Details
+
+_MAX_SORTED = 5_000
+_MAX_COMPARED = 50
 
 Code = Literal[
     "E001",
@@ -46,6 +51,7 @@ Code = Literal[
     "E108",
     "E109",
     "E110",
+    "E111",
     "E201",
     "E202",
     "E203",
@@ -112,6 +118,7 @@ Code = Literal[
     "W528",
     "W529",
     "W530",
+    "W531",
 ]
 """Stable codes; `docs/errors.md` has one heading for each."""
 
@@ -270,8 +277,12 @@ class RunRefused(TeamError):
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known name with the nearest spelling, or None."""
-    return next(iter(get_close_matches(word, sorted(known), n=1, cutoff=0.6)), None)
+    """Return the nearest known name, or None; of very many, only those next in the alphabet."""
+    names = sorted(islice(known, _MAX_SORTED))
+    if len(names) > _MAX_COMPARED:
+        at = bisect_left(names, word)
+        names = names[max(0, at - _MAX_COMPARED // 2) : at + _MAX_COMPARED // 2]
+    return next(iter(get_close_matches(word, names, n=1, cutoff=0.6)), None)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from coterie.agents.agent_definition import AgentDefinition
 from coterie.agents.agent_documents import AgentDocument, document_of
 from coterie.agents.tool_registry import ToolRegistry
 from coterie.documents.catalog import Catalog
+from coterie.documents.command_reach import finds_sandbox
 from coterie.documents.price_lists import known_price
 from coterie.documents.product_capabilities import capabilities
 from coterie.documents.worker_trust import TrustedConfig, resolved
@@ -64,13 +65,15 @@ def compile_agent(
         agent = replace(agent, settings={**agent.settings, "max_turns": max_turns})
     document = document_of(agent, registry)
     own = {one.found.name: contract_of(one.found) for one in document.functions}
+    sources = tuple(_sources(document, settings, scripted=scripted))
     try:
         compiled = compile_sources(
-            tuple(_sources(document, settings, scripted=scripted)),
+            sources,
             capabilities(
                 agent_packages=(),
                 provider_packages=(),
                 skills={**known_contracts(), **own},
+                sandboxed=finds_sandbox(settings, sources),
             ),
             name=document.name,
             pricing=known_price,

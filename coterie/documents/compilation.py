@@ -6,6 +6,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from coterie.documents.catalog import Catalog, Located
+from coterie.documents.command_reach import finds_sandbox
 from coterie.documents.mcp_listings import read_listings
 from coterie.documents.price_lists import known_price
 from coterie.documents.product_capabilities import capabilities
@@ -65,6 +66,7 @@ def compile_located(
         provider_packages=(),
         skills={**offered, **(skills or {})},
         mcp_listings=read_listings(catalog.settings),
+        sandboxed=finds_sandbox(catalog.settings, sources),
     ).model_copy(update={"decides": not only_shown})
     return compile_sources(
         sources,

@@ -53,7 +53,7 @@ def capabilities(
         skills: Every skill by name. Default: Coterie's own.
         mcp_listings: The recorded tools of MCP servers.
         provider_packages: Packages of kinds of providers that it allows, likewise.
-        sandboxed: Whether its commands run in a sandbox.
+        sandboxed: Whether its commands run in a sandbox, where the configuration leaves it open.
     """
     return Capabilities(
         agent_types=AGENT_TYPES,
@@ -69,6 +69,7 @@ def capabilities(
         provider_packages=None if provider_packages is None else tuple(provider_packages),
         provider_paths=dict(installed_paths("coterie.providers")),
         now=time(),
+        sandboxed=sandboxed,
         open_commands=tuple(sorted(open_commands(commands or {}, sandboxed=sandboxed))),
         once_commands=tuple(name for name, command in (commands or {}).items() if command.once),
     )

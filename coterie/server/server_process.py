@@ -18,7 +18,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import quote
 
-from activities.workspace.command_start import path_outside
+from activities.processes.search_path import path_outside
 from activities.workspace.project_files import private_opener
 from coterie.failures import CommandError
 from coterie.settings import Settings

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
 from activities.processes.process_privacy import keep_to_itself
-from activities.workspace.command_start import path_outside
+from activities.processes.search_path import path_outside
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.failures import CommandError
 from coterie.settings import Settings

@@ -43,7 +43,18 @@ class CompileActivities:
         trusted: TrustedConfig,
         queues: Mapping[str, ProviderQueue] | None = None,
         visibility: VisibilitySettings | None = None,
+        *,
+        sandboxed: bool = True,
     ) -> None:
+        """Know what the worker offers.
+
+        Args:
+            settings: Of the worker.
+            trusted: Its configuration.
+            queues: Of the providers with a rate limit.
+            visibility: None if the configuration turns it off.
+            sandboxed: Whether its commands run in a sandbox.
+        """
         self._visibility = visibility
         self._settings = settings
         self._trusted = trusted
@@ -56,7 +67,7 @@ class CompileActivities:
             trusted.agent_packages,
             known_skills(settings, trusted.tool_packages),
             provider_packages=trusted.provider_packages,
-            sandboxed=trusted.sandbox.mode != "none",
+            sandboxed=sandboxed and trusted.sandbox.mode != "none",
         )
 
     @activity.defn(name=COMPILE_TEAM)

@@ -160,7 +160,10 @@ def _workers(
     hide(parts.known)  # in logs
     agents = _agents(settings, trusted, parts, skills, contracts(offered))
     forks = ForkActivities(client, policy)
-    compiler = CompileActivities(settings, trusted, parts.queues, parts.visibility)
+    sandboxed = parts.commands_in is not None or not trusted.commands
+    compiler = CompileActivities(
+        settings, trusted, parts.queues, parts.visibility, sandboxed=sandboxed
+    )
     notifications = _notification_activities(settings, trusted)
     clean = SecretsInterceptor(parts.known)
     activities = (agents.run_agent, skills.call_skill, compiler.compile_team, forks.fork_run)

@@ -1,8 +1,9 @@
 """Conditions that can never hold, and alternatives that earlier ones always preempt."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations, islice
+from typing import NamedTuple
 
 from dsl.analysis.bodies import TEAMS, Bodies, Body
 from dsl.analysis.routes.teams import Teams
@@ -29,15 +30,14 @@ _MAX_PARTS = 12
 Worlds = Sequence[Statuses]
 
 
-class Alternative:
+class Alternative(NamedTuple):
     """One of several alternatives; a run takes the first whose condition holds."""
 
-    def __init__(self, condition: Condition | None, path: NodePath) -> None:
-        self.condition = condition
-        self.path = path
-        """Of the rule or branch."""
-        self.taken: Formula = True if condition is None else formula(condition)
-        self.passed: Formula = False if condition is None else formula(condition, False)
+    condition: Condition | None
+    path: NodePath
+    """Of the rule or branch."""
+    taken: Formula
+    passed: Formula
 
     @property
     def at(self) -> NodePath:
@@ -64,16 +64,20 @@ class Choices:
     def _rules(self, team: Team, routing: Routing) -> None:
         path = (*TEAMS, team.id, "routing")
         worlds = self.graph.worlds[team.id]
+        subject = (*TEAMS, team.id)
+        formulas = self.graph.formulas[team.id]
         alternatives = [
-            Alternative(rule.condition, (*path, "rules", number))
-            for number, rule in enumerate(routing.rules)
+            Alternative(rule.condition, (*path, "rules", number), taken, passed)
+            for number, (rule, taken, passed) in enumerate(
+                zip(routing.rules, formulas.taken, formulas.passed, strict=True)
+            )
         ]
         usable = {exit.rule for exit in self.graph.exits[team.id] if exit.usable}
-        self._alternatives(alternatives, "rule", worlds, usable)
+        self._alternatives(alternatives, "rule", worlds, subject, usable)
         if routing.default is None:
             return
         for number, one in enumerate(alternatives, 1):
-            if not can_hold((one.passed,), worlds, self.effort):
+            if not can_hold((one.passed,), worlds, self.effort, subject):
                 key_path = (*path, "default")
                 self.problems.note(
                     "W504", self.tree.find(key_path).at, key_path, default_unused(number)
@@ -83,16 +87,23 @@ class Choices:
     def _steps(self, body: Body) -> None:
         """Check branches, catch clauses, and `when`, `while`, `until`, `break_when`."""
         worlds = during(body.steps)
+        subject = body.path[:-1]
         for step, path in body.steps_with_paths():
             if isinstance(step, BranchStep):
                 alternatives = [
-                    Alternative(one.condition, (*path, "branches", number))
+                    Alternative(
+                        one.condition,
+                        (*path, "branches", number),
+                        formula(one.condition),
+                        formula(one.condition, False),
+                    )
                     for number, one in enumerate(step.branches)
                 ]
-                self._alternatives(alternatives, "branch", worlds)
+                self._alternatives(alternatives, "branch", worlds, subject)
             for condition, inner_path in conditions(step, path):
-                if len(inner_path) == len(path) + 1 and not self._possible(condition, worlds):
-                    self._never(condition, inner_path, worlds)
+                own = len(inner_path) == len(path) + 1
+                if own and not self._possible((formula(condition),), worlds, subject):
+                    self._never(condition, inner_path, worlds, subject)
             if isinstance(step, TryStep):
                 self._clauses(step, path)
 
@@ -114,15 +125,16 @@ class Choices:
         alternatives: Sequence[Alternative],
         what: str,
         worlds: Worlds,
+        subject: NodePath,
         usable: Collection[int | None] = (),
     ) -> None:
         for number, one in enumerate(alternatives):
             if number in usable:
                 continue
-            if one.condition is not None and not self._possible(one.condition, worlds):
-                self._never(one.condition, one.at, worlds)
+            if one.condition is not None and not self._possible((one.taken,), worlds, subject):
+                self._never(one.condition, one.at, worlds, subject)
                 continue
-            earlier = self._taken_before(alternatives, number, worlds)
+            earlier = self._taken_before(alternatives, number, worlds, subject)
             if earlier:
                 self.problems.note(
                     "W504",
@@ -134,40 +146,39 @@ class Choices:
                 )
 
     def _taken_before(
-        self, alternatives: Sequence[Alternative], number: int, worlds: Worlds
+        self, alternatives: Sequence[Alternative], number: int, worlds: Worlds, subject: NodePath
     ) -> tuple[int, ...]:
         """Return the earlier alternatives that together always preempt this one."""
         own = alternatives[number].taken
-        if can_hold((own, *(one.passed for one in alternatives[:number])), worlds, self.effort):
+        before = (one.passed for one in islice(alternatives, number))
+        if self._possible(chain((own,), before), worlds, subject):
             return ()
         for other in range(number):
-            if not can_hold((own, alternatives[other].passed), worlds, self.effort):
+            if not self._possible((own, alternatives[other].passed), worlds, subject):
                 return (other,)
         needed = list(range(number))
         for other in range(number):
-            rest = [alternatives[n].passed for n in needed if n != other]
-            if not can_hold((own, *rest), worlds, self.effort):
+            rest = (alternatives[n].passed for n in needed if n != other)
+            if not self._possible(chain((own,), rest), worlds, subject):
                 needed.remove(other)
         return tuple(needed)
 
-    def _possible(self, condition: Condition, worlds: Worlds) -> bool:
-        return can_hold((formula(condition),), worlds, self.effort)
+    def _possible(self, formulas: Iterable[Formula], worlds: Worlds, subject: NodePath) -> bool:
+        return can_hold(formulas, worlds, self.effort, subject)
 
-    def _never(self, condition: Condition, path: NodePath, worlds: Worlds) -> None:
-        self.problems.note(
-            "W505",
-            self.tree.find(path).at,
-            path,
-            impossible_condition(self._reason(condition, worlds)),
-        )
+    def _never(
+        self, condition: Condition, path: NodePath, worlds: Worlds, subject: NodePath
+    ) -> None:
+        reason = self._reason(condition, worlds, subject)
+        self.problems.note("W505", self.tree.find(path).at, path, impossible_condition(reason))
 
-    def _reason(self, condition: Condition, worlds: Worlds) -> tuple[str, ...]:
+    def _reason(self, condition: Condition, worlds: Worlds, subject: NodePath) -> tuple[str, ...]:
         """Return the fewest parts that exclude one another."""
         for part in _parts(condition):
-            if not self._possible(part, worlds):
+            if not self._possible((formula(part),), worlds, subject):
                 return (condition_text(part),)
         for one, other in combinations(list(_parts(condition))[:_MAX_PARTS], 2):
-            if not can_hold((formula(one), formula(other)), worlds, self.effort):
+            if not self._possible((formula(one), formula(other)), worlds, subject):
                 return condition_text(one), condition_text(other)
         return (condition_text(condition),)
 

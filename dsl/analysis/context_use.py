@@ -14,7 +14,8 @@ from dsl.json_schema.keyword_check import excerpt
 from dsl.model.context.declarations import Declarations
 from dsl.model.plan import Plan, Team
 from dsl.model.steps import AgentStep, TeamStep
-from dsl.paths import Path, overlap, parse
+from dsl.path_sets import PathIndex
+from dsl.paths import Path, parse
 from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Mark, Node
 from dsl.templates.path_templates import fixed_part
@@ -35,6 +36,11 @@ class ContextUsers:
     operations: list[str] = field(default_factory=list[str])
     """What the writers do: `replace`, `append`, ..."""
 
+    def write(self, writer: str, operations: Iterable[str]) -> None:
+        """Add one writer with what it does."""
+        self.writers.append(writer)
+        self.operations = [*dict.fromkeys((*self.operations, *operations))]
+
 
 def users_of_plan(plan: Plan) -> dict[str, ContextUsers]:
     """Return who uses each declared path of a plan, whose document is not at hand."""
@@ -46,47 +52,60 @@ def users_of_plan(plan: Plan) -> dict[str, ContextUsers]:
 def context_users(plan: Plan, parts: Bodies, reader: Reader) -> dict[str, ContextUsers]:
     """Return `{declared path: the teams that use it, a path above it or below it}`."""
     users = {path: ContextUsers() for path in plan.context}
-    outputs = [(owner, read.path) for owner, read in output_reads(plan)]
+    declared = _Declared(users)
+    outputs: dict[str, list[Path]] = {}
+    for owner, read in output_reads(plan):
+        outputs.setdefault(owner if owner in plan.teams else "", []).append(read.path)
     for team in plan.teams.values():
-        own = (path for owner, path in outputs if owner == team.id)
-        reads = dict.fromkeys((*_reads(team, parts, reader), *_within_context(own)))
-        writes = dict.fromkeys(_writes(team, parts))
-        for path, used in users.items():
-            here = parse(path)
-            if any(overlap(here, other) for other in reads):
-                used.readers.append(team.id)
-            done = [operation for other, operation in writes if overlap(here, other)]
-            if done:
-                used.writers.append(team.id)
-                used.operations = [*dict.fromkeys((*used.operations, *done))]
-            if path in team.resets:
-                used.resetters.append(team.id)
-    of_run = [*_within_context(path for owner, path in outputs if owner not in plan.teams)]
-    for path, used in users.items():
-        if any(overlap(parse(path), other) for other in of_run):
-            used.readers.append("the output")
-    _add_hooks(plan, users)
+        own = _within_context(outputs.get(team.id, ()))
+        declared.add_readers(team.id, (*_reads(team, parts, reader), *own))
+        declared.add_writers(team.id, _writes(team, parts))
+        for path in users.keys() & set(team.resets):
+            users[path].resetters.append(team.id)
+    declared.add_readers("the output", _within_context(outputs.get("", ())))
+    _add_hooks(plan, declared)
     return users
 
 
-def _add_hooks(plan: Plan, users: Mapping[str, ContextUsers]) -> None:
+class _Declared:
+    """The declared paths, found by what overlaps them."""
+
+    def __init__(self, users: Mapping[str, ContextUsers]) -> None:
+        self._users = {parse(path): used for path, used in users.items()}
+        self._index = PathIndex()
+        for path in self._users:
+            self._index.add(path)
+
+    def add_readers(self, reader: str, reads: Iterable[Path]) -> None:
+        """Add one reader to what it reads."""
+        read = {near for path in dict.fromkeys(reads) for near in self._index.overlapping(path)}
+        for path in read:
+            self._users[path].readers.append(reader)
+
+    def add_writers(self, writer: str, writes: Iterable[tuple[Path, str]]) -> None:
+        """Add one writer to what it writes, with its operations there."""
+        done: dict[Path, list[str]] = {}
+        for path, operation in dict.fromkeys(writes):
+            for near in self._index.overlapping(path):
+                done.setdefault(near, []).append(operation)
+        for path, operations in done.items():
+            self._users[path].write(writer, operations)
+
+
+def _add_hooks(plan: Plan, declared: _Declared) -> None:
     """Add the hooks of the document and of its personas, which belong to no team."""
     own = [hook for persona in plan.personas.values() for hook in persona.hooks]
-    read = [*_within_context(path for hook in (*plan.hooks, *own) for path in read_by(hook))]
+    declared.add_readers(
+        "the hooks",
+        _within_context(path for hook in (*plan.hooks, *own) for path in read_by(hook)),
+    )
     written = [
         path
         for hook in plan.hooks
         if hook.on == "before_run" and isinstance(hook.value, dict)
         for path in _updated_paths(hook.value)
     ]
-    for path, used in users.items():
-        here = parse(path)
-        if any(overlap(here, other) for other in read):
-            used.readers.append("the hooks")
-        done = [operation for other, operation in written if overlap(here, other)]
-        if done:
-            used.writers.append("the hooks")
-            used.operations = [*dict.fromkeys((*used.operations, *done))]
+    declared.add_writers("the hooks", written)
 
 
 def _within_context(paths: Iterable[Path]) -> Iterator[Path]:

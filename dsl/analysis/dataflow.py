@@ -5,6 +5,7 @@ read must come with the start, or is missing. A field that no team sets is an in
 document.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -14,7 +15,8 @@ from dsl.analysis.reads import Read, value_reads
 from dsl.analysis.routes.teams import TeamNode, Teams
 from dsl.model.plan import Plan
 from dsl.model.steps import TeamStep
-from dsl.paths import Path, overlap
+from dsl.path_sets import PathIndex
+from dsl.paths import Path
 from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Mark
 from dsl.source.nodes import Node as Written
@@ -49,23 +51,28 @@ class Flow:
     def __init__(self, graph: Teams, bodies: Bodies) -> None:
         self._bits: dict[Path, int] = {}
         """`("context", ...)` for what is set, `("teams", id)` for a team that has run."""
-        self._setters: dict[Path, list[str]] = {}
+        self._setters: dict[Path, dict[str, None]] = {}
+        self._known = PathIndex()
         self._masks: dict[Path, int] = {}
         self._near: dict[Path, list[str]] = {}
         self._before = dict.fromkeys(graph.plan.teams, 0)
+        self._rank = {team: number for number, team in enumerate(graph.plan.teams)}
         self._within = {team: self._written_bits(bodies, team) for team in graph.plan.teams}
         """What the steps of a team, and of the plans that its agents follow, write."""
         leads = {node: tuple(self._leads(graph, bodies, node)) for node in graph.nodes}
         nodes = {team: [TeamNode(team), TeamNode(team, branch=True)] for team in graph.plan.teams}
-        ahead = dict.fromkeys(graph.nodes)
+        ahead, waiting = deque(graph.nodes), set(graph.nodes)
         while ahead:
-            node = next(iter(ahead))
-            del ahead[node]
+            node = ahead.popleft()
+            waiting.discard(node)
             for team, new in leads[node]:
                 after = self._before[team] | self._before[node.team] | new
-                if after != self._before[team]:
-                    self._before[team] = after
-                    ahead |= dict.fromkeys(other for other in nodes[team] if other in leads)
+                if after == self._before[team]:
+                    continue
+                self._before[team] = after
+                changed = [one for one in nodes[team] if one in leads and one not in waiting]
+                ahead.extend(changed)
+                waiting.update(changed)
 
     def _leads(self, graph: Teams, bodies: Bodies, node: TeamNode) -> Iterator[tuple[str, int]]:
         """Yield what a visit adds per next team; a branch that ends feeds every concentrator."""
@@ -94,26 +101,27 @@ class Flow:
     def _set(self, update: str, team: str) -> int:
         """Note a path that a team sets: of a templated key, the part before the template."""
         path = ("context", *fixed_part(update))
-        setters = self._setters.setdefault(path, [])
-        if team not in setters:
-            setters.append(team)
+        self._setters.setdefault(path, {})[team] = None
         return self._bit(path)
 
     def _bit(self, path: Path) -> int:
-        return self._bits.setdefault(path, 1 << len(self._bits))
+        if path not in self._bits:
+            self._bits[path] = 1 << len(self._bits)
+            self._known.add(path)
+        return self._bits[path]
 
     def may_be_set(self, path: Path, team: str) -> bool:
         """Return whether a value at, above or below a path of the facts may exist."""
         if path not in self._masks:
-            near = (bit for other, bit in self._bits.items() if overlap(path, other))
-            self._masks[path] = sum(near)
+            self._masks[path] = sum(self._bits[near] for near in self._known.overlapping(path))
         return (self._before[team] | self._within[team]) & self._masks[path] != 0
 
     def setters(self, path: Path) -> list[str]:
         """List the teams whose routing sets a value at, above or below a context path."""
         if path not in self._near:
-            near = (teams for other, teams in self._setters.items() if overlap(path, other))
-            self._near[path] = list(dict.fromkeys(team for teams in near for team in teams))
+            near = [self._setters.get(other, {}) for other in self._known.overlapping(path)]
+            found = dict.fromkeys(team for teams in near for team in teams)
+            self._near[path] = sorted(found, key=self._rank.__getitem__)
         return self._near[path]
 
 

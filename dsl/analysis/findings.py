@@ -30,6 +30,8 @@ from dsl.logic.solver import Effort
 from dsl.model.steps import TeamStep
 from dsl.source.author_paths import name_of_path
 from dsl.source.collected_problems import Problems, reading_order
+from dsl.source.nodes import Node
+from dsl.wording.finding_wording import analysis_incomplete
 
 
 class Analysis(NamedTuple):
@@ -50,7 +52,7 @@ def analysed(compiled: Compiled) -> Analysis:
     problems = Problems(step_of=partial(name_of_path, compiled.tree))
     plan, tree = compiled.plan, compiled.tree
     parts = bodies(plan, tree)
-    effort = Effort()
+    effort = Effort(unanswered=dict(compiled.unanswered))
     graph = team_graph(plan, calls(parts), effort)
     reader = Reader(plan, tree)
     check_reach(graph, tree, problems)
@@ -70,6 +72,7 @@ def analysed(compiled: Compiled) -> Analysis:
     check_labels(plan, graph, parts, effort, tree, problems)
     check_grants_count(plan, graph, parts, tree, problems)
     check_stateful_tools(plan, graph, parts, tree, problems)
+    _name_unanswered(effort, tree, problems)
     found = tuple(sorted(problems.found(), key=reading_order))
     needs = (
         {one.path: one.team for one in inputs if one.needed}
@@ -77,6 +80,15 @@ def analysed(compiled: Compiled) -> Analysis:
         else Needs(graph, parts, reader, flow).found()
     )
     return Analysis(found, inputs, needs, graph, parts)
+
+
+def _name_unanswered(effort: Effort, tree: Node, problems: Problems) -> None:
+    """Report which teams and plans the questions that were left out are about."""
+    if effort.unanswered:
+        first = next(iter(effort.unanswered))
+        names = [str(path[-1]) for path in effort.unanswered]
+        details = analysis_incomplete(names, sum(effort.unanswered.values()))
+        problems.note("W531", tree.find(first).at, first, details)
 
 
 def with_needs(compiled: Compiled, analysis: Analysis | None = None) -> Compiled:

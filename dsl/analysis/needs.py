@@ -4,7 +4,9 @@ This is less than what `coterie check` calls needed. A step that only some runs 
 a condition, a route or a loop over a possibly empty list, never makes a start fail.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import chain
 from typing import NamedTuple, assert_never
 
 from dsl.analysis.bodies import TEAMS, Bodies
@@ -47,11 +49,6 @@ class Certain(NamedTuple):
     """The teams that it runs as steps."""
     goes_on: bool = True
     """Whether it always runs to the end."""
-
-    def then(self, other: "Certain") -> "Certain":
-        """Combine the effects of two sequences, one after the other."""
-        reads, teams = self.reads + other.reads, self.teams + other.teams
-        return Certain(reads, teams, self.goes_on and other.goes_on)
 
 
 _NOTHING = Certain()
@@ -96,38 +93,36 @@ class Needs:
 
     def _sure_teams(self) -> frozenset[str]:
         """List the teams that every run without a failure visits."""
-        exits = {team: self._graph.success_exits(team) for team in self._graph.reached}
+        reached = self._graph.reached
         after = {
-            team: [frozenset(exit.visited) for exit in leaving] for team, leaving in exits.items()
+            team: [exit.visited for exit in self._graph.success_exits(team)] for team in reached
         }
-        called = {team: self._certain[team].teams for team in self._graph.reached}
+        called = {team: self._certain[team].teams for team in reached}
         entry = self._graph.plan.entry_team
-        ahead, within = [entry], {entry}
-        while ahead:
-            here = ahead.pop()
-            new = {team for visited in after[here] for team in visited}.union(called[here]) - within
-            within |= new
-            ahead += new
-        sure = {team: frozenset(within) for team in within}
+        last_first = _last_first(
+            entry, {team: (*called[team], *chain(*after[team])) for team in reached}
+        )
+        bits = {team: 1 << number for number, team in enumerate(last_first)}
+        sure = dict.fromkeys(last_first, (1 << len(last_first)) - 1)
         changed = True
         while changed:
             changed = False
-            for team in within:
-                found = frozenset((team,)).union(*(sure[other] for other in called[team]))
-                visited = [frozenset[str]().union(*(sure[o] for o in one)) for one in after[team]]
+            for team in last_first:
+                found = bits[team] | _union(sure, called[team])
+                visited = [_union(sure, one) for one in after[team]]
                 if visited:
-                    found |= visited[0].intersection(*visited)
+                    found |= reduce(int.__and__, visited)
                 if found != sure[team]:
                     sure[team], changed = found, True
-        return sure[entry]
+        return frozenset(team for team in last_first if sure[entry] & bits[team])
 
     def _steps(self, steps: Sequence[Step], path: NodePath, depth: int) -> Certain:
-        found = _NOTHING
+        parts: list[Certain] = []
         for index, step in enumerate(steps):
-            found = found.then(self._step(step, (*path, index), depth))
-            if not found.goes_on:
+            parts.append(self._step(step, (*path, index), depth))
+            if not parts[-1].goes_on:
                 break
-        return found
+        return sum_of(parts)
 
     def _step(self, step: Step, path: NodePath, depth: int) -> Certain:
         if step.when is not None:
@@ -141,7 +136,7 @@ class Needs:
         if isinstance(step, ReturnStep | FailStep):
             return Certain(_at(path, self._reader.before(step, path)), goes_on=False)
         inside = self._inside(step, path, depth)
-        return Certain(_at(path, self._reader.certain(step, path))).then(inside)
+        return sum_of((Certain(_at(path, self._reader.certain(step, path))), inside))
 
     def _inside(self, step: Step, path: NodePath, depth: int) -> Certain:
         """Return the certain effects of the steps within a step."""
@@ -167,7 +162,7 @@ class Needs:
                 tried, last = lists[0], self._steps(lists[-1].steps, lists[-1].path, depth)
                 if clauses:
                     return last._replace(goes_on=not _ends(step))
-                return self._steps(tried.steps, tried.path, depth).then(last)
+                return sum_of((self._steps(tried.steps, tried.path, depth), last))
             case (
                 LoopStep()  # nothing within these is certain
                 | BranchStep()
@@ -194,12 +189,35 @@ def _at(path: NodePath, reads: Iterable[Read]) -> tuple[tuple[Read, NodePath], .
     return tuple((read, path) for read in reads)
 
 
-def sum_of(parts: Iterator[Certain]) -> Certain:
-    """Combine the effects of all of them, in any order."""
-    found = _NOTHING
-    for part in parts:
-        found = found.then(part)
+def sum_of(parts: Iterable[Certain]) -> Certain:
+    """Combine the effects of all of them, one after the other."""
+    all_ = tuple(parts)
+    return Certain(
+        tuple(chain.from_iterable(part.reads for part in all_)),
+        tuple(chain.from_iterable(part.teams for part in all_)),
+        all(part.goes_on for part in all_),
+    )
+
+
+def _last_first(entry: str, after: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the teams that the entry leads to, each after what it leads to, loops aside."""
+    found: list[str] = []
+    seen = {entry}
+    ahead = [(entry, iter(after[entry]))]
+    while ahead:
+        team, others = ahead[-1]
+        new = next((other for other in others if other not in seen), None)
+        if new is None:
+            found.append(team)
+            ahead.pop()
+        else:
+            seen.add(new)
+            ahead.append((new, iter(after[new])))
     return found
+
+
+def _union(sure: Mapping[str, int], teams: Iterable[str]) -> int:
+    return reduce(int.__or__, (sure[team] for team in teams), 0)
 
 
 def _ends(step: Step) -> bool:

@@ -19,13 +19,42 @@ from dsl.model.traversal.step_walk import (
     conditions,
     templated,
 )
-from dsl.paths import Path, overlap
+from dsl.path_sets import PathSet
+from dsl.paths import Path
 from dsl.source.nodes import Node
 from dsl.templates.brace_prompts import braces_to_template
 from dsl.values import NodePath
 
 _ROUNDS = ("while", "until", "break_when")
 _AFTER = ("fail_when", "score")
+
+
+@dataclass(slots=True)
+class Guards:
+    """The values that conditions have tested before a read, here and around."""
+
+    around: "Guards | None" = None
+    asked: PathSet = field(default_factory=PathSet)
+
+    @classmethod
+    def of(cls, reads: Iterable[Read], around: "Guards | None" = None) -> "Guards":
+        """Return the guards around, and those among the reads."""
+        found = cls(around)
+        found.add(reads)
+        return found
+
+    def add(self, reads: Iterable[Read]) -> None:
+        """Add the guards among the reads."""
+        self.asked.update(_root(read.path) for read in reads if read.asks)
+
+    def test(self, path: Path) -> bool:
+        """Return whether a guard tests for the value at the path."""
+        here: Guards | None = self
+        while here is not None:
+            if here.asked.overlaps(path):
+                return True
+            here = here.around
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +91,7 @@ class Reader:
         if isinstance(step, AgentStep):
             for one in step.choices:
                 found += self._prompts(one, path)
-        return [*when, *guarded(found, when)]
+        return [*when, *guarded(found, Guards.of(when))]
 
     def certain(self, step: Step, path: NodePath) -> list[Read]:
         """Return what a step reads before it acts, whichever persona a template chooses."""
@@ -122,17 +151,21 @@ class Reader:
         key_path = written_at(self.tree, step, path, "prompts", key)
         return key_path if self.tree.has(key_path) else path
 
-    def all_of(self, steps: Sequence[Step], path: NodePath) -> Iterator[Read]:
+    def all_of(
+        self, steps: Sequence[Step], path: NodePath, around: Guards | None = None
+    ) -> Iterator[Read]:
         """Return all reads of steps and nested steps, with the guards around them."""
         for index, step in enumerate(steps):
             here = (*path, index)
             own = self.before(step, here)
-            yield from own
+            yield from guarded(own, around)
+            guards = Guards.of(own, around)
             rounds = self.between(step, here)
-            yield from guarded(rounds, own)
+            yield from guarded(rounds, guards)
+            within = Guards.of(rounds, guards)
             for inner in step_lists(step, here):
-                yield from guarded(self.all_of(inner.steps, inner.path), (*own, *rounds))
-            yield from guarded(self.after(step, here), own)
+                yield from self.all_of(inner.steps, inner.path, within)
+            yield from guarded(self.after(step, here), guards)
 
     def body(self, body: Body) -> Iterator[Read]:
         """Return all reads of a body, without the plans that its agents follow."""
@@ -149,13 +182,13 @@ class Reader:
         if routing is None:
             return
         yield from update_reads(routing.context_updates, (*path, "context_updates"))
-        asked: list[Read] = []
+        asked = Guards()
         for number, rule in enumerate(routing.rules):
             here = (*path, "rules", number)
             if rule.condition is not None:
                 own = list(condition_reads(rule.condition, (*here, "condition")))
                 yield from guarded(own, asked)
-                asked += own
+                asked.add(own)
             updates = update_reads(rule.context_updates, (*here, "context_updates"))
             yield from guarded(updates, asked)
 
@@ -170,11 +203,10 @@ class Reader:
         yield from self.routing(team, (*path, "routing"))
 
 
-def guarded(reads: Iterable[Read], guards: Iterable[Read]) -> Iterator[Read]:
+def guarded(reads: Iterable[Read], guards: Guards | None) -> Iterator[Read]:
     """Mark reads as not needed where a condition before them tests for the value."""
-    asked = [_root(read.path) for read in guards if read.asks]
     for read in reads:
-        spared = read.needed and any(overlap(read.path, path) for path in asked)
+        spared = guards is not None and read.needed and guards.test(read.path)
         yield read._replace(needed=False) if spared else read
 
 

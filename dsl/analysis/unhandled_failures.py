@@ -30,11 +30,12 @@ def check_failures(graph: Teams, tree: Tree, problems: Problems, effort: Effort)
         if not any(rule.next_team for rule in routing.rules):
             continue
         rules = [rule.condition for rule in routing.rules]
-        left = holes(team.steps, team.stop_on_failure, rules, effort)
+        path = (*TEAMS, team.id)
+        left = holes(team.steps, team.stop_on_failure, rules, effort, path)
         working = [step.name for step in team.steps if _works(step)]
         open_ = [name for name in left.after_failure if name in working]
         if open_ and not left.after_success:
-            path = (*TEAMS, team.id, "routing")
+            path = (*path, "routing")
             problems.note(
                 "W507", tree.find(path).at, path, unhandled_failure(open_, is_called=as_step)
             )

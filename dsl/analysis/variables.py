@@ -1,11 +1,10 @@
 """Reads of variables and task outcomes that come before any step can have set them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
 from typing import assert_never
 
 from dsl.analysis.bodies import TEAMS, Bodies, Body
-from dsl.analysis.reader import Reader, guarded
+from dsl.analysis.reader import Guards, Reader, guarded
 from dsl.analysis.reads import Read
 from dsl.model.facts import GRAPH_VARIABLE, ROOTS
 from dsl.model.steps import (
@@ -36,19 +35,21 @@ from dsl.source.nodes import Node
 from dsl.values import NodePath
 from dsl.wording.finding_wording import read_too_early
 
-Names = frozenset[Path]
-"""`("tasks", name)` for an outcome, `(name,)` for a variable."""
+Names = int
+"""A bit for each value of a body: `("tasks", name)` for an outcome, `(name,)` for a variable. Each
+step copies the set, so ten thousand values must cost no more than a kilobyte.
+"""
 
 
 def check_variables(bodies: Bodies, reader: Reader, tree: Node, problems: Problems) -> None:
     """Report every read that certainly comes too early, within each body."""
     for body in (*bodies.teams.values(), *bodies.plans.values()):
         check = _Check(body, reader, tree, problems)
-        given: Names = frozenset((name,) for name in body.given)
+        given = check.mask((name,) for name in body.given)
         if body.team is not None:
             before = len(body.team.steps) - len(body.steps)  # the one that aggregates
-            given |= {("tasks", step.name) for step in body.team.steps[:before]}
-        after = check.steps(body.steps, body.path, given, ())
+            given |= check.mask(("tasks", step.name) for step in body.team.steps[:before])
+        after = check.steps(body.steps, body.path, given, None)
         if body.team is not None:
             check.order = len(check.positions)
             check.reads(reader.routing(body.team, (*TEAMS, body.key, "routing")), after)
@@ -62,10 +63,18 @@ class _Check:
         self.tree = tree
         self.problems = problems
         self.setters = _setters(body)
+        self.bits: dict[Path, int] = {}
         self.reported: set[Path] = set()
         self.positions = {path: order for order, (_, path) in enumerate(body.steps_with_paths())}
         self.order = len(self.positions)
         """The current step's depth of nesting."""
+
+    def mask(self, keys: Iterable[Path]) -> Names:
+        """Return the set of these values."""
+        found = 0
+        for key in keys:
+            found |= self.bits.setdefault(key, 1 << len(self.bits))
+        return found
 
     def reads(self, reads: Iterable[Read], known: Names) -> None:
         """Report reads of values that no step can have set."""
@@ -74,14 +83,14 @@ class _Check:
             if (
                 read.needed
                 and key in self.setters
-                and key not in known
+                and not known & self.bits.get(key, 0)
                 and key not in self.reported
             ):
                 self.reported.add(key)
                 self._note(read, key)
 
     def steps(
-        self, steps: Sequence[Step], path: NodePath, known: Names, guards: Sequence[Read]
+        self, steps: Sequence[Step], path: NodePath, known: Names, guards: Guards | None
     ) -> Names:
         """Check steps in order.
 
@@ -92,27 +101,27 @@ class _Check:
             here = (*path, index)
             self.order = self.positions[here]
             if step.retry is not None:  # an attempt can read what the attempt before it has set
-                known |= _gains([step])
+                known |= self.mask(_gains([step]))
             own = self.reader.before(step, here)
+            earlier = self._set_before(step)
             for read in guarded(own, guards):
-                self.reads((read,), known | _set_before(step, here, read))
-            inside = self._inside(step, here, known, (*guards, *own))
-            known = inside | _sets(step) | {("tasks", step.name)}
+                self.reads((read,), known | earlier.get(_key_of_value(read, here), 0))
+            within = Guards.of(own, guards)
+            inside = self._inside(step, here, known, within)
+            known = inside | self.mask((*_sets(step), ("tasks", step.name)))
             self.order = self.positions[here]
-            self.reads(guarded(self.reader.after(step, here), (*guards, *own)), known)
+            self.reads(guarded(self.reader.after(step, here), within), known)
         return known
 
-    def _inside(self, step: Step, path: NodePath, known: Names, guards: Sequence[Read]) -> Names:
+    def _inside(self, step: Step, path: NodePath, known: Names, guards: Guards | None) -> Names:
         match step:
             case LoopStep():
                 return self._loop(step, path, known, guards)
             case BranchStep() | ParallelStep():
-                return known.union(
-                    *(
-                        self.steps(inner.steps, inner.path, known, guards)
-                        for inner in step_lists(step, path)
-                    )
-                )
+                after = known
+                for inner in step_lists(step, path):
+                    after |= self.steps(inner.steps, inner.path, known, guards)
+                return after
             case TaskGraphStep():
                 return self._graph(step, path, known, guards)
             case BlockStep(steps=steps):
@@ -135,43 +144,54 @@ class _Check:
             case _:
                 assert_never(step)
 
-    def _loop(self, step: LoopStep, path: NodePath, known: Names, guards: Sequence[Read]) -> Names:
-        gains = _gains(step.body)
-        item: Names = frozenset(((step.loop_variable,),) if step.loop_variable else ())
-        again = frozenset[Path]() if step.is_concurrent or _once(step) else gains
+    def _loop(self, step: LoopStep, path: NodePath, known: Names, guards: Guards | None) -> Names:
+        gains = self.mask(_gains(step.body))
+        item = self.mask(((step.loop_variable,),) if step.loop_variable else ())
+        again = 0 if step.is_concurrent or _once(step) else gains
         self.steps(step.body, (*path, "body"), known | item | again, guards)
         self.order = self.positions[path]
         self.reads(guarded(self.reader.between(step, path), guards), known | item | gains)
         if step.is_concurrent:
             return known
         stays = known | gains
-        return stays if step.timeout is not None or item <= known else stays - item
+        return stays if step.timeout is not None or not item & ~known else stays & ~item
 
     def _graph(
-        self, step: TaskGraphStep, path: NodePath, known: Names, guards: Sequence[Read]
+        self, step: TaskGraphStep, path: NodePath, known: Names, guards: Guards | None
     ) -> Names:
         """Each task has variables of its own; those of `select` stay."""
         select, body, failed = step_lists(step, path)
-        graph: Names = frozenset(((GRAPH_VARIABLE,),))
-        inside = graph | {(step.task_variable,)}
-        chosen = self.steps(select.steps, select.path, known | graph | _gains(select.steps), guards)
+        graph = self.mask(((GRAPH_VARIABLE,),))
+        inside = graph | self.mask(((step.task_variable,),))
+        selected = self.mask(_gains(select.steps))
+        chosen = self.steps(select.steps, select.path, known | graph | selected, guards)
         after = self.steps(body.steps, body.path, chosen | inside, guards)
-        self.steps(failed.steps, failed.path, chosen | inside | _gains(step.body), guards)
+        gains = self.mask(_gains(step.body))
+        self.steps(failed.steps, failed.path, chosen | inside | gains, guards)
         self.order = self.positions[path]
         between = self.reader.between(step, path)
         added = self.reader.added(step, path)
         self.reads(guarded((one for one in between if one not in added), guards), chosen)
         self.reads(guarded(added, guards), after)
-        return known | _gains(select.steps)
+        return known | selected
 
-    def _try(self, step: TryStep, path: NodePath, known: Names, guards: Sequence[Read]) -> Names:
+    def _try(self, step: TryStep, path: NodePath, known: Names, guards: Guards | None) -> Names:
         tried, *clauses, last = step_lists(step, path)
         known = known | self.steps(tried.steps, tried.path, known, guards)
         if clauses:
-            known |= {("error",)}
+            known |= self.mask((("error",),))
         for clause in clauses:
             known |= self.steps(clause.steps, clause.path, known, guards)
         return self.steps(last.steps, last.path, known, guards)
+
+    def _set_before(self, step: Step) -> dict[str, Names]:
+        """Return `{value of a set: the values that it fills before}`: it fills them in order."""
+        found: dict[str, Names] = {}
+        before = 0
+        for name in step.values if isinstance(step, SetStep) else ():
+            found[name] = before
+            before |= self.mask(((name,),))
+        return found
 
     def _note(self, read: Read, key: Path) -> None:
         setter, order = self.setters[key]
@@ -190,25 +210,26 @@ def _key(path: Path) -> Path:
     return () if path[0] in ROOTS else path[:1]
 
 
-def _sets(step: Step) -> Names:
-    """Return the variables that a step sets."""
-    names = [step.output_variable] if step.output_variable is not None else []
+def _sets(step: Step) -> Iterator[Path]:
+    """Yield the variables that a step sets."""
+    if step.output_variable is not None:
+        yield (step.output_variable,)
     if isinstance(step, SetStep):
-        names += step.values
-    return frozenset((name,) for name in names)
+        yield from ((name,) for name in step.values)
 
 
-def _set_before(step: Step, path: NodePath, read: Read) -> Names:
-    """Return the values that a `set` fills before the one that reads: it fills them in order."""
-    key_path = read.document_path[len(path) :]
-    if not isinstance(step, SetStep) or key_path[:1] != ("values",):
-        return frozenset()
-    return frozenset((name,) for name in takewhile(lambda name: name != key_path[1], step.values))
+def _key_of_value(read: Read, path: NodePath) -> str:
+    """Return the value of a `set` whose template reads; empty for any other read of the step."""
+    match read.document_path[len(path) :]:
+        case ("values", str() as name, *_):
+            return name
+        case _:
+            return ""
 
 
-def _gains(steps: Sequence[Step]) -> Names:
-    """Return everything that steps and nested steps may set."""
-    return frozenset(key for step, _ in walk(steps, ()) for key in _all_sets(step))
+def _gains(steps: Sequence[Step]) -> Iterator[Path]:
+    """Yield everything that steps and nested steps may set."""
+    return (key for step, _ in walk(steps, ()) for key in _all_sets(step))
 
 
 def _all_sets(step: Step) -> Iterator[Path]:

@@ -22,12 +22,17 @@ from dsl.model.sections.provider_document import ProviderSection
 from dsl.model.sections.worker_document import WorkerSection
 from dsl.normalise.forms import normalised
 from dsl.source.collected_problems import Problems
+from dsl.source.dialects import dialect_of
 from dsl.source.nodes import Mark, Node, overlaid
 from dsl.source.yaml_events import document_events
-from dsl.source.yaml_reader import document_tree
+from dsl.source.yaml_reader import document_tree, partial_tree
+from dsl.values import NodePath
+from dsl.wording.dialect_wording import other_system
 from dsl.wording.document_wording import decided_by_worker, orchestration_missing
 from dsl.wording.include_wording import include_inline
 from dsl.wording.yaml_wording import no_document
+
+_UNMERGED = (*UNREADABLE, "E111")
 
 PriceLookup = Callable[[Mapping[str, ProviderSection], str, str], Price | None]
 """Returns the price of a model, given the document's providers, a provider and a model."""
@@ -59,6 +64,8 @@ class Compiled(NamedTuple):
     warnings: tuple[Problem, ...]
     tree: Node
     """The merged document, each value with its position."""
+    unanswered: Mapping[NodePath, int] = {}
+    """`{team: how many questions about its routing the compiler left out}`."""
 
 
 def compile_sources(
@@ -83,12 +90,12 @@ def compile_sources(
     """
     problems = Problems()
     tree = normalised(merged_sources(sources, problems), problems)
+    written = tree.child("orchestration")
     document, tree = parse_document(tree, problems)
-    if document is None:
-        raise InvalidDocument(problems.errors)
-    orchestration = document.orchestration
-    if orchestration is None:
-        _without_teams(tree, problems)
+    orchestration = None if document is None else document.orchestration
+    if document is None or orchestration is None:
+        if written is None or written.value is None:
+            problems.note("E102", tree.at, ("orchestration",), orchestration_missing())
         raise InvalidDocument(problems.errors)
     capabilities = with_declarations(capabilities, document)
     document, tree = with_mcp_tools(document, capabilities, tree, problems)
@@ -105,7 +112,9 @@ def compile_sources(
         raise InvalidDocument(problems.errors)
     worker = document.worker or WorkerSection()
     providers = dict(document.llm_config.providers)
-    return Compiled(plan, worker, providers, tuple(problems.warnings), tree)
+    return Compiled(
+        plan, worker, providers, tuple(problems.warnings), tree, compiler.routes.effort.unanswered
+    )
 
 
 def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
@@ -126,7 +135,7 @@ def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
             layer = None
     if merged is None and not problems.errors:
         problems.note("E004", Mark("document", 1, 1), (), no_document())
-    if merged is None or any(problem.code in UNREADABLE for problem in problems.errors):
+    if merged is None or any(problem.code in _UNMERGED for problem in problems.errors):
         raise InvalidDocument(problems.errors)
     return merged
 
@@ -136,6 +145,13 @@ def _read_source(source: SourceText, problems: Problems) -> Node | None:
     found = Problems()
     events = document_events(source.text, source.file, found)
     tree = None if events is None else document_tree(events, found)
+    if events is not None and source.persona is None:
+        written = partial_tree(events, Problems()) if tree is None else tree
+        dialect = dialect_of(written)
+        if dialect is not None:  # what else is wrong there is right in the other system
+            first = next(iter(written.entries()))
+            problems.note("E111", written.at, (first,), other_system(dialect.system))
+            return None
     problems.take((*source.problems, *found.found()))
     if tree is None:
         return None
@@ -155,10 +171,3 @@ def _refuse_untrusted(tree: Node, problems: Problems) -> None:
     include = tree.child("include")
     if include is not None:
         problems.note("E601", include.at, ("include",), include_inline())
-
-
-def _without_teams(tree: Node, problems: Problems) -> None:
-    """Note that the document has nothing to run, unless another problem explains it."""
-    written = tree.child("orchestration")
-    if (written is None or written.value is None) and not problems.errors:
-        problems.note("E102", tree.at, (), orchestration_missing())

@@ -38,7 +38,9 @@ def with_declarations(capabilities: Capabilities, document: SystemDocument) -> C
         once = (name for name, command in own.items() if command.once)
         update["commands"] = tuple(dict.fromkeys((*known, *own)))
         update["once_commands"] = (*capabilities.once_commands, *once)
-        reaching = open_commands(own, sandboxed=sandbox_mode(document.worker.sandbox) != "none")
+        mode = sandbox_mode(document.worker.sandbox)
+        sandboxed = mode == "bubblewrap" or (mode == "auto" and capabilities.sandboxed)
+        reaching = open_commands(own, sandboxed=sandboxed)
         update["open_commands"] = (*capabilities.open_commands, *sorted(reaching))
         if document.worker.mcp_servers:
             capabilities = with_servers(capabilities, document.worker.mcp_servers)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from dsl.checks.steps.condition_checks import check_condition
 from dsl.checks.steps.context_update_checks import check_updates
@@ -47,10 +48,10 @@ class RouteCompiler:
     _updates: dict[str, frozenset[Path]] = field(default_factory=dict[str, frozenset[Path]])
     _timeout_teams: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
-    @property
-    def known(self) -> tuple[str, ...]:
+    @cached_property
+    def known(self) -> Mapping[str, Node]:
         """Every team that the document names, valid or not."""
-        return tuple(self.tree.find(("orchestration", "teams")).entries())
+        return self.tree.find(("orchestration", "teams")).entries()
 
     def check_team(self, name: str, path: NodePath) -> None:
         """Note a team that does not exist."""
@@ -92,7 +93,7 @@ class RouteCompiler:
     ) -> None:
         """Note rules that leave a success without a route; the analysis covers failures."""
         rules = [rule.condition for rule in written.rules]
-        left = holes(team.tasks, team.stop_on_failure, rules, self.effort)
+        left = holes(team.tasks, team.stop_on_failure, rules, self.effort, path[:-1])
         if left.after_success:
             self.problems.note(
                 "W501", self.tree.find(path).at, path, no_rule_matches(left.after_failure)

@@ -36,12 +36,12 @@ class Claim(NamedTuple):
 
 def possible(claims: Sequence[Claim]) -> bool:
     """Return False only when no value, not even a missing one, meets every claim."""
-    if _contradict_each_other(claims):
-        return False
     for claim in claims:
         few = _few(claim)
         if few is not None:
             return _any_fits(few, claims)
+    if _contradict_each_other(claims):
+        return False
     types = _ALL
     for claim in claims:
         types &= _types(claim)

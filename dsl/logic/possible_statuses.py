@@ -1,9 +1,10 @@
 """Possible statuses of tasks, from their text alone: which cannot fail, which never skip."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import assert_never, cast
 
-from dsl.logic.solver import ABSENT, ANY_STATUS, FAILURE, SKIPPED, SUCCESS, Statuses
+from dsl.logic.solver import ABSENT, ANY_STATUS, FAILURE, SKIPPED, SUCCESS, Effort, Statuses
 from dsl.model.conditions import Expression
 from dsl.model.steps import (
     AgentStep,
@@ -58,15 +59,29 @@ def during(steps: Sequence[Step]) -> tuple[Statuses, ...]:
     return (Statuses(statuses, tuple(statuses)),)
 
 
-def after_failures(steps: Sequence[Step], stop_on_failure: bool) -> Iterator[tuple[Step, Statuses]]:
-    """List, for each step that can fail the team first, how the others may have ended."""
+def after_failures(
+    steps: Sequence[Step], stop_on_failure: bool, effort: Effort
+) -> Iterator[tuple[Step, Callable[[], Statuses]]]:
+    """List, for each step that can fail the team first, how the others may have ended.
+
+    The statuses are computed when they are asked for, and cost effort: those of all steps are as
+    many as the steps squared.
+    """
     ends = _ends(steps)
     for step in steps:
         if _may_stop(step, ends):
-            yield (
-                step,
-                _counting(steps, _statuses_after_failure(steps, ends, stop_on_failure, step)),
-            )
+            yield step, partial(_after_failure, steps, ends, stop_on_failure, step, effort)
+
+
+def _after_failure(
+    steps: Sequence[Step],
+    ends: Mapping[str, int],
+    stop_on_failure: bool,
+    failed: Step,
+    effort: Effort,
+) -> Statuses:
+    effort.left -= len(ends) // 2
+    return _counting(steps, _statuses_after_failure(steps, ends, stop_on_failure, failed))
 
 
 def after_success(steps: Sequence[Step]) -> Statuses:

@@ -1,7 +1,7 @@
 """Joint satisfiability of conditions. Sound: "no" is certain.
 
 The solver searches the cases that the disjunctions allow. It gives up after too many questions and
-then answers "yes", so no document can make it slow.
+then answers "yes", so no document can make it slow; what it left out can be named.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,6 +12,7 @@ from dsl.logic.claims import Claim, possible
 from dsl.logic.formulas import All, Any, Formula, Literal, Opaque, SomeTask, TaskEnded, Value
 from dsl.model.conditions import Status
 from dsl.paths import MISSING, Path
+from dsl.values import NodePath
 
 _MAX_COST = 5_000
 """What one question may cost: about that many comparisons of one claim with another."""
@@ -36,23 +37,29 @@ class Statuses(NamedTuple):
 class _Case:
     """The assumptions of one case of the search."""
 
-    counted: Collection[str]
-    statuses: dict[str, int]
+    world: Statuses
+    statuses: dict[str, int] = field(default_factory=dict[str, int])
+    """Of the tasks that an assumption is about; the others end as in the world."""
     claims: dict[Path, tuple[Claim, ...]] = field(default_factory=dict[Path, tuple[Claim, ...]])
     opaque: dict[str, bool] = field(default_factory=dict[str, bool])
     some: dict[Status, bool] = field(default_factory=dict[Status, bool])
 
     def copy(self) -> "_Case":
         return _Case(
-            self.counted, dict(self.statuses), dict(self.claims), dict(self.opaque), dict(self.some)
+            self.world, dict(self.statuses), dict(self.claims), dict(self.opaque), dict(self.some)
         )
+
+    def status(self, task: str) -> int:
+        """Return how a task may have ended."""
+        own = self.statuses.get(task)
+        return self.world.of.get(task, ANY_STATUS) if own is None else own
 
     def admits(self, literal: Literal) -> bool:
         """Return whether one more assumption may hold, judged on its own."""
         match literal:
             case TaskEnded(task=task, status=status, holds=holds):
                 bit = BITS[status]
-                return self.statuses.get(task, ANY_STATUS) & (bit if holds else ~bit) != 0
+                return self.status(task) & (bit if holds else ~bit) != 0
             case SomeTask(status=status, holds=holds):
                 return self.some.get(status, holds) is holds
             case Opaque(text=text, holds=holds):
@@ -65,13 +72,13 @@ class _Case:
         match literal:
             case TaskEnded(task=task, status=status, holds=holds):
                 bit = BITS[status]
-                self.statuses[task] = self.statuses.get(task, ANY_STATUS) & (bit if holds else ~bit)
+                self.statuses[task] = self.status(task) & (bit if holds else ~bit)
             case SomeTask(status=status, holds=holds):
                 self.some[status] = holds
             case Opaque(text=text, holds=holds):
                 self.opaque[text] = holds
-            case Value(path=path, claim=claim):
-                self.claims[path] = (*self.claims.get(path, ()), claim)
+            case Value():
+                pass  # added together with others about the same value
 
     def consistent(self) -> bool:
         """Return whether the assumptions about tasks agree, in data and in statuses."""
@@ -81,24 +88,25 @@ class _Case:
                     return False
                 case _:
                     pass
+        counted = self.world.counted
         for status, holds in self.some.items():
             if not holds:
-                for task in self.counted:
-                    self.statuses[task] = self.statuses[task] & ~BITS[status]
-        if not all(self.statuses.values()):
+                for task in counted:
+                    self.statuses[task] = self.status(task) & ~BITS[status]
+        if not all(self.statuses.values()) or not all(self.world.of.values()):
             return False
         wanted = [self._may_be(status) for status, holds in self.some.items() if holds]
         return all(wanted) and len(set[str]().union(*wanted)) >= len(wanted)
 
     def _may_be(self, status: Status) -> list[str]:
-        return [task for task in self.counted if self.statuses[task] & BITS[status]]
+        return [task for task in self.world.counted if self.status(task) & BITS[status]]
 
     def _data(self, task: str, below: Path, claims: Sequence[Claim]) -> bool:
         """Check task data: a task that did not run has none; one that did may have any."""
         nothing = (MISSING,) if below else (MISSING, None)
         if any(all(claim.fits(found) for claim in claims) for found in nothing):
             return True
-        self.statuses[task] = self.statuses.get(task, ANY_STATUS) & _RAN
+        self.statuses[task] = self.status(task) & _RAN
         return self.statuses[task] != 0
 
 
@@ -106,7 +114,13 @@ class _Case:
 class Effort:
     """The effort that all questions about one document share."""
 
-    left: int = 100_000
+    left: int = 300_000
+    unanswered: dict[NodePath, int] = field(default_factory=dict[NodePath, int])
+    """`{team or plan: how many questions about it got no answer}`."""
+
+    def leave_out(self, subject: NodePath) -> None:
+        """Note a question about a team or a plan that gets no answer."""
+        self.unanswered[subject] = self.unanswered.get(subject, 0) + 1
 
 
 class _TooHard(Exception):
@@ -127,15 +141,29 @@ class _Search:
             _TooHard: The question took too much effort.
         """
         earlier = case.claims.get(literal.path, ()) if isinstance(literal, Value) else ()
-        self.effort.left -= 1 + len(earlier)
+        self._spend(1 + len(earlier))
+        return case.admits(literal)
+
+    def admits_together(self, case: _Case, path: Path, claims: Sequence[Claim]) -> bool:
+        """Add several claims about one value; return whether they may hold with the earlier ones.
+
+        Raises:
+            _TooHard: The question took too much effort.
+        """
+        case.claims[path] = (*case.claims.get(path, ()), *claims)
+        self._spend(len(claims) + len(case.claims[path]))
+        return possible(case.claims[path])
+
+    def _spend(self, effort: int) -> None:
+        self.effort.left -= effort
         if self.effort.left < self.last:
             raise _TooHard
-        return case.admits(literal)
 
     def is_possible(self, formulas: Iterable[Formula], case: _Case, depth: int = 0) -> bool:
         if depth > _MAX_DEPTH:
             raise _TooHard
         choices: list[Any] = []
+        claims: dict[Path, list[Claim]] = {}
         ahead = list(formulas)
         while ahead:
             part = ahead.pop()
@@ -147,10 +175,14 @@ class _Search:
                     ahead.extend(parts)
                 case Any():
                     choices.append(part)
+                case Value(path=path, claim=claim):
+                    claims.setdefault(path, []).append(claim)
                 case _:
                     if not self.admits(case, part):
                         return False
                     case.add(part)
+        if not all(self.admits_together(case, path, new) for path, new in claims.items()):
+            return False
         return case.consistent() and self._choose(choices, case, depth + 1)
 
     def _choose(self, choices: list[Any], case: _Case, depth: int) -> bool:
@@ -177,23 +209,34 @@ class _Search:
                 return self.admits(case, part)
 
 
-def can_hold(formulas: Iterable[Formula], worlds: Sequence[Statuses], effort: Effort) -> bool:
+def can_hold(
+    formulas: Iterable[Formula],
+    worlds: Iterable[Statuses],
+    effort: Effort,
+    subject: NodePath = (),
+) -> bool:
     """Return False only when the formulas certainly cannot hold together.
 
     Args:
-        formulas: All of the formulas.
-        worlds: The possible statuses of the tasks, one case each.
+        formulas: All of the formulas; not read once the effort is used up.
+        worlds: The possible statuses of the tasks, one case each; read up to the first that fits.
         effort: The effort left for this document; the search uses it up.
+        subject: The team or plan that the question is about.
     """
-    asked = tuple(formulas)
-    return any(_can_hold(asked, world, effort) for world in worlds)
-
-
-def _can_hold(formulas: Sequence[Formula], world: Statuses, effort: Effort) -> bool:
     if effort.left <= 0:
+        effort.leave_out(subject)
         return True
-    effort.left -= 1 + len(world.of) // 8
+    asked = tuple(formulas)
+    effort.left -= len(asked) // 8
+    return any(_can_hold(asked, world, effort, subject) for world in worlds)
+
+
+def _can_hold(
+    formulas: Sequence[Formula], world: Statuses, effort: Effort, subject: NodePath
+) -> bool:
+    effort.left -= 1 + len(world.of) // 64
     try:
-        return _Search(effort).is_possible(formulas, _Case(world.counted, dict(world.of)))
+        return _Search(effort).is_possible(formulas, _Case(world))
     except _TooHard:
+        effort.leave_out(subject)
         return True

@@ -121,3 +121,6 @@ class Capabilities(Frozen):
     """The commands that must not run twice."""
     open_commands: tuple[str, ...] = ()
     """The commands that may use the network."""
+    sandboxed: bool = True
+    """Whether commands run in a sandbox where the configuration leaves it open
+    (`sandbox: auto`)."""

@@ -1,6 +1,6 @@
 """The problems of a document, each with its position."""
 
-from bisect import insort
+from bisect import bisect_right, insort
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ from dsl.errors import Code, Problem
 from dsl.problem_details import Details, Remark, key_meant
 from dsl.problem_texts import problem_text
 from dsl.redaction import redacted
-from dsl.source.nodes import Mark, dotted, is_below
+from dsl.source.nodes import Mark, dotted
 from dsl.values import NodePath, Segment
 
 _REFUSED_VALUES = ("E103", "E105", "E106")
@@ -26,7 +26,13 @@ class Problems:
     step_of: "Callable[[NodePath], str] | None" = None
     """Returns the named step that contains a path, once the document can be read."""
     _gone: dict[NodePath, list[int]] = field(default_factory=dict[NodePath, list[int]])
-    """`{path of a list: the original paths of the items that were removed from it}`."""
+    """`{path of a list: the original numbers of the items that were removed from it, sorted, each
+    less those removed before it}`.
+    """
+    _at: dict[NodePath, list[Problem]] = field(default_factory=dict[NodePath, list[Problem]])
+    """`{path: the problems there and below}`."""
+    _misspelt: set[tuple[str, NodePath]] = field(default_factory=set[tuple[str, NodePath]])
+    """`(known key, path above an unknown key that means it)`."""
 
     def add(
         self,
@@ -67,24 +73,33 @@ class Problems:
     def take(self, problems: Iterable[Problem]) -> None:
         """Take over problems that are already worded."""
         for problem in problems:
+            if problem in self._at.get(problem.location, ()):
+                continue
             kept = self.errors if problem.severity == "error" else self.warnings
-            if problem not in kept:
-                insort(kept, problem, key=reading_order)
+            insort(kept, problem, key=reading_order)
+            meant = key_meant(problem.details) if problem.details is not None else None
+            for length in range(len(problem.location) + 1):
+                above = problem.location[:length]
+                self._at.setdefault(above, []).append(problem)
+                if problem.code == "E101" and meant is not None:
+                    self._misspelt.add((meant, above))
 
     def took_out(self, paths: Collection[NodePath]) -> None:
         """Note which items are removed from the tree at once; later paths do not count them."""
-        written = [self._path_before_removals(path) for path in paths]
-        for path in written:
+        gone: dict[NodePath, list[int]] = {}
+        for path in [self._path_before_removals(path) for path in paths]:
             if path and isinstance(path[-1], int):
-                self._gone.setdefault(path[:-1], []).append(path[-1])
+                gone.setdefault(path[:-1], []).append(path[-1])
+        for path, new in gone.items():
+            earlier = (less + number for number, less in enumerate(self._gone.get(path, ())))
+            self._gone[path] = [one - number for number, one in enumerate(sorted({*earlier, *new}))]
 
     def _path_before_removals(self, path: Sequence[Segment]) -> NodePath:
         """Return a path in the remaining document as a path in the original one."""
         found: NodePath = ()
         for segment in path:
             if isinstance(segment, int):
-                for gone in sorted(self._gone.get(found, ())):
-                    segment += gone <= segment
+                segment += bisect_right(self._gone.get(found, ()), segment)
             found = (*found, segment)
         return found
 
@@ -97,29 +112,22 @@ class Problems:
         if problem.code != "E102" or not problem.location:
             return False
         *above, key = problem.location
-        return any(
-            (
-                earlier.code in _REFUSED_VALUES
-                and problem.location in (earlier.location, earlier.location[:-1])
-            )
-            or (
-                earlier.code == "E101"
-                and earlier.details is not None
-                and key_meant(earlier.details) == key
-                and is_below(earlier.location, above)
-            )
-            for earlier in self.errors
+        refused = any(
+            earlier.code in _REFUSED_VALUES and len(earlier.location) <= len(problem.location) + 1
+            for earlier in self._at.get(problem.location, ())
         )
+        return refused or (str(key), tuple(above)) in self._misspelt
 
     def has(self, code: Code, path: Sequence[Segment]) -> bool:
         """Return whether a problem of this code is noted at the place."""
         key_path = self.original_path(path)
-        return any(one.code == code and one.location == key_path for one in self.found())
+        return any(
+            one.code == code and one.location == key_path for one in self._at.get(key_path, ())
+        )
 
     def below(self, path: Sequence[Segment]) -> Iterator[Problem]:
         """Yield the problems at the place and below it."""
-        key_path = self.original_path(path)
-        return (problem for problem in self.found() if is_below(problem.location, key_path))
+        return iter(self._at.get(self.original_path(path), ()))
 
     def found(self) -> tuple[Problem, ...]:
         """Return all problems: the errors, then the warnings."""

@@ -72,9 +72,14 @@ def document_tree(events: YamlEvents, problems: Problems) -> Node | None:
 
     Of a repeated key, which is a problem as well, the first value counts.
     """
-    tree = _TreeReader(problems, events).node((), None)
+    tree = partial_tree(events, problems)
     is_refused = any(problem.code != _REPEATED for problem in problems.errors)
     return None if is_refused else tree
+
+
+def partial_tree(events: YamlEvents, problems: Problems) -> Node:
+    """Return the tree of a document without the parts that are refused, each with its problem."""
+    return _TreeReader(problems, events).node((), None)
 
 
 class UnreadableScalar(ValueError):

@@ -6,6 +6,7 @@ from dsl.problem_details import ProblemText, statement
 from dsl.wording.routing_wording import both, either
 
 _MAX_CONDITION_LENGTH = 100
+_MAX_NAMES_SHOWN = 10
 
 
 def shortened(condition: str) -> str:
@@ -22,6 +23,17 @@ def numbered(what: str, numbers: Sequence[int]) -> str:
         return f"{what} {last}"
     plural = {"branch": "branches", "catch": "catches"}.get(what, f"{what}s")
     return f"{plural} {', '.join(first)} and {last}"
+
+
+@statement
+def analysis_incomplete(names: Sequence[str], questions: int) -> ProblemText:
+    shown = ", ".join(map(repr, names[:_MAX_NAMES_SHOWN]))
+    more = f" and {len(names) - _MAX_NAMES_SHOWN:,} more" if len(names) > _MAX_NAMES_SHOWN else ""
+    return ProblemText(
+        f"the analysis left out {questions:,} questions about the conditions of {shown}{more}: "
+        "answering them would take too long, so findings about routes there may be missing",
+        fix="write fewer or simpler conditions there, or move them to a document of their own",
+    )
 
 
 @statement

@@ -139,11 +139,9 @@ async def _concurrent(
         found = _items(step, step.iterate_on, location, scope)
         if isinstance(found, Outcome):
             return found
-        most = _maximum_rounds(step)
-        bound = most if most is not None and most < len(found) else None
-        progress = loops[key] = ConcurrentLoopProgress(found, bound=bound)
+        progress = loops[key] = ConcurrentLoopProgress(found)
     inside = _watching_calls(step, location)
-    items = progress.items[: progress.rounds]
+    items = progress.items[: _maximum_rounds(step)]
     outcomes = progress.ended
     failed = any(outcome.status == "failure" for outcome in outcomes.values())
 

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from activities.os_errors import reason_of
 from activities.processes.process_group import NotStarted
+from activities.processes.search_path import path_outside
 from activities.processes.short_program import ProgramOutput, ProgramTimeout, run_program
-from activities.workspace.command_start import environment_of, path_outside
+from activities.workspace.command_start import environment_of
 from activities.workspace.project_files import read_file
 from activities.workspace.skill_base import Workspace
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal

@@ -165,12 +165,12 @@ class LabelFlow:
             yield met, [one for one in usable if one not in away]
             return
         yield done, [one for one in usable if exits[one].after_success]
-        for step, world in after_failures(team.steps, team.stop_on_failure):
+        for step, world in after_failures(team.steps, team.stop_on_failure, self._effort):
             failed = failed_at.get(step.name, NOTHING)
             if failed and team.routing is None:
                 yield failed, []
             elif failed:
-                after = exits_after(team, exits, world, self._effort)
+                after = exits_after(team, self._graph, world, self._effort)
                 yield failed, [one for one in after if one not in away]
 
     def _brought_by(self, teams: Iterable[str]) -> tuple[Source, ...]:

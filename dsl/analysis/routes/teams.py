@@ -1,9 +1,11 @@
 """The graph of teams: the exits of each team, and which of them a run can take."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
+from dsl.analysis.bodies import TEAMS
 from dsl.analysis.routes.exits import Exit
 from dsl.analysis.routes.timeout_routes import timeout_routes
 from dsl.analysis.routes.visit_bounds import with_turns
@@ -26,6 +28,21 @@ class TeamNode(NamedTuple):
     branch: bool = False
 
 
+class RoutingFormulas(NamedTuple):
+    """The formulas of a team's rules, each made once."""
+
+    taken: tuple[Formula, ...]
+    """Under which the condition of each rule holds."""
+    passed: tuple[Formula, ...]
+    """Under which it does not."""
+
+    def at_exit(self, rule: int | None) -> Iterator[Formula]:
+        """Yield what holds when a run takes the exit by a rule; None: by no rule."""
+        yield from islice(self.passed, rule)
+        if rule is not None:
+            yield self.taken[rule]
+
+
 class Teams:
     """The graph of a plan's teams, as far as a run can reach."""
 
@@ -35,10 +52,12 @@ class Teams:
         calls: Mapping[str, Iterable[str]],
         exits: Mapping[str, tuple[Exit, ...]],
         worlds: Mapping[str, tuple[Statuses, ...]],
+        formulas: Mapping[str, RoutingFormulas],
     ) -> None:
         self.plan = plan
         self.worlds = worlds
         """`{team: how its tasks may have ended when its routing is evaluated}`."""
+        self.formulas = formulas
         self.calls = calls
         """`{team: the teams that its steps, and the plans that its agents follow, run}`."""
         self.exits = exits
@@ -132,30 +151,36 @@ def team_graph(plan: Plan, calls: Mapping[str, Iterable[str]], effort: Effort) -
     """
     teams = plan.teams.values()
     worlds = {team.id: after_all(team.steps, team.stop_on_failure) for team in teams}
+    formulas = {team.id: _formulas(team) for team in teams}
     exits = {
         team.id: (
-            *_exits(team, worlds[team.id], effort),
+            *_exits(team, formulas[team.id], worlds[team.id], effort),
             *_exits_of_timeouts(team, plan),
             *_exits_of_budgets(team, plan),
             *(Exit((name,), None, after_success=True) for name in handoffs(team, plan)),
         )
         for team in teams
     }
-    return Teams(plan, calls, with_turns(plan, calls, exits), worlds)
+    return Teams(plan, calls, with_turns(plan, calls, exits), worlds, formulas)
 
 
 def exits_after(
-    team: Team, exits: Sequence[Exit], world: Statuses, effort: Effort
+    team: Team, graph: Teams, world: Callable[[], Statuses], effort: Effort
 ) -> Iterator[int]:
     """Yield the numbers of the exits that a run can take when a team has ended this way.
 
     Args:
         team: The team.
-        exits: All its exits, as in the graph.
-        world: How its tasks have ended.
-        effort: The effort left for deciding.
+        graph: The graph, with all its exits.
+        world: Computes how its tasks have ended.
+        effort: The effort left for deciding: without any, every exit can be taken.
     """
-    routed = list(_exits(team, (world,), effort))
+    exits = graph.exits[team.id]
+    if effort.left <= 0:
+        effort.leave_out((*TEAMS, team.id))
+        yield from (number for number, exit in enumerate(exits) if exit.usable)
+        return
+    routed = list(_exits(team, graph.formulas[team.id], (world(),), effort))
     for number, exit in enumerate(exits):
         if exit.usable and (number >= len(routed) or routed[number].usable):
             yield number
@@ -176,40 +201,43 @@ def _exits_of_budgets(team: Team, plan: Plan) -> Iterator[Exit]:
             yield Exit((budget.next_team,), None, at_any_time=True, leaves_all=leaves_all)
 
 
-def _exits(team: Team, worlds: Sequence[Statuses], effort: Effort) -> Iterator[Exit]:
+def _exits(
+    team: Team, formulas: RoutingFormulas, worlds: Sequence[Statuses], effort: Effort
+) -> Iterator[Exit]:
     routing = team.routing
     if routing is None:
         yield Exit((), None, after_success=True)
         return
     good = [after_success(team.steps)]
-    earlier: list[Formula] = []
+
+    def possible(rule: int | None, worlds: Sequence[Statuses]) -> bool:
+        return can_hold(formulas.at_exit(rule), worlds, effort, (*TEAMS, team.id))
+
     for number, rule in enumerate(routing.rules):
-        asked = (*earlier, _rule_formula(rule))
-        usable = can_hold(asked, worlds, effort)
-        well = usable and can_hold(asked, good, effort)
+        usable = possible(number, worlds)
+        well = usable and possible(number, good)
         yield _by_rule(routing, rule, number, usable)._replace(after_success=well)
-        earlier.append(_rule_formula(rule, False))
     if routing.default is not None:
-        usable = can_hold(earlier, worlds, effort)
-        well = usable and can_hold(earlier, good, effort)
+        usable = possible(None, worlds)
+        well = usable and possible(None, good)
         updates = tuple(routing.context_updates)
         yield Exit((routing.default,), None, updates, usable=usable, after_success=well)
     elif routing.ends_by_default or not routing.rules:
-        usable = can_hold(earlier, good, effort)
+        usable = possible(None, good)
         updates = tuple(routing.context_updates)
         yield Exit((), None, updates, usable=usable, after_success=usable)
 
 
+def _formulas(team: Team) -> RoutingFormulas:
+    rules = () if team.routing is None else team.routing.rules
+    return RoutingFormulas(
+        tuple(_rule_formula(rule) for rule in rules),
+        tuple(_rule_formula(rule, False) for rule in rules),
+    )
+
+
 def _rule_formula(rule: Rule, holds: bool = True) -> Formula:
     return holds if rule.condition is None else formula(rule.condition, holds)
-
-
-def conditions_of_exit(routing: Routing, rule: int | None) -> tuple[Formula, ...]:
-    """Return what holds when a run takes the exit by a rule; None: by no rule."""
-    if rule is None:
-        return tuple(_rule_formula(one, False) for one in routing.rules)
-    earlier = (_rule_formula(one, False) for one in routing.rules[:rule])
-    return (*earlier, _rule_formula(routing.rules[rule]))
 
 
 def _by_rule(routing: Routing, rule: Rule, number: int, usable: bool) -> Exit:

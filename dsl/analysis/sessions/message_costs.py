@@ -11,11 +11,10 @@ from dsl.analysis.bodies import Bodies, Body
 from dsl.analysis.load_sums import Key, Load, largest, numbers_by_name, times
 from dsl.analysis.loads import Loads
 from dsl.analysis.routes.exits import Exit
-from dsl.analysis.routes.teams import Teams, conditions_of_exit
+from dsl.analysis.routes.teams import Teams
 from dsl.analysis.routes.visits import RoutesBound
 from dsl.analysis.sessions.paths_without_reply import takes_message
 from dsl.evaluate.limits import depth_allowed
-from dsl.logic.formulas import Formula
 from dsl.logic.solver import SUCCESS, Effort, Statuses, can_hold
 from dsl.model.plan import Plan, Routing
 from dsl.model.steps import Step
@@ -113,7 +112,9 @@ class _Parts:
             exits[_WAITING + team] = self._aside(self._exits(team, taken=False))
             loads[team] = rest.get(team, {})
             exits[team] = self._aside(left.get(team, ()))
-        part = Teams(self._plan(entry, visits_before), _calls(self.graph.calls, exits), exits, {})
+        part = Teams(
+            self._plan(entry, visits_before), _calls(self.graph.calls, exits), exits, {}, {}
+        )
         reached = {team: load for team, load in loads.items() if team in part.reached}
         routes = RoutesBound(
             part, {team: numbers_by_name(load, "team") for team, load in reached.items()}
@@ -179,8 +180,9 @@ class _Parts:
         routing = self.graph.plan.teams[team_id].routing or Routing()
 
         def usable(exit: Exit) -> bool:
-            asked = _condition_of_exit(routing, exit)
-            return exit.usable and (asked is None or can_hold(asked, worlds, effort))
+            if not exit.usable or not _is_decided_by_routing(routing, exit):
+                return exit.usable
+            return can_hold(self.graph.formulas[team_id].at_exit(exit.rule), worlds, effort)
 
         return tuple(exit._replace(usable=usable(exit)) for exit in exits)
 
@@ -207,12 +209,10 @@ class _Parts:
         return Segment(visits, {key: filled(key) for key in _keys(loads.values())}, each)
 
 
-def _condition_of_exit(routing: Routing, exit: Exit) -> tuple[Formula, ...] | None:
-    """Return what holds when a run takes an exit; None where routing does not decide it."""
+def _is_decided_by_routing(routing: Routing, exit: Exit) -> bool:
+    """Return whether the rules or the default lead to an exit."""
     default = () if routing.default is None else (routing.default,)
-    if exit.rule is None and exit.targets != default:
-        return None
-    return conditions_of_exit(routing, exit.rule)
+    return exit.rule is not None or exit.targets == default
 
 
 def _only_wait(body: Body) -> int | None:

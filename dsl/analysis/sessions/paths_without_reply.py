@@ -113,23 +113,22 @@ class PathsWithoutReply:
     def _branches(self, step: BranchStep) -> SomePaths:
         found: list[PathWithoutReply] = []
         earlier: list[Formula] = []
-        cases: list[tuple[Condition | None, Sequence[Step]]] = [
-            *((one.condition, one.steps) for one in step.branches),
-            (None, step.otherwise),
+        cases: list[tuple[Condition | None, SomePaths]] = [
+            *((one.condition, self.through(one.steps)) for one in step.branches),
+            (None, self.through(step.otherwise)),
         ]
-        for condition, steps in cases:
-            inner = self.through(steps)
-            if inner is None:
-                return None
+        if any(inner is None for _, inner in cases):
+            return None
+        if all(inner == (STRAIGHT,) for _, inner in cases) and not _replies(step):
+            return (STRAIGHT,)
+        if sum(len(inner or ()) for _, inner in cases) > _MAX_PATHS:
+            return None
+        for condition, inner in cases:
             asked = earlier if condition is None else [*earlier, formula(condition)]
-            found += (path._replace(holds=(*asked, *path.holds)) for path in inner)
+            found += (path._replace(holds=(*asked, *path.holds)) for path in inner or ())
             if condition is not None:
                 earlier.append(formula(condition, False))
-        if all(path == STRAIGHT._replace(holds=path.holds) for path in found) and not _replies(
-            step
-        ):
-            return (STRAIGHT,)
-        return tuple(found) if len(found) <= _MAX_PATHS else None
+        return tuple(found)
 
     def _maybe(self, step: LoopStep) -> SomePaths:
         """Return the paths through a loop that may have no round."""
@@ -172,11 +171,15 @@ def replying_teams(plan: Plan) -> frozenset[str]:
         for team in plan.teams.values()
         if any(isinstance(one, ReplyStep) or takes_message(one) for one in _all(team.steps))
     }
-    grown = True
-    while grown:
-        more = {team for team in plan.teams if team not in found and found & _next(plan, team)}
-        found |= more
-        grown = bool(more)
+    before: dict[str, list[str]] = {}
+    for team in plan.teams:
+        for after in _next(plan, team):
+            before.setdefault(after, []).append(team)
+    ahead = list(found)
+    while ahead:
+        more = [team for team in before.get(ahead.pop(), ()) if team not in found]
+        found.update(more)
+        ahead += more
     return frozenset(found)
 
 

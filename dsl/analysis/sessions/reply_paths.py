@@ -4,12 +4,12 @@ A path begins where a step takes a message. It ends without a reply at the next 
 or at the end of the run. Failures are left out: the sender then receives an error by its name.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 
-from dsl.analysis.bodies import Bodies, Body
-from dsl.analysis.routes.exits import Exit
-from dsl.analysis.routes.teams import TeamNode, Teams, conditions_of_exit
+from dsl.analysis.bodies import TEAMS, Bodies, Body
+from dsl.analysis.routes.teams import TeamNode, Teams
 from dsl.analysis.sessions.paths_without_reply import (
     PathsWithoutReply,
     PathWithoutReply,
@@ -21,7 +21,6 @@ from dsl.analysis.sessions.paths_without_reply import (
 from dsl.logic.formulas import Formula
 from dsl.logic.possible_statuses import after_success
 from dsl.logic.solver import ABSENT, ANY_STATUS, SKIPPED, SUCCESS, Effort, Statuses, can_hold
-from dsl.model.plan import Routing
 from dsl.model.steps import ReplyStep, Step
 from dsl.model.traversal.step_lists import EachRound, step_lists
 from dsl.model.traversal.step_walk import walk
@@ -39,7 +38,7 @@ def check_replies(
         if team not in graph.main_path:
             continue
         for step, path in body.steps_with_paths():
-            hops = walker.shortest(body, step) if takes_message(step) else None
+            hops = walker.unanswered(body, step) if takes_message(step) else None
             if hops is not None:
                 details = unanswered_message(step.name, hops)
                 problems.note("W522", tree.find(path).at, path, details)
@@ -61,16 +60,28 @@ class _Paths:
     bodies: Bodies
     silent: PathsWithoutReply
     effort: Effort
+    waiting: dict[str, bool] = field(default_factory=dict[str, bool])
+    """`{team: whether a visit comes to a wait for a message without a reply}`, as far as asked."""
+    ended: dict[int, Statuses] = field(default_factory=dict[int, Statuses])
+    """`{identity of a list of the plan: how its steps end without a failure}`, as far as asked."""
 
-    def shortest(self, body: Body, wait: Step) -> tuple[Hop, ...] | None:
+    def unanswered(self, body: Body, wait: Step) -> tuple[Hop, ...] | None:
         """Return the shortest path from a wait on which nothing replies; None without one."""
+        if self.effort.left <= 0:
+            self.effort.leave_out((*TEAMS, body.key))
+            return None
+        self.effort.left -= 1 + len(body.steps)
+        return self._shortest(body, wait)
+
+    def _shortest(self, body: Body, wait: Step) -> tuple[Hop, ...] | None:
         rounds: list[str] = []
-        paths = self._after(body.steps, wait, rounds)
+        paths = self._after(body, body.steps, wait, rounds)
         if rounds:
             return (Hop(body.key, again=rounds[0]),)
         ahead: list[_Reached] = [(body.key, paths, wait, ())]
         seen = {body.key}
         for team, some, taken, before in ahead:
+            self.effort.left -= 1
             for hop, target in self._hops_after(team, some or (), taken):
                 hops = (*before, hop)
                 if target is None:
@@ -83,34 +94,41 @@ class _Paths:
                     ahead.append((target, through, None, hops))
         return None
 
-    def _after(self, steps: Sequence[Step], wait: Step, rounds: list[str]) -> SomePaths:
+    def _after(self, body: Body, steps: Sequence[Step], wait: Step, rounds: list[str]) -> SomePaths:
         """Return the paths from a wait to the end of the list that holds it, at any depth.
 
         Args:
+            body: The body that the list belongs to.
             steps: The list.
             wait: The step that takes the message.
             rounds: Receives the loops that come back to the wait without a reply.
         """
         for index, step in enumerate(steps):
-            rest = self.silent.through(steps[index + 1 :])
             if step is wait:
-                return rest
+                return self.silent.through(steps[index + 1 :])
             for inner in step_lists(step):
                 if not _holds(inner.steps, wait):
                     continue
-                paths = self._after(inner.steps, wait, rounds)
+                paths = self._after(body, inner.steps, wait, rounds)
                 if isinstance(inner.role, EachRound):
-                    self._rounds(step, inner.steps, wait, paths, rounds)
+                    self._rounds(body, step, inner.steps, wait, paths, rounds)
+                rest = self.silent.through(steps[index + 1 :])
                 return None if paths is None or rest is None else continued(paths, rest)
         return None
 
     def _rounds(
-        self, loop: Step, body: Sequence[Step], wait: Step, paths: SomePaths, rounds: list[str]
+        self,
+        body: Body,
+        loop: Step,
+        steps: Sequence[Step],
+        wait: Step,
+        paths: SomePaths,
+        rounds: list[str],
     ) -> None:
         """Note a loop whose next round comes to the wait without a reply."""
-        before = self._before(body, wait)
+        before = self._before(steps, wait)
         again = [path for path in paths or () if not path.returned]
-        if any(self._possible(body, wait, path, ()) for path in again) and before:
+        if any(self._possible(body.key, steps, wait, path, ()) for path in again) and before:
             rounds.append(loop.name)
 
     def _before(self, steps: Sequence[Step], wait: Step) -> SomePaths:
@@ -128,9 +146,11 @@ class _Paths:
 
     def _waits_again(self, team: str) -> bool:
         """Return whether a visit of the team comes to a wait for a message without a reply."""
-        steps = self.bodies.teams[team].steps
-        waits = [step for step, _ in walk(steps, ()) if takes_message(step)]
-        return any(bool(self._before(steps, wait)) for wait in waits)
+        if team not in self.waiting:
+            steps = self.bodies.teams[team].steps
+            waits = (step for step, _ in walk(steps, ()) if takes_message(step))
+            self.waiting[team] = any(bool(self._before(steps, wait)) for wait in waits)
+        return self.waiting[team]
 
     def _hops_after(
         self, team: str, paths: tuple[PathWithoutReply, ...], wait: Step | None
@@ -139,8 +159,8 @@ class _Paths:
         steps, node = self.bodies.teams[team].steps, TeamNode(team)
         for path in paths:
             for exit in self.graph.success_exits(team):
-                asked = self._conditions_of_exit(team, exit)
-                if not self._possible(steps, wait, path, asked):
+                asked = self.graph.formulas[team].at_exit(exit.rule)
+                if not self._possible(team, steps, wait, path, asked):
                     continue
                 after = self.graph.following(node, exit)
                 yield (
@@ -150,20 +170,23 @@ class _Paths:
                     None if after is None else after.team,
                 )
 
-    def _conditions_of_exit(self, team: str, exit: Exit) -> tuple[Formula, ...]:
-        """Return what holds when the run takes this exit."""
-        routing = self.graph.plan.teams[team].routing or Routing()
-        return conditions_of_exit(routing, exit.rule)
-
     def _possible(
         self,
+        team: str,
         steps: Sequence[Step],
         wait: Step | None,
         path: PathWithoutReply,
-        asked: tuple[Formula, ...],
+        asked: Iterable[Formula],
     ) -> bool:
         """Return whether a run can go this path, and then meet these conditions."""
-        ended = after_success(steps)
+        subject = (*TEAMS, team)
+        if self.effort.left <= 0:
+            self.effort.leave_out(subject)
+            return True
+        if id(steps) not in self.ended:
+            self.ended[id(steps)] = after_success(steps)
+        ended = self.ended[id(steps)]
+        self.effort.left -= len(ended.of) // 2
         statuses = dict(ended.of)
         passed = wait is None
         for step, _ in walk(steps, ()):
@@ -174,7 +197,7 @@ class _Paths:
         for name in path.skipped:
             statuses[name] = statuses.get(name, ANY_STATUS) & (SKIPPED | ABSENT)
         world = Statuses(statuses, ended.counted)
-        return can_hold((*path.holds, *asked), (world,), self.effort)
+        return can_hold(chain(path.holds, asked), (world,), self.effort, subject)
 
 
 def _holds(steps: Sequence[Step], wait: Step) -> bool:

@@ -7,12 +7,11 @@ is certain.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dsl.analysis.bodies import Bodies
-from dsl.analysis.routes.teams import Teams, conditions_of_exit
+from dsl.analysis.bodies import TEAMS, Bodies
+from dsl.analysis.routes.teams import Teams
 from dsl.analysis.sessions.paths_without_reply import replying_teams, takes_message
 from dsl.logic.possible_statuses import after_failures
 from dsl.logic.solver import Effort, can_hold
-from dsl.model.plan import Routing
 from dsl.model.steps import BlockStep, BranchStep, ReplyStep, Step, TeamStep
 from dsl.model.traversal.step_lists import step_lists
 from dsl.source.collected_problems import Problems
@@ -25,6 +24,9 @@ def check_stray_replies(
     graph: Teams, bodies: Bodies, tree: Node, problems: Problems, effort: Effort
 ) -> None:
     """Report the replies that a run comes to only when no message is open."""
+    parts = (*bodies.teams.values(), *bodies.plans.values())
+    if not any(isinstance(step, ReplyStep) for one in parts for step, _ in one.steps_with_paths()):
+        return
     flow = _Messages(graph, bodies, replying_teams(graph.plan), effort)
     flow.run()
     for path, (step, is_open) in flow.replies.items():
@@ -67,9 +69,11 @@ class _Messages:
         team = self.graph.plan.teams[team_id]
         if rule is None:
             return True
-        asked = conditions_of_exit(team.routing or Routing(), rule)
-        worlds = [world for _, world in after_failures(team.steps, team.stop_on_failure)]
-        return can_hold(asked, worlds, self.effort)
+        asked = self.graph.formulas[team_id].at_exit(rule)
+        worlds = (
+            after() for _, after in after_failures(team.steps, team.stop_on_failure, self.effort)
+        )
+        return can_hold(asked, worlds, self.effort, (*TEAMS, team_id))
 
     def _list(self, steps: Sequence[Step], path: NodePath, before: bool) -> tuple[bool, bool]:
         """Return whether a message may be open after the steps, and anywhere within them."""

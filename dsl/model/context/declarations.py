@@ -41,7 +41,26 @@ def declared_at(path: Path, declared: Declarations) -> str | None:
 
 def declared_below(path: Path, declared: Declarations) -> list[str]:
     """Return the declared paths that begin with a path, itself excluded, in written order."""
-    length = len(path)
-    return [
-        text for text in declared if len(parts := parse(text)) > length and parts[:length] == path
-    ]
+    return list(_below(declared).get(path, ()))
+
+
+_Below = dict[Path, list[str]]
+_MAX_INDEXES = 8
+_INDEXES: dict[int, tuple[Declarations, int, _Below]] = {}
+"""`{identity: (declarations, their number, index)}`: a document asks thousands of times of one."""
+
+
+def _below(declared: Declarations) -> _Below:
+    """Return `{path: the declared paths that begin with it}`, made once for one object."""
+    known = _INDEXES.get(id(declared))
+    if known is not None and known[0] is declared and known[1] == len(declared):
+        return known[2]
+    below: _Below = {}
+    for text in declared:
+        parts = parse(text)
+        for length in range(len(parts)):
+            below.setdefault(parts[:length], []).append(text)
+    if len(_INDEXES) >= _MAX_INDEXES:
+        _INDEXES.clear()
+    _INDEXES[id(declared)] = declared, len(declared), below
+    return below

@@ -8,7 +8,7 @@ import pytest
 
 from activities.contracts import FailureType
 from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
-from activities.workspace.command_start import path_outside
+from activities.processes.search_path import path_outside
 from activities.workspace.skill_base import Command, Workspace
 from activities.workspace.trusted_entries import set_aside, trusted_entries
 from tests.support.skills import call, refusal

@@ -3,7 +3,7 @@
 import pytest
 
 from dsl.logic.possible_statuses import after_all, after_failures, after_success, during
-from dsl.logic.solver import ABSENT, ANY_STATUS, FAILURE, SKIPPED, SUCCESS, Statuses
+from dsl.logic.solver import ABSENT, ANY_STATUS, FAILURE, SKIPPED, SUCCESS, Effort, Statuses
 from dsl.model.plan import Team
 from tests.unit.dsl.analysis.documents import compiled
 
@@ -100,7 +100,7 @@ def test_many_tasks_that_can_stop_a_team_give_one_weaker_case(number: int) -> No
 @pytest.mark.parametrize("stop", [True, False])
 def test_after_the_first_failure_the_other_tasks_are_skipped_where_it_stops(stop: bool) -> None:
     steps = team(f"{LOOK}, {GROUP}").steps
-    ends = [(step.name, world.of) for step, world in after_failures(steps, stop)]
+    ends = [(step.name, world().of) for step, world in after_failures(steps, stop, Effort())]
     rest = {"group": SKIPPED, "see": ABSENT} if stop else {"group": EITHER, "see": EITHER | INSIDE}
     assert ends == [
         ("look", {"look": FAILURE, **rest}),

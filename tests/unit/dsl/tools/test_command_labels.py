@@ -1,12 +1,19 @@
 """A command that its worker lets use the network sends data out, wherever it is called."""
 
+import os
+from pathlib import Path
+
 import pytest
 from pydantic import JsonValue
 
 from activities.agents.inner_calls import InnerCalls
 from activities.agents.refusals import AgentRefused
 from activities.contracts import SkillRequest
+from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
+from coterie.documents.command_reach import finds_sandbox
+from coterie.settings import load
 from dsl.analysis.findings import analysed
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.egress.command_labels import RUN, RUN_ONCE, open_commands
 from dsl.errors import InvalidDocument
 from dsl.model.steps import SkillStep
@@ -98,3 +105,20 @@ def test_without_a_sandbox_every_command_may_use_the_network() -> None:
     assert worker is not None
     assert open_commands(worker.commands, sandboxed=True) == {"install"}
     assert open_commands(worker.commands, sandboxed=False) == {"install", "format"}
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "sends"), [("auto", True), ("bubblewrap", False), ("none", True)]
+)
+def test_a_command_sends_data_out_where_auto_finds_no_sandbox(sandbox: str, sends: bool) -> None:
+    text = document(sandbox, "format")
+    known = CAPABILITIES.model_copy(update={"sandboxed": False})
+    plan = compile_sources([SourceText("1.yml", text)], known, name="test").plan
+    assert ("egress" in plan.tools["it"].labels) is sends
+
+
+def test_a_sandbox_is_tried_only_for_files_that_may_declare_commands(tmp_path: Path) -> None:
+    settings = load({"PATH": os.defpath}, tmp_path)
+    found = isinstance(find_bubblewrap(os.defpath), Bubblewrap)
+    assert finds_sandbox(settings, [SourceText("1.yml", "name: a")])
+    assert finds_sandbox(settings, [SourceText("1.yml", "worker: {commands: {}}")]) is found

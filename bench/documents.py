@@ -1,0 +1,75 @@
+"""What compiling and analysing costs, in each direction in which a document can be large.
+
+The sizes double up to two megabytes; a document with more than 200,000 values is refused before.
+"""
+
+import gc
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.report import write_rows
+from dsl.analysis.findings import analysed
+from dsl.compile.compiler import SourceText, compile_sources
+from dsl.errors import InvalidDocument
+from dsl.values import Json
+from tests.support.compiling import CAPABILITIES
+from tests.support.documents.document_shapes import SHAPES, document_of
+
+KILOBYTES = (500, 1000, 2000)
+_REFUSED = "E005"
+
+
+class Cost(NamedTuple):
+    """The cost of one document."""
+
+    shape: str
+    size: int
+    """In bytes."""
+    seconds: float
+    """Of CPU."""
+    times: float | None
+    """The cost divided by that of half the document; None for the first."""
+
+
+def measured(kilobytes: Sequence[int], out: Path) -> str:
+    """Measure all shapes; return the table."""
+    costs = [cost for shape in SHAPES for cost in _costs(shape, kilobytes)]
+    rows: list[Json] = [
+        {"case": "documents", "shape": one.shape, "n": one.size, "cpu_ms": round(one.seconds * 1e3)}
+        for one in costs
+    ]
+    write_rows(out, rows)
+    return "\n".join(_line(one) for one in costs)
+
+
+def _line(one: Cost) -> str:
+    times = "" if one.times is None else f"{one.times:.2f} times half of it"
+    return f"{one.shape:24} {one.size / 1000:6.0f} KB {one.seconds:6.2f} s  {times}"
+
+
+def _costs(shape: str, kilobytes: Sequence[int]) -> Iterator[Cost]:
+    before: float | None = None
+    for size in kilobytes:
+        text = document_of(shape, size * 1000)
+        seconds = _seconds(text)
+        if seconds is None:
+            return
+        cost = Cost(shape, len(text), seconds, None if before is None else seconds / before)
+        print(_line(cost), file=sys.stderr)
+        yield cost
+        before = seconds
+
+
+def _seconds(text: str) -> float | None:
+    """Return the CPU time of one document; None if it is too large to be read."""
+    gc.collect()
+    began = time.process_time()
+    try:
+        analysed(compile_sources([SourceText("a.yml", text)], CAPABILITIES, name="a"))
+    except InvalidDocument as error:
+        if error.problems[0].code == _REFUSED:
+            return None
+    return time.process_time() - began

@@ -1,0 +1,17 @@
+"""Whether commands would run in a sandbox here: `worker.sandbox: auto` needs one that works."""
+
+import os
+from collections.abc import Sequence
+
+from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
+from activities.processes.search_path import path_outside
+from coterie.settings import Settings
+from dsl.compile.compiler import SourceText
+
+
+def finds_sandbox(settings: Settings, sources: Sequence[SourceText]) -> bool:
+    """Return whether `auto` finds a sandbox; it is tried only if a file may declare commands."""
+    if not any("commands" in source.text for source in sources):
+        return True
+    path = settings.environment.get("PATH", os.defpath)
+    return isinstance(find_bubblewrap(path_outside(path, settings.project.resolve())), Bubblewrap)

@@ -1,0 +1,16 @@
+"""Files of other systems, in words."""
+
+from dsl.problem_details import ProblemText, statement
+from dsl.wording.dialect_words import WORDS
+
+_MAX_WORDS = 3
+
+
+@statement
+def other_system(system: str) -> ProblemText:
+    shown = "; ".join(f"{theirs} -> {ours}" for theirs, ours in WORDS[system][:_MAX_WORDS])
+    return ProblemText(
+        f"this looks like a file of {system}, which Coterie does not read",
+        fix=f"write a document with `llm_config:` and `orchestration:`: {shown}; the table of "
+        f"{system} in docs/comparison.md has the other words",
+    )

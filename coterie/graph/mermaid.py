@@ -14,6 +14,7 @@ from dsl.task_graph.graph_tasks import GraphTaskStatus
 _MARKS: dict[Mark, str] = {
     "success": "✓",
     "failure": "✗",
+    "partial": "◐",
     "skipped": "-",
     "doing": "…",
     "waiting": "?",

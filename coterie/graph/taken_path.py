@@ -1,24 +1,23 @@
 """Derive the path of a run through its picture from its trail."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from coterie.graph.agent_calls import AgentCalls, AgentKey, note_calls, with_calls
-from coterie.graph.picture import START, Picture, RouteArrow, RouteKey
+from coterie.graph.picture import START, Picture, RouteArrow, RouteKey, TeamBox
+from coterie.graph.round_ends import ROUND, RoundEnds, with_rounds
 from coterie.graph.task_trees import TaskTree
+from coterie.graph.tasks import TaskLine
 from dsl.evaluate.because import route_because
 from dsl.model.causes import DefaultTaken, NotDecided, RuleMatched, VisitsReached
 from dsl.tool_loop.call_names import without_calls
 from workflows.core.state_keys import StepKey
-from workflows.core.views import RunStatus, TrailEntry
+from workflows.core.views import RoundsView, RunStatus, TrailEntry
 
-Mark = Literal["success", "failure", "skipped", "doing", "waiting", "pending", "blocked"]
+Mark = Literal["success", "failure", "partial", "skipped", "doing", "waiting", "pending", "blocked"]
 Standing = Literal["now", "waiting", "failed", "stopped"]
 
-_ROUND = re.compile(r"/\d+(?=/)")
-"""The iteration number in the path of a step, if iterations are concurrent."""
 _MARKS: dict[str, Mark] = {
     "success": "success",
     "failure": "failure",
@@ -55,6 +54,10 @@ class Walk:
     """The tasks of its task graphs."""
     agents: Mapping[AgentKey, AgentCalls] = field(default_factory=dict[AgentKey, AgentCalls])
     """What agents with tools did in the latest visits of their teams."""
+    rounds: Mapping[str, RoundEnds] = field(default_factory=dict[str, RoundEnds])
+    """`{team: how steps ended in the rounds of its latest visit}`."""
+    loops: tuple[RoundsView, ...] = ()
+    """Concurrent loops in progress."""
 
     @property
     def began_at_entry(self) -> bool:
@@ -75,9 +78,7 @@ def with_walk(picture: Picture, walk: Walk | None) -> Picture:
     """Add the parts that no plan contains: redirects, and the turns and calls of agents."""
     if walk is None:
         return picture
-    boxes = tuple(
-        replace(box, tasks=with_calls(box.tasks, box.id, walk.agents)) for box in picture.boxes
-    )
+    boxes = tuple(replace(box, tasks=_with_work(box, walk)) for box in picture.boxes)
     known = {box.id for box in picture.boxes}
     led = tuple(
         RouteArrow(team, None, "redirect", (str(target),), (why,))
@@ -85,6 +86,11 @@ def with_walk(picture: Picture, walk: Walk | None) -> Picture:
         if target in known and team in (START, *known)
     )
     return replace(picture, boxes=boxes, routes=(*picture.routes, *led))
+
+
+def _with_work(box: TeamBox, walk: Walk) -> tuple[TaskLine, ...]:
+    tasks = with_calls(box.tasks, box.id, walk.agents)
+    return with_rounds(tasks, box.id, walk.rounds.get(box.id), walk.loops)
 
 
 def walk_of(
@@ -121,6 +127,8 @@ def walk_of(
         stranded=walker.stranded,
         redirects=walker.redirects,
         agents=walker.agents,
+        rounds=walker.rounds,
+        loops=() if over or status is None else status.loops,
     )
 
 
@@ -131,6 +139,7 @@ class _Walker:
         self.visits: dict[str, int] = {}
         self.taken: dict[RouteKey, list[int]] = {}
         self.marks: dict[tuple[str, str], Mark] = {}
+        self.rounds: dict[str, RoundEnds] = {}
         self.standing: dict[str, Standing] = {}
         self.stranded: str | None = None
         self.routes = 0
@@ -148,6 +157,7 @@ class _Walker:
                 self.visits[entry.team] = entry.visit
                 self.standing[entry.team] = "now"
                 self.marks = {key: how for key, how in self.marks.items() if key[0] != entry.team}
+                self.rounds.pop(entry.team, None)
                 self.agents = {key: of for key, of in self.agents.items() if key[0] != entry.team}
                 if self._turned is not None:
                     (left, why), self._turned = self._turned, None
@@ -199,9 +209,12 @@ class _Walker:
             self.standing[entry.step] = branch
         path = _path_in_picture(entry.step)
         note_calls(self.agents, entry, path)
+        ends = self.rounds.setdefault(entry.team, RoundEnds())
+        ends.note(entry, path)
         mark = _MARKS.get(entry.status or "")
         if mark is not None:
-            self.marks[entry.team, path] = mark
+            partial = mark == "success" and ends.is_partial(path)
+            self.marks[entry.team, path] = "partial" if partial else mark
 
     def stop(self) -> None:
         """Mark where a cancelled or terminated run was."""
@@ -227,7 +240,7 @@ class _Walker:
 
 def _path_in_picture(path: str) -> str:
     """Return the path of a step as the picture names it, without numbers of rounds and calls."""
-    return without_calls(_ROUND.sub("", path))
+    return without_calls(ROUND.sub("", path))
 
 
 def _route(entry: "TrailEntry") -> RouteKey:

@@ -11,10 +11,17 @@ from coterie.text.durations import duration
 from dsl.model.budgets import column_money
 from dsl.visible import one_line
 
-MARKS: dict[RowState, str] = {"running": "•", "success": "✓", "failure": "✗", "skipped": "-"}
+MARKS: dict[RowState, str] = {
+    "running": "•",
+    "success": "✓",
+    "partial": "◐",
+    "failure": "✗",
+    "skipped": "-",
+}
 STYLES: dict[RowState, str] = {
     "running": "cyan",
     "success": "green",
+    "partial": "yellow",
     "failure": "red",
     "skipped": "dim",
 }
@@ -105,14 +112,18 @@ def _visit_lines(visit: VisitRow, width: int) -> Iterator[ProgressLine]:
         yield row_line(task.state, 1, task.name, task.seconds, task.tokens, task.money, width)
         if task.because:
             because = wrapped(task.because, width, "      ")
-            yield from (ProgressLine(line, "red") for line in because[:3])
+            yield from (ProgressLine(line, _reason_style(task)) for line in because[:3])
 
 
 def _reasons(visit: VisitRow, width: int) -> Iterator[ProgressLine]:
     for task in visit.tasks.values():
         if task.because:
             wrapped_lines = wrapped(f"{task.name}: {task.because}", width, "    ", "      ")
-            yield from (ProgressLine(line, "red") for line in wrapped_lines[:4])
+            yield from (ProgressLine(line, _reason_style(task)) for line in wrapped_lines[:4])
+
+
+def _reason_style(task: TaskRow) -> str:
+    return "yellow" if task.state == "partial" else "red"
 
 
 def row_line(

@@ -15,6 +15,7 @@ from coterie.text.durations import duration
 from coterie.text.lines import one_entry, text_of
 from coterie.text.moments import clock
 from coterie.text.problems import counted
+from coterie.text.round_counts import rounds_text, steps_shown
 from workflows.core.views import RunStatus, TeamResult, TrailEntry
 
 _MAX_LINE_LENGTH = 160
@@ -49,11 +50,14 @@ def status_text(run: str, status: RunStatus, became: ClosedState | None = None) 
     if status.team is not None:
         visit = f", visit {status.visit}" if status.visit else ""
         lines.append(f"  team     {status.team}{visit}")
+    lines += [f"  rounds   {rounds_text(loop)}" for loop in status.loops]
+    shown = steps_shown(status.doing, status.loops)
     lines += [
         f"  doing    {doing.step}{'' if doing.turn is None else f', turn {doing.turn}'}, "
         f"since {clock(doing.since)}"
-        for doing in status.doing
+        for doing in shown.steps
     ]
+    lines += [f"           and {counted(shown.more, 'more step')}"] if shown.more else ()
     for graph in status.graphs:
         lines.append(f"  tasks    {graph_line(graph)}")
         lines += [f"           {line}" for line in task_lines(graph)]

@@ -7,10 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from coterie.text.problems import counted
+from dsl.tool_loop.call_names import calls_in
 from workflows.core.state_keys import StepKey
 from workflows.core.views import CostReport, StepInProgress, TrailEntry
 
-RowState = Literal["running", "success", "failure", "skipped"]
+RowState = Literal["running", "success", "partial", "failure", "skipped"]
+"""`partial`: it succeeded, but steps in it failed."""
 
 END_STATES: dict[str, RowState] = {
     "success": "success",
@@ -23,6 +26,10 @@ END_STATES: dict[str, RowState] = {
 """The statuses with which a step ends; with others (`turn`, `retried`, ...) it continues."""
 
 
+def _is_caught(entry: TrailEntry, path: str, failed: str) -> bool:
+    return entry.status == "caught" and failed.startswith(f"{path}/")
+
+
 @dataclass(slots=True)
 class TaskRow:
     """One task of one visit."""
@@ -33,7 +40,7 @@ class TaskRow:
     tokens: int = 0
     money: float | None = None
     because: str = ""
-    """Why it failed."""
+    """Why it failed, or which steps in it did."""
 
 
 @dataclass(slots=True)
@@ -93,6 +100,8 @@ class Progress:
 
     def __init__(self) -> None:
         self.visits: dict[tuple[str, int], VisitRow] = {}
+        self._failed: dict[tuple[str, int], dict[str, str]] = {}
+        """`{visit: {path of a step within a task that failed: why}}`."""
         self._repeated: dict[str, RepeatedStep] = {}
         self._assigned: dict[str, float] = {}
         """`{team/task: money already assigned to rows}`."""
@@ -104,7 +113,9 @@ class Progress:
             match entry.kind:
                 case "team":
                     self._visit(entry.team, entry.visit)
-                case "step" if entry.step and "/" not in entry.step and entry.visit:
+                case "step" if entry.step and "/" in entry.step and entry.visit:
+                    self._note_within(entry, entry.step)
+                case "step" if entry.step and entry.visit:
                     if entry.status in END_STATES:
                         self._note_end(entry, END_STATES[entry.status])
                 case "route" if entry.visit:
@@ -166,6 +177,22 @@ class Progress:
         row.seconds, row.tokens = entry.seconds, entry.tokens or 0
         row.state = state
         row.because = entry.because if row.state == "failure" else ""
+        known = self._failed.get((entry.team, entry.visit), {})
+        within = [path for path in known if path.startswith(f"{entry.step}/")]
+        if within and state == "success":
+            row.state = "partial"
+            row.because = f"{counted(len(within), 'step')} in it failed: {known[within[0]]}"
+        for path in within:
+            del known[path]
+
+    def _note_within(self, entry: TrailEntry, path: str) -> None:
+        """Keep which steps within a task failed, unless the failure is caught or a model has it."""
+        failed = self._failed.setdefault((entry.team, entry.visit), {})
+        if END_STATES.get(entry.status or "") == "failure" and not calls_in(path):
+            failed[path] = f"{path}: {entry.because}"
+        elif entry.status in ("success", "caught"):
+            for one in [one for one in failed if one == path or _is_caught(entry, path, one)]:
+                del failed[one]
 
     def _close_visit(self, entry: TrailEntry) -> None:
         row = self._visit(entry.team, entry.visit)

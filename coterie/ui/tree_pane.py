@@ -10,6 +10,7 @@ from datetime import datetime
 from coterie.rendering.progress_lines import ProgressLine, row_line
 from coterie.runs.progress import RowState, TaskRow, VisitRow
 from coterie.text.durations import duration
+from coterie.text.round_counts import rounds_text, steps_shown
 from coterie.text.task_counts import TASK_MARKS
 from coterie.ui.observed_run import ObservedRun, ObservedTask
 from dsl.task_graph.graph_tasks import GraphTaskStatus
@@ -72,8 +73,12 @@ def _below(
 ) -> Iterator[ScreenRow]:
     """Yield the tasks of the task graph that a task is, and the steps within it."""
     status = seen.status if state == "running" and seen.end is None else None
-    doing = () if status is None else status.doing
-    inside = [one for one in doing if key.holds(one.step)]
+    loops = () if status is None else status.loops
+    shown = steps_shown(() if status is None else status.doing, loops)
+    inside = [one for one in shown.steps if key.holds(one.step)]
+    for loop in loops:
+        if key.holds(loop.step) or key == loop.step:
+            yield ScreenRow(ProgressLine(f"    {rounds_text(loop)}", "dim"))
     graph = seen.graphs.get(key, {})
     numbered = {task.number for task in graph.values() if task.number is not None}
     for id, task in list(graph.items())[:_MAX_GRAPH_TASKS]:

@@ -130,6 +130,17 @@ class TaskGraphView(Frozen):
     """Tasks that are not shown."""
 
 
+class RoundsView(Frozen):
+    """A loop with concurrent rounds in progress."""
+
+    step: str
+    """`team/path` of its step."""
+    rounds: int
+    counts: dict[str, int]
+    """`{state: rounds}` of those that some round has: `success`, `failure`, `skipped`, `running`,
+    `waiting` (for a person), `pending` (not started)."""
+
+
 class RunStatus(Frozen):
     """Where a run is and what it does: the answer of the query `status`."""
 
@@ -143,6 +154,8 @@ class RunStatus(Frozen):
     """Steps in progress, outermost first."""
     graphs: tuple[TaskGraphView, ...] = ()
     """Task graphs in progress."""
+    loops: tuple[RoundsView, ...] = ()
+    """Loops with concurrent rounds in progress."""
     waiting_for: tuple[str, ...] = ()
     """Ids of pending requests."""
     teams_run: int

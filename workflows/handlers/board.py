@@ -16,6 +16,7 @@ from workflows.core.state_keys import StateKey
 from workflows.core.usage import estimated_calls, total_cost
 from workflows.core.views import RunStatus, Standing, StepInProgress
 from workflows.handlers.graph_board import graph_lines, graph_views
+from workflows.handlers.round_board import round_lines, round_views
 from workflows.sessions.message_queue import counted_visits
 
 _MAX_LINES = 10
@@ -53,6 +54,7 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
             for step, at in state.doing.items()
         ),
         graphs=graph_views(state),
+        loops=round_views(state),
         waiting_for=tuple(state.pending),
         teams_run=state.teams_run,
         max_total_teams=plan.limits.max_total_teams if plan else 0,
@@ -100,6 +102,8 @@ def board(plan: Plan, state: RunState) -> str:
     )
     if state.progress.task_graphs:
         doing += graph_lines(state)
+    if state.progress.concurrent_loops:
+        doing = round_lines(state) + doing
     waits = (
         "".join(
             [

@@ -139,9 +139,11 @@ async def _concurrent(
         found = _items(step, step.iterate_on, location, scope)
         if isinstance(found, Outcome):
             return found
-        progress = loops[key] = ConcurrentLoopProgress(found)
+        most = _maximum_rounds(step)
+        bound = most if most is not None and most < len(found) else None
+        progress = loops[key] = ConcurrentLoopProgress(found, bound=bound)
     inside = _watching_calls(step, location)
-    items = progress.items[: _maximum_rounds(step)]
+    items = progress.items[: progress.rounds]
     outcomes = progress.ended
     failed = any(outcome.status == "failure" for outcome in outcomes.values())
 

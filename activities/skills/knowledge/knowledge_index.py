@@ -54,7 +54,7 @@ def update_index(
     globs: Globs,
     state: Path,
     now: float,
-    seen: Callable[[str], None],
+    seen: Callable[[str, int, int], None],
 ) -> Indexed:
     """Bring the index of a folder up to date.
 
@@ -65,14 +65,16 @@ def update_index(
         globs: Which files.
         state: The worker's own folder, which is never indexed.
         now: Seconds since 1970.
-        seen: Called with each path before it is embedded.
+        seen: Called before a file is embedded: its path, its number among all files, and how many
+            these are.
     """
     root = folder.resolve()
     top = root if root.is_dir() else root.parent
     known = store.digests(source)
     added = unchanged = skipped = 0
     selected: set[str] = set()
-    for entry in walk(top, root, globs, never=state):
+    entries = list(walk(top, root, globs, never=state))
+    for number, entry in enumerate(entries, 1):
         document = _read_document(top, entry)
         if document is None:
             skipped += 1
@@ -81,7 +83,7 @@ def update_index(
         if known.get(entry.path) == document.digest:
             unchanged += 1
             continue
-        seen(entry.path)
+        seen(entry.path, number, len(entries))
         store.put(source, entry.path, document.digest, now, document.chunks)
         added += 1
     gone = known.keys() - selected

@@ -58,8 +58,8 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     return ExitCode.DONE
 
 
-def _announce(path: str) -> None:
-    note(f"indexing {path}")
+def _announce(path: str, number: int, files: int) -> None:
+    note(f"indexing {number} of {files}: {path}")
 
 
 def _words(done: Indexed) -> str:

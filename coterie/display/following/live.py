@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 
 from rich.console import Group, RenderableType
 from rich.live import Live
@@ -17,7 +18,7 @@ from rich.text import Text
 from coterie.arguments import login_name
 from coterie.display.following.console import SafeConsole
 from coterie.display.following.live_text_lines import last_lines
-from coterie.display.following.plain_view import RunNews, follow
+from coterie.display.following.plain_view import RunNews, follow, innermost
 from coterie.rendering.approval_panel import panel_lines
 from coterie.rendering.cost_tables import budget_lines, estimated_text, money_text
 from coterie.rendering.decision_commands import decision_commands
@@ -29,12 +30,15 @@ from coterie.runs.progress import Progress
 from coterie.runs.retries import PendingRetry
 from coterie.text.durations import duration
 from coterie.text.problems import counted
+from coterie.text.round_counts import rounds_text, steps_shown
 from dsl.visible import one_line, visible
 from workflows.core.requests import Pending
 from workflows.core.views import RunStatus
 
 _FEWEST_ROWS = 4
 _MAX_TASK_LINES = 15
+_MAX_REQUESTS = 5
+"""Requests that the display has room for."""
 _FRAME = 4
 """Width of a panel's frame, in cells."""
 _MAX_WIDTH = 120
@@ -164,17 +168,19 @@ class LiveView:
         now = datetime.now(UTC)
         stands = self._status.state != "running"
         doing = self._status.doing
-        inner = [
-            one
-            for one in doing
-            if not any(other.step.startswith(f"{one.step}/") for other in doing)
-        ]
-        for number, one in enumerate(inner):
+        loops = self._status.loops
+        for loop in loops:
+            for line in wrapped(rounds_text(loop), self._width, "  ", "    "):
+                yield Text(line)
+        shown = steps_shown(innermost(doing), loops)
+        for number, one in enumerate(shown.steps):
             passed = (now - datetime.fromisoformat(one.since)).total_seconds()
             row = Table.grid(padding=(0, 1))
             mark = Text(" ") if stands or number else self._spinner
             row.add_row(mark, Text(one_line(one.step)), Text(duration(max(0.0, passed)), "dim"))
             yield row
+        if shown.more:
+            yield Text(f"    and {counted(shown.more, 'more step')}", "dim")
         yield from self._graphs(self._status)
         for line in last_lines(self._answers, self._width):
             yield Text(line, "dim")
@@ -197,13 +203,16 @@ class LiveView:
             why = f": {paused.why}" if paused.why else ""
             for line in wrapped(f"paused by {paused.by}{why}", self._width, "  ", "    "):
                 yield Text(line, "yellow")
-        for request in self._pending:
+        for request in self._pending[:_MAX_REQUESTS]:
             if self._asks:
                 yield Text(f"  ? waits for a person: {one_line(request.id)}", "yellow")
             else:
                 yield self._panel(request)
                 for line in wrapped(self._how_to_decide(request), self._width, "  ", "    "):
                     yield Text(line, "dim")
+        if len(self._pending) > _MAX_REQUESTS:
+            more = counted(len(self._pending) - _MAX_REQUESTS, "more request")
+            yield Text(f"  ? {more}: coterie pending {quote(self._run)}", "yellow")
 
     def _how_to_decide(self, request: Pending) -> str:
         return decision_commands(self._run, request, login_name())

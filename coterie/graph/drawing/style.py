@@ -49,6 +49,7 @@ _COLOURS: tuple[tuple[str, str, str, str], ...] = (
     ("on-failed", _FILL, "#ffffff", "#0e131a"),
     ("mark.success", _STROKE, "#1f7a4d", "#5cc48f"),
     ("mark.failure", _STROKE, "#b3261e", "#ff8a80"),
+    ("mark.partial", _STROKE, "#a85a00", "#f5b85c"),
     ("mark.skipped", _STROKE, "#7d8a9b", "#7b899b"),
     ("mark.doing", _STROKE, "#1f7a4d", "#5cc48f"),
     ("mark.pending", _STROKE, "#7d8a9b", "#7b899b"),
@@ -119,6 +120,7 @@ SIGNS: dict[StepKind, str] = {
 MARKS: dict[Mark, str] = {
     "success": "M-4 0l3 3 5.5-6",
     "failure": "M-3.5-3.5l7 7M3.5-3.5l-7 7",
+    "partial": "M-4 0h8M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0",
     "skipped": "M-3.5 0h7",
     "doing": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0",
     "waiting": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0M0-2v2h1.5",

@@ -86,6 +86,13 @@ class ConcurrentLoopProgress:
     """`{index of the round: its outcome}`."""
     writes: dict[str, list[ContextWrite]] = field(default_factory=dict[str, list[ContextWrite]])
     """`{index of a round that succeeded: what it wrote to the context}`."""
+    bound: int | None = None
+    """The maximum of rounds, if the list is longer."""
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds run."""
+        return len(self.items) if self.bound is None else self.bound
 
 
 @dataclass(slots=True)

@@ -46,7 +46,7 @@ def index(
     with opened(workspace.state_dir / INDEX_FILE, "test") as store:
         done = update_index(
             *(store, folder, source, Globs.of(include, ())),
-            *(workspace.state_dir, 1000.0, embedded.append),
+            *(workspace.state_dir, 1000.0, lambda path, *_: embedded.append(path)),
         )
     return done, embedded
 

@@ -4,7 +4,7 @@ Nothing survives the process. A failed call is retried as its contract says, lik
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -12,10 +12,6 @@ from typing import TypeVar
 from pydantic import JsonValue, ValidationError
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.agents.agent_base import ProviderAccess
-from activities.agents.inner_calls import InnerCalls
-from activities.call_prices import Pricing
 from activities.contracts import (
     AgentRequest,
     AgentResponse,
@@ -29,14 +25,10 @@ from activities.providers.scripts.script import ScriptedAnswer
 from activities.providers.scripts.scripted_answers import ScriptedAnswers
 from activities.providers.scripts.scripted_choice import choose, missing
 from activities.providers.translation.request_checks import check_request
-from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import AnySkill, contracts
-from activities.storage.blobs import MemoryBlobs
 from activities.workspace.contract_violations import validation_problems
-from activities.workspace.skill_base import Workspace
 from coterie.agents.tool_registry import ToolRegistry
 from coterie.runs.in_process.local_scope import LocalScope
-from dsl.egress.command_labels import open_commands
+from coterie.runs.local_agents import LocalWorld
 from dsl.values import Json
 from workflows.core.scope import Call, CallFailed
 
@@ -103,36 +95,12 @@ def _entry(number: int, given: Json) -> ScriptedAnswer:
         ) from None
 
 
-class InProcessWorld:
-    """The activities of a worker, called directly."""
-
-    def __init__(
-        self,
-        providers: ProviderAccess,
-        workspace: Workspace,
-        skills: Mapping[str, AnySkill],
-        pricing: Pricing,
-    ) -> None:
-        blobs = MemoryBlobs()
-        self._skills = SkillActivities(workspace, skills, blobs)
-        self._agents = AgentActivities(
-            providers,
-            call_skill=self._skills.call_for_agent,
-            inner_calls=InnerCalls(
-                contracts(skills),
-                open_commands(workspace.commands, sandboxed=workspace.sandbox is not None),
-            ),
-            blobs=blobs,
-            pricing=pricing,
-        )
-
-    async def run_agent(self, request: AgentRequest) -> AgentResponse:
-        """Run one model turn."""
-        return await self._agents.run_agent(request)
+class InProcessWorld(LocalWorld):
+    """The activities of a worker, called directly, without a history to keep short."""
 
     async def call_skill(self, request: SkillRequest) -> SkillResult:
-        """Run one skill. Its result comes back whole: no history need be kept short."""
-        return await self._skills.call_skill(request.model_copy(update={"keep": False}))
+        """Run one skill. Its result comes back whole."""
+        return await super().call_skill(request.model_copy(update={"keep": False}))
 
 
 class InProcessScope(LocalScope):

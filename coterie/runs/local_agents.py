@@ -7,9 +7,12 @@
 The interpreter of durable runs interprets an orchestrating agent's plan.
 """
 
+from collections.abc import Mapping
+
 from activities.agent_activity import AgentActivities
 from activities.agents.agent_base import AgentServices, PlanCall, PlanRunner, ProviderAccess
 from activities.agents.inner_calls import InnerCalls
+from activities.call_prices import Pricing
 from activities.contracts import (
     AgentError,
     AgentRequest,
@@ -19,7 +22,7 @@ from activities.contracts import (
 )
 from activities.factory import AgentFactory
 from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import contracts
+from activities.skills.skill_registry import SKILLS, AnySkill, contracts
 from activities.storage.blobs import MemoryBlobs
 from activities.workspace.skill_base import Workspace
 from coterie.runs.in_process.local_scope import LocalScope, World
@@ -35,17 +38,32 @@ from workflows.interpreter import TeamInterpreter
 class LocalWorld:
     """The activities of a worker, called directly."""
 
-    def __init__(self, providers: ProviderAccess, workspace: Workspace) -> None:
+    def __init__(
+        self,
+        providers: ProviderAccess,
+        workspace: Workspace,
+        skills: Mapping[str, AnySkill] = SKILLS,
+        pricing: Pricing | None = None,
+    ) -> None:
+        """Take what the activities reach.
+
+        Args:
+            providers: Returns the model provider that a persona names.
+            workspace: The project that skills may touch.
+            skills: By name.
+            pricing: Prices of model calls; without it, no call has a price.
+        """
         blobs = MemoryBlobs()
-        self._skills = SkillActivities(workspace, blobs=blobs)
+        self._skills = SkillActivities(workspace, skills, blobs)
         self._agents = AgentActivities(
             providers,
             call_skill=self._skills.call_for_agent,
             inner_calls=InnerCalls(
-                contracts(),
+                contracts(skills),
                 open_commands(workspace.commands, sandboxed=workspace.sandbox is not None),
             ),
             blobs=blobs,
+            pricing=pricing,
         )
 
     async def run_agent(self, request: AgentRequest) -> AgentResponse:

@@ -6,6 +6,7 @@ Each decision about several requests is sent for itself, with the digest of what
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from shlex import quote
 
 from temporalio.client import WorkflowExecutionStatus
@@ -18,6 +19,7 @@ from coterie.logs import quietly
 from coterie.rendering.request_text import decision_text, shown_text
 from coterie.runs.call_errors import Unanswered, has_ended
 from coterie.runs.run_client import Run
+from coterie.runs.run_workspaces import workspace_of_run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import is_interactive, note, say
@@ -75,27 +77,33 @@ async def decide(
     description = await run.describe()
     if description.status != WorkflowExecutionStatus.RUNNING:
         raise has_ended(id)
-    pending = await run.pending()
+    pending, workspace = await run.pending(), workspace_of_run(settings, id)
     if wanted.pattern is None or any(one.id == wanted.name for one in pending):
         named = asked.model_copy(update={"id": wanted.name or only_request(run, pending)})
-        return await _decide_one(run, pending, named, names)
-    return await _decide_several(run, wanted.pattern, pending, asked, names)
+        return await _decide_one(run, pending, named, names, workspace)
+    return await _decide_several(run, wanted.pattern, pending, asked, names, workspace)
 
 
 async def _decide_one(
-    run: Run, pending: Sequence[Pending], asked: DecideInput, names: DecidingNames
+    run: Run,
+    pending: Sequence[Pending],
+    asked: DecideInput,
+    names: DecidingNames,
+    workspace: Path | None,
 ) -> ExitCode:
     request = next((one for one in pending if one.id == asked.id), None)
     if request is not None and is_interactive():
         asked = asked.model_copy(update={"by": await asked_name(request, names)})
-    seen = asked if request is None else await _show_and_digest(run, request, asked)
+    seen = asked if request is None else await _show_and_digest(run, request, asked, workspace)
     if seen is None:
         return ExitCode.RUN_FAILED
     say(decision_text(await run.decide(seen)))
     return ExitCode.DONE
 
 
-async def _show_and_digest(run: Run, request: Pending, asked: DecideInput) -> DecideInput | None:
+async def _show_and_digest(
+    run: Run, request: Pending, asked: DecideInput, workspace: Path | None
+) -> DecideInput | None:
     """Show what is decided, and add its digest; return None if the person declines.
 
     A given digest proves that the person has seen it. The run itself refuses a request that no
@@ -107,7 +115,7 @@ async def _show_and_digest(run: Run, request: Pending, asked: DecideInput) -> De
     if asked.digest is not None:
         return asked
     request = await _whole(run, request)
-    note(shown_text(run.id, request))
+    note(shown_text(run.id, request, workspace))
     if request.edited and asked.decision == "approve":
         if not is_interactive():
             raise CommandError(_changed_text(run, request), ExitCode.RUN_FAILED)
@@ -135,6 +143,7 @@ async def _decide_several(
     pending: Sequence[Pending],
     asked: DecideInput,
     names: DecidingNames,
+    workspace: Path | None,
 ) -> ExitCode:
     """Show all that match, ask the person at the terminal once, and decide each for itself."""
     _refuse_terms_of_one(asked)
@@ -155,7 +164,7 @@ async def _decide_several(
             note(f"left out: {left_out.request}: {left_out.why}")
             continue
         request = await _whole(run, one)
-        note(shown_text(run.id, request))
+        note(shown_text(run.id, request, workspace))
         if request.edited and asked.decision == "approve" and not is_interactive():
             note(f"left out: {_changed_text(run, request)}")
             continue

@@ -19,6 +19,7 @@ from coterie.runs.open_runs import open_runs
 from coterie.runs.run_client import Run, json_of
 from coterie.runs.run_list import RunFilter, run_rows
 from coterie.runs.run_waits import wait_for
+from coterie.runs.run_workspaces import workspace_of_run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
@@ -62,10 +63,10 @@ async def show_pending(settings: Settings, id: str | None, *, as_json: bool) -> 
     client = await _client(settings)
     silent: list[str] = []
     if id is not None:
-        found = await _pending_in(client, Run(client, id))
+        found = await _pending_in(settings, client, Run(client, id))
     else:
         runs = [run async for run in open_runs(client)]
-        found = await _pending_of(client, runs, silent)
+        found = await _pending_of(settings, client, runs, silent)
     if as_json:
         requests = [
             {"run": one.run, "served": one.served, **one.request.model_dump(mode="json")}
@@ -97,19 +98,22 @@ async def show_runs(
     return ExitCode.DONE
 
 
-async def _pending_in(client: Client, run: Run) -> list[PendingOfRun]:
+async def _pending_in(settings: Settings, client: Client, run: Run) -> list[PendingOfRun]:
     found = await requests_of(client, run)
-    return [PendingOfRun(run.id, request, found.served) for request in found.pending]
+    folder = workspace_of_run(settings, run.id)
+    return [PendingOfRun(run.id, request, found.served, folder) for request in found.pending]
 
 
-async def _pending_of(client: Client, runs: list[Run], silent: list[str]) -> list[PendingOfRun]:
+async def _pending_of(
+    settings: Settings, client: Client, runs: list[Run], silent: list[str]
+) -> list[PendingOfRun]:
     """Ask many runs for their requests, a few at once; record those that do not answer."""
     slots = asyncio.Semaphore(_ASKED_AT_ONCE)
 
     async def pending_of(run: Run) -> list[PendingOfRun]:
         async with slots:
             try:
-                return await _pending_in(client, run)
+                return await _pending_in(settings, client, run)
             except CommandError:  # no worker answers, or it is another kind of workflow
                 silent.append(run.id)
                 return []

@@ -11,6 +11,7 @@ from coterie.logs import quietly
 from coterie.rendering.calls_text import call_data, calls_text
 from coterie.rendering.request_text import request_text
 from coterie.runs.run_client import Run
+from coterie.runs.run_workspaces import workspace_of_run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import say
@@ -46,5 +47,9 @@ async def show_request(
         data = {"served": served, **view.model_dump(mode="json", exclude_defaults=True)}
         say(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        say(request_text(id, view, login_name(), served=served))
+        say(
+            request_text(
+                id, view, login_name(), served=served, workspace=workspace_of_run(settings, id)
+            )
+        )
     return ExitCode.DONE

@@ -25,6 +25,7 @@ from coterie.replay.rebuilt_run import NotFollowed, rebuilt
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.progress import Progress
 from coterie.runs.run_client import Run
+from coterie.runs.run_workspaces import workspace_of_run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.storage.histories import WORKFLOW
@@ -171,10 +172,18 @@ async def _view(
     live: bool,
     verbose: bool,
 ) -> ProgressView:
+    workspace = workspace_of_run(settings, run.id)
     if not live:
-        return PlainView(run.id, say, write_part=say_part, verbose=verbose)
+        return PlainView(run.id, say, write_part=say_part, verbose=verbose, workspace=workspace)
     seconds = (datetime.now(UTC) - await run.began(description)).total_seconds()
-    return LiveView(run.id, color=settings.color, seconds=seconds, asks=False, verbose=verbose)
+    return LiveView(
+        run.id,
+        color=settings.color,
+        seconds=seconds,
+        asks=False,
+        verbose=verbose,
+        workspace=workspace,
+    )
 
 
 async def _print_summary(

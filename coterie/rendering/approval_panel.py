@@ -6,16 +6,15 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from coterie.rendering.change_diff import diff_lines, split_changes, style_of
+from coterie.rendering.change_diff import cut_diff, diff_lines, split_changes, style_of
 from coterie.rendering.decision_commands import show_command
 from coterie.rendering.progress_lines import ProgressLine, wrapped
-from coterie.rendering.request_text import show_lines
+from coterie.rendering.request_text import subject_lines
 from coterie.text.moments import day_and_clock
-from dsl.visible import one_line
 from workflows.core.requests import Pending
 
 _MAX_LINES = 120
-_MAX_LINE_LENGTH = 200
+_MIN_DIFF_LINES = 40
 
 
 def panel_lines(
@@ -36,18 +35,21 @@ def panel_lines(
         max_lines: Of the question and its subject; None for all.
     """
     changes, rest = split_changes(request.show)
+    whole = show_command(run, request.id)
     lines = [ProgressLine(line, "bold") for line in wrapped(request.prompt, width, "")]
     shown = list(_value_lines(rest, width))
     if shown:
         lines += [ProgressLine(""), *(ProgressLine(line) for line in shown)]
     if changes:
         lines.append(ProgressLine(""))
-        for line in diff_lines(changes, workspace):
+        diff = list(diff_lines(changes, workspace))
+        room = len(diff) if max_lines is None else max(max_lines - len(lines), _MIN_DIFF_LINES)
+        for line in cut_diff(diff, room, whole):
             style = style_of(line)
             lines += [ProgressLine(part, style) for part in wrapped(line, width, "", "    ")]
-    if max_lines is not None and len(lines) > max_lines:
+    if max_lines is not None and not changes and len(lines) > max_lines:
         more = len(lines) - max_lines
-        more_lines = f"... {more} more lines: {show_command(run, request.id)}"
+        more_lines = f"... {more} more lines: {whole}"
         lines = [*lines[:max_lines], ProgressLine(more_lines, "dim")]
     return [
         *lines,
@@ -64,15 +66,7 @@ def plain_lines(run: str, request: Pending, workspace: Path | None) -> Iterator[
         request: The waiting request.
         workspace: Folder of the files that it would change; None if it is elsewhere.
     """
-    changes, rest = split_changes(request.show)
-    whole = show_command(run, request.id)
-    yield from show_lines(rest, whole)
-    diff = [one_line(line) for line in diff_lines(changes, workspace)]
-    for line in diff[:_MAX_LINES]:
-        cut = f"{line[:_MAX_LINE_LENGTH]}..." if len(line) > _MAX_LINE_LENGTH else line
-        yield f"    {cut}"
-    if len(diff) > _MAX_LINES:
-        yield f"    [{len(diff) - _MAX_LINES} more lines: {whole}]"
+    yield from subject_lines(request.show, workspace, show_command(run, request.id))
 
 
 def _value_lines(value: JsonValue, width: int) -> Iterator[str]:

@@ -8,9 +8,15 @@ from typing import cast
 from pydantic import JsonValue, ValidationError
 
 from activities.changes.change import Change
+from coterie.text.problems import counted
 
-_MAX_FILE_LENGTH = 200_000
-"""Maximum characters of a file to compare."""
+_MAX_FILE_SIZE = 4_000_000
+"""Maximum bytes of a file to compare."""
+_WRITE = frozenset({"path", "content", "if_sha256"})
+"""The input of a call that writes a whole file."""
+_KINDS = ("create ", "modify ", "delete ")
+_MAX_NAMED = 10
+"""Hidden hunks that a note names."""
 
 
 def split_changes(show: JsonValue) -> tuple[list[Change], JsonValue]:
@@ -18,9 +24,10 @@ def split_changes(show: JsonValue) -> tuple[list[Change], JsonValue]:
     if isinstance(show, Mapping):
         found: list[Change] = []
         rest: dict[str, JsonValue] = {}
-        one = _change(show)
+        one = _change(show) or _written_file(show)
         if one is not None:
-            return [one], None
+            condition = show.get("if_sha256")
+            return [one], None if condition is None else {"if_sha256": condition}
         for key, value in show.items():
             inner, left = split_changes(value)
             found += inner
@@ -48,8 +55,37 @@ def diff_lines(changes: Sequence[Change], workspace: Path | None) -> Iterator[st
             yield from change.diff.splitlines()
         elif change.content is not None:
             before = _before(change.file_path, workspace)
+            if before is None:
+                yield "(compared with no file: the current one cannot be read here)"
             after = change.content.splitlines()
-            yield from list(unified_diff(before, after, lineterm="", n=2))[2:]
+            hunks = list(unified_diff(before or [], after, lineterm="", n=3))[2:]
+            yield from hunks or ["(no line changes)"]
+
+
+def cut_diff(lines: Sequence[str], maximum: int, whole: str) -> list[str]:
+    """Return at most so many lines of a diff, and a note that names each hunk with hidden lines.
+
+    Args:
+        lines: Of `diff_lines`.
+        maximum: How many of them.
+        whole: The command that shows all.
+    """
+    hidden: dict[str, int] = {}
+    place = hunk = ""
+    for number, line in enumerate(lines):
+        if line.startswith(_KINDS):
+            place, hunk = line.partition(" ")[2], ""
+        elif line.startswith("@@"):
+            hunk = line
+        if number >= maximum:
+            name = f"{place} {hunk}".strip()
+            hidden[name] = hidden.get(name, 0) + 1
+    if not hidden:
+        return list(lines)
+    named = [f"{counted(more, 'line')} of {name}" for name, more in hidden.items()]
+    shown = "; ".join(named[:_MAX_NAMED])
+    rest = f"; and {counted(len(named) - _MAX_NAMED, 'more hunk')}" * (len(named) > _MAX_NAMED)
+    return [*lines[:maximum], f"[hidden: {shown}{rest}; whole: {whole}]"]
 
 
 def style_of(line: str) -> str:
@@ -71,13 +107,28 @@ def _change(value: JsonValue) -> Change | None:
         return None
 
 
-def _before(name: str, workspace: Path | None) -> list[str]:
+def _written_file(show: Mapping[str, JsonValue]) -> Change | None:
+    """Return the change that a call with this input makes, if it writes a whole file."""
+    path, content = show.get("path"), show.get("content")
+    if not isinstance(path, str) or not isinstance(content, str) or not show.keys() <= _WRITE:
+        return None
+    if not path.strip():
+        return None
+    return Change(file_path=path, type="modify", content=content)
+
+
+def _before(name: str, workspace: Path | None) -> list[str] | None:
+    """Return the lines of the file now, none if it does not exist; None if it cannot be read."""
     if workspace is None:
-        return []
-    file = (workspace / name).resolve()
+        return None
     try:
-        if not file.is_relative_to(workspace.resolve()) or not file.is_file():
+        file = (workspace / name).resolve()
+        if not file.is_relative_to(workspace.resolve()):
+            return None
+        if not file.exists():
             return []
-        return file.read_text(encoding="utf-8")[:_MAX_FILE_LENGTH].splitlines()
-    except (OSError, UnicodeDecodeError):
-        return []
+        if not file.is_file() or file.stat().st_size > _MAX_FILE_SIZE:
+            return None
+        return file.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return None

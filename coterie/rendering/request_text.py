@@ -3,18 +3,22 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from shlex import quote
 
 from pydantic import JsonValue
 
+from coterie.rendering.change_diff import cut_diff, diff_lines, split_changes
 from coterie.rendering.decision_commands import decision_commands, show_command
 from coterie.text.durations import duration
 from coterie.text.lines import one_entry, prompt_lines, text_of
 from coterie.text.moments import day_and_clock
 from coterie.text.problems import counted
+from dsl.visible import one_line
 from workflows.core.requests import Decision, Pending, RequestView
 
 _MAX_SHOW_LENGTH = 4000
+_MAX_DIFF_LINES = 120
 
 _DIGITS = 12
 
@@ -27,6 +31,8 @@ class PendingOfRun:
     request: Pending
     served: bool = True
     """Whether a worker can accept a decision now."""
+    workspace: Path | None = None
+    """Folder of the files that it would change; None if it is elsewhere."""
 
 
 def decision_text(taken: Decision) -> str:
@@ -40,13 +46,14 @@ def decision_text(taken: Decision) -> str:
 
 def pending_text(requests: Iterable[PendingOfRun], login: str) -> str:
     """Format all waiting requests, with the commands by which the reader answers them."""
-    return "\n\n".join(_request(one.run, one.request, one.served, login) for one in requests)
+    return "\n\n".join(_request(one, login) for one in requests)
 
 
-def _request(run: str, request: Pending, served: bool, login: str) -> str:
+def _request(one: PendingOfRun, login: str) -> str:
+    run, request = one.run, one.request
     whole = show_command(run, request.id)
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
-    lines += show_lines(request.show, whole)
+    lines += subject_lines(request.show, one.workspace, whole)
     if request.cut:
         lines.append(f"    [shortened; in full: {whole}]")
     lines.append(f"  since {day_and_clock(request.since)}{_deadline(request)}")
@@ -59,7 +66,7 @@ def _request(run: str, request: Pending, served: bool, login: str) -> str:
         lines.append(f"  meanwhile: {meanwhile}")
     if request.editable:
         lines.append("  editable: approve with --payload JSON to change what is shown")
-    lines += () if served else (_no_worker(run),)
+    lines += () if one.served else (_no_worker(run),)
     return text_of([*lines, f"  {decision_commands(run, request, login)}"])
 
 
@@ -70,7 +77,14 @@ def _no_worker(run: str) -> str:
     )
 
 
-def request_text(run: str, view: RequestView, login: str, *, served: bool = True) -> str:
+def request_text(
+    run: str,
+    view: RequestView,
+    login: str,
+    *,
+    served: bool = True,
+    workspace: Path | None = None,
+) -> str:
     """Format one request in full: its subject, terms, history, and how to decide it."""
     request = view.pending
     if request is None:
@@ -87,7 +101,7 @@ def request_text(run: str, view: RequestView, login: str, *, served: bool = True
     if request.quorum > 1:
         facts[1] = ("may decide", f"{who}; {request.quorum} must approve")
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
-    lines += show_lines(request.show)
+    lines += subject_lines(request.show, workspace)
     lines += [f"  {name:<12} {value}" for name, value in facts if value]
     if request.editable:
         lines.append("  editable: approve with --payload JSON to change what is shown")
@@ -97,10 +111,10 @@ def request_text(run: str, view: RequestView, login: str, *, served: bool = True
     return text_of([*lines, f"  {decision_commands(run, request, login, digest=True)}"])
 
 
-def shown_text(run: str, request: Pending) -> str:
+def shown_text(run: str, request: Pending, workspace: Path | None) -> str:
     """Return what a person decides: the question, its whole subject, who changed what."""
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
-    lines += show_lines(request.show)
+    lines += subject_lines(request.show, workspace)
     facts = (("changed", "; ".join(request.changes)), ("digest", short_digest(request.digest)))
     return text_of([*lines, *(f"  {name:<12} {value}" for name, value in facts if value)])
 
@@ -134,6 +148,23 @@ def _deadline(request: Pending) -> str:
     if request.deadline is None:
         return ""
     return f", until {day_and_clock(request.deadline)}, then: {request.at_deadline}"
+
+
+def subject_lines(
+    show: JsonValue, workspace: Path | None, whole: str | None = None
+) -> Iterator[str]:
+    """Yield what a request shows, indented: changes of files as a diff, the rest as text.
+
+    Args:
+        show: The subject.
+        workspace: Folder of the files that it would change; None if it is elsewhere.
+        whole: The command that shows all of it; None to shorten nothing here.
+    """
+    changes, rest = split_changes(show)
+    yield from show_lines(rest, whole)
+    diff = [one_line(line) for line in diff_lines(changes, workspace)]
+    for line in diff if whole is None else cut_diff(diff, _MAX_DIFF_LINES, whole):
+        yield f"    {line}"
 
 
 def show_lines(show: JsonValue, whole: str | None = None) -> Iterator[str]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 from uuid import uuid4
 
 from pydantic import Field, ValidationError
@@ -20,13 +20,12 @@ from pydantic import Field, ValidationError
 from activities.workspace.project_files import write_private
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.failures import CommandError
+from coterie.runs.run_workspaces import record_file
 from coterie.settings import Settings, state_folder
 from dsl.errors import listed
 from dsl.model.plan import Plan
 from dsl.values import Frozen
 
-_MAX_FILE_NAME = 150
-"""Characters of an id in a file's name; file systems take 255 bytes."""
 PRIVATE = "coterie-run-"
 """Prefix of the queues that `coterie run` serves."""
 
@@ -202,14 +201,6 @@ def mcp_record(settings: Settings, id: str) -> RunRecord | None:
         return None
     record = find(settings, id)
     return record if record.mcp_tool else None
-
-
-def record_file(folder: Path, id: str) -> Path:
-    """Return the file of a record. File systems refuse names that Temporal takes as ids."""
-    name = quote(id, safe="", errors="surrogatepass")
-    if len(name) > _MAX_FILE_NAME:
-        name = f"{name[:_MAX_FILE_NAME]}-{sha256(name.encode()).hexdigest()[:16]}"
-    return folder / f"{name}.json"
 
 
 def _records(folder: Path) -> list[Path]:

@@ -7,7 +7,7 @@ import pytest
 
 from activities.workspace.project_files import write_private
 from coterie.arguments import run_id
-from coterie.runs.records import record_file
+from coterie.runs.run_workspaces import record_file
 from coterie.server.connection import ui_address
 
 

@@ -9,7 +9,14 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, cast
 
-from activities.user_code.child_loop import Channel, cut_text, not_imported, reason_for, serve
+from activities.user_code.child_loop import (
+    Channel,
+    cut_text,
+    kept_environment,
+    not_imported,
+    reason_for,
+    serve,
+)
 from activities.user_code.plain_values import NotJson, as_json
 
 
@@ -39,9 +46,10 @@ def _turn(call: dict[str, Any]) -> dict[str, object]:
     arguments = _arguments(cast("Any", found), call)
     if "kind" in arguments:
         return arguments
-    answer: Any = cast("Any", found)(**arguments["given"]).process(call["context"])
-    if inspect.isawaitable(answer):
-        answer = asyncio.run(_await_answer(answer))
+    with kept_environment():
+        answer: Any = cast("Any", found)(**arguments["given"]).process(call["context"])
+        if inspect.isawaitable(answer):
+            answer = asyncio.run(_await_answer(answer))
     return _outcome(answer)
 
 

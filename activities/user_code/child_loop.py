@@ -89,6 +89,21 @@ def serve(answer: Callable[[dict[str, Any], Channel], dict[str, object]]) -> Non
             _write(raw.fileno(), f"{json.dumps(reply)}\n".encode())
 
 
+@contextmanager
+def kept_environment() -> Generator[None]:
+    """Undo what a call changes in the environment: the next call may belong to another run.
+
+    What the import of a module sets stays, so import it before.
+    """
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        if os.environ != before:
+            os.environ.clear()
+            os.environ.update(before)
+
+
 def reason_for(error: BaseException) -> str:
     """Return the type and the message of an exception and its line in the author's file."""
     try:

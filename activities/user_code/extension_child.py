@@ -8,7 +8,13 @@ from typing import Any
 
 from activities.user_code.agent_functions import AgentFailure, AgentTurn
 from activities.user_code.call_runner import CallRunner
-from activities.user_code.child_loop import Channel, not_imported, reason_for, serve
+from activities.user_code.child_loop import (
+    Channel,
+    kept_environment,
+    not_imported,
+    reason_for,
+    serve,
+)
 from activities.user_code.plain_values import NotJson, as_json
 
 Handle = Callable[[Callable[..., Any], dict[str, Any], Channel], dict[str, object]]
@@ -46,7 +52,8 @@ def handled(
 def _turn(
     runner: CallRunner, function: Callable[..., Any], asked: dict[str, Any], channel: Channel
 ) -> dict[str, object]:
-    work: Any = function(AgentTurn(**asked["turn"], asked=channel.ask))
-    if not inspect.isawaitable(work):
-        raise AgentFailure("is not an async function; define it with `async def`")
-    return {"kind": "ended", "data": as_json(runner.run(work), "the result")}
+    with kept_environment():
+        work: Any = function(AgentTurn(**asked["turn"], asked=channel.ask))
+        if not inspect.isawaitable(work):
+            raise AgentFailure("is not an async function; define it with `async def`")
+        return {"kind": "ended", "data": as_json(runner.run(work), "the result")}

@@ -13,7 +13,14 @@ from types import ModuleType
 from typing import Any
 
 from activities.user_code.call_runner import CallRunner
-from activities.user_code.child_loop import Channel, not_imported, reason_for, said, serve
+from activities.user_code.child_loop import (
+    Channel,
+    kept_environment,
+    not_imported,
+    reason_for,
+    said,
+    serve,
+)
 from activities.user_code.plain_values import as_json
 from activities.user_code.tool_functions import ToolContext, ToolError, ToolMisused, terms_of
 from activities.user_code.tool_schemas import (
@@ -127,7 +134,8 @@ def _result(
     except MismatchedValue as error:
         return {"kind": "invalid_arguments", "reason": str(error)}
     os.chdir(asked["context"].get("workspace", "."))  # an earlier call may have left it
-    result = _call_function(function, given, asked["context"], channel, runner)
+    with kept_environment():
+        result = _call_function(function, given, asked["context"], channel, runner)
     try:
         return {"kind": "returned", "data": plain_result(function, result)}
     except MismatchedValue as error:

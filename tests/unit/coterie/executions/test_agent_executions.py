@@ -83,6 +83,7 @@ def test_migrations_go_up_and_down_and_up_again(table: ExecutionTable, tmp_path:
     engine = create_engine(f"sqlite:///{tmp_path / 'runs.db'}")
     found = inspect(engine)
     assert [column["name"] for column in found.get_columns("agent_executions")] == COLUMNS
+    assert [column.name for column in EXECUTIONS.columns] == COLUMNS, "what the code uses"
     assert [index["name"] for index in found.get_indexes("agent_executions")] == [
         "ix_agent_executions_session_id"
     ]

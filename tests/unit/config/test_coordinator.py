@@ -175,6 +175,24 @@ def test_exploratory_asks_all_at_once_and_the_first_in_rank_wins(fails: tuple[st
     assert log[0]["won"] == ranked[0]
 
 
+class Searched(FaultyWorld):
+    """Keeps what the memory is searched for."""
+
+    async def call_skill(self, request: SkillRequest) -> SkillResult:
+        if request.skill == "Memory.search":
+            self.asked = request.input
+        return await super().call_skill(request)
+
+
+def test_the_search_query_is_made_from_the_perception_and_never_from_the_query() -> None:
+    seen: Json = {"intent": "Count the pens", "entities": ["blue", "pens"]}
+    model = OneFault(PLAN, "", "minimal", {"steps": [step("python")], **seen})
+    world = Searched(model, {})
+    faulty_run(PLAN, {"query": "Raw words of a person"}, model, {}, world=world)
+    assert isinstance(world.asked, dict)
+    assert world.asked["query"] == "Count the pens blue pens"
+
+
 class SlowTools(FaultyWorld):
     """Every call of a skill that a plan names ends as an outage, which may be retried."""
 

@@ -1,8 +1,8 @@
-"""Run a command in a POSIX process group, so that none of its processes outlives the call.
+"""Run a command so that none of its processes outlives the call.
 
 The command runs under `supervisor.py`, in a session of its own. When it ends, runs out of time or
-is cancelled, and when the worker itself is killed, every process of its group is killed. (A process
-that starts a session of its own escapes, as everywhere; but not from a sandbox.)
+is cancelled, and when the worker itself is killed, all its descendants are killed, on Linux also
+those in a session of their own.
 """
 
 import asyncio
@@ -24,6 +24,8 @@ GRACE = 1.5
 """Seconds between SIGTERM and SIGKILL."""
 _DRAIN = 1.0
 """Seconds to wait for the last output, when a process outside the group still holds the pipe."""
+_END_TIMEOUT = 5.0
+"""Seconds for a supervisor to end; it needs milliseconds, unless the kernel holds a process."""
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
@@ -139,11 +141,11 @@ async def _run(
             _signal(process, signal.SIGTERM)
             await asyncio.wait({ending}, timeout=GRACE)
     finally:
-        _signal(process, signal.SIGKILL)
         stopping.cancel()
         flooding.cancel()
+        await end_supervised(process)
         await asyncio.wait(reasons)
-        await _finish(process, reading)
+        await _finish(reading)
         status.close()
     return CommandEnd(
         exit_code=status.exit_code(),
@@ -240,7 +242,7 @@ class _Status:
         """Wait until the command ended, failed to start, or was killed."""
         while line := (await self._reader.readline()).decode().strip():
             self._last = line
-            if line != "started":
+            if not line.startswith("started "):
                 return
 
     def exit_code(self) -> int | None:
@@ -283,14 +285,23 @@ async def _drain(
             flooded.set()
 
 
-async def _finish(process: asyncio.subprocess.Process, reading: asyncio.Task[None]) -> None:
-    """Collect the last output and the exit status; the group is dead."""
+async def _finish(reading: asyncio.Task[None]) -> None:
+    """Collect the last output; all processes have ended."""
     await asyncio.wait({reading}, timeout=_DRAIN)
     reading.cancel()
     await asyncio.wait({reading})
+
+
+async def end_supervised(process: asyncio.subprocess.Process) -> None:
+    """End a supervisor, which kills all descendants first; kill its group if it does not."""
     if process.stdin is not None:
         process.stdin.close()
-    await wait_for_exit(process)
+    try:
+        async with asyncio.timeout(_END_TIMEOUT):
+            await wait_for_exit(process)
+    except TimeoutError:
+        _signal(process, signal.SIGKILL)
+        await wait_for_exit(process)
 
 
 def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:

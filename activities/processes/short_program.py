@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from activities.process_exit import wait_for_exit
 from activities.processes.process_group import NotStarted
 
 _MAX_ERRORS = 4_000
@@ -16,8 +17,6 @@ _GRACE = 1.0
 """Seconds between SIGTERM and SIGKILL."""
 _DRAIN = 0.2
 """Seconds to wait for the last output, when a process outside the group still holds the pipe."""
-_LOOK = 0.002
-"""Seconds between two looks at whether the program has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ async def _await_end(process: Process, maximum: int, given: bytes) -> ProgramOut
     finally:
         errors.cancel()
         await asyncio.wait({errors})
-    return ProgramOutput(await _end(process), output[:maximum], written, complete)
+    return ProgramOutput(await wait_for_exit(process), output[:maximum], written, complete)
 
 
 async def _up_to(stream: asyncio.StreamReader, maximum: int) -> bytes:
@@ -144,17 +143,10 @@ async def _stop(process: Process) -> None:
             os.killpg(process.pid, signal.SIGTERM)  # git removes its lock files
         with suppress(TimeoutError):
             async with asyncio.timeout(_GRACE):
-                await _end(process)
+                await wait_for_exit(process)
     _kill(process)
-    await _end(process)
+    await wait_for_exit(process)
     with suppress(TimeoutError):
         async with asyncio.timeout(_DRAIN):
             for stream in filter(None, (process.stdout, process.stderr)):
                 await _head(stream, 0)  # asyncio closes a pipe where its reader has come to the end
-
-
-async def _end(process: Process) -> int:
-    """Return the exit code. `process.wait` waits for the end of every pipe, too."""
-    while process.returncode is None:  # noqa: ASYNC110  # asyncio tells of it in no other way
-        await asyncio.sleep(_LOOK)
-    return process.returncode

@@ -1,4 +1,4 @@
-"""Run one command in a process group that dies with its worker; a script, not a module.
+"""Run one command that ends with all its descendants, and with its worker; a script, no module.
 
 Usage: `python supervisor.py STATUS_FD INPUT_FD LIMITS PROGRAM [ARGUMENT ...]`, as leader of a new
 session. LIMITS are numbers joined by commas, 0 for none: `APART,CPU,MEMORY,PROCESSES,FILE`. APART
@@ -7,11 +7,14 @@ is seconds of each process, MEMORY bytes and PROCESSES the number of all togethe
 each file.
 
 Standard input is a pipe that only the worker holds open: when it closes, however the worker ended,
-the whole group is killed. The command reads INPUT_FD as its own standard input. The script reports
-to STATUS_FD in lines: `started`, then `exit CODE` (as a shell counts: 128 + N when signal N ended
-it), `limit NAME`, or `failed REASON`.
+the command is killed. The command reads INPUT_FD as its own standard input. Linux gives orphans to
+this process, so that it finds and kills every descendant of the command, also one in a session of
+its own; elsewhere it kills the group. The script reports to STATUS_FD in lines: `started PID`, then
+`exit CODE` (as a shell counts: 128 + N when signal N ended it), `limit NAME`, or `failed REASON`.
+When it reports the end, no descendant is left.
 """
 
+import ctypes
 import os
 import resource
 import signal
@@ -19,12 +22,18 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 UNLIMITED = "0,0,0,0,0"
 """LIMITS for no limits."""
 _LOOK = 0.1
 """Seconds between two checks of memory and processes."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_ADOPTS = sys.platform == "linux"
+_PR_SET_CHILD_SUBREAPER = 36
+_END_SECONDS = 3.0
+"""How long descendants are looked for; one that the kernel cannot end stays."""
+_END_LOOK = 0.001
 
 
 class Supervisor:
@@ -36,6 +45,7 @@ class Supervisor:
         apart, self._cpu, self._memory, self._processes, self._file = map(int, limits.split(","))
         self._apart = bool(apart)
         self._command: subprocess.Popen[bytes] | None = None
+        self._ending = threading.Lock()
 
     def run(self, given: int, argv: list[str]) -> None:
         """Start the command, wait for it, and report how it ended."""
@@ -44,19 +54,19 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._pass_on)
         self._bound()
-        threading.Thread(target=_end_with_the_worker, daemon=True).start()
+        _adopt_orphans()
+        threading.Thread(target=self._end_with_the_worker, daemon=True).start()
         try:
             command = subprocess.Popen(argv, stdin=given, process_group=0 if self._apart else None)
         except OSError as error:
             self._report(f"failed {error.strerror}")
             os._exit(127)
         self._command = command
-        self._report("started")
+        self._report(f"started {command.pid}")
         if self._memory or self._processes:
-            threading.Thread(target=self._watch, args=(command.pid,), daemon=True).start()
-        code = command.wait()
-        self._report(f"exit {code if code >= 0 else 128 - code}")
-        os._exit(0)
+            threading.Thread(target=self._watch, daemon=True).start()
+        code = _wait_for(command.pid)
+        self._end(f"exit {code if code >= 0 else 128 - code}")
 
     def _report(self, line: str) -> None:
         os.write(self._status, f"{line}\n".encode())
@@ -84,21 +94,73 @@ class Supervisor:
                 soft, hard = min(soft, maximum), min(hard, maximum)
             resource.setrlimit(kind, (soft, hard))
 
-    def _watch(self, pid: int) -> None:
+    def _watch(self) -> None:
         """Kill everything when all processes together exceed a limit."""
         while True:
             time.sleep(_LOOK)
-            family = _family(pid)
+            _, *family = _family(os.getpid())
             if self._processes and len(family) > self._processes:
-                self._end("processes", family)
+                self._end("limit processes")
             if self._memory and sum(map(_memory_of, family)) > self._memory:
-                self._end("memory", family)
+                self._end("limit memory")
 
-    def _end(self, limit: str, family: list[int]) -> None:
-        self._report(f"limit {limit}")
-        for pid in family:
-            _send(pid, signal.SIGKILL)
-        os.killpg(os.getpgrp(), signal.SIGKILL)
+    def _end_with_the_worker(self) -> None:
+        with suppress(OSError):
+            while os.read(0, 1024):
+                pass
+        self._end(None)
+
+    def _end(self, report: str | None) -> None:
+        """Kill every descendant, report, and end this process. The first caller decides."""
+        with self._ending:
+            _end_descendants()
+            if report is not None:
+                self._report(report)
+            if not _ADOPTS:
+                os.killpg(os.getpgrp(), signal.SIGKILL)
+            os._exit(0)
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of orphaned descendants, where the system can do that."""
+    if _ADOPTS:
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _wait_for(command: int) -> int:
+    """Wait for the command, and meanwhile for the orphans; return its exit code."""
+    while True:
+        try:
+            pid, status = os.wait()
+        except ChildProcessError:  # another thread ends everything
+            return -signal.SIGKILL
+        if pid == command:
+            return os.waitstatus_to_exitcode(status)
+
+
+def _end_descendants() -> None:
+    """Stop all descendants, so that none of them starts another one; then kill them."""
+    stopped: set[int] = set()
+    until = time.monotonic() + _END_SECONDS
+    while time.monotonic() < until:
+        found = set(_family(os.getpid())[1:])
+        if not found:
+            return
+        for pid in found - stopped:
+            _send(pid, signal.SIGSTOP)
+        if found <= stopped:
+            for pid in found:
+                _send(pid, signal.SIGKILL)
+            _bury()
+            time.sleep(_END_LOOK)
+        stopped |= found
+
+
+def _bury() -> None:
+    """Take the exit status of every dead child, which exists until then."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _family(pid: int) -> list[int]:
@@ -132,12 +194,6 @@ def _send(pid: int, number: int) -> None:
         os.kill(pid, number)
     except OSError:
         return
-
-
-def _end_with_the_worker() -> None:
-    while os.read(0, 1024):
-        pass
-    os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
 if __name__ == "__main__":

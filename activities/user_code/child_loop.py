@@ -169,11 +169,17 @@ def _flush(stream: Any) -> None:
 
 
 def _children() -> int:
-    """Count processes that the code started and left behind, where /proc shows them."""
+    """Count processes that the code started and left behind, where /proc shows them.
+
+    The supervisor is the parent of those that their own parent has left.
+    """
+    others = len(_children_of(str(os.getppid()))) - 1
+    return len(_children_of("self")) + max(0, others)
+
+
+def _children_of(process: str) -> list[str]:
+    threads = Path(f"/proc/{process}/task")
     try:
-        tasks = [
-            task.joinpath("children").read_text() for task in Path("/proc/self/task").iterdir()
-        ]
+        return " ".join(one.joinpath("children").read_text() for one in threads.iterdir()).split()
     except OSError:
-        return 0
-    return len(" ".join(tasks).split())
+        return []

@@ -1,7 +1,7 @@
 """Start one child process for user code, under the same supervisor as commands.
 
-It leads a session of its own. The whole process group is killed when a call is cancelled or takes
-too long, when the child ends, and when the worker itself is killed.
+It leads a session of its own. It and all its descendants are killed when a call is cancelled or
+takes too long, when the child ends, and when the worker itself is killed.
 """
 
 import asyncio
@@ -15,10 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from activities.process_exit import wait_for_exit
 from activities.processes import supervisor
 from activities.processes.bounded_output import BoundedOutput
-from activities.processes.process_group import start_supervised
+from activities.processes.process_group import end_supervised, start_supervised
 from activities.user_code.child_loop import NOTE
 from dsl.visible import shortened_text
 
@@ -91,8 +90,7 @@ class ChildProcess:
             status = await _reading(status_pipe)
             channel = await asyncio.open_unix_connection(sock=calls, limit=MAX_REPLY_BYTES)
         except BaseException:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            await end_supervised(process)
             raise
         return cls(process, channel, status)
 
@@ -154,15 +152,11 @@ class ChildProcess:
 
     async def kill(self) -> None:
         """Kill it and everything that it started, even if the caller is cancelled meanwhile."""
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
         self._calls.close()
+        await end_supervised(self._process)
         await asyncio.wait({self._drained}, timeout=_DRAIN_TIMEOUT)
         self._drained.cancel()
         await asyncio.wait({self._drained, self._ended})
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        await wait_for_exit(self._process)
         self._status_transport.close()
 
     async def _drain(self) -> None:

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 _calls = 0
+_SLEEP = (sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)")
 
 
 class Hostile:
@@ -57,9 +58,15 @@ class Hostile:
         return {"success": True, "data": "forked"}
 
     def _leave(self, context: dict[str, Any]) -> object:
-        left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-        with open(context["pids"], "a") as file:
-            file.write(f"{left.pid}\n")
+        if context["kin"] == "orphan" and (child := os.fork()):
+            os.waitpid(child, 0)
+        else:
+            session = context["kin"] != "group"
+            left = subprocess.Popen(_SLEEP, start_new_session=session)
+            with open(context["pids"], "a") as file:
+                file.write(f"{left.pid}\n")
+            if context["kin"] == "orphan":
+                os._exit(0)
         if context.get("wait"):
             time.sleep(600)
         return {"success": True, "data": "left"}

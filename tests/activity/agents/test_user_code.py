@@ -139,12 +139,13 @@ async def test_code_that_never_ends_is_ended_in_time_and_blocks_nobody(
     await dead(pid)
 
 
+@pytest.mark.parametrize("kin", ["group", "session", "orphan"])
 @pytest.mark.parametrize("wait", [True, False])
 async def test_processes_that_code_starts_end_with_its_call(
-    activities: AgentActivities, tmp_path: Path, wait: bool
+    activities: AgentActivities, tmp_path: Path, wait: bool, kin: str
 ) -> None:
     pids = tmp_path / "pids"
-    context: Json = {"context": {"do": "leave", "pids": str(pids), "wait": wait}}
+    context: Json = {"context": {"do": "leave", "kin": kin, "pids": str(pids), "wait": wait}}
     at = environment()
     wanted = legacy_request("", context, {"agent_class": HOSTILE})
     leaving = asyncio.create_task(at.run(activities.run_agent, wanted))
@@ -165,7 +166,7 @@ from activities.user_code.child_messages import AgentCall
 from activities.user_code.child_pool import (UserCode)
 
 call = AgentCall(path=sys.argv[1], offered={}, config_names=("config",),
-                 context={"do": "leave", "wait": True, "pids": sys.argv[2]})
+                 context={"do": "leave", "kin": "orphan", "wait": True, "pids": sys.argv[2]})
 asyncio.run(UserCode(Path("."), {}).run(call))
 """
 

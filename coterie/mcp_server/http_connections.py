@@ -30,6 +30,8 @@ class ConnectionLimits:
     backlog: int = 64
     """Connections accepted at once: fewer than the strangers of one address, so that a client's
     request is read before newer connections take its place."""
+    sessions: int = 100
+    """The oldest idle one makes room for the next."""
 
 
 class HttpConnection(H11Protocol):

@@ -29,6 +29,7 @@ from coterie.mcp_server.http_connections import (
     HttpConnection,
     connection_maker,
 )
+from coterie.mcp_server.http_sessions import SessionPlaces
 from coterie.settings import Settings, state_folder
 
 ADDRESS = "127.0.0.1"
@@ -38,7 +39,6 @@ TOKEN_FILE = "mcp_token"
 
 _MIN_TOKEN_LENGTH = 16
 _NAMES = ("127.0.0.1", "localhost")
-_MAX_SESSIONS = 100
 _GRACE_SECONDS = 2
 
 
@@ -105,14 +105,14 @@ async def speak_http(
     port = at.getsockname()[1]
     app = server.streamable_http_app(
         streamable_http_path=PATH,
-        max_sessions=_MAX_SESSIONS,
+        max_sessions=limits.sessions,
         transport_security=TransportSecuritySettings(
             allowed_hosts=[f"{name}:{port}" for name in _NAMES],
             allowed_origins=[f"http://{name}:{port}" for name in _NAMES],
         ),
     )
     config = uvicorn.Config(
-        _TokenGuard(app, token),
+        _TokenGuard(SessionPlaces(app, limits.sessions), token),
         log_config=None,
         access_log=False,
         http=cast("type[asyncio.Protocol]", connection_maker(limits)),

@@ -113,3 +113,46 @@ async def test_one_authorized_connection_too_many_is_refused() -> None:
     ):
         assert (await reader.readline()).startswith(b"HTTP/1.1 404")
         assert await status(port) == 503
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "it", "version": "1"},
+    },
+}
+
+
+async def test_the_oldest_idle_session_makes_room_for_the_next() -> None:
+    async with (
+        serving(ConnectionLimits(sessions=3)) as port,
+        httpx2.AsyncClient(trust_env=False, timeout=60) as http,
+    ):
+        address = f"http://127.0.0.1:{port}/mcp"
+        accept = "application/json, text/event-stream"
+        headers = {"Authorization": f"bearer {TOKEN}", "Accept": accept}
+
+        async def opened() -> str:
+            answer = await http.post(address, json=INITIALIZE, headers=headers)
+            return answer.headers["mcp-session-id"]
+
+        async def known(session: str) -> bool:
+            ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+            own = {**headers, "Mcp-Session-Id": session}
+            return (await http.post(address, json=ping, headers=own)).status_code == 200
+
+        busy, vanished, used = [await opened() for _ in range(3)]
+        own = {**headers, "Mcp-Session-Id": busy}
+        async with http.stream("GET", address, headers=own) as listening:
+            assert listening.status_code == 200
+            assert await known(used)
+            latest = await opened()
+            assert [await known(one) for one in (vanished, used, latest)] == [False, True, True]
+            others = [await opened() for _ in range(2)]
+            assert [await known(one) for one in others] == [True, True]
+            assert not await known(used)
+            assert await known(busy)

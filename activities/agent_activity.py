@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from contextlib import nullcontext, suppress
 
 from temporalio import activity
-from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
+from temporalio.exceptions import ApplicationError
 
 from activities.agents.agent_base import (
     AgentServices,
@@ -16,6 +16,7 @@ from activities.agents.agent_base import (
 )
 from activities.agents.compacting import compacting
 from activities.agents.inner_calls import InnerCalls
+from activities.agents.provider_queue import refuse_elsewhere
 from activities.agents.refusals import AgentRefused
 from activities.attempts import own_seconds
 from activities.batching import BatchedProviders, BatchInProgress, cancel_batch
@@ -36,12 +37,14 @@ from activities.heartbeats import CallTimedOut, heartbeating
 from activities.live_text import LiveText
 from activities.metered_providers import MeteredProviders
 from activities.metering import Meter
+from activities.process_pool.work import ThreadRunner, WorkRunner
 from activities.providers.provider_failures import ProviderFailure, to_application_error
 from activities.storage.absences import LastingBlobs, may_come_back
 from activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable, InheritedBlobs
 from activities.storage.conversations import Conversations
 from activities.storage.media import StoredMedia
 from activities.storage.open_conversation import OpenConversation
+from activities.threads.run_threads import TURN_THREADS
 from activities.turn_results import sendable, unusable
 from activities.user_code.child_failures import UserCodeTimeout
 from activities.user_code.child_pool import UserCode
@@ -64,6 +67,7 @@ class AgentActivities:
         pricing: Pricing | None = None,
         user_code: UserCode | None = None,
         known: KnownSecrets | None = None,
+        runner: WorkRunner | None = None,
     ) -> None:
         """Take the worker's own settings. A request can name only what is registered here.
 
@@ -78,6 +82,7 @@ class AgentActivities:
             pricing: Prices of model calls; without it, no call has a price.
             user_code: Runs legacy agents; without it, they run with an empty environment.
             known: The worker's secrets, which no streamed answer shows.
+            runner: Runs work that takes long; without it, this process does.
 
         Raises:
             AgentRefused: one of `agent_types` is not a valid agent type.
@@ -94,6 +99,7 @@ class AgentActivities:
         self._pricing = pricing
         self._user_code = user_code or UserCode()
         self._known = known or KnownSecrets()
+        self._runner = runner or ThreadRunner()
         self._prepared: set[str] = set()
 
     @activity.defn(name=RUN_AGENT)
@@ -104,7 +110,7 @@ class AgentActivities:
             ApplicationError: The provider failed or the worker refuses the call; the type says how.
         """
         if self._queues:
-            self._refuse_elsewhere(request)
+            refuse_elsewhere(request.provider_name, self._queues)
         meter = Meter.of_activity(self._pricing)
         try:
             response = await self._turn(request, meter)
@@ -181,7 +187,7 @@ class AgentActivities:
         """
         if provider and provider not in self._prepared:
             with suppress(ProviderFailure):  # the agent meets it again, where it belongs
-                await asyncio.to_thread(self._providers.get, provider)
+                await TURN_THREADS.run(self._providers.get, provider)
                 self._prepared.add(provider)
 
     def _live(self, request: AgentRequest, meter: Meter) -> LiveText | None:
@@ -189,20 +195,6 @@ class AgentActivities:
         if request.persona is None or not request.persona.stream or request.compaction is not None:
             return None
         return LiveText.of_activity(self._known, meter.beat)
-
-    def _refuse_elsewhere(self, request: AgentRequest) -> None:
-        """Redirect the call to the queue of its rate-limited provider, before any model call."""
-        provider = request.provider_name
-        queue = self._queues.get(provider)
-        if queue is None or not activity.in_activity() or activity.info().task_queue == queue.name:
-            return
-        raise ApplicationError(
-            f"{provider} has a rate limit: calls must go through its queue {queue.name}",
-            queue.model_dump(),
-            type=FailureType.OWN_QUEUE,
-            non_retryable=True,
-            category=ApplicationErrorCategory.BENIGN,
-        )
 
     def _agent(self, request: AgentRequest, meter: Meter) -> BaseAgent:
         checked = checked_persona(request.persona)
@@ -243,6 +235,7 @@ class AgentActivities:
             notices=request.notices,
             user_code=self._user_code,
             timeout=own_seconds(),
+            runner=self._runner,
         )
 
     def _skill_caller(self, meter: Meter) -> SkillCaller | None:

@@ -4,12 +4,11 @@ The window is the persona's own, else the provider's by the worker's configurati
 figure of the model. A model that none of these knows takes what it takes.
 """
 
-import asyncio
-
 from activities.call_prices import Pricing
 from activities.contracts import FailureType
 from activities.providers.provider import ModelRequest
 from activities.providers.provider_failures import ProviderFailure
+from activities.threads.run_threads import TURN_THREADS
 from dsl.tool_loop.context_room import (
     CHARACTERS_OF_A_TOKEN,
     default_max_result,
@@ -40,7 +39,7 @@ class ContextWindows:
             return self._own
         if pricing.ready:
             return pricing.context_window(provider, model)
-        return await asyncio.to_thread(pricing.context_window, provider, model)
+        return await TURN_THREADS.run(pricing.context_window, provider, model)
 
     async def room_of_results(
         self, provider: str, model: str, results: int, characters: int

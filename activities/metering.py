@@ -28,6 +28,7 @@ from activities.contracts import (
     TokenUsage,
 )
 from activities.live_text import LiveText
+from activities.threads.run_threads import TURN_THREADS
 from dsl.model.price import FREE, Price
 from dsl.values import Json
 
@@ -230,7 +231,7 @@ class Meter:
             )
         if pricing.ready:
             return pricing.public(provider, model, usage)
-        return await asyncio.to_thread(pricing.public, provider, model, usage)
+        return await TURN_THREADS.run(pricing.public, provider, model, usage)
 
     def billed(self, response: AgentResponse) -> AgentResponse:
         """Add the usage of all attempts to a response; without any, keep the agent's own count."""

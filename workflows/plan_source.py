@@ -35,6 +35,8 @@ It takes the id of the run and the plan.
 REFUSED = "raw-plan-refused"
 """The marker in the history of a refused run: a replay refuses it too, on any worker."""
 
+_COMPILE_TIMEOUT = timedelta(minutes=2)
+"""The compiler bounds its own CPU; on a busy worker it may have to wait."""
 ADVICE = (
     "this worker runs no plans that it did not compile (`worker.accept_plans`); start the run by "
     "the name of a team, or with its document, as `coterie start FILE` does"
@@ -95,7 +97,7 @@ async def _ask_worker(given: TeamInput, attempts: int) -> CompileResult:
         COMPILE_TEAM,
         CompileRequest(team=given.team, document=given.document),
         result_type=CompileResult,
-        start_to_close_timeout=timedelta(seconds=30),
+        start_to_close_timeout=_COMPILE_TIMEOUT,
         retry_policy=RetryPolicy(maximum_attempts=attempts),
         summary=f"compile {given.team or 'the document'}" if given.plan is None else "visibility",
     )

@@ -23,6 +23,7 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
 )
+from activities.process_pool.work import ThreadRunner, WorkRunner
 from activities.providers.message_model import ModelMessage
 from activities.providers.provider import ModelProvider
 from activities.storage.media import MediaUnusable, StoredMedia
@@ -79,6 +80,9 @@ class WindowAccess(Protocol):
         ...
 
 
+_RUNNER = ThreadRunner()
+
+
 class AgentServices(NamedTuple):
     """Services for one turn. The agent must work without those that are None.
 
@@ -114,6 +118,8 @@ class AgentServices(NamedTuple):
     """The context windows of the models."""
     compaction: CompactionTurn | None = None
     """Set when the turn compacts its conversation."""
+    runner: WorkRunner = _RUNNER
+    """Runs work that takes long."""
 
 
 _NO_SERVICES = AgentServices()

@@ -1,15 +1,15 @@
 """The agent that asks a model once: analysis, generation, evaluation."""
 
-import asyncio
 from contextlib import suppress
 from typing import cast
 
 from pydantic import JsonValue
 
 from activities.agents.agent_base import BaseAgent
+from activities.agents.answer_parsing import parsed
 from activities.agents.prompts import prompt_name
 from activities.agents.refusals import AgentRefused
-from activities.answers import AnswerProblem, parse_answer
+from activities.answers import AnswerProblem
 from activities.contracts import AgentError, AgentResponse, ContextUse, FailureType, Reask
 from activities.providers.input_estimate import (
     estimated_input,
@@ -22,6 +22,7 @@ from activities.storage.blobs import BlobsUnusable
 from activities.storage.media import references
 from activities.storage.open_conversation import AddedTurn
 from activities.storage.turn_records import with_question
+from activities.threads.run_threads import TURN_THREADS
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from dsl.json_schema.schema_problems import schema_problem
 from dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
@@ -75,10 +76,7 @@ class GenericSingleShotAgent(BaseAgent):
             self._input_by_earlier_count(asked),
         )
         completion = await self.services.providers.get(persona.provider).complete(request)
-        if persona.output_schema is None:
-            response = self._response(persona, completion)
-        else:  # off the event loop: a hostile schema uses up its CPU budget
-            response = await asyncio.to_thread(self._response, persona, completion)
+        response = await self._response_of(persona, completion)
         said = completion.text if response.success else (response.answer or "").strip()
         if not response.success and not said:
             return response  # nothing was said that the conversation could continue from
@@ -95,7 +93,7 @@ class GenericSingleShotAgent(BaseAgent):
             names = Names({**inputs}, EvaluationMeter(_LITTLE))
             with suppress(EvaluationLimitExceeded):
                 return self._fill_prompts(persona, cast("Json", names))
-        return await asyncio.to_thread(self._fill_prompts, persona, inputs)
+        return await TURN_THREADS.run(self._fill_prompts, persona, inputs)
 
     def _is_short(self, persona: Persona) -> bool:
         """Return whether the texts to parse are short, which no evaluation budget covers."""
@@ -200,7 +198,17 @@ class GenericSingleShotAgent(BaseAgent):
             on_text=self.services.on_text,
         )
 
-    def _response(self, persona: Persona, completion: Completion) -> AgentResponse:
+    async def _response_of(self, persona: Persona, completion: Completion) -> AgentResponse:
+        """Return the response, with the data of an answer that may be whole."""
+        found: JsonValue | AnswerProblem = None
+        if completion.stop_reason in ("end", "other"):
+            runner = self.services.runner
+            found = await parsed(completion.text, persona.output_schema, runner)
+        return self._response(persona, completion, found)
+
+    def _response(
+        self, persona: Persona, completion: Completion, found: JsonValue | AnswerProblem
+    ) -> AgentResponse:
         match completion.stop_reason:
             case "max_tokens":
                 return failed(
@@ -224,7 +232,7 @@ class GenericSingleShotAgent(BaseAgent):
             case "tool_calls":
                 result = AnswerProblem("the model called a tool, and this agent offers none")
             case "end" | "other":
-                result = parse_answer(completion.text, persona.output_schema)
+                result = found
         if isinstance(result, AnswerProblem):
             said = f"; the answer starts with: {_beginning(completion.text)}"
             message = result.message + (said if completion.text.strip() else "")

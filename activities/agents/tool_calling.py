@@ -4,7 +4,6 @@ Its first turn stores an opening with the rendered system prompt, the tools and 
 and later turns read it from there. So the prefix that a provider sees never changes.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -196,11 +195,11 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
         calls = completion.tool_calls
         is_cut = completion.stop_reason in ("max_tokens", "refusal")
         if is_cut or not calls:
-            return await asyncio.to_thread(self._response, persona, completion)
+            return await self._response_of(persona, completion)
         if turn.choice == "none" and turn.tool is None:
             if completion.text.strip():
                 ended = Completion.of(completion.text, "end", completion.model, completion.usage)
-                return await asyncio.to_thread(self._response, persona, ended)
+                return await self._response_of(persona, ended)
             return failed(
                 FailureType.TURNS_EXHAUSTED,
                 f"task {self.unique_name!r}: no turns are left, and {completion.model} calls "

@@ -8,7 +8,6 @@ those in a session of their own.
 import asyncio
 import os
 import signal
-import sys
 import tempfile
 import time
 from collections.abc import Coroutine, Mapping, Sequence
@@ -17,16 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from activities.process_exit import wait_for_exit
 from activities.processes.bounded_output import BoundedOutput
+from activities.processes.supervised_process import end_supervised, start_supervised
 
 GRACE = 1.5
 """Seconds between SIGTERM and SIGKILL."""
 _DRAIN = 1.0
 """Seconds to wait for the last output, when a process outside the group still holds the pipe."""
-_END_TIMEOUT = 5.0
-"""Seconds for a supervisor to end; it needs milliseconds, unless the kernel holds a process."""
-_SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
 class NotStarted(Exception):
@@ -155,36 +151,6 @@ async def _run(
     )
 
 
-async def start_supervised(
-    arguments: Sequence[str],
-    *,
-    cwd: Path,
-    environment: Mapping[str, str],
-    pass_fds: Sequence[int],
-) -> asyncio.subprocess.Process:
-    """Start the supervisor, in a session of its own, with pipes to it.
-
-    Args:
-        arguments: The supervisor's own, then the command that it runs.
-        cwd: Working directory.
-        environment: The complete environment.
-        pass_fds: Descriptors that the arguments name.
-
-    Raises:
-        OSError: The system has no more processes or files.
-    """
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-S", str(_SUPERVISOR), *arguments),
-        cwd=cwd,
-        env=dict(environment),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        pass_fds=tuple(pass_fds),
-        start_new_session=True,
-    )
-
-
 async def _start(
     argv: Sequence[str],
     cwd: Path,
@@ -290,18 +256,6 @@ async def _finish(reading: asyncio.Task[None]) -> None:
     await asyncio.wait({reading}, timeout=_DRAIN)
     reading.cancel()
     await asyncio.wait({reading})
-
-
-async def end_supervised(process: asyncio.subprocess.Process) -> None:
-    """End a supervisor, which kills all descendants first; kill its group if it does not."""
-    if process.stdin is not None:
-        process.stdin.close()
-    try:
-        async with asyncio.timeout(_END_TIMEOUT):
-            await wait_for_exit(process)
-    except TimeoutError:
-        _signal(process, signal.SIGKILL)
-        await wait_for_exit(process)
 
 
 def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:

@@ -2,7 +2,7 @@
 
 Usage: `python supervisor.py STATUS_FD INPUT_FD LIMITS PROGRAM [ARGUMENT ...]`, as leader of a new
 session. LIMITS are numbers joined by commas, 0 for none: `APART,CPU,MEMORY,PROCESSES,FILE`. APART
-is 1 when the program keeps its own processes together (a sandbox) and gets a group of its own; CPU
+is 1 when the program gets a group of its own: a sandbox, or a process that its worker pauses; CPU
 is seconds of each process, MEMORY bytes and PROCESSES the number of all together, FILE bytes of
 each file.
 
@@ -26,6 +26,8 @@ from contextlib import suppress
 
 UNLIMITED = "0,0,0,0,0"
 """LIMITS for no limits."""
+APART = "1,0,0,0,0"
+"""LIMITS for a group of its own."""
 _LOOK = 0.1
 """Seconds between two checks of memory and processes."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -117,6 +119,8 @@ class Supervisor:
             if report is not None:
                 self._report(report)
             if not _ADOPTS:
+                if self._apart and self._command is not None:
+                    _send(-self._command.pid, signal.SIGKILL)
                 os.killpg(os.getpgrp(), signal.SIGKILL)
             os._exit(0)
 

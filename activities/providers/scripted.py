@@ -51,6 +51,7 @@ from activities.providers.scripts.scripted_choice import (
 )
 from activities.providers.scripts.scripted_completion import completion_of_entry, text_of_entry
 from activities.providers.translation.request_checks import check_request
+from activities.threads.run_threads import TURN_THREADS
 
 _PIECE_SECONDS = 0.05
 _WORD = re.compile(r"\s*\S+\s*")
@@ -137,7 +138,7 @@ class ScriptedProvider:
         if entry is not None:
             return entry
         if self._mock is not None:  # off the event loop: a hostile schema uses up its CPU budget
-            return await asyncio.to_thread(answer_by_schema, request)
+            return await TURN_THREADS.run(answer_by_schema, request)
         raise refused(f"{self._script} has no answer for {request.label!r}: {missing(request)}")
 
     def _note(self, event: Literal["asked", "answered"], request: ModelRequest) -> None:

@@ -15,8 +15,8 @@ from activities.changes.change_writer import finish, stands, undo, write
 from activities.changes.file_edits import Edit, plan_edits
 from activities.changes.journal import AppliedChange, Backup, backups, content_digest, locked
 from activities.contracts import FailureType
+from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.skill_base import Skill, SkillContext, Workspace
-from activities.workspace.threads import finished_in_thread
 from dsl.values import Documented
 
 logger = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ async def apply_changes(value: list[Change] | ChangeSet, context: SkillContext) 
     """
     changes = value if isinstance(value, list) else value.changes
     # A thread runs to its end, so a cancelled call leaves nothing half-written.
-    return await finished_in_thread(apply_set, context.workspace, changes, context.key)
+    return await SKILL_THREADS.finish(apply_set, context.workspace, changes, context.key)
 
 
 async def process_action(value: Change, context: SkillContext) -> ProcessedChange:
@@ -68,7 +68,7 @@ async def process_action(value: Change, context: SkillContext) -> ProcessedChang
         SkillRefusal: It names a file that skills may not touch.
         SkillFailure: It does not fit its file.
     """
-    result = await finished_in_thread(apply_set, context.workspace, [value], context.key)
+    result = await SKILL_THREADS.finish(apply_set, context.workspace, [value], context.key)
     fields = result.applied[0].model_dump()
     return ProcessedChange(**fields, backup=result.backup, digest=result.digest)
 

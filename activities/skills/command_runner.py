@@ -6,7 +6,6 @@ model. A lost worker makes Temporal retry `run`; `run_once` is never retried, fo
 not happen twice.
 """
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from activities.contracts import FailureType
 from activities.os_errors import reason_of
 from activities.processes.bounded_output import BoundedOutput
 from activities.processes.process_group import CommandEnd, Limit, NotStarted, run_group
+from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.call_effects import shown
 from activities.workspace.command_lock import alone
 from activities.workspace.command_parameters import ParameterProblem, checked_values, filled
@@ -137,7 +137,7 @@ async def _run(
     workspace = context.workspace
     cwd = _folder(command, workspace)
     try:
-        prepared = await asyncio.to_thread(prepare, command, workspace, cwd, values)
+        prepared = await SKILL_THREADS.run(prepare, command, workspace, cwd, values)
         await context.effect.begin()
         try:
             ended = await run_group(

@@ -9,13 +9,13 @@ from pathlib import Path
 from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
+from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.file_walk import Entry, walk
 from activities.workspace.globs import Globs
 from activities.workspace.project_files import read_file
 from activities.workspace.skill_base import Skill, SkillContext
 from activities.workspace.skill_failures import SkillFailure
 from activities.workspace.text_files import count_lines, decoded
-from activities.workspace.threads import finished_in_thread
 from dsl.values import Documented
 
 _BYTES_OF_A_TOKEN = 4
@@ -94,7 +94,7 @@ async def collect(value: DiscoveryInput | None, context: SkillContext) -> Discov
     if not top.exists():
         raise SkillFailure(f"nothing exists at {wanted.path!r} in the project")
     globs = Globs.of(wanted.include, wanted.exclude)
-    return await finished_in_thread(_collect, wanted, top, context.workspace.root, globs, context)
+    return await SKILL_THREADS.finish(_collect, wanted, top, context.workspace.root, globs, context)
 
 
 def _collect(

@@ -14,7 +14,7 @@ from activities.contracts import CALL_SKILL, FailureType, KeptResult, SkillReque
 from activities.heartbeats import CallTimedOut, heartbeating
 from activities.mcp_client.server_pool import McpServers
 from activities.metering import Meter
-from activities.os_errors import reason_of, shown_path
+from activities.process_pool.work import ThreadRunner, WorkRunner
 from activities.skills.functions.mcp_skill import McpSkill, SaidBeside, data_and_text, mcp_skill
 from activities.skills.local_activity import (
     check_local_size,
@@ -26,12 +26,15 @@ from activities.skills.long_calls.long_call import LongCalls, task_of
 from activities.skills.skill_registry import SKILLS, AnySkill, find_skill
 from activities.skills.skill_results import (
     encoded_result,
+    explain,
     outcome_unknown,
+    reason_for,
     refusal_details,
     result_unusable,
 )
 from activities.storage.absences import LastingBlobs
 from activities.storage.blobs import Blobs, BlobsUnusable
+from activities.threads.run_shares import run_of_call
 from activities.workspace.call_effects import EffectProgress, effect_after
 from activities.workspace.skill_base import SkillContext, Workspace
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
@@ -58,6 +61,7 @@ class SkillActivities:
         blobs: Blobs | None = None,
         servers: McpServers | None = None,
         long_calls: LongCalls | None = None,
+        runner: WorkRunner | None = None,
     ) -> None:
         """Take the worker's own settings.
 
@@ -67,12 +71,14 @@ class SkillActivities:
             blobs: Stores results that a request wants kept; without it, they are returned.
             servers: The MCP servers of the worker.
             long_calls: Takes calls that must not be one activity; without it, each call is one.
+            runner: Runs work that takes long; without it, this process does.
         """
         self._workspace = workspace
         self._skills = skills
         self._blobs = None if blobs is None else LastingBlobs(blobs)
         self._servers = servers
         self._long_calls = long_calls
+        self._runner = runner or ThreadRunner()
 
     @activity.defn(name=CALL_SKILL)
     async def call_skill(self, request: SkillRequest) -> SkillResult:
@@ -156,16 +162,17 @@ class SkillActivities:
                 raise
             raise outcome_unknown(skill.name, f"it {late}", meter) from None
         except Exception as failure:
+            why = reason_for(failure, self._workspace.root)
             match effect_after(failure, effect):
                 case "no":
                     raise
                 case "unknown":
-                    raise outcome_unknown(skill.name, self._reason(failure), meter) from failure
+                    raise outcome_unknown(
+                        skill.name, reason_for(failure, self._workspace.root), meter
+                    ) from failure
                 case "yes":
                     said = failure.said if isinstance(failure, SkillFailure) else effect.said
-                    raise result_unusable(
-                        skill.name, self._reason(failure), said, meter
-                    ) from failure
+                    raise result_unusable(skill.name, why, said, meter) from failure
 
     @contextmanager
     def _as_application_errors(self, request: SkillRequest, meter: Meter) -> Generator[None]:
@@ -192,7 +199,7 @@ class SkillActivities:
             ) from None
         except OSError as error:
             raise ApplicationError(
-                f"{request.skill} {self._explain(error)}",
+                f"{request.skill} {explain(error, self._workspace.root)}",
                 *meter.hand_on(),
                 type=FailureType.SKILL_FAILED,
             ) from None
@@ -244,6 +251,7 @@ class SkillActivities:
             beat=meter.report,
             effect=effect,
             store=self._store(request),
+            runner=self._runner,
         )
         return await self._call_of(skill, request, context, long)()
 
@@ -268,25 +276,6 @@ class SkillActivities:
         blobs, within = self._blobs, _run_id(request)
         return lambda data: blobs.put(data, within)
 
-    def _reason(self, failure: Exception) -> str:
-        """Return why a call failed."""
-        match failure:
-            case SkillFailure():
-                return str(failure)
-            case ApplicationError():
-                return failure.message
-            case OSError():
-                return f"it {self._explain(failure)}"
-            case _:
-                return f"it failed with {type(failure).__name__}"
-
-    def _explain(self, error: OSError) -> str:
-        """Return reason and path; for a file outside the workspace, only its name."""
-        path, why = error.filename, f"hit a system error: {reason_of(error)}"
-        if not isinstance(path, str):
-            return why
-        return f"{why}: {shown_path(path, self._workspace.root)!r}"
-
 
 def _polls(request: SkillRequest) -> bool:
     """Return whether a call only asks for the task of an earlier one, which may be repeated."""
@@ -294,6 +283,4 @@ def _polls(request: SkillRequest) -> bool:
 
 
 def _run_id(request: SkillRequest) -> str:
-    if activity.in_activity():
-        return activity.info().workflow_id or ""
-    return request.key.partition("/")[0]
+    return run_of_call() or request.key.partition("/")[0]

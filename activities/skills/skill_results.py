@@ -1,6 +1,7 @@
 """What a call of a skill returns or fails with, as a run's history holds it."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from pydantic import JsonValue
 from pydantic_core import to_json
@@ -8,6 +9,8 @@ from temporalio.exceptions import ApplicationError
 
 from activities.contracts import FailureType
 from activities.metering import Meter
+from activities.os_errors import reason_of, shown_path
+from activities.workspace.skill_failures import SkillFailure
 from dsl.model.tools.asked_input import AskedInput
 from dsl.values import Json
 
@@ -68,3 +71,24 @@ def encoded_result(skill: str, data: JsonValue) -> bytes:
             non_retryable=True,
         )
     return encoded
+
+
+def reason_for(failure: Exception, root: Path) -> str:
+    """Return why a call failed that works below a folder."""
+    match failure:
+        case SkillFailure():
+            return str(failure)
+        case ApplicationError():
+            return failure.message
+        case OSError():
+            return f"it {explain(failure, root)}"
+        case _:
+            return f"it failed with {type(failure).__name__}"
+
+
+def explain(error: OSError, root: Path) -> str:
+    """Return reason and path; for a file outside the folder, only its name."""
+    path, why = error.filename, f"hit a system error: {reason_of(error)}"
+    if not isinstance(path, str):
+        return why
+    return f"{why}: {shown_path(path, root)!r}"

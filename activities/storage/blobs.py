@@ -4,7 +4,6 @@ Large values and all turns of conversations live here; a history holds only the 
 changes, so readers may cache it, and concurrent writers write the same bytes.
 """
 
-import asyncio
 import errno
 import logging
 import os
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from activities.os_errors import reason_of
+from activities.threads.run_threads import STORAGE_THREADS
 
 _LOG = logging.getLogger(__name__)
 
@@ -142,7 +142,7 @@ class DirectoryBlobs:
         """Store bytes, and return their name."""
         name = name_of(data)
         try:
-            await asyncio.to_thread(self._write, name, data)
+            await STORAGE_THREADS.run(self._write, name, data)
         except OSError as error:
             raise self._unusable("written", error) from None
         return name
@@ -150,7 +150,7 @@ class DirectoryBlobs:
     async def get(self, name: str, within: str) -> bytes:
         """Return the bytes stored under a name."""
         try:
-            data = await asyncio.to_thread(self.path(name).read_bytes)
+            data = await STORAGE_THREADS.run(self.path(name).read_bytes)
         except FileNotFoundError:
             raise BlobMissing(
                 f"the value {name[:12]} is not in the storage {self.folder}: it was deleted there, "

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, cast
 
-from activities.user_code.child_loop import (
+from activities.processes.child_loop import (
     Channel,
     cut_text,
     kept_environment,

@@ -1,9 +1,10 @@
 """Messages between a worker and a child process that runs user code: JSON, one line each."""
 
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
+from activities.processes.child_reply import Reply
 from dsl.model.capabilities import Effect, Label
 from dsl.values import Frozen, Json
 
@@ -230,17 +231,6 @@ ToolOutcome = Annotated[
     | FoundTools,
     Field(discriminator="kind"),
 ]
-
-AnyOutcome = TypeVar("AnyOutcome")
-
-
-class Reply(Frozen, Generic[AnyOutcome]):
-    """A child's reply to one call."""
-
-    outcome: AnyOutcome
-    processes: int = 0
-    """Processes that the code started and left behind."""
-
 
 AGENT_REPLY: TypeAdapter[Reply[Outcome]] = TypeAdapter(Reply[Outcome])
 TOOL_REPLY: TypeAdapter[Reply[ToolOutcome]] = TypeAdapter(Reply[ToolOutcome])

@@ -8,10 +8,20 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from activities.processes.child_process import (
+    MAX_REPLY_BYTES,
+    ChildEnded,
+    ChildProcess,
+    Notes,
+    ReplyTooLarge,
+    kill_child,
+)
+from activities.processes.child_reply import AnyOutcome, Reply
+from activities.threads.run_shares import RunShares, run_of_call
 from activities.user_code.call_time_limit import CallTimeLimit
 from activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
 from activities.user_code.child_messages import (
@@ -19,21 +29,11 @@ from activities.user_code.child_messages import (
     PROGRESS,
     TOOL_REPLY,
     AgentCall,
-    AnyOutcome,
     ModuleImport,
     Outcome,
-    Reply,
     ToolFunctionCall,
     ToolOutcome,
     ToolsQuestion,
-)
-from activities.user_code.child_process import (
-    MAX_REPLY_BYTES,
-    ChildEnded,
-    ChildProcess,
-    Entry,
-    Notes,
-    ReplyTooLarge,
 )
 from activities.user_code.extension_messages import (
     EXTENSION_REPLY,
@@ -44,7 +44,7 @@ from activities.user_code.extension_messages import (
 from dsl.values import Frozen, JsonValue
 
 MAX_CHILDREN = 16
-"""Concurrent calls of user code in one worker; further ones wait."""
+"""Concurrent calls of user code in one worker, of which one run has half at most."""
 
 MAX_IDLE = 4
 """Idle children to keep per package."""
@@ -55,6 +55,11 @@ counts. A tool may wait for a free one longer, up to half of its own time."""
 
 _CANCEL_SECONDS = 2.0
 """How long a call that can notice its cancellation may continue."""
+
+
+Entry = Literal["child", "tool_child", "extension_child", "provider_child"]
+"""The module of this package that a child runs: for legacy agents, tools, agent types, providers.
+"""
 
 
 class _Line(NamedTuple):
@@ -104,7 +109,7 @@ class UserCode:
         self._idle: dict[tuple[str, str], list[ChildProcess]] = {}
         self._max_children = max_children
         self._start_seconds = start_seconds
-        self._free = asyncio.Semaphore(max_children)
+        self._shares = RunShares(max_children, max(1, max_children // 2))
 
     async def run(self, call: AgentCall, seconds: float | None = None) -> Outcome:
         """Run one turn of an agent class, and return its outcome.
@@ -197,7 +202,7 @@ class UserCode:
     ) -> AnyOutcome:
         limit = CallTimeLimit(self._start_seconds, seconds, patient=bool(line.module))
         try:
-            async with limit.timeout, self._free:
+            async with limit.timeout, self._shares.place(run_of_call()):
                 limit.start()
                 if not line.module:
                     limit.begin()
@@ -249,7 +254,7 @@ class UserCode:
             if done and child.alive and len(idle) < MAX_IDLE:
                 idle.append(child)
             else:
-                await _kill_child(child)
+                await kill_child(child)
 
     async def _child(self, line: "_Line") -> ChildProcess:
         idle = self._idle.get(line.pool, [])
@@ -257,10 +262,13 @@ class UserCode:
             child = idle.pop()
             if child.alive:
                 return child
-            await _kill_child(child)
+            await kill_child(child)
         try:
             return await ChildProcess.start(
-                line.entry, self.import_path, self.environment, self.folder
+                f"activities.user_code.{line.entry}",
+                self.import_path,
+                self.environment,
+                self.folder,
             )
         except OSError as error:
             raise UserCodeFailed(f"could not start a process: {error.strerror}") from None
@@ -270,22 +278,8 @@ class UserCode:
         children = [child for idle in self._idle.values() for child in idle]
         self._idle.clear()
         for child in children:
-            await _kill_child(child)
+            await kill_child(child)
 
 
 def _encode_message(message: Frozen) -> bytes:
     return f"{message.model_dump_json()}\n".encode()
-
-
-async def _kill_child(child: ChildProcess) -> None:
-    """Kill a child, even if the call is cancelled meanwhile."""
-    killing = asyncio.create_task(child.kill())
-    try:
-        await asyncio.shield(killing)
-    except asyncio.CancelledError:
-        while not killing.done():
-            try:
-                await asyncio.shield(killing)
-            except asyncio.CancelledError:
-                continue
-        raise

@@ -12,8 +12,7 @@ from threading import Event
 from types import ModuleType
 from typing import Any
 
-from activities.user_code.call_runner import CallRunner
-from activities.user_code.child_loop import (
+from activities.processes.child_loop import (
     Channel,
     kept_environment,
     not_imported,
@@ -21,6 +20,7 @@ from activities.user_code.child_loop import (
     said,
     serve,
 )
+from activities.user_code.call_runner import CallRunner
 from activities.user_code.plain_values import as_json
 from activities.user_code.tool_functions import ToolContext, ToolError, ToolMisused, terms_of
 from activities.user_code.tool_schemas import (

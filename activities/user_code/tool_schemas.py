@@ -18,7 +18,7 @@ from pydantic import (
     create_model,
 )
 
-from activities.user_code.child_loop import reason_for
+from activities.processes.child_loop import reason_for
 from activities.user_code.plain_values import NotJson, as_json, check_finite_parts
 from activities.user_code.tool_functions import ToolContext, ToolTerms
 from activities.user_code.tool_term_checks import terms_problem

@@ -12,21 +12,20 @@ from pathlib import Path, PurePosixPath
 from typing import Generic, TypeVar
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import core_schema
 
+from activities.process_pool.work import ThreadRunner, WorkRunner
 from activities.processes.bubblewrap import Bubblewrap
 from activities.processes.process_group import ProcessLimits
 from activities.workspace.call_effects import EffectProgress, shown
 from activities.workspace.command_parameters import Parameter
 from activities.workspace.contract_violations import validation_problems
 from activities.workspace.protected_files import protected_path, why_protected
+from activities.workspace.schemas_with_aliases import WithAliases
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from activities.workspace.web_access import WebAccess
 from dsl.model.capabilities import Effect, Label, SkillContract
 from dsl.model.tools.asked_input import GivenInput
 from dsl.safety.field_safety import blocked_fields, describe_blocked, judge
-from dsl.schema_keys import ALSO
 from dsl.values import MAX_COMMAND_TIMEOUT, Json
 from dsl.wording.blocked_wording import blocked_text
 
@@ -175,17 +174,8 @@ class SkillContext:
     """How far the call is: what calls the world begins the effect first."""
     store: Callable[[bytes], Awaitable[str]] | None = None
     """Stores bytes outside the history, and returns their name; None: the worker has no storage."""
-
-
-class _WithAliases(GenerateJsonSchema):
-    """Lists the aliases of each property in its schema."""
-
-    def model_field_schema(self, schema: core_schema.ModelField) -> JsonSchemaValue:
-        """Return the schema of the field, with its aliases."""
-        made = super().model_field_schema(schema)
-        paths = schema.get("validation_alias")
-        names = [path[0] for path in paths if isinstance(path, list)] if paths else []
-        return {**made, ALSO: names[1:]} if len(names) > 1 else made
+    runner: WorkRunner = field(default_factory=ThreadRunner)
+    """Runs work that takes long, or whose input is not trusted."""
 
 
 In = TypeVar("In")
@@ -221,7 +211,7 @@ class Skill(Generic[In, Out]):
     @cached_property
     def input_schema(self) -> Json:
         """The JSON Schema of the input."""
-        return self.input.json_schema(mode="validation", schema_generator=_WithAliases)
+        return self.input.json_schema(mode="validation", schema_generator=WithAliases)
 
     @cached_property
     def _output_schema(self) -> Json:

@@ -12,9 +12,9 @@ from pathlib import Path
 from threading import Event
 
 from activities.answer_schema import schema_errors
+from activities.processes.child_loop import reason_for, said
 from activities.skills.functions.function_skills import FunctionSkill
 from activities.user_code.child_failures import UserCodeTimeout
-from activities.user_code.child_loop import reason_for, said
 from activities.user_code.child_messages import (
     CallContext,
     FunctionReturned,

@@ -4,10 +4,11 @@ Nothing that comes with a start is trusted: a name finds only documents of the c
 path; inline YAML is merged over the worker's own and may not configure access to the world.
 """
 
-import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from temporalio import activity
+from temporalio.client import Client
+from temporalio.exceptions import ApplicationError
 
 from activities.contracts import (
     COMPILE_TEAM,
@@ -16,6 +17,8 @@ from activities.contracts import (
     OwnQueue,
     VisibilitySettings,
 )
+from activities.process_pool.work import ThreadRunner, WorkEnded, WorkRunner
+from activities.threads.run_threads import TURN_THREADS
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.mcp_listings import read_listings
 from coterie.documents.product_capabilities import capabilities
@@ -23,11 +26,20 @@ from coterie.documents.tool_packages import known_skills
 from coterie.documents.trusted_catalog import scope_providers
 from coterie.documents.worker_trust import TrustedConfig, absolute_providers
 from coterie.settings import Settings
+from coterie.worker.closed_runs import while_run_is_open
 from coterie.worker.provider_queues import ProviderQueue
+from coterie.worker.started_documents import (
+    COMPILE,
+    CompiledStart,
+    StartedDocument,
+    cpu_seconds,
+    problems_text,
+)
 from dsl.analysis.findings import with_needs
-from dsl.compile.compiler import Compiled, SourceText, compile_sources
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.compile.server_offers import with_servers
 from dsl.errors import InvalidDocument, listed, nearest
+from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Plan
 
 INLINE = "inline document"
@@ -45,16 +57,22 @@ class CompileActivities:
         visibility: VisibilitySettings | None = None,
         *,
         sandboxed: bool = True,
+        client: Client | None = None,
+        runner: WorkRunner | None = None,
     ) -> None:
-        """Know what the worker offers.
+        """Take the worker's own settings.
 
         Args:
-            settings: Of the worker.
-            trusted: Its configuration.
+            settings: The project, which has the catalog.
+            trusted: The worker's configuration.
             queues: Of the providers with a rate limit.
-            visibility: None if the configuration turns it off.
+            visibility: What runs show of themselves.
             sandboxed: Whether its commands run in a sandbox.
+            client: Tells whether a run that waits for its plan is still open.
+            runner: Compiles documents that come with a start; without it, this process does.
         """
+        self._client = client
+        self._runner = runner or ThreadRunner()
         self._visibility = visibility
         self._settings = settings
         self._trusted = trusted
@@ -76,32 +94,46 @@ class CompileActivities:
         if request.team is None and request.document is None:
             return CompileResult(visibility=self._visibility)
         try:
-            plan = await asyncio.to_thread(self._plan, request)
-            queues = self._queues_of(plan)
-            return CompileResult(plan=plan, queues=queues, visibility=self._visibility)
+            compiled = await self._compile_request(request)
         except InvalidDocument as error:
-            return CompileResult(refused=_problems_text(error))
+            return CompileResult(refused=_refusal_text(error))
+        if compiled.plan is None:
+            return CompileResult(refused=compiled.refused)
+        queues = self._queues_of(compiled.plan)
+        return CompileResult(plan=compiled.plan, queues=queues, visibility=self._visibility)
 
     def _queues_of(self, plan: Plan) -> dict[str, OwnQueue]:
         """Return the queues of rate-limited providers, so that no first call is redirected."""
         used = {persona.provider for persona in plan.personas.values()}
         return {name: queue.own_queue for name, queue in self._queues.items() if name in used}
 
-    def _plan(self, request: CompileRequest) -> Plan:
-        if request.team is None:
-            return self._compile_sources("inline", self._inline(request.document or "")).plan
-        located = self._locate_team(request.team)
-        compiled = self._compile_sources(located.name, self._catalog.sources(located))
+    async def _compile_request(self, request: CompileRequest) -> CompiledStart:
+        if request.team is not None:
+            return CompiledStart(plan=await TURN_THREADS.run(self._plan_of_team, request.team))
+        text = request.document or ""
+        document = await TURN_THREADS.run(self._document_of_start, text)
+        compiling = self._runner.run(COMPILE, document.packed(), cpu_seconds(text))
+        try:
+            return await while_run_is_open(self._client, compiling)
+        except WorkEnded as end:
+            if end.limit is None:
+                raise ApplicationError(f"the document could not be compiled: {end}") from None
+            why = f"the document is too costly to compile: {end}; divide it, or shorten its rules"
+            return CompiledStart(refused=why)
+
+    def _plan_of_team(self, team: str) -> Plan:
+        located = self._locate_team(team)
+        sources, known = self._catalog.sources(located), self._current_capabilities()
+        compiled = with_needs(compile_sources(sources, known, name=located.name))
         own = absolute_providers(compiled.providers, compiled.tree, self._settings)
         return scope_providers(compiled.plan, located.name, own, self._trusted)
 
-    def _compile_sources(self, name: str, sources: Sequence[SourceText]) -> Compiled:
+    def _document_of_start(self, document: str) -> StartedDocument:
+        return StartedDocument(self._inline(document), self._current_capabilities())
+
+    def _current_capabilities(self) -> Capabilities:
         listed = {"mcp_listings": read_listings(self._settings)}  # the file may have changed
-        known = with_servers(
-            self._capabilities.model_copy(update=listed), self._trusted.mcp_servers
-        )
-        compiled = compile_sources(sources, known, name=name)
-        return with_needs(compiled)
+        return with_servers(self._capabilities.model_copy(update=listed), self._trusted.mcp_servers)
 
     def _locate_team(self, team: str) -> Located:
         located = self._catalog.named(team)
@@ -130,14 +162,5 @@ class _UnknownTeam(InvalidDocument):
         self.message = f"{message}: {hint}" if hint else message
 
 
-def _problems_text(error: InvalidDocument) -> str:
-    """Format the problems as one text for a failed run."""
-    if isinstance(error, _UnknownTeam):
-        return error.message
-    lines = [f"the document does not compile ({len(error.problems)} found):"]
-    for problem in error.problems:
-        at = f"{problem.file}:{problem.line}:{problem.column}"
-        fix = f" (fix: {problem.fix})" if problem.fix else ""
-        allowed = f"; allowed: {problem.allowed}" if problem.allowed else ""
-        lines.append(f"{at}: {problem.message} [{problem.code}]{allowed}{fix}")
-    return "\n".join(lines)
+def _refusal_text(error: InvalidDocument) -> str:
+    return error.message if isinstance(error, _UnknownTeam) else problems_text(error)

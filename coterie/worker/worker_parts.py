@@ -11,6 +11,7 @@ from activities.call_prices import Pricing
 from activities.contracts import VisibilitySettings
 from activities.mcp_client.server_pool import McpServers
 from activities.notifications import Webhook
+from activities.process_pool.process_pool import ProcessPool
 from activities.processes.bubblewrap import Bubblewrap
 from activities.providers.provider_registry import Providers
 from activities.user_code.child_pool import UserCode
@@ -45,6 +46,8 @@ class WorkerParts:
     """Runs agents of other packages."""
     tools: UserCode
     """Runs tools of other packages."""
+    pool: ProcessPool
+    """Runs work that takes long, or whose input is not trusted."""
     servers: McpServers
     visibility: VisibilitySettings | None
     """None if the configuration turns it off."""
@@ -74,6 +77,8 @@ async def worker_parts(
         closing.push_async_callback(tools.close)
         user_code = user_code_of(trusted, settings)
         closing.push_async_callback(user_code.close)
+        pool = ProcessPool()
+        closing.push_async_callback(pool.close)
         visibility = await visibility_settings(client, trusted)
         blocked = BlockedRuns(client, worker_name())
         closing.push_async_callback(blocked.close)
@@ -85,6 +90,7 @@ async def worker_parts(
             queues=provider_queues(trusted, task_queue),
             user_code=user_code,
             tools=tools,
+            pool=pool,
             servers=servers,
             visibility=visibility,
             commands_in=commands_in,

@@ -155,14 +155,25 @@ def _workers(
     offered: dict[str, AnySkill] = {**SKILLS, **function_skills(trusted, settings, parts.tools)}
     storage = storage_of(settings)
     skills = SkillActivities(
-        workspace, offered, blobs=storage.blobs, servers=parts.servers, long_calls=LongCalls()
+        workspace,
+        offered,
+        blobs=storage.blobs,
+        servers=parts.servers,
+        long_calls=LongCalls(),
+        runner=parts.pool,
     )
     hide(parts.known)  # in logs
     agents = _agents(settings, trusted, parts, skills, contracts(offered))
     forks = ForkActivities(client, policy)
     sandboxed = parts.commands_in is not None or not trusted.commands
     compiler = CompileActivities(
-        settings, trusted, parts.queues, parts.visibility, sandboxed=sandboxed
+        settings,
+        trusted,
+        parts.queues,
+        parts.visibility,
+        sandboxed=sandboxed,
+        client=client,
+        runner=parts.pool,
     )
     notifications = _notification_activities(settings, trusted)
     clean = SecretsInterceptor(parts.known)
@@ -204,6 +215,7 @@ def _agents(
         pricing=parts.pricing,
         user_code=parts.user_code,
         known=parts.known,
+        runner=parts.pool,
     )
 
 

@@ -34,7 +34,6 @@ LOADERS = {
     ("activities.skills.knowledge.stores", "activities.skills.knowledge.embedding"): _KNOWLEDGE,
     ("activities.skills.web.arxiv_search", "activities.skills.web.arxiv_client"): _WEB,
     ("activities.skills.web.web_fetch", "activities.skills.web.page_download"): _WEB,
-    ("activities.skills.web.web_fetch", "activities.skills.web.page_text"): _WEB,
     ("activities.skills.web.web_search", "activities.skills.web.search_engines"): _WEB,
     ("coterie", "activities.contracts"): _LIGHT,
     ("coterie", "activities.user_code.agent_functions"): _LIGHT,

@@ -6,12 +6,12 @@ The code computes on values: it has no files, no network, no imports and no othe
 from pydantic import Field, JsonValue, TypeAdapter
 
 from activities.contracts import FailureType
+from activities.process_pool.work import Work, WorkEnded
 from activities.skills.compute.python_sandbox import CodeFailed, CodeLimits, run_code
 from activities.workspace.skill_base import Skill, SkillContext
 from activities.workspace.skill_failures import SkillFailure
-from activities.workspace.threads import finished_in_thread
 from dsl.schema_keys import KIND
-from dsl.values import Documented
+from dsl.values import Documented, Frozen
 
 MAX_SECONDS = 30.0
 MAX_MEMORY_MB = 512
@@ -46,6 +46,14 @@ class PythonResult(Documented):
     """How long it ran."""
 
 
+class CodeEnd(Frozen):
+    """How code ended."""
+
+    result: PythonResult | None = None
+    failure: str = ""
+    """Why there is no result, for its writer."""
+
+
 async def run_python(value: PythonInput, context: SkillContext) -> PythonResult:
     """Run code.
 
@@ -55,17 +63,39 @@ async def run_python(value: PythonInput, context: SkillContext) -> PythonResult:
     for name in value.inputs:
         if not name.isidentifier() or name.startswith("_"):
             raise SkillFailure(f"the input {name!r} is not a name of a variable")
+    try:
+        end = await context.runner.run(EVALUATE_CODE, value)
+    except WorkEnded as ended:
+        raise SkillFailure(f"the code did not end: {ended}", may_pass=ended.limit is None) from None
+    if end.result is None:
+        raise SkillFailure(end.failure)
+    return end.result
+
+
+def evaluate_code(value: PythonInput) -> CodeEnd:
+    """Run code in a sandbox; blocking."""
     limits = CodeLimits(value.max_seconds, value.max_memory_mb << 20)
     try:
-        result = await finished_in_thread(run_code, value.code, value.inputs, limits)
+        result = run_code(value.code, value.inputs, limits)
     except CodeFailed as failure:
-        raise SkillFailure(str(failure)) from None
-    return PythonResult(
-        value=result.value,
-        printed=result.printed.text(),
-        cut=result.printed.cut,
-        seconds=result.seconds,
+        return CodeEnd(failure=str(failure))
+    return CodeEnd(
+        result=PythonResult(
+            value=result.value,
+            printed=result.printed.text(),
+            cut=result.printed.cut,
+            seconds=result.seconds,
+        )
     )
+
+
+EVALUATE_CODE = Work[PythonInput, CodeEnd](
+    "activities.skills.compute.python_code:EVALUATE_CODE",
+    "activities.skills.compute.python_code:evaluate_code",
+    TypeAdapter(PythonInput),
+    TypeAdapter(CodeEnd),
+    cpu=60,
+)
 
 
 RUN_PYTHON = Skill[PythonInput, PythonResult](

@@ -3,11 +3,11 @@
 from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
+from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.file_walk import Entry, walk
 from activities.workspace.globs import Globs
 from activities.workspace.skill_base import Skill, SkillContext, Workspace
 from activities.workspace.skill_failures import SkillFailure
-from activities.workspace.threads import finished_in_thread
 from dsl.schema_keys import KIND
 from dsl.values import Documented
 
@@ -58,7 +58,7 @@ async def list_files(value: FileListInput | None, context: SkillContext) -> File
         SkillFailure: Nothing exists at the path.
     """
     wanted = value or FileListInput()
-    found = await finished_in_thread(
+    found = await SKILL_THREADS.finish(
         selected, context.workspace, wanted.path, wanted.include, wanted.exclude
     )
     return FileList(

@@ -5,10 +5,10 @@ from hashlib import sha256
 from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
+from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.skill_base import Skill, SkillContext
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from activities.workspace.text_files import count_lines, decoded, readable_file
-from activities.workspace.threads import finished_in_thread
 from dsl.schema_keys import KIND
 from dsl.values import Documented
 
@@ -60,7 +60,9 @@ async def read_text(value: FileReadInput, context: SkillContext) -> FileText:
     """
     if value.end_line is not None and value.end_line < value.start_line:
         raise SkillRefusal(f"end_line ({value.end_line}) is before start_line ({value.start_line})")
-    content = await finished_in_thread(readable_file, context.workspace, value.path, MAX_FILE_BYTES)
+    content = await SKILL_THREADS.finish(
+        readable_file, context.workspace, value.path, MAX_FILE_BYTES
+    )
     text = decoded(content)
     if text is None:
         raise SkillFailure(f"{value.path!r} is not UTF-8 text")

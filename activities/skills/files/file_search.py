@@ -11,12 +11,12 @@ from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
 from activities.skills.files.file_listing import selected
+from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.file_walk import Entry
 from activities.workspace.project_files import read_file
 from activities.workspace.skill_base import Skill, SkillContext, Workspace
 from activities.workspace.skill_failures import SkillRefusal
 from activities.workspace.text_files import decoded
-from activities.workspace.threads import finished_in_thread
 from dsl.regular_expressions import Pattern, pattern
 from dsl.schema_keys import KIND
 from dsl.values import Documented
@@ -100,7 +100,7 @@ async def search_files(value: FileSearchInput, context: SkillContext) -> FileSea
         compiled = pattern(flags + text)
     except ValueError as error:
         raise SkillRefusal(f"the pattern is invalid in RE2 syntax: {error}") from None
-    return await finished_in_thread(_search, value, compiled, context.workspace)
+    return await SKILL_THREADS.finish(_search, value, compiled, context.workspace)
 
 
 def _search(value: FileSearchInput, compiled: Pattern, workspace: Workspace) -> FileSearchResult:

@@ -5,10 +5,10 @@ from pydantic import Field, TypeAdapter
 from activities.contracts import FailureType
 from activities.storage.blobs import BlobsUnusable
 from activities.storage.media import MAX_MEDIA_BYTES, media_type
+from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.skill_base import Skill, SkillContext
 from activities.workspace.skill_failures import SkillFailure
 from activities.workspace.text_files import readable_file
-from activities.workspace.threads import finished_in_thread
 from dsl.schema_keys import KIND
 from dsl.values import Documented
 
@@ -34,7 +34,7 @@ async def view_file(value: FileViewInput, context: SkillContext) -> StoredFile:
         SkillRefusal: The path leads outside the project, or names a file with secrets.
         SkillFailure: It is not an image or a PDF document, it is too large, or there is no storage.
     """
-    data = await finished_in_thread(readable_file, context.workspace, value.path, MAX_MEDIA_BYTES)
+    data = await SKILL_THREADS.finish(readable_file, context.workspace, value.path, MAX_MEDIA_BYTES)
     if media_type(data) is None:
         raise SkillFailure(
             f"{value.path!r} is not a PNG, JPEG, GIF or WebP image or a PDF document"

@@ -14,10 +14,10 @@ from activities.changes.change import Change
 from activities.changes.file_edits import Edit
 from activities.contracts import FailureType
 from activities.skills.asset_manager import apply_set
+from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.project_files import status_of
 from activities.workspace.skill_base import Skill, SkillContext, Workspace
 from activities.workspace.skill_failures import SkillFailure
-from activities.workspace.threads import finished_in_thread
 from dsl.schema_keys import KIND
 from dsl.values import Documented
 
@@ -56,7 +56,7 @@ async def write_text(value: FileWriteInput, context: SkillContext) -> WrittenFil
         SkillRefusal: The path names a file that skills may not touch.
         SkillFailure: The file changed since it was read, or cannot be written.
     """
-    return await finished_in_thread(_write, value, context.workspace, context.key)
+    return await SKILL_THREADS.finish(_write, value, context.workspace, context.key)
 
 
 def _write(value: FileWriteInput, workspace: Workspace, key: str) -> WrittenFile:

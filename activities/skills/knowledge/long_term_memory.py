@@ -4,7 +4,6 @@ Entries are found by meaning. A call with the same text or the same name replace
 may be repeated.
 """
 
-import asyncio
 import hashlib
 import time
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from activities.contracts import FailureType
 from activities.skills.knowledge.chunks import chunks_of
 from activities.skills.knowledge.stores import MEMORY_FILE, opened
 from activities.storage.absences import outlast_absence
+from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.skill_base import Skill, SkillContext
 from dsl.values import Documented
 
@@ -95,7 +95,7 @@ async def store_memory(value: MemoryEntry, context: SkillContext) -> StoredMemor
         SkillFailure: Packages are missing.
     """
     file = context.workspace.state_dir / MEMORY_FILE
-    return await outlast_absence(lambda: asyncio.to_thread(_store_memory, file, value))
+    return await outlast_absence(lambda: SKILL_THREADS.run(_store_memory, file, value))
 
 
 def _store_memory(file: Path, value: MemoryEntry) -> StoredMemory:
@@ -119,7 +119,7 @@ async def search_memory(value: MemoryQuery, context: SkillContext) -> RecalledMe
         SkillFailure: Packages are missing.
     """
     file = context.workspace.state_dir / MEMORY_FILE
-    return RecalledMemories(memories=await asyncio.to_thread(_recall_memories, file, value))
+    return RecalledMemories(memories=await SKILL_THREADS.run(_recall_memories, file, value))
 
 
 def _recall_memories(file: Path, value: MemoryQuery) -> list[RecalledMemory]:

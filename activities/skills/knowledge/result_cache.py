@@ -4,7 +4,6 @@ A key is any JSON value; two are equal if their JSON is. Nothing is found by sim
 `Memory.search`.
 """
 
-import asyncio
 import hashlib
 import json
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 from activities.contracts import FailureType
 from activities.os_errors import reason_of
 from activities.storage.absences import outlast_absence
+from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.project_files import private_folder, write_private
 from activities.workspace.skill_base import Skill, SkillContext
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
@@ -88,7 +88,7 @@ async def get_cached(value: CacheKey, context: SkillContext) -> CachedValue:
     """
     file = _file(context, value)
     try:
-        entry = await outlast_absence(lambda: asyncio.to_thread(_read, file))
+        entry = await outlast_absence(lambda: SKILL_THREADS.run(_read, file))
     except OSError as error:
         why = f"the cache cannot be read: {reason_of(error)}"
         raise SkillFailure(why, may_pass=True) from None
@@ -107,7 +107,7 @@ async def put_cached(value: NewCacheEntry, context: SkillContext) -> StoredCache
     file = _file(context, value)
     _check_size("value", value.value)
     try:
-        return await outlast_absence(lambda: asyncio.to_thread(_store_entry, file, value))
+        return await outlast_absence(lambda: SKILL_THREADS.run(_store_entry, file, value))
     except OSError as error:
         why = f"the cache cannot be written: {reason_of(error)}"
         raise SkillFailure(why, may_pass=True) from None

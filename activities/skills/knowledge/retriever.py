@@ -4,7 +4,6 @@
 Search and embedding happen on this machine.
 """
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from pydantic import Field, TypeAdapter
 from activities.contracts import FailureType
 from activities.skills.knowledge.package_texts import index_package, shown_path
 from activities.skills.knowledge.stores import INDEX_FILE, opened
+from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.skill_base import Skill, SkillContext
 from activities.workspace.skill_failures import SkillFailure
 from dsl.values import Documented
@@ -68,7 +68,7 @@ async def search_passages(value: RetrieverInput, context: SkillContext) -> Passa
         SkillFailure: Nothing is indexed, or a package is not installed.
     """
     file = context.workspace.state_dir / INDEX_FILE
-    return Passages(passages=await asyncio.to_thread(_find_passages, file, value))
+    return Passages(passages=await SKILL_THREADS.run(_find_passages, file, value))
 
 
 def _find_passages(file: Path, value: RetrieverInput) -> list[Passage]:

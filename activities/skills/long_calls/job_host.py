@@ -19,6 +19,7 @@ from activities.skills.long_calls.job_folder import JobFolder
 from activities.skills.long_calls.job_messages import ORDER, JobEnd, JobOrder, JobTerms
 from activities.skills.skill_registry import AnySkill, find_skill
 from activities.storage.absences import MAX_ABSENCE, outlast_absence
+from activities.threads.run_threads import SKILL_THREADS
 from activities.user_code.child_pool import UserCode
 from activities.workspace.call_effects import EffectProgress, effect_after
 from activities.workspace.skill_base import SkillContext
@@ -49,7 +50,7 @@ def main() -> None:
         except BaseException as error:  # a bug, which the run has to learn of
             why = f"its process failed with {type(error).__name__}"
             end = JobEnd(failure="lost", message=why)
-        asyncio.run(outlast_absence(lambda: asyncio.to_thread(folder.write, end), MAX_ABSENCE))
+        asyncio.run(outlast_absence(lambda: SKILL_THREADS.run(folder.write, end), MAX_ABSENCE))
     os._exit(0)
 
 

@@ -30,6 +30,7 @@ from activities.skills.long_calls.job_messages import (
     JobTerms,
 )
 from activities.skills.skill_registry import AnySkill
+from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.command_start import SAFE_IMPORTS, environment_of
 from activities.workspace.skill_base import SkillContext
 from activities.workspace.skill_failures import Happened, SkillFailure, SkillRefusal
@@ -255,7 +256,7 @@ async def _start_job(folder: JobFolder, order: JobOrder) -> None:
     environment = {**environment_of((), workspace.environment), **SAFE_IMPORTS}
     import_path = json.dumps([part for part in sys.path if part])
     try:
-        await asyncio.to_thread(folder.prepare)
+        await SKILL_THREADS.run(folder.prepare)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-c", _BOOT, import_path, workspace.state_dir, folder.id),
             cwd=workspace.root,

@@ -4,13 +4,13 @@ The worker must allow it (`worker.web.arxiv`). The query leaves the system, and 
 strangers.
 """
 
-import asyncio
 from typing import Literal
 
 from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
 from activities.skills.missing_packages import needing
+from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.skill_base import Skill, SkillContext
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from dsl.values import Documented
@@ -65,7 +65,7 @@ async def search_papers(value: ArxivInput, context: SkillContext) -> Papers:
         raise SkillRefusal(
             "the worker does not ask arXiv; set `worker.web.arxiv: true` in coterie.yml"
         )
-    return Papers(papers=await asyncio.to_thread(_search_papers, value))
+    return Papers(papers=await SKILL_THREADS.run(_search_papers, value))
 
 
 def _search_papers(value: ArxivInput) -> list[Paper]:

@@ -7,6 +7,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx2
 
+from activities.process_pool.work import WorkRunner
 from activities.skills.web.public_addresses import AddressRefused, HostUnknown, PublicNetwork
 from activities.skills.web.robots import PRODUCT, RobotsFiles
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
@@ -45,9 +46,16 @@ class Page:
     charset: str | None
     content: bytes
 
+    def decoded(self) -> str:
+        """Return the content as text."""
+        try:
+            return self.content.decode(self.charset or "utf-8", errors="replace")
+        except LookupError:
+            return self.content.decode(errors="replace")
 
-async def download(url: str, access: WebAccess, seconds: float) -> Page:
-    """Download a page.
+
+async def download(url: str, access: WebAccess, seconds: float, runner: WorkRunner) -> Page:
+    """Download a page; the runner judges the site's robots.txt.
 
     Raises:
         SkillRefusal: The worker does not allow the address, or a redirect to it.
@@ -62,7 +70,7 @@ async def download(url: str, access: WebAccess, seconds: float) -> Page:
                 transport=transport, trust_env=False, timeout=seconds, headers=_HEADERS
             ) as client,
         ):
-            return await _follow_redirects(client, url, access)
+            return await _follow_redirects(client, url, access, runner)
     except TimeoutError:
         raise SkillFailure(f"the page did not arrive within {seconds:g} s", may_pass=True) from None
     except httpx2.TimeoutException:
@@ -86,12 +94,15 @@ def guard_connections(transport: httpx2.AsyncHTTPTransport, access: WebAccess) -
     pool._network_backend = PublicNetwork(access)  # pyright: ignore
 
 
-async def _follow_redirects(client: httpx2.AsyncClient, url: str, access: WebAccess) -> Page:
+async def _follow_redirects(
+    client: httpx2.AsyncClient, url: str, access: WebAccess, runner: WorkRunner
+) -> Page:
     """Follow redirects; check each address as if it were the first."""
     for _ in range(MAX_REDIRECTS + 1):
         _refuse_address(url, access)
         if access.robots:
-            await _ROBOTS.check(client, url, partial(_refuse_address, access=access))
+            refuse = partial(_refuse_address, access=access)
+            await _ROBOTS.check(client, url, refuse, runner)
         async with client.stream("GET", url) as response:
             if not response.is_redirect:
                 return await _page(url, response)

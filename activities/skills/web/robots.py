@@ -4,7 +4,6 @@ A site without the file allows everything (any status from 400 to 499). A site w
 read allows nothing for now: the RFC wants that of servers that fail, so the call may pass later.
 """
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from time import monotonic
@@ -12,8 +11,9 @@ from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import httpx2
-from protego import Protego
 
+from activities.process_pool.work import WorkEnded, WorkRunner
+from activities.skills.web.page_work import ALLOWS, RobotsQuestion
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 
 PRODUCT = "Coterie"
@@ -28,11 +28,11 @@ _MAX_AGE = 3_600.0
 _MAX_SITES = 200
 
 
-class _Rules(NamedTuple):
-    """The rules of a site at a time."""
+class _File(NamedTuple):
+    """The file of a site at a time."""
 
     read: float
-    rules: Protego | None
+    text: str | None
     """None if the site has no file."""
 
 
@@ -40,10 +40,14 @@ class RobotsFiles:
     """The files that were read lately, of a bounded number of sites."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, _Rules] = OrderedDict()
+        self._known: OrderedDict[str, _File] = OrderedDict()
 
     async def check(
-        self, client: httpx2.AsyncClient, url: str, refuse: Callable[[str], None]
+        self,
+        client: httpx2.AsyncClient,
+        url: str,
+        refuse: Callable[[str], None],
+        runner: WorkRunner,
     ) -> None:
         """Return if a site allows that a page is read.
 
@@ -51,6 +55,7 @@ class RobotsFiles:
             client: Reads the file.
             url: Of the page.
             refuse: Raises SkillRefusal for an address that the worker does not read.
+            runner: Judges the file, which is a stranger's.
 
         Raises:
             SkillRefusal: It does not.
@@ -60,16 +65,22 @@ class RobotsFiles:
         known = self._known.get(site)
         if known is None or monotonic() - known.read > _MAX_AGE:
             text = await _text(client, site, refuse)
-            rules = None if text is None else await asyncio.to_thread(Protego.parse, text)
-            known = self._known[site] = _Rules(monotonic(), rules)
+            known = self._known[site] = _File(monotonic(), text)
         self._known.move_to_end(site)
         while len(self._known) > _MAX_SITES:
             self._known.popitem(last=False)
-        if known.rules is not None and not known.rules.can_fetch(url, PRODUCT):
+        if known.text is not None and not await _allows(known.text, url, site, runner):
             raise SkillRefusal(
                 f"the site's {site}/robots.txt does not allow {PRODUCT} to read this page; read "
                 "another page, or set `worker.web.robots: false` if you have the site's permission"
             )
+
+
+async def _allows(text: str, url: str, site: str, runner: WorkRunner) -> bool:
+    try:
+        return await runner.run(ALLOWS, RobotsQuestion(text=text, url=url, product=PRODUCT))
+    except WorkEnded as end:
+        raise _unreadable(site, str(end)) from None
 
 
 def _site(url: str) -> str:

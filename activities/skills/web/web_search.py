@@ -4,12 +4,11 @@ The worker must allow it (`worker.web.search`). The query leaves the system, and
 snippets come from strangers.
 """
 
-import asyncio
-
 from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
 from activities.skills.missing_packages import needing
+from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.skill_base import Skill, SkillContext
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from dsl.safety.blocked_places import blocked_url
@@ -62,7 +61,7 @@ async def search_web(value: WebSearchInput, context: SkillContext) -> WebResults
         raise SkillRefusal(
             "the worker does not search the web; set `worker.web.search: true` in coterie.yml"
         )
-    found = await asyncio.to_thread(_search_web, value, ",".join(access.engines) or "auto")
+    found = await SKILL_THREADS.run(_search_web, value, ",".join(access.engines) or "auto")
     return WebResults(results=found[: value.max_results])
 
 

@@ -13,6 +13,7 @@ from activities.agent_activity import AgentActivities
 from activities.agents.agent_base import AgentServices
 from activities.agents.single_shot import GenericSingleShotAgent
 from activities.contracts import FailureType
+from activities.threads.run_threads import TURN_THREADS
 from dsl.values import Json
 from tests.support.agents import RecordingModel, answer, persona, request, turn
 
@@ -146,11 +147,11 @@ class Counting(ThreadPoolExecutor):
     ids=["short", "large input", "long loop", "long prompt", "no prompt", "schema"],
 )
 def test_a_turn_takes_a_thread_only_when_its_prompts_or_its_answer_may_take_long(
-    inputs: Json, fields: dict[str, Any], jobs: int
+    inputs: Json, fields: dict[str, Any], jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def jobs_of_a_turn() -> int:
         executor = Counting()
-        asyncio.get_running_loop().set_default_executor(executor)
+        monkeypatch.setattr(TURN_THREADS, "_pool", executor)
         agent = GenericSingleShotAgent(persona(**fields).model_dump(), "a", {})
         agent.attach(AgentServices(providers=RecordingModel(answer("{}"))))
         assert (await agent.process(inputs)).success
@@ -159,10 +160,12 @@ def test_a_turn_takes_a_thread_only_when_its_prompts_or_its_answer_may_take_long
     assert asyncio.run(jobs_of_a_turn()) == jobs  # on a loop with an executor of its own
 
 
-def test_a_provider_is_created_in_a_thread_by_the_first_turn_alone() -> None:
+def test_a_provider_is_created_in_a_thread_by_the_first_turn_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def jobs_of_each_turn() -> list[int]:
         executor = Counting()
-        asyncio.get_running_loop().set_default_executor(executor)
+        monkeypatch.setattr(TURN_THREADS, "_pool", executor)
         activities = AgentActivities(RecordingModel(answer(), answer(), answer()))
         jobs: list[int] = []
         for _ in range(3):

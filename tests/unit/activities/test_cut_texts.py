@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from activities.user_code.child_loop import cut_text, reason_for, said
+from activities.processes.child_loop import cut_text, reason_for, said
 from activities.workspace.call_effects import MAX_SAID, shown
 from dsl.visible import shortened_text
 

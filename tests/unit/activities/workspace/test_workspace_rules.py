@@ -17,6 +17,7 @@ from pydantic import (
     ValidationError,
 )
 
+from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.contract_violations import validation_problems
 from activities.workspace.file_walk import Entry, walk
 from activities.workspace.globs import Globs, Ignores
@@ -25,7 +26,6 @@ from activities.workspace.secret_files import holds_secrets
 from activities.workspace.skill_base import Skill, SkillContext, Workspace
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from activities.workspace.text_files import readable_file
-from activities.workspace.threads import finished_in_thread
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ async def test_work_that_fails_after_its_caller_was_cancelled_is_not_reported_as
         asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result()
         raise ValueError("too late")
 
-    caller = asyncio.create_task(finished_in_thread(work))
+    caller = asyncio.create_task(SKILL_THREADS.finish(work))
     await begun.wait()
     caller.cancel()
     await asyncio.sleep(0)

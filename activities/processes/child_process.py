@@ -1,4 +1,4 @@
-"""Start one child process for user code, under the same supervisor as commands.
+"""Start one child process that answers calls, under the same supervisor as commands.
 
 It leads a session of its own. It and all its descendants are killed when a call is cancelled or
 takes too long, when the child ends, and when the worker itself is killed.
@@ -13,12 +13,12 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from activities.processes import supervisor
 from activities.processes.bounded_output import BoundedOutput
-from activities.processes.process_group import end_supervised, start_supervised
-from activities.user_code.child_loop import NOTE
+from activities.processes.child_loop import NOTE
+from activities.processes.supervised_process import end_supervised, start_supervised
 from dsl.visible import shortened_text
 
 MAX_REPLY_BYTES = 8_000_000
@@ -28,18 +28,16 @@ Notes = Callable[[bytes], Awaitable[bytes | None]]
 """Takes a note that a call sends before its reply; returns the answer, if it waits for one."""
 
 _DRAIN_TIMEOUT = 1.0
-Entry = Literal["child", "tool_child", "extension_child", "provider_child"]
-"""The module of this package that a child runs: for legacy agents, tools, agent types, providers.
-"""
-
-_BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from activities.user_code.{entry} import main; main()"
-)
+_BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {entry} import main; main()"
 
 
 class ChildEnded(Exception):
     """The child ended during a call; the message says how."""
+
+    def __init__(self, how: str, by: signal.Signals | None) -> None:
+        super().__init__(how)
+        self.by = by
+        """The signal that ended it."""
 
 
 class ReplyTooLarge(Exception):
@@ -59,6 +57,8 @@ class ChildProcess:
         self._replies, self._calls = channel
         self._status, self._status_transport = status
         self._output = BoundedOutput(head=2_000, tail=8_000)
+        self._group: int | None = None
+        self._is_paused = False
         self._drained = asyncio.create_task(self._drain())
         self._ended = asyncio.create_task(self._wait_for_end())
         self.imported: set[str] = set()
@@ -67,28 +67,34 @@ class ChildProcess:
     @classmethod
     async def start(
         cls,
-        entry: Entry,
+        entry: str,
         import_path: Sequence[str],
         environment: Mapping[str, str],
         folder: Path,
+        *,
+        apart: bool = False,
+        max_reply: int = MAX_REPLY_BYTES,
     ) -> "ChildProcess":
         """Start a child.
 
         Args:
-            entry: What it runs.
+            entry: The module whose `main` it runs.
             import_path: Its `sys.path`.
             environment: Its complete environment.
             folder: Its working directory.
+            apart: It can be paused.
+            max_reply: Bytes of one reply.
 
         Raises:
             OSError: The system has no more processes or files.
         """
         boot = _BOOT.format(entry=entry)
         command = (sys.executable, "-P", "-c", boot, json.dumps(import_path))
-        process, calls, status_pipe = await _start_connected(command, environment, folder)
+        limits = supervisor.APART if apart else supervisor.UNLIMITED
+        process, calls, status_pipe = await _start_connected(command, environment, folder, limits)
         try:
             status = await _reading(status_pipe)
-            channel = await asyncio.open_unix_connection(sock=calls, limit=MAX_REPLY_BYTES)
+            channel = await asyncio.open_unix_connection(sock=calls, limit=max_reply)
         except BaseException:
             await end_supervised(process)
             raise
@@ -108,7 +114,7 @@ class ChildProcess:
 
         Raises:
             ChildEnded: Its process ended instead.
-            ReplyTooLarge: More than `MAX_REPLY_BYTES`.
+            ReplyTooLarge: More bytes than it may have.
         """
         replying = asyncio.create_task(self._reply(request, notes))
         try:
@@ -120,7 +126,15 @@ class ChildProcess:
         if reply.endswith(b"\n"):
             return reply
         await self.kill()
-        raise ChildEnded(f"{self._ended.result()}{self._last_words()}")
+        end = self._ended.result()
+        raise ChildEnded(f"{end.text()}{self._last_words()}", end.signal())
+
+    def set_paused(self, paused: bool) -> None:
+        """Pause or continue its process group; it must have been started apart."""
+        self._is_paused = paused
+        if self._group is not None and self.alive:
+            with suppress(ProcessLookupError):
+                os.killpg(self._group, signal.SIGSTOP if paused else signal.SIGCONT)
 
     async def cancel(self, seconds: float) -> None:
         """Tell the call that it is cancelled, and wait for its reply, at most this long."""
@@ -164,15 +178,20 @@ class ChildProcess:
         while chunk := await self._process.stdout.read(65_536):
             self._output.take(chunk)
 
-    async def _wait_for_end(self) -> str:
+    async def _wait_for_end(self) -> "_End":
         """Return how it ended, as reported by the supervisor."""
         while line := (await self._status.readline()).decode().strip():
             word, _, rest = line.partition(" ")
-            if word == "exit":
-                return _exit_text(int(rest))
-            if word == "failed":
-                return f"could not start ({rest})"
-        return "was killed"
+            match word:
+                case "started":
+                    self._group = int(rest)
+                    if self._is_paused:
+                        os.killpg(self._group, signal.SIGSTOP)
+                case "exit":
+                    return _End(code=int(rest))
+                case _:
+                    return _End(failure=rest)
+        return _End()
 
     def _last_words(self) -> str:
         lines = [line for line in self._output.text().splitlines() if line.strip()]
@@ -180,12 +199,41 @@ class ChildProcess:
         return f"; the last line of its output: {last}" if lines else ""
 
 
-def _exit_text(code: int) -> str:
-    """Describe an exit code as a shell counts, with the signal's name."""
-    with suppress(ValueError):
-        if code > 128:
-            return f"was ended by {signal.Signals(code - 128).name}"
-    return f"ended with exit code {code}"
+class _End(NamedTuple):
+    """How a child ended; without a code and a failure it was killed."""
+
+    code: int | None = None
+    """As a shell counts."""
+    failure: str | None = None
+    """Why it did not start."""
+
+    def text(self) -> str:
+        """Return how it ended, for people."""
+        if self.failure is not None:
+            return f"could not start ({self.failure})"
+        if self.code is None:
+            return "was killed"
+        by = self.signal()
+        return f"ended with exit code {self.code}" if by is None else f"was ended by {by.name}"
+
+    def signal(self) -> signal.Signals | None:
+        """Return the signal that ended it."""
+        with suppress(ValueError):
+            if self.code is not None and self.code > 128:
+                return signal.Signals(self.code - 128)
+        return None
+
+
+async def kill_child(child: ChildProcess) -> None:
+    """Kill a child, even if the caller is cancelled meanwhile."""
+    killing = asyncio.create_task(child.kill())
+    try:
+        await asyncio.shield(killing)
+    except asyncio.CancelledError:
+        while not killing.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(killing)
+        raise
 
 
 class _Started(NamedTuple):
@@ -198,14 +246,14 @@ class _Started(NamedTuple):
 
 
 async def _start_connected(
-    command: Sequence[str], environment: Mapping[str, str], folder: Path
+    command: Sequence[str], environment: Mapping[str, str], folder: Path, limits: str
 ) -> _Started:
     """Start a command under a supervisor, with a socket for its calls and a pipe for its status."""
     ours, theirs = socket.socketpair()
     reader, writer = os.pipe()
     try:
         process = await start_supervised(
-            (str(writer), str(theirs.fileno()), supervisor.UNLIMITED, *command),
+            (str(writer), str(theirs.fileno()), limits, *command),
             cwd=folder,
             environment=environment,
             pass_fds=(writer, theirs.fileno()),

@@ -1,7 +1,7 @@
 """Serve the calls of a worker in a child process, one call at a time.
 
 Standard input is a socket: a call arrives as one line of JSON, and so does its reply
-(`child_messages.py`). Output of the code goes to standard output and standard error, which the
+(`child_reply.py`). Output of the code goes to standard output and standard error, which the
 worker reads separately. This module imports only the standard library, so that a child starts
 quickly and the code finds its own versions of libraries.
 """
@@ -71,8 +71,15 @@ class Channel:
             os.close(reader)
 
 
-def serve(answer: Callable[[dict[str, Any], Channel], dict[str, object]]) -> None:
-    """Answer calls until the worker closes the socket."""
+def serve(
+    answer: Callable[[Any, Channel], dict[str, object]], read: Callable[[bytes], Any] = json.loads
+) -> None:
+    """Answer calls until the worker closes the socket.
+
+    Args:
+        answer: Makes the call, and returns its outcome.
+        read: Reads a call; default: any JSON.
+    """
     own = os.getpid()
     channel = os.dup(0)  # the code's own children do not inherit it
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -80,7 +87,7 @@ def serve(answer: Callable[[dict[str, Any], Channel], dict[str, object]]) -> Non
     os.close(nothing)
     with os.fdopen(channel, "r+b", buffering=0) as raw:
         while line := _line(raw.fileno()):
-            outcome = answer(json.loads(line), Channel(raw.fileno()))
+            outcome = answer(read(line), Channel(raw.fileno()))
             if os.getpid() != own:
                 os._exit(0)  # a fork made by the code, which ends here
             for stream in (sys.stdout, sys.stderr):

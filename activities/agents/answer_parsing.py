@@ -1,0 +1,67 @@
+"""Parse answers of models beside the event loop: large ones in a process of the pool."""
+
+from pydantic import JsonValue, TypeAdapter
+
+from activities.answer_schema import InvalidAnswerSchema
+from activities.answers import AnswerProblem, parse_answer
+from activities.process_pool.work import Work, WorkEnded, WorkRunner
+from activities.threads.run_threads import TURN_THREADS
+from dsl.values import Frozen, Json
+
+_LARGE = 50_000
+"""Characters; a shorter answer is read within a few milliseconds."""
+
+
+class AnswerText(Frozen):
+    """An answer, and the schema that it must match."""
+
+    text: str
+    schema_: Json
+
+
+class ParsedAnswer(Frozen):
+    """Its data, or why there are none."""
+
+    data: JsonValue = None
+    problem: str | None = None
+    unusable_schema: str | None = None
+
+
+def parse(answer: AnswerText) -> ParsedAnswer:
+    """Parse an answer; blocking."""
+    try:
+        found = parse_answer(answer.text, answer.schema_)
+    except InvalidAnswerSchema as error:
+        return ParsedAnswer(unusable_schema=str(error))
+    if isinstance(found, AnswerProblem):
+        return ParsedAnswer(problem=found.message)
+    return ParsedAnswer(data=found)
+
+
+PARSE = Work[AnswerText, ParsedAnswer](
+    "activities.agents.answer_parsing:PARSE",
+    "activities.agents.answer_parsing:parse",
+    TypeAdapter(AnswerText),
+    TypeAdapter(ParsedAnswer),
+)
+
+
+async def parsed(text: str, schema: Json | None, runner: WorkRunner) -> JsonValue | AnswerProblem:
+    """Return the data of an answer, or its problem.
+
+    Raises:
+        InvalidAnswerSchema: The schema itself is unusable; no answer could match it.
+    """
+    if schema is None:
+        return parse_answer(text, None)
+    if len(text) <= _LARGE:  # off the event loop: a hostile schema uses up its CPU budget
+        return await TURN_THREADS.run(parse_answer, text, schema)
+    try:
+        found = await runner.run(PARSE, AnswerText(text=text, schema_=schema))
+    except WorkEnded as end:
+        if end.limit is None:  # the answer is paid for
+            return await TURN_THREADS.run(parse_answer, text, schema)
+        return AnswerProblem(f"the answer is too large to be read: {end}")
+    if found.unusable_schema is not None:
+        raise InvalidAnswerSchema(found.unusable_schema)
+    return found.data if found.problem is None else AnswerProblem(found.problem)

@@ -1,0 +1,110 @@
+"""All work that the worker gives to its processes returns there what it returns here."""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from activities.agents.answer_parsing import PARSE, AnswerText, parsed
+from activities.answer_schema import InvalidAnswerSchema
+from activities.answers import AnswerProblem
+from activities.process_pool.process_pool import ProcessPool
+from activities.process_pool.work import ThreadRunner, Work, WorkEnded, find_object
+from activities.skills.compute.python_code import EVALUATE_CODE, CodeEnd, PythonInput, PythonResult
+from activities.skills.web.page_work import ALLOWS, EXTRACT, PageSource, RobotsQuestion
+from coterie.documents.product_capabilities import capabilities
+from coterie.worker.started_documents import COMPILE, StartedDocument
+from dsl.compile.compiler import SourceText
+from dsl.values import Json
+
+ROOT = Path(__file__).parents[3]
+HTML = "<html><head><title>T</title></head><body><article><p>A text of some length.</p></article>"
+TEAM = "teams: {main: {tasks: [{id: a, set: {x: 1}}]}}"
+SCHEMA: Json = {"type": "object", "required": ["a"]}
+GIVEN: dict[str, tuple[Work[Any, Any], list[Any]]] = {
+    EXTRACT.name: (EXTRACT, [PageSource(url="https://a.b/", content=HTML.encode())]),
+    ALLOWS.name: (
+        ALLOWS,
+        [
+            RobotsQuestion(text=f"User-agent: *\n{rule}: /x", url="https://a.b/x", product="C")
+            for rule in ("Allow", "Disallow")
+        ],
+    ),
+    EVALUATE_CODE.name: (
+        EVALUATE_CODE,
+        [PythonInput(code="1 + 1"), PythonInput(code="print('a')\n1 / 0")],
+    ),
+    PARSE.name: (
+        PARSE,
+        [AnswerText(text=text, schema_=SCHEMA) for text in ('{"a": 1}', "{}", "no")],
+    ),
+    COMPILE.name: (
+        COMPILE,
+        [
+            StartedDocument([SourceText("inline", text, trusted=False)], capabilities()).packed()
+            for text in (TEAM, "teams: 5", "a: [")
+        ],
+    ),
+}
+
+
+def test_the_table_has_all_work() -> None:
+    found = [
+        f"{'.'.join(file.relative_to(ROOT).with_suffix('').parts)}:{target.id}"
+        for room in ("activities", "coterie")
+        for file in (ROOT / room).rglob("*.py")
+        if " = Work[" in (text := file.read_text())
+        for node in ast.parse(text).body
+        if isinstance(node, ast.Assign) and "Work[" in ast.unparse(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+    assert sorted(found) == sorted(GIVEN)
+
+
+async def test_work_returns_the_same_in_a_process_as_here() -> None:
+    pool = ProcessPool()
+    try:
+        for name, (work, inputs) in GIVEN.items():
+            assert find_object(name) is work
+            for given in inputs:
+                there, here = await pool.run(work, given), work.call(given)
+                assert _comparable(there) == _comparable(here)
+    finally:
+        await pool.close()
+
+
+def _comparable(value: Any) -> Any:
+    """Without the time that code has taken."""
+    match value:
+        case CodeEnd(result=PythonResult() as result):
+            return result.model_copy(update={"seconds": 0})
+        case _:
+            return value
+
+
+class Ended:
+    """A runner whose processes end."""
+
+    def __init__(self, limit: Any) -> None:
+        self._limit = limit
+
+    async def run(self, work: Work[Any, Any], given: Any, cpu: int | None = None) -> Any:
+        raise WorkEnded("it needs more than 10 s of CPU", self._limit)
+
+
+LARGE = '{"a": "' + "x" * 60_000 + '"}'
+
+
+async def test_a_large_answer_is_parsed_by_the_runner_and_never_asked_for_again_without_need() -> (
+    None
+):
+    assert await parsed(LARGE, SCHEMA, Ended(None)) == {"a": "x" * 60_000}
+    costly = await parsed(LARGE, SCHEMA, Ended("cpu"))
+    assert isinstance(costly, AnswerProblem)
+    assert "more than 10 s of CPU" in costly.message
+    problem = await parsed(LARGE, {"type": "array"}, ThreadRunner())
+    assert isinstance(problem, AnswerProblem)
+    with pytest.raises(InvalidAnswerSchema):
+        await parsed(LARGE, {"$ref": "#/no"}, ThreadRunner())

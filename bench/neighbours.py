@@ -156,7 +156,7 @@ async def staged() -> AsyncGenerator[Stage]:
                 client = await Client.connect(address, data_converter=data_converter)
                 yield Stage(client, process)
             finally:
-                process.terminate()
+                process.kill()
                 await process.wait()
 
 
@@ -165,7 +165,9 @@ async def measured(steps: int) -> dict[str, object]:
     async with staged() as stage:
         for kind in KINDS:
             await stage.steps(kind, 5)  # everything is loaded
+        note("everything is loaded")
         idle = {kind: await stage.steps(kind, steps) for kind in KINDS}
+        note("measured the idle worker")
         documents = [f"# {COSTLY} {number}\n{_document(PAGE, 1)}" for number in range(20)]
         hostile = [
             await stage.start(_plan(_document(PAGE, 12, 12))),
@@ -174,7 +176,9 @@ async def measured(steps: int) -> dict[str, object]:
         ]
         while len(stage.children()) < 4:  # noqa: ASYNC110  # processes have no Event
             await asyncio.sleep(0.1)
+        note("the hostile runs work")
         beside = {kind: await stage.steps(kind, steps) for kind in KINDS}
+        note("measured beside hostile runs")
         working = len(stage.children())
         for run in hostile:
             await run.terminate("the measurement is over")
@@ -194,6 +198,11 @@ async def measured(steps: int) -> dict[str, object]:
         "seconds_to_end": round(ended, 2),
         "left": len(left),
     }
+
+
+def note(what: str) -> None:
+    """Report progress."""
+    print(what, file=sys.stderr, flush=True)
 
 
 def _figures(idle: list[float], beside: list[float]) -> dict[str, float]:

@@ -25,12 +25,20 @@ _CONTROL = re.compile(
 )
 
 
+_INVISIBLE = re.compile(f"[{_HIDDEN}{_JOINERS}{_SELECTORS}]")
+
+
 def visible(text: str) -> str:
     """Return the text with every control and invisible character but newline and tab escaped."""
     found = 1
     while found:  # what is escaped may have been the neighbour of a joiner
         text, found = _CONTROL.subn(_escape, text)
     return text
+
+
+def without_invisible(text: str) -> str:
+    """Return the text without every control and invisible character."""
+    return _INVISIBLE.sub("", text)
 
 
 def one_line(text: str) -> str:

@@ -99,7 +99,9 @@ class Decider:
         digest = None if request.edited else request.digest
         for entry in entries:
             changed = "payload" in entry.model_fields_set  # null counts as a change too
-            after = request_digest(request.prompt, entry.payload) if changed else digest
+            after = (
+                request_digest(request.origin, request.prompt, entry.payload) if changed else digest
+            )
             if entry.decision == "approve" and is_among(entry.by, request.approved_by):
                 digest = after if after == request.digest else digest
                 continue  # applied before the run was resumed

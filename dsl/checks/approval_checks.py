@@ -1,26 +1,23 @@
 """Checks of approvals: the names that their terms refer to, and whether a decision is possible."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from dsl.checks.budget_checks import sections
 from dsl.checks.document_steps import PlacedSteps
 from dsl.checks.format_checks import warn_of_formats
+from dsl.checks.questions_of_document import Question, decider_places, questions_of
 from dsl.errors import Code
 from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_problems import schema_problem
-from dsl.model.budgets import written
+from dsl.look_alikes import look_alikes
 from dsl.model.document import Orchestration, SystemDocument, TeamDocument
-from dsl.model.steps import AgentStep, ApprovalStep, SkillStep
+from dsl.model.steps import ApprovalStep
 from dsl.model.template_bound import maximum_of
 from dsl.model.terms import (
     TIMEOUT_OUTCOMES,
     ApprovalTerms,
     AskTerms,
     CallApproval,
-    DecisionTerms,
-    LimitQuestion,
     channels,
 )
 from dsl.person_names import each_once, person_key
@@ -29,9 +26,9 @@ from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Node
 from dsl.source.unknown_names import unknown
 from dsl.values import Json, NodePath
+from dsl.visible import visible_name, without_invisible
 from dsl.wording.approval_wording import (
-    approval_before_step,
-    approval_of_tool,
+    approvers_alike,
     egress_by_silence,
     egress_remembered,
     empty_group,
@@ -40,8 +37,6 @@ from dsl.wording.approval_wording import (
     no_deadline,
     no_deadline_of_no_progress,
     nothing_to_edit,
-    question_of_egress,
-    question_of_no_progress,
     quorum_of_unnamed,
     quorum_too_large,
     reminder_after_deadline,
@@ -52,20 +47,6 @@ from dsl.wording.approval_wording import (
     unnamed_approver,
     unusable_schema,
 )
-from dsl.wording.budget_wording import question_of_budget
-from dsl.wording.step_names import called
-
-
-class _Asked(NamedTuple):
-    """A question that a run of the document may ask."""
-
-    name: str
-    """`the approval 'sign_off'`."""
-    terms: DecisionTerms
-    path: NodePath
-    """Where its terms are written."""
-    nothing_sent: bool = False
-    """Whether it asks before a step that has no input."""
 
 
 def check_approvals(
@@ -82,7 +63,9 @@ def check_approvals(
     for team_id in TIMEOUT_OUTCOMES:
         if team_id in orchestration.teams:
             checks.ambiguous(team_id)
-    for asked in _questions(document, orchestration, steps):
+    questions = list(questions_of(document, orchestration, steps))
+    checks.distinct_people(questions)
+    for asked in questions:
         checks.timeout_route(asked)
         checks.quorum(asked)
         checks.change(asked)
@@ -96,50 +79,6 @@ def check_approvals(
         problems.note("W502", tree.find(path).at, path, no_deadline_of_no_progress())
     if orchestration.egress_approval is not None:
         checks.egress(orchestration.egress_approval)
-
-
-def _questions(
-    document: SystemDocument, orchestration: Orchestration, steps: PlacedSteps
-) -> Iterator[_Asked]:
-    yield from _of_the_run(orchestration)
-    for budgets, path in sections(document, orchestration):
-        for kind, budget in written(budgets):
-            if isinstance(budget.on_exceeded, LimitQuestion):
-                name = question_of_budget(kind)
-                yield _Asked(name, budget.on_exceeded.ask, (*path, kind, "on_exceeded", "ask"))
-    for name, tool in document.tools.items():
-        if isinstance(tool.requires_approval, CallApproval):
-            yield _Asked(
-                approval_of_tool(name),
-                tool.requires_approval,
-                ("tools", name, "requires_approval"),
-            )
-    for step, path in steps:
-        match step:
-            case ApprovalStep():
-                yield _Asked(called(step.name, "the approval"), step, path)
-            case (
-                AgentStep(requires_approval=CallApproval() as terms)
-                | SkillStep(requires_approval=CallApproval() as terms)
-            ):
-                yield _Asked(
-                    approval_before_step(step.name),
-                    terms,
-                    (*path, "requires_approval"),
-                    nothing_sent=step.input is None,
-                )
-            case _:
-                pass
-
-
-def _of_the_run(orchestration: Orchestration) -> Iterator[_Asked]:
-    """Yield the questions that any step may lead to."""
-    if isinstance(orchestration.no_progress, LimitQuestion):
-        path: NodePath = ("orchestration", "no_progress", "ask")
-        yield _Asked(question_of_no_progress(), orchestration.no_progress.ask, path)
-    if orchestration.egress_approval is not None:
-        path = ("orchestration", "egress_approval")
-        yield _Asked(question_of_egress(), orchestration.egress_approval, path)
 
 
 @dataclass(frozen=True)
@@ -172,7 +111,7 @@ class _Checks:
             key_path = (*path, "remember")
             self._problems.note("E107", self._tree.find(key_path).at, key_path, egress_remembered())
 
-    def timeout_route(self, asked: _Asked) -> None:
+    def timeout_route(self, asked: Question) -> None:
         """Check that `on_timeout` is an outcome or, except for a limit, a known team."""
         said, path = asked.terms.on_timeout, (*asked.path, "on_timeout")
         limit = isinstance(asked.terms, AskTerms)
@@ -195,7 +134,7 @@ class _Checks:
                 mark = self._tree.find(key_path).mark
                 unknown(self._problems, mark, key_path, "E212", "channel", name, self._channels)
 
-    def quorum(self, asked: _Asked) -> None:
+    def quorum(self, asked: Question) -> None:
         """Check that enough people are named for the quorum."""
         terms = asked.terms
         if self._nobody(asked):
@@ -211,12 +150,25 @@ class _Checks:
                 "E106", asked, "quorum", quorum_too_large(asked.name, terms.quorum, len(people))
             )
 
-    def _nobody(self, asked: _Asked) -> bool:
+    def distinct_people(self, questions: Sequence[Question]) -> None:
+        """Refuse approvers whom a reader takes for each other, anywhere in the document."""
+        placed: dict[str, tuple[Question, NodePath]] = {}
+        for asked in questions:
+            for name, inner_path in decider_places(asked.terms):
+                for person in self._members(name):
+                    placed.setdefault(person, (asked, inner_path))
+        for first, second in look_alikes(placed):
+            asked, inner_path = placed[second]
+            path = (*asked.path, *inner_path)
+            words = approvers_alike(asked.name, visible_name(first), visible_name(second))
+            self._problems.note("E106", self._tree.find(path).mark, path, words)
+
+    def _members(self, name: str) -> Sequence[str]:
+        return self._groups.get(name, (name,))
+
+    def _nobody(self, asked: Question) -> bool:
         """Refuse an approver without people, or without a name; return whether there was one."""
-        terms = asked.terms
-        named = [(name, ("approvers", index)) for index, name in enumerate(terms.approvers)]
-        for index, one in enumerate(terms.escalate):
-            named += [(name, ("escalate", index, "to", at)) for at, name in enumerate(one.to)]
+        named = list(decider_places(asked.terms))
         empty = [
             (inner_path, empty_group(asked.name, name))
             for name, inner_path in named
@@ -225,14 +177,14 @@ class _Checks:
         empty += [
             (inner_path, unnamed_approver(asked.name))
             for name, inner_path in named
-            if any(not person_key(one) for one in self._groups.get(name, (name,)))
+            if any(not person_key(without_invisible(one)) for one in self._members(name))
         ]
         for inner_path, words in empty:
             path = (*asked.path, *inner_path)
             self._problems.note("E106", self._tree.find(path).mark, path, words)
         return bool(empty)
 
-    def moments(self, asked: _Asked) -> None:
+    def moments(self, asked: Question) -> None:
         """Check that escalations are in order, and that nothing comes after the deadline."""
         terms = asked.terms
         after = [one.after for one in terms.escalate]
@@ -246,7 +198,7 @@ class _Checks:
         if terms.remind_every is not None and terms.remind_every >= longest:
             self._note("E106", asked, "remind_every", reminder_after_deadline(asked.name))
 
-    def change(self, asked: _Asked) -> None:
+    def change(self, asked: Question) -> None:
         """Check that an editable value exists, is shown, and has a valid schema."""
         terms = asked.terms
         if not isinstance(terms, ApprovalTerms):
@@ -262,7 +214,7 @@ class _Checks:
         if terms.at == "before" and asked.nothing_sent:
             self._note("E107", asked, "editable", nothing_to_edit(asked.name))
 
-    def _schema(self, asked: _Asked, schema: Json) -> None:
+    def _schema(self, asked: Question, schema: Json) -> None:
         wrong = schema_problem(schema) or beyond(schema)
         if wrong is not None:
             self._note("E505", asked, "schema", unusable_schema(asked.name, wrong))
@@ -270,7 +222,7 @@ class _Checks:
         path = (*asked.path, "schema")
         warn_of_formats(schema, self._problems, self._tree.find(path).at, path)
 
-    def _note(self, code: Code, asked: _Asked, key: str, details: Details) -> None:
+    def _note(self, code: Code, asked: Question, key: str, details: Details) -> None:
         path = (*asked.path, key)
         node = self._tree.find(path)
         mark = node.mark if code == "E201" else node.at  # a wrong name itself, else the key

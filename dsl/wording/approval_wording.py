@@ -110,6 +110,15 @@ def unnamed_approver(question: str) -> ProblemText:
 
 
 @statement
+def approvers_alike(question: str, first: str, second: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: the approvers {first!r} and {second!r} look alike, so a reader takes one for "
+        "the other",
+        fix="write the name of one person in one way, and names of two people so that they differ",
+    )
+
+
+@statement
 def escalations_out_of_order(question: str) -> ProblemText:
     return ProblemText(
         f"{question}: the escalations are not in the order of their times",

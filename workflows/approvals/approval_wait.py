@@ -7,13 +7,19 @@ from typing import Literal, NamedTuple
 from pydantic import JsonValue
 
 from dsl.egress.met_labels import MetLabel
+from dsl.json_values import json_digest
 from dsl.model.causes import NotDecided
 from dsl.model.template_bound import optional_seconds, seconds_of
 from dsl.model.terms import ApprovalTerms, DecisionTerms
 from dsl.model.traversal.approvers import people
 from dsl.person_names import each_once
 from dsl.sizes import MAX_SHOWN, check_size
-from workflows.approvals.decisions import approvable, record, request_digest
+from workflows.approvals.decisions import (
+    approvable,
+    origin_digest,
+    record,
+    request_digest,
+)
 from workflows.approvals.notification_moments import notify
 from workflows.core.causes.people_causes import RequestDecided, RequestEscalated, RequestReminded
 from workflows.core.causes.trail_because import trail_because
@@ -56,9 +62,9 @@ class PersonRequest(NamedTuple):
     """Whether it only asks for an answer, and approves nothing."""
 
     @property
-    def digest(self) -> str:
-        """The digest of what people see."""
-        return request_digest(self.prompt, self.show)
+    def question(self) -> str:
+        """The digest of what people see, which equal requests share."""
+        return json_digest(self.prompt, self.show)
 
 
 async def ask(
@@ -194,7 +200,7 @@ def _remembered_as(scope: Scope, location: Location, asked: PersonRequest) -> st
     remember, tool = asked.terms.remember, asked.tool
     if not remember:
         return None
-    return f"{location.step} {asked.digest}" if tool is None else f"tool {tool} {asked.digest}"
+    return f"{location.step} {asked.question}" if tool is None else f"tool {tool} {asked.question}"
 
 
 def _pending(
@@ -205,11 +211,13 @@ def _pending(
     shown = terms if isinstance(terms, ApprovalTerms) else ApprovalTerms()
     allowed = optional_seconds(terms.deadline)
     until = None if allowed is None else now + timedelta(seconds=allowed)
+    origin = origin_digest(scope.run_id, request_id)
     request = Pending(
         id=request_id,
         prompt=asked.prompt,
         show=asked.show,
-        digest=asked.digest,
+        digest=request_digest(origin, asked.prompt, asked.show),
+        origin=origin,
         digest_required=shown.digest == "required",
         approvers=people(scope.plan, terms.approvers),
         quorum=terms.quorum,

@@ -39,9 +39,17 @@ from workflows.core.state import MAX_DECISIONS, RunState
 _MAX_NAMED_REQUESTS = 50
 
 
-def request_digest(prompt: str, show: JsonValue) -> str:
-    """Return the digest of a question and the value it shows, which a decision may name."""
-    return json_digest(prompt, show)
+def origin_digest(run: str, request: str) -> str:
+    """Return the digest of the run and the id of a request."""
+    return json_digest(run, request)
+
+
+def request_digest(origin: str, prompt: str, show: JsonValue) -> str:
+    """Return the digest of one request and what it shows, which a decision may name.
+
+    It covers the run and the request, so a decision that somebody copies fits nowhere else.
+    """
+    return json_digest(origin, prompt, show)
 
 
 def refusal(state: RunState, asked: DecideInput) -> DecisionRefusal | None:
@@ -199,7 +207,7 @@ def _with_new_value(request: Pending, show: JsonValue, by: str) -> Pending:
     edited = request.model_copy(
         update={
             "show": show,
-            "digest": request_digest(request.prompt, show),
+            "digest": request_digest(request.origin, request.prompt, show),
             "edited": True,
             "approved_by": (),
             "changes": (*request.changes, *made)[-MAX_CHANGES:],

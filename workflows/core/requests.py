@@ -44,6 +44,8 @@ class Pending(Frozen):
     """What was changed so far, and by whom: `pages: 3 -> 4 (ann)`."""
     since: str
     """ISO 8601, UTC."""
+    origin: str = ""
+    """Digest of the run and the id, so that the digest of this request fits no other."""
     deadline: str | None = None
     """ISO 8601, UTC."""
     on_timeout: str | None = None

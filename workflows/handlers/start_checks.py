@@ -9,12 +9,15 @@ from collections.abc import Sequence
 from dsl.errors import InvalidContext, InvalidPlan, RunRefused
 from dsl.evaluate.context import lacking_context
 from dsl.evaluate.declared_values import started
+from dsl.look_alikes import look_alikes
 from dsl.model.plan import Plan
 from dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep, TeamStep
+from dsl.model.traversal.approvers import all_people
 from dsl.model.traversal.step_bounds import bounds_of
 from dsl.model.traversal.step_lists import lists_of_plan, step_lists
 from dsl.model.traversal.step_walk import walk
 from dsl.values import Json
+from dsl.visible import visible_name
 from workflows.core.state import RunState
 
 _MAX_DEPTH = 40
@@ -25,7 +28,8 @@ def begin(plan: Plan, state: RunState) -> None:
     """Put a fresh run at its entry team.
 
     Raises:
-        InvalidPlan: the plan names something that is not in it, or would never end.
+        InvalidPlan: the plan names something that is not in it, would never end, or has approvers
+            that look alike.
         RunRefused: the context lacks what the plan needs, or does not fit what it declares.
     """
     for team_id in (plan.entry_team, *_next_teams(plan)):
@@ -41,6 +45,10 @@ def begin(plan: Plan, state: RunState) -> None:
         _refuse_cycle(key, plan, (), ending)
     for steps in lists_of_plan(plan):
         _check_steps(steps, plan, 1)
+    for first, second in look_alikes(all_people(plan)):
+        raise InvalidPlan(
+            f"the approvers {visible_name(first)!r} and {visible_name(second)!r} look alike"
+        )
     state.main.context = _context_at_start(plan, state.main.context)
     state.main.team = plan.entry_team
 

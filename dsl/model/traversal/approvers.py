@@ -1,6 +1,9 @@
 """Approvers: the people who may decide the approvals at and below a step."""
 
 from collections.abc import Iterator, Sequence
+from typing import cast
+
+from pydantic import BaseModel
 
 from dsl.model.plan import Plan, Team
 from dsl.model.steps import AgentStep, Step, TeamStep
@@ -38,6 +41,34 @@ def people(plan: Plan, names: tuple[str, ...]) -> tuple[str, ...]:
     An empty group stays as a name: without it, anyone could decide.
     """
     return each_once(one for name in names for one in plan.groups.get(name) or (name,))
+
+
+def all_people(plan: Plan) -> tuple[str, ...]:
+    """Return everybody who may decide anything in a plan, each spelling once."""
+    named = dict.fromkeys(
+        name
+        for terms in _terms_in(plan)
+        for name in (*terms.approvers, *(one for further in terms.escalate for one in further.to))
+    )
+    return tuple(dict.fromkeys(one for name in named for one in plan.groups.get(name) or (name,)))
+
+
+def _terms_in(value: object) -> Iterator[DecisionTerms]:
+    """Yield the terms of every decision within a value of a plan, wherever they stand."""
+    match value:
+        case BaseModel():
+            if isinstance(value, DecisionTerms):
+                yield value
+            for field in type(value).model_fields:
+                yield from _terms_in(getattr(value, field))
+        case tuple() | list():
+            for item in cast("Sequence[object]", value):
+                yield from _terms_in(item)
+        case dict():
+            for item in cast("dict[str, object]", value).values():
+                yield from _terms_in(item)
+        case _:
+            return
 
 
 def _steps_at(

@@ -10,6 +10,7 @@ from typing import cast
 
 import pytest
 import yaml
+from temporalio.client import WorkflowHistory
 
 from activities.contracts import KeptResult, SkillRequest, SkillResult
 from activities.storage.blobs import MemoryBlobs
@@ -46,8 +47,12 @@ RUNS = (
 
 
 async def document_of(name: str, workspace: str | None = None) -> Json:
-    client = await client_of(Recorded([history(name)]))
-    document = recorded(await recorded_run(client, name), team="team.yml", workspace=workspace)
+    run = history(name)
+    own = WorkflowHistory(f"{name}-1", run.events)  # its id when it was recorded
+    client = await client_of(Recorded([own]))
+    document = recorded(
+        await recorded_run(client, own.workflow_id), team="team.yml", workspace=workspace
+    )
     return document.model_dump(mode="json", exclude_unset=True)
 
 

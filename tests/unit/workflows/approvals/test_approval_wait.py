@@ -7,6 +7,7 @@ import pytest
 
 from activities.contracts import Notification
 from dsl.errors import ValueTooLarge
+from dsl.json_values import json_digest
 from dsl.model.causes import NotDecided
 from dsl.model.terms import ApprovalTerms, DecisionTerms
 from dsl.sizes import MAX_SHOWN
@@ -15,7 +16,7 @@ from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from workflows.approvals import decisions
 from workflows.approvals.approval_wait import PersonRequest, ask
-from workflows.approvals.decisions import request_digest
+from workflows.approvals.decisions import origin_digest, request_digest
 from workflows.core.causes.people_causes import RequestDecided, RequestEscalated, RequestReminded
 from workflows.core.location import Location, Redirected, Skipped
 from workflows.core.messages import DecideInput
@@ -33,6 +34,7 @@ orchestration:
 HERE = Location.of_visit(MAIN, "work", 1).at("ok")
 ID = "work/ok#1"
 BEGAN = "2026-01-01T00:00:00.000+00:00"
+ORIGIN = origin_digest("test", ID)
 
 
 class Waiting(StoppingScope):
@@ -125,7 +127,8 @@ async def test_people_see_the_whole_request() -> None:
             id=ID,
             prompt="Good?",
             show={"n": 1},
-            digest=request_digest("Good?", {"n": 1}),
+            digest=request_digest(ORIGIN, "Good?", {"n": 1}),
+            origin=ORIGIN,
             digest_required=True,
             approvers=("dora", "ann", "bob"),
             editable=True,
@@ -278,7 +281,7 @@ async def test_an_approval_of_a_tool_answers_its_calls_anywhere_in_the_run(
     terms = DecisionTerms(remember=True)
     await ask(scope, HERE, PersonRequest("Good?", 1, terms, tool="post"))
     (kept,) = scope.state.remembered
-    assert kept == f"tool post {request_digest('Good?', 1)}"
+    assert kept == f"tool post {json_digest('Good?', 1)}"
     scope.waits.clear()
     elsewhere = Location.of_visit(MAIN, "work", 1).at("other")
     scope.decides_at = 20
@@ -291,7 +294,7 @@ async def test_an_approval_of_a_tool_answers_its_calls_anywhere_in_the_run(
 async def test_an_approval_of_a_step_answers_only_questions_of_this_step() -> None:
     scope = Waiting(10)
     await scope.ask(1, remember=True)
-    assert list(scope.state.remembered) == [f"work/ok {request_digest('Good?', 1)}"]
+    assert list(scope.state.remembered) == [f"work/ok {json_digest('Good?', 1)}"]
 
 
 async def test_a_run_continues_as_new_while_it_asks_and_not_in_the_middle_of_a_call() -> None:

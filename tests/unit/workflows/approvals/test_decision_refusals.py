@@ -15,14 +15,14 @@ from workflows.approvals.decision_refusals import (
     RequestClosed,
     RequestUnknown,
 )
-from workflows.approvals.decisions import approvable, refusal, request_digest
+from workflows.approvals.decisions import approvable, origin_digest, refusal, request_digest
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Decision, Pending
 from workflows.core.state import RunState
 
 ID = "a/s#1"
 SHOWN: Json = {"pages": 3, "title": "Rain"}
-DIGEST = request_digest("Good?", SHOWN)
+DIGEST = request_digest("", "Good?", SHOWN)
 EDIT: Json = {"pages": 4, "title": "Rain"}
 PAGES: Json = {"properties": {"pages": {"type": "integer"}}}
 
@@ -37,10 +37,22 @@ def refused(of: Pending, decision: str = "approve", **asked: JsonValue) -> Decis
     return refusal(RunState(pending={ID: of}), given)
 
 
+def test_a_copied_decision_fits_no_other_run_or_request() -> None:
+    """The question and the value are the same everywhere."""
+    opened = [("run-1", ID), ("run-2", ID), ("run-1", "a/s#2"), ("run-1a/s#1", "")]
+    origins = [origin_digest(*one) for one in opened]
+    digests = [request_digest(origin, "Good?", SHOWN) for origin in origins]
+    assert len(set(digests)) == len(digests)
+    here = request(origin=origins[0], digest=digests[0])
+    assert refused(here, digest=digests[0]) is None
+    for copied in digests[1:]:
+        assert refused(here, digest=copied) == RequestChanged(ID, copied, digests[0])
+
+
 def test_a_digest_is_of_the_values_and_not_of_the_order_of_their_keys() -> None:
-    assert request_digest("Good?", {"title": "Rain", "pages": 3}) == DIGEST
-    assert request_digest("Good?", {"title": "Rain", "pages": 4}) != DIGEST
-    assert request_digest("Bad?", SHOWN) != DIGEST
+    assert request_digest("", "Good?", {"title": "Rain", "pages": 3}) == DIGEST
+    assert request_digest("", "Good?", {"title": "Rain", "pages": 4}) != DIGEST
+    assert request_digest("", "Bad?", SHOWN) != DIGEST
     assert len(DIGEST) == 64
 
 

@@ -24,7 +24,7 @@ def waiting(**more: JsonValue) -> RunState:
         "id": ID,
         "prompt": "Good?",
         "show": SHOWN,
-        "digest": request_digest("Good?", SHOWN),
+        "digest": request_digest("", "Good?", SHOWN),
         "editable": True,
         "since": AT,
         **more,
@@ -41,7 +41,7 @@ def test_an_approval_of_a_changed_value_keeps_the_digest_of_what_was_approved() 
     decision = decide(waiting(), decision="approve", payload=EDIT)
     assert decision.payload == EDIT
     assert decision.changes == ("pages: 3 -> 4 (ann)",)
-    assert decision.digest == request_digest("Good?", EDIT)
+    assert decision.digest == request_digest("", "Good?", EDIT)
 
 
 @pytest.mark.parametrize("how", get_args(How))
@@ -111,7 +111,7 @@ def test_a_changed_value_must_be_approved_anew_and_no_deadline_approves_it() -> 
     assert (counted.verdict, counted.changes) == ("counted", made)
     changed = state.pending[ID]
     assert (changed.show, changed.edited, changed.approved_by) == (EDIT, True, ("ann",))
-    assert (changed.digest, changed.changes) == (request_digest("Good?", EDIT), made)
+    assert (changed.digest, changed.changes) == (request_digest("", "Good?", EDIT), made)
     assert changed.on_timeout == "fail"
 
 

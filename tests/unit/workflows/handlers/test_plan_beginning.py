@@ -55,6 +55,8 @@ def routed(rule: Json) -> Plan:
 
 
 BUDGET: Json = {"kind": "tokens", "limit": 1, "on_exceeded": "route", "next_team": "b"}
+ASKS: Json = {"kind": "approval", "name": "ok", "prompt": "Good?"}
+ALIKE = "the approvers 'ann' and .*nn' look alike"
 GRAPH: Json = {
     "kind": "task_graph",
     "name": "g",
@@ -117,6 +119,27 @@ AGENT: Json = {"kind": "agent", "name": "x", "agent_type": "generic_orchestratin
         (
             with_step({**GRAPH, "add": "{{ x }}"}),
             "the task graph 'g' has no bound",
+        ),
+        (with_step({**ASKS, "approvers": ["ann", "\u0430nn"]}), ALIKE),
+        (with_step({**ASKS, "approvers": ["ann", "ann\u200b"]}), "'ann' and .*200b' look alike"),
+        (
+            with_step(
+                {
+                    **ASKS,
+                    "approvers": ["ann"],
+                    "escalate": [{"after": 60, "to": ["\u0430nn"]}],
+                }
+            ),
+            ALIKE,
+        ),
+        (
+            altered(
+                lambda data: data.update(
+                    groups={"leads": ["ann", "\u0430nn"]},
+                    egress_approval={"approvers": ["leads"]},
+                )
+            ),
+            ALIKE,
         ),
     ],
 )

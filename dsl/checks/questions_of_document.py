@@ -1,0 +1,90 @@
+"""The questions that a run of a document may ask people."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dsl.checks.budget_checks import sections
+from dsl.checks.document_steps import PlacedSteps
+from dsl.model.budgets import written
+from dsl.model.document import Orchestration, SystemDocument
+from dsl.model.steps import AgentStep, ApprovalStep, SkillStep
+from dsl.model.terms import (
+    CallApproval,
+    DecisionTerms,
+    LimitQuestion,
+)
+from dsl.values import NodePath
+from dsl.wording.approval_wording import (
+    approval_before_step,
+    approval_of_tool,
+    question_of_egress,
+    question_of_no_progress,
+)
+from dsl.wording.budget_wording import question_of_budget
+from dsl.wording.step_names import called
+
+
+class Question(NamedTuple):
+    """A question that a run of the document may ask."""
+
+    name: str
+    """`the approval 'sign_off'`."""
+    terms: DecisionTerms
+    path: NodePath
+    """Where its terms are written."""
+    nothing_sent: bool = False
+    """Whether it asks before a step that has no input."""
+
+
+def questions_of(
+    document: SystemDocument, orchestration: Orchestration, steps: PlacedSteps
+) -> Iterator[Question]:
+    """Yield every question, with the place of its terms."""
+    yield from _of_the_run(orchestration)
+    for budgets, path in sections(document, orchestration):
+        for kind, budget in written(budgets):
+            if isinstance(budget.on_exceeded, LimitQuestion):
+                name = question_of_budget(kind)
+                yield Question(name, budget.on_exceeded.ask, (*path, kind, "on_exceeded", "ask"))
+    for name, tool in document.tools.items():
+        if isinstance(tool.requires_approval, CallApproval):
+            yield Question(
+                approval_of_tool(name),
+                tool.requires_approval,
+                ("tools", name, "requires_approval"),
+            )
+    for step, path in steps:
+        match step:
+            case ApprovalStep():
+                yield Question(called(step.name, "the approval"), step, path)
+            case (
+                AgentStep(requires_approval=CallApproval() as terms)
+                | SkillStep(requires_approval=CallApproval() as terms)
+            ):
+                yield Question(
+                    approval_before_step(step.name),
+                    terms,
+                    (*path, "requires_approval"),
+                    nothing_sent=step.input is None,
+                )
+            case _:
+                pass
+
+
+def _of_the_run(orchestration: Orchestration) -> Iterator[Question]:
+    """Yield the questions that any step may lead to."""
+    if isinstance(orchestration.no_progress, LimitQuestion):
+        path: NodePath = ("orchestration", "no_progress", "ask")
+        yield Question(question_of_no_progress(), orchestration.no_progress.ask, path)
+    if orchestration.egress_approval is not None:
+        path = ("orchestration", "egress_approval")
+        yield Question(question_of_egress(), orchestration.egress_approval, path)
+
+
+def decider_places(terms: DecisionTerms) -> Iterator[tuple[str, NodePath]]:
+    """Yield the people and groups that may decide, and where they are written."""
+    for index, name in enumerate(terms.approvers):
+        yield name, ("approvers", index)
+    for index, one in enumerate(terms.escalate):
+        for at, name in enumerate(one.to):
+            yield name, ("escalate", index, "to", at)

@@ -98,7 +98,7 @@ async def test_a_decision_closes_the_request_and_the_trail_has_the_time_it_took(
         comment="fine",
         at="2026-01-01T00:01:30.000+00:00",
         how="update",
-        digest=request_digest("Good?", {"n": 1}),
+        digest=request_digest(ORIGIN, "Good?", {"n": 1}),
     )
     assert scope.waits == [(None, f"decision of {ID}")]
     assert [(one.status, one.seconds, one.cause) for one in scope.state.trail] == [

@@ -48,7 +48,7 @@ def test_an_approval_of_a_changed_value_keeps_the_digest_of_what_was_approved() 
 @pytest.mark.parametrize("verdict", ["approve", "reject"])
 def test_every_decision_keeps_the_digest_of_what_was_shown(verdict: str, how: How) -> None:
     decision = decide(waiting(), how=how, decision=verdict)
-    assert (decision.changes, decision.digest) == ((), request_digest("Good?", SHOWN))
+    assert (decision.changes, decision.digest) == ((), request_digest("", "Good?", SHOWN))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_decision_closes_its_request_and_waits_for_its_step(
         at=AT,
         how="update",
         payload=payload,
-        digest=request_digest("Good?", SHOWN),
+        digest=request_digest("", "Good?", SHOWN),
     )
     assert (state.pending, state.decisions, state.unread) == ({}, {ID: made}, [ID])
 
@@ -124,7 +124,7 @@ def test_a_request_lists_its_latest_twenty_changes() -> None:
 
 def test_a_rejection_of_a_changed_value_keeps_its_digest_and_not_the_changes() -> None:
     rejected = decide(waiting(edited=True, changes=["pages: 2 -> 3 (bob)"]), decision="reject")
-    assert (rejected.changes, rejected.digest) == ((), request_digest("Good?", SHOWN))
+    assert (rejected.changes, rejected.digest) == ((), request_digest("", "Good?", SHOWN))
 
 
 @pytest.mark.parametrize(

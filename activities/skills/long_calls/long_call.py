@@ -297,5 +297,4 @@ def _data(end: JobEnd, skill: AnySkill) -> JsonValue:
 
 
 def _lost_call_failure(skill: AnySkill, why: str, happened: Happened = "unknown") -> SkillFailure:
-    """Return the failure of a call of which no answer comes."""
     return SkillFailure(f"{skill.name}: {why}", happened=happened)

@@ -101,7 +101,13 @@ def _index(trial: Trial, draft: Path, settings: Settings) -> None:
                 source = path.name if name != "." else trial.suite.document.name
                 globs = Globs.of((), ())
                 update_index(
-                    store, path, source, globs, workspace.state_dir, time.time(), lambda *_: None
+                    store,
+                    path,
+                    source,
+                    globs,
+                    workspace.state_dir,
+                    time.time(),
+                    lambda path, number, count: None,
                 )
     except (SkillFailure, SkillRefusal) as error:
         raise CommandError(str(error)) from None

@@ -42,11 +42,15 @@ def index(
     root: Path, folder: Path, source: str = "shop", include: tuple[str, ...] = ()
 ) -> tuple[Indexed, list[str]]:
     embedded: list[str] = []
+
+    def note(path: str, number: int, count: int) -> None:
+        embedded.append(path)
+
     workspace = Workspace(root)
     with opened(workspace.state_dir / INDEX_FILE, "test") as store:
         done = update_index(
             *(store, folder, source, Globs.of(include, ())),
-            *(workspace.state_dir, 1000.0, lambda path, *_: embedded.append(path)),
+            *(workspace.state_dir, 1000.0, note),
         )
     return done, embedded
 

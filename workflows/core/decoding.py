@@ -10,6 +10,7 @@ from temporalio.common import RawValue
 
 from dsl.errors import RunRefused
 from dsl.strict_json import MAX_DEPTH, JsonRefused, read_json
+from workflows.core.message_problems import not_this, problems_of
 
 _JSON = b"json/plain"
 _NULL = b"binary/null"
@@ -59,7 +60,7 @@ def decoded(raw: RawValue, model: type[Model], *, ours: bool) -> Model:
     try:
         value = _value(raw) if ours else _strict_value(raw, _MAX_INPUT_DEPTH)
     except (ValueError, RuntimeError, KeyError) as error:
-        raise RunRefused(f"not a {model.__name__}: {error}") from None
+        raise RunRefused(not_this(model, str(error))) from None
     return _validate_value(value, model)
 
 
@@ -72,7 +73,7 @@ def message(given: Sequence[RawValue], model: type[Model]) -> Model:
     try:
         value = plain(given)
     except RunRefused as error:
-        raise RunRefused(f"not a {model.__name__}: {error}") from None
+        raise RunRefused(not_this(model, str(error))) from None
     return _validate_value({} if value is None else value, model)
 
 
@@ -125,11 +126,7 @@ def _validate_value(value: object, model: type[Model]) -> Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        wrong = "; ".join(
-            f"{'.'.join(str(part) for part in details['loc']) or 'the value'}: {details['msg']}"
-            for details in error.errors()
-        )
-        raise RunRefused(f"not a {model.__name__}: {wrong}") from None
+        raise RunRefused(not_this(model, problems_of(error, model))) from None
 
 
 def _refuse_reference(raw: RawValue) -> None:

@@ -112,7 +112,7 @@ def test_a_refused_run_replays_to_its_refusal(desk: Project) -> None:
     worker.wait(60)
     done = desk.coterie("replay", "refused")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "the same end: not a TeamInput" in done.stdout
+    assert "the same end: this is not the input of a run" in done.stdout
 
 
 def test_every_open_run_is_replayed_in_a_line_each(desk: Project) -> None:

@@ -101,8 +101,8 @@ async def test_a_rejection_is_a_failure_that_routing_takes_care_of(
         ),
         ({"id": "review/sign#1", "decision": "maybe", "by": "ann"}, "Malformed", "decision"),
         ({"id": "x" * 501, "decision": "approve", "by": "ann"}, "Malformed", "500 characters"),
-        ({"decision": "approve", "by": "ann"}, "Malformed", "id: Field required"),
-        ("approve", "Malformed", "not a DecideInput"),
+        ({"decision": "approve", "by": "ann"}, "Malformed", "the key 'id' is missing"),
+        ("approve", "Malformed", "this is not a decision"),
     ],
 )
 async def test_a_decision_that_cannot_be_taken_is_refused_at_once_with_a_code(
@@ -155,7 +155,7 @@ async def test_signals_decide_for_those_who_can_only_signal(
         assert (decision["by"], decision["comment"], decision["how"]) == ("ann", "good", "signal")
         refusals = [entry for entry in await trail(handle) if entry.kind == "refused"]
         assert [entry.status for entry in refusals] == ["Malformed", "Malformed", "NotAllowed"]
-        assert "id: Field required" in refusals[0].because
+        assert "the key 'id' is missing" in refusals[0].because
 
 
 @pytest.mark.parametrize(

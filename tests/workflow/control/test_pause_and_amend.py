@@ -128,7 +128,7 @@ async def test_an_amendment_changes_the_context_at_the_next_step_and_is_recorded
     [
         ({"updates": {}}, "at least one path"),
         ({"updates": {"word.deeper": 1}}, "cannot be set"),
-        ({"update": {"a": 1}}, "not a AmendInput"),
+        ({"update": {"a": 1}}, "this is not an amendment"),
     ],
 )
 async def test_an_amendment_that_cannot_be_is_refused_at_once(

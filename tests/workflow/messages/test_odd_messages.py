@@ -101,13 +101,13 @@ async def test_a_message_without_an_argument_says_nothing_of_what_may_be_left_ou
         await handle.signal(name)
     refusals = [entry for entry in await trail(handle) if entry.kind == "refused"]
     assert [(entry.status, entry.because) for entry in refusals] == [
-        ("Malformed", "not a Answer: id: Field required"),
-        ("Malformed", "not a Answer: id: Field required"),
-        ("Malformed", "not a SkipInput: task: Field required"),
+        ("Malformed", "this is not an answer to a request: the key 'id' is missing"),
+        ("Malformed", "this is not an answer to a request: the key 'id' is missing"),
+        ("Malformed", "this is not a skip: the key 'task' is missing"),
     ]
     assert (await _refusal(handle, "decide", [])).type == "Malformed"
     assert (await _refusal(handle, "amend", [])).message == (
-        "not a AmendInput: updates: Field required"
+        "this is not an amendment: the key 'updates' is missing"
     )
     nothing_failed = "no failed task waits for a decision; only tasks with `on_failure: ask` do"
     assert (await _refusal(handle, "retry", [])).message == nothing_failed
@@ -162,7 +162,7 @@ async def test_a_raw_start_with_a_number_that_json_has_not_is_refused_with_its_p
     handle = await here.start_raw(_raw(text.encode()))
     error = await failure(handle)
     assert error.type == "RunRefused"
-    assert "not a TeamInput: 'context.a.b.1' is not a JSON number" in error.message
+    assert "this is not the input of a run: 'context.a.b.1' is not a JSON number" in error.message
 
 
 async def test_a_named_signal_without_an_argument_brings_null(here: Engine) -> None:
@@ -181,16 +181,20 @@ LONGEST_ANSWER = 1_100
 @pytest.mark.parametrize(
     ("update", "given", "said"),
     [
-        ("redirect", {"team": LONG}, "team: String should have at most 500 characters"),
-        ("retry", {"task": LONG}, "task: String should have at most 500 characters"),
-        ("skip", {"task": LONG}, "task: String should have at most 500 characters"),
-        ("skip", {"task": "sign", "why": LONG}, "why: String should have at most 10000"),
+        ("redirect", {"team": LONG}, "'team' must have at most 500 characters"),
+        ("retry", {"task": LONG}, "'task' must have at most 500 characters"),
+        ("skip", {"task": LONG}, "'task' must have at most 500 characters"),
+        ("skip", {"task": "sign", "why": LONG}, "'why' must have at most 10000"),
         ("skip", {"task": "sign", "value": LONG}, "`value` has 1,900,002 bytes, and 500,000 are"),
         ("amend", {"updates": {"q." * 400_000: 1}}, "a path has at most 300 characters and 50"),
         ("amend", {"updates": {"a." * 60 + "b": 1}}, "a path has at most 300 characters and 50"),
         ("amend", {"updates": {f"a{n}": 1 for n in range(101)}}, "at most 100 paths, not 101"),
-        ("amend", {"updates": {"a": 1}, "by": LONG}, "by: String should have at most 200"),
-        ("amend", {LONG: 1}, "not a AmendInput: updates: Field required; qqq"),
+        ("amend", {"updates": {"a": 1}, "by": LONG}, "'by' must have at most 200"),
+        (
+            "amend",
+            {LONG: 1},
+            "this is not an amendment: the key 'updates' is missing; unknown key 'qqq",
+        ),
         ("decide", {LONG: 1, "id": "x"}, "qqq"),
     ],
 )

@@ -81,15 +81,37 @@ def apply_set(
 ) -> ChangeSetResult:
     """Apply all changes of a set, or none; blocking.
 
-    Complete an interrupted set if it is the same one, and undo any other.
-
     Args:
         workspace: The project.
         changes: The set.
         key: Identifies the call.
         allow: Raises if the edits may not be written; nobody else changes the files meanwhile.
     """
-    digest = _set_digest(changes)
+
+    def plan(_repeated: bool) -> list[Edit]:
+        edits = plan_edits(workspace, changes)
+        if allow is not None:
+            allow(edits)
+        return edits
+
+    return apply_planned(workspace, _set_digest(changes), key, plan)
+
+
+def apply_planned(
+    workspace: Workspace, digest: str, key: str, plan: Callable[[bool], list[Edit]]
+) -> ChangeSetResult:
+    """Write all edits of a plan, or none; blocking.
+
+    Complete an interrupted set if it is the same one, and undo any other.
+
+    Args:
+        workspace: The project.
+        digest: Identifies what shall change.
+        key: Identifies the call.
+        plan: Returns the edits, given whether an earlier attempt of this call wrote them; nobody
+            else changes the files meanwhile.
+    """
+    repeated = False
     with locked(workspace):
         for backup in backups(workspace):
             journal = backup.journal
@@ -100,9 +122,9 @@ def apply_set(
                 undo(workspace, backup)
             elif journal.digest == digest and stands(workspace, journal):
                 return _result(workspace, backup, already=True)
-        edits = plan_edits(workspace, changes)
-        if allow is not None:
-            allow(edits)
+            elif (journal.digest, journal.key) == (digest, key):
+                repeated = True
+        edits = plan(repeated)
         report = tuple(_report(edit) for edit in edits)
         work = [edit for edit in edits if edit.changes]
         if not work:

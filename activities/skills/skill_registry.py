@@ -8,6 +8,7 @@ from activities.skills.command_runner import RUN, RUN_ONCE
 from activities.skills.compute.calculator import EVALUATE
 from activities.skills.compute.python_code import RUN_PYTHON
 from activities.skills.discovery import COLLECT
+from activities.skills.files.file_editing import EDIT
 from activities.skills.files.file_listing import LIST
 from activities.skills.files.file_reading import READ
 from activities.skills.files.file_search import SEARCH
@@ -44,6 +45,7 @@ SKILLS: dict[str, AnySkill] = {
     "CommandRunner.run": RUN,
     "CommandRunner.run_once": RUN_ONCE,
     "Discovery.collect": COLLECT,
+    "Files.edit": EDIT,
     "Files.list": LIST,
     "Files.read": READ,
     "Files.search": SEARCH,

@@ -45,7 +45,7 @@ class FileText(Documented):
     bytes: int
     """Size of the whole file."""
     sha256: str
-    """Hash of the whole file, for `if_sha256` of `Files.write`."""
+    """Hash of the whole file, for `if_sha256` of `Files.write` and `Files.edit`."""
     cut: bool
     """Whether `max_bytes` ended the text early; continue with `start_line: end_line + 1`."""
 

@@ -111,6 +111,7 @@ def test_every_skill_has_a_contract_under_its_own_name() -> None:
         "CommandRunner.run": "idempotent",
         "CommandRunner.run_once": "once",
         "Discovery.collect": "read",
+        "Files.edit": "idempotent",
         "Files.list": "read",
         "Files.read": "read",
         "Files.search": "read",

@@ -96,6 +96,8 @@ FIELDS = {
 }
 """What each must say: the keys on the way to a list's items, then the required fields."""
 ASKING = {
+    "file_edit": "Files.edit",
+    "file_change": "AssetManager.process_action",
     "file_write": "Files.write",
     "shell_exec": "CommandRunner.run",
     "git_commit": "Git.commit",

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from activities.skills.skill_contracts import known_contracts
 from coterie.rendering.approval_panel import panel_lines, plain_lines
+from coterie.rendering.change_diff import split_changes
 from coterie.rendering.request_text import (
     PendingOfRun,
     pending_text,
@@ -22,7 +24,13 @@ OLD = [f"line {number}" for number in range(400)]
 NEW = [*OLD[:5], "first change", *OLD[6:300], "last change", *OLD[301:]]
 LONG = [f"other {number}" for number in range(400)]
 CONTENT = "\n".join(NEW)
+EDIT: JsonValue = {
+    "path": "a.txt",
+    "old": "\n".join(OLD[5:301]),
+    "new": "\n".join(NEW[5:301]),
+}
 SHOWS: Mapping[str, JsonValue] = {
+    "a call of Files.edit": EDIT,
     "a call of Files.write": {"path": "a.txt", "content": CONTENT},
     "with a hash": {"path": "a.txt", "content": CONTENT, "if_sha256": "0" * 64},
     "a set of changes": {
@@ -72,6 +80,36 @@ def test_every_changed_line_is_shown_and_unchanged_ones_are_not(
     assert "line 100" not in text
     assert "hidden" not in text
     assert ("0" * 64 in text) is (kind == "with a hash")
+
+
+CALLS: Mapping[str, JsonValue] = {
+    "Files.edit": EDIT,
+    "Files.write": SHOWS["a call of Files.write"],
+    "AssetManager.apply_changes": SHOWS["a set of changes"],
+    "AssetManager.process_action": SHOWS["one change"],
+}
+
+
+def test_the_call_of_every_skill_that_writes_a_file_is_shown_as_a_change() -> None:
+    """`Git.commit` takes paths, and commits what the files already contain."""
+    fields = ('"path"', '"file_path"')
+    writing = {
+        name
+        for name, one in known_contracts().items()
+        if one.effect != "read"
+        and any(f"{field}:" in json.dumps(one.input_schema) for field in fields)
+    }
+    assert writing == set(CALLS)
+    for show in CALLS.values():
+        assert len(split_changes(show)[0]) == 1
+
+
+def test_an_edit_that_does_not_fit_says_so_and_shows_its_texts(folder: Path) -> None:
+    show: JsonValue = {"path": "a.txt", "old": "line 1", "new": "x"}
+    text = shown_text("r1", request(show), folder)
+    assert "(does not fit the file as it is now: `old` occurs more than 100 times" in text
+    assert {"-line 1", "+x"} <= {line.strip() for line in text.splitlines()}
+    assert "the current one cannot be read here" in shown_text("r1", request(EDIT), None)
 
 
 TWO: JsonValue = {

@@ -1,0 +1,100 @@
+"""`Files.edit`: replace one text of a file of the project, which must occur exactly once in it.
+
+An attempt that repeats a call edits nothing twice: the journal of `AssetManager` knows the call.
+Originals are backed up, and interrupted writes completed, as for `Files.write`.
+"""
+
+import json
+from hashlib import sha256
+
+from pydantic import TypeAdapter
+
+from activities.changes.change import Change
+from activities.changes.file_edits import Edit, plan_edits
+from activities.changes.text_edit import (
+    MAX_EDITED_BYTES,
+    NotUnique,
+    TextEdit,
+    edited,
+    is_present,
+)
+from activities.contracts import FailureType
+from activities.skills.asset_manager import apply_planned
+from activities.skills.files.file_writing import WrittenFile
+from activities.threads.run_threads import SKILL_THREADS
+from activities.workspace.skill_base import Skill, SkillContext, Workspace
+from activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from activities.workspace.text_files import decoded, readable_file
+
+
+async def edit_text(value: TextEdit, context: SkillContext) -> WrittenFile:
+    """Edit a file.
+
+    Raises:
+        SkillRefusal: The path names a file that skills may not touch, or nothing would change.
+        SkillFailure: `old` does not occur exactly once, the file changed since it was read, or it
+            cannot be written.
+    """
+    if value.old == value.new:
+        raise SkillRefusal("`new` is equal to `old`, so nothing would change")
+    return await SKILL_THREADS.finish(_edit, value, context.workspace, context.key)
+
+
+def _edit(value: TextEdit, workspace: Workspace, key: str) -> WrittenFile:
+    workspace.changeable(value.path)
+
+    def plan(repeated: bool) -> list[Edit]:
+        text = _after(value, readable_file(workspace, value.path, MAX_EDITED_BYTES), repeated)
+        return plan_edits(workspace, [Change(file_path=value.path, type="modify", content=text)])
+
+    result = apply_planned(workspace, _digest(value), key, plan)
+    content = readable_file(workspace, value.path, MAX_EDITED_BYTES + len(value.new.encode()))
+    done = result.applied[0].status == "applied"
+    return WrittenFile(
+        path=value.path,
+        status="replaced" if done else "unchanged",
+        bytes=len(content),
+        sha256=sha256(content).hexdigest(),
+        backup=result.backup if done else None,
+    )
+
+
+def _after(value: TextEdit, content: bytes, repeated: bool) -> str:
+    """Return the whole new text; the same one if an earlier attempt of the call edited it."""
+    text = decoded(content)
+    if text is None:
+        raise SkillFailure(f"{value.path!r} is not UTF-8 text")
+    if repeated and is_present(text, value):
+        return text
+    now = sha256(content).hexdigest()
+    if value.if_sha256 not in (None, now):
+        raise SkillFailure(
+            f"{value.path!r} is not in the state of if_sha256: it has the hash {now} now; read it "
+            "again"
+        )
+    after = edited(text, value)
+    if isinstance(after, NotUnique):
+        raise SkillFailure(f"{value.path!r} was not changed: {after.reason}")
+    return after.text
+
+
+def _digest(value: TextEdit) -> str:
+    """Identify the edit; no set of changes has the same digest."""
+    return sha256(json.dumps(["edit", value.path, value.old, value.new]).encode()).hexdigest()
+
+
+EDIT = Skill[TextEdit, WrittenFile](
+    name="Files.edit",
+    description="Replaces one text of a file of the project, which must occur exactly once in it.",
+    effect="idempotent",
+    input=TypeAdapter(TextEdit),
+    output=TypeAdapter(WrittenFile),
+    run=edit_text,
+    timeout=60.0,
+    errors={
+        FailureType.SKILL_REFUSED: "the path names a file outside the workspace, or a protected "
+        "file; or `new` is equal to `old`",
+        FailureType.SKILL_FAILED: "`old` does not occur exactly once, the file changed since it "
+        "was read (`if_sha256`), it is not UTF-8 text or over 4 MB, or cannot be written",
+    },
+)

@@ -12,9 +12,10 @@ from tests.support.skills import call, refusal
 
 
 async def edit(
-    workspace: Workspace, key: str = "run/a#1/b", **given: JsonValue
+    workspace: Workspace, old: str, new: str, key: str = "run/a#1/b", known: str | None = None
 ) -> dict[str, JsonValue]:
-    data = await call(workspace, "Files.edit", {"path": "a.txt", **given}, key=key)
+    given: JsonValue = {"path": "a.txt", "old": old, "new": new, "if_sha256": known}
+    data = await call(workspace, "Files.edit", given, key=key)
     assert isinstance(data, dict)
     return data
 
@@ -25,9 +26,7 @@ def digest(text: str) -> str:
 
 async def test_the_one_occurrence_is_replaced_with_a_backup(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"one\r\ntwo\r\n\xc3\xa9")
-    done = await edit(
-        Workspace(tmp_path), old="two\r\n", new="", if_sha256=digest("one\r\ntwo\r\né")
-    )
+    done = await edit(Workspace(tmp_path), old="two\r\n", new="", known=digest("one\r\ntwo\r\né"))
     assert (done["status"], done["bytes"], done["sha256"]) == ("replaced", 7, digest("one\r\né"))
     assert (tmp_path / "a.txt").read_bytes() == "one\r\né".encode()
     assert (tmp_path / str(done["backup"]) / "old/a.txt").read_bytes() == b"one\r\ntwo\r\n\xc3\xa9"
@@ -36,16 +35,16 @@ async def test_the_one_occurrence_is_replaced_with_a_backup(tmp_path: Path) -> N
 async def test_an_attempt_that_repeats_a_call_edits_nothing_twice(tmp_path: Path) -> None:
     workspace, file = Workspace(tmp_path), tmp_path / "a.txt"
     file.write_text("x = 1\n")
-    more: dict[str, JsonValue] = {"old": "x = 1\n", "new": "x = 1\ny = 2\n"}
-    await edit(workspace, **more)
-    again = await edit(workspace, **more)
+    more = ("x = 1\n", "x = 1\ny = 2\n")
+    await edit(workspace, *more)
+    again = await edit(workspace, *more)
     assert (again["status"], again["backup"]) == ("unchanged", None)
     await edit(workspace, key="run/other", old="y = 2", new="y = 3")
     await edit(workspace, key="run/third", old="y = 3", new="y = 2\nz = 4")
-    assert (await edit(workspace, **more))["status"] == "unchanged"
+    assert (await edit(workspace, *more))["status"] == "unchanged"
     assert file.read_text() == "x = 1\ny = 2\nz = 4\n"
     file.write_text("x = 1\n")  # a person took it back
-    assert (await edit(workspace, **more))["status"] == "replaced"
+    assert (await edit(workspace, *more))["status"] == "replaced"
     assert file.read_text() == "x = 1\ny = 2\n"
 
 

@@ -64,11 +64,11 @@ def diff_lines(changes: Sequence[FileChange], workspace: Path | None) -> Iterato
         yield f"{change.type} {change.file_path}"
         if change.diff is not None:
             yield from change.diff.splitlines()
-        elif change.content is not None:
+        else:
             before = _before(change.file_path, workspace)
             if before is None:
                 yield _UNREADABLE
-            yield from _hunks(before or "", change.content)
+            yield from _hunks(before or "", change.content or "")
 
 
 def _edit_lines(edit: TextEdit, before: str | None) -> Iterator[str]:
@@ -126,8 +126,6 @@ def _change(value: JsonValue) -> Change | None:
     if not isinstance(value, dict):
         return None
     fields = cast("dict[str, JsonValue]", value)
-    if not isinstance(fields.get("diff"), str) and not isinstance(fields.get("content"), str):
-        return None
     try:
         return Change.model_validate(fields)
     except ValidationError:

@@ -104,6 +104,15 @@ def test_the_call_of_every_skill_that_writes_a_file_is_shown_as_a_change() -> No
         assert len(split_changes(show)[0]) == 1
 
 
+def test_a_deletion_shows_what_is_lost_beside_the_other_changes(folder: Path) -> None:
+    deletion: JsonValue = {"file_path": "b.txt", "type": "delete"}
+    both: JsonValue = {"changes": [SHOWS["one change"], deletion]}
+    for show in (deletion, both):
+        lines = [line.strip() for line in shown_text("r1", request(show), folder).splitlines()]
+        assert {"delete b.txt", "-line 0", "-line 399"} <= set(lines)
+        assert ("+last change" in lines) is (show is both)
+
+
 def test_an_edit_that_does_not_fit_says_so_and_shows_its_texts(folder: Path) -> None:
     show: JsonValue = {"path": "a.txt", "old": "line 1", "new": "x"}
     text = shown_text("r1", request(show), folder)

@@ -145,7 +145,7 @@ class Reader:
                 continue
             if persona.prompt_syntax == "braces":
                 text = braces_to_template(text, inputs)
-            yield from value_reads(text, self._prompt_path(step, path, key), statements=True)
+            yield from value_reads(text, self._prompt_path(step, path, key))
 
     def _prompt_path(self, step: AgentStep, path: NodePath, key: str) -> NodePath:
         key_path = written_at(self.tree, step, path, "prompts", key)

@@ -23,7 +23,8 @@ from dsl.paths import MISSING, Path
 from dsl.paths import parse as parse_path
 from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
 from dsl.templates.path_templates import key_segments
-from dsl.templates.template import is_template, parse
+from dsl.templates.template import is_template
+from dsl.templates.template_paths import paths
 from dsl.values import Json, NodePath
 
 _TAKES_CARE = re.compile(r"\b(default|d|defined|undefined|if|elif|else|and|or|for)\b")
@@ -46,21 +47,18 @@ class Read(NamedTuple):
     """Whether it is in a condition."""
 
 
-def value_reads(
-    value: object, document_path: NodePath, *, statements: bool = False
-) -> Iterator[Read]:
+def value_reads(value: object, document_path: NodePath) -> Iterator[Read]:
     """Return the reads of the templates in a value."""
     if isinstance(value, str):
         if is_template(value):
-            needed = _needed_paths(value, statements)
-            for path in parse(value, statements=statements).paths:
-                yield Read(path, document_path, path in needed)
+            for path, needed in reads_of(value):
+                yield Read(path, document_path, needed)
     elif isinstance(value, dict):
         for key, item in cast("dict[str, object]", value).items():
-            yield from value_reads(item, (*document_path, key), statements=statements)
+            yield from value_reads(item, (*document_path, key))
     elif isinstance(value, list):
         for index, item in enumerate(cast("list[object]", value)):
-            yield from value_reads(item, (*document_path, index), statements=statements)
+            yield from value_reads(item, (*document_path, index))
 
 
 def update_reads(updates: Json, path: NodePath) -> Iterator[Read]:
@@ -114,17 +112,24 @@ def _needs(condition: ContextField | TaskField, holds: bool) -> bool:
     return OPERATORS[condition.operator].test(MISSING, condition.value) is not holds
 
 
-@lru_cache(maxsize=4096)
-def _needed_paths(text: str, statements: bool) -> frozenset[Path]:
-    """Return the paths without which the template certainly fails."""
+@lru_cache(maxsize=65_536)  # more than the templates of a large document
+def reads_of(text: str) -> tuple[tuple[Path, bool], ...]:
+    """Return the paths of a template, and whether it certainly fails without each.
+
+    Several passes ask. The text is parsed but never compiled here: the compiled templates of a
+    large document do not fit into their cache, and each pass would compile them anew.
+    """
+    tree = ENVIRONMENT.parse(text)
+    found = paths(tree)
     if not _TAKES_CARE.search(text):
-        return frozenset(parse(text, statements=statements).paths)
+        return tuple((path, True) for path in found)
     needed: set[Path] = set()
     spared: set[Path] = set()
-    for path, certain in _looks(ENVIRONMENT.parse(text), True):
+    for path, certain in _looks(tree, True):
         (needed if certain else spared).add(path)
-    return frozenset(
-        path for path in needed if not any(path[: len(other)] == other for other in spared)
+    return tuple(
+        (path, path in needed and not any(path[: len(other)] == other for other in spared))
+        for path in found
     )
 
 

@@ -34,11 +34,19 @@ _ORDERS: dict[str, Operator] = {
 
 def expression(text: str, holds: bool) -> Formula:
     """Return the formula under which the expression is true, or false; a failure is neither."""
+    when_true, when_false = both_formulas(text)
+    return when_true if holds else when_false
+
+
+@lru_cache(maxsize=65_536)  # more than the conditions of a large document: several passes ask
+def both_formulas(text: str) -> tuple[Formula, Formula]:
+    """Return the formulas under which the expression is true and false."""
     body = _single(text)
-    return Opaque(text, holds) if body is None else _formula(body, holds)
+    if body is None:
+        return Opaque(text, True), Opaque(text, False)
+    return _formula(body, True), _formula(body, False)
 
 
-@lru_cache(maxsize=1024)
 def _single(text: str) -> nodes.Expr | None:
     """Return the one expression of a condition's text; None also for one that does not parse."""
     try:

@@ -55,13 +55,18 @@ def plain_path(text: str) -> Path | None:
     return next(iter(template.paths))
 
 
-@lru_cache(maxsize=8192)
 def parse(text: str, *, statements: bool = False) -> Template:
     """Parse a template, once for all; `statements` allows `{% ... %}` (prompts only).
 
     Raises:
         BadTemplate: with the line within the text.
     """
+    return parse_cached(text, statements)
+
+
+@lru_cache(maxsize=8192)
+def parse_cached(text: str, statements: bool) -> Template:
+    """Parse a template; all callers share one entry for a text, however they pass the argument."""
     try:
         return _parse_text(text, statements)
     except TemplateSyntaxError as error:

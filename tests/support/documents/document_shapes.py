@@ -477,6 +477,15 @@ SHAPES: Final[Mapping[str, Callable[[int], str]]] = {
 
 def document_of(shape: str, size: int) -> str:
     """Return the document of a shape with about that many bytes."""
+    return SHAPES[shape](max(4, _number(shape, size)))
+
+
+def doubled(shape: str, size: int) -> tuple[str, str]:
+    """Return a document with about that many bytes, and one with twice as many parts."""
+    number = max(2, _number(shape, size))
+    return SHAPES[shape](number), SHAPES[shape](2 * number)
+
+
+def _number(shape: str, size: int) -> int:
     make = SHAPES[shape]
-    each = (len(make(20)) - len(make(10))) / 10
-    return make(max(4, int(size / each)))
+    return int(size * 10 / (len(make(20)) - len(make(10))))

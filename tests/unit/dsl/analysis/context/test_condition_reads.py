@@ -106,7 +106,7 @@ def test_a_condition_needs_what_decides_it_only_by_being_there(
 def test_a_template_needs_what_it_always_reads_without_care(
     text: str, needed: dict[str, bool]
 ) -> None:
-    every = value_reads(text, ("values", "n"), statements=True)
+    every = value_reads(text, ("values", "n"))
     found = {".".join(one.path): one.needed for one in every}
     assert {path: found[path] for path in needed} == needed
 

@@ -6,7 +6,7 @@ long, or whose input is not trusted, runs in a process instead (`activities/proc
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
@@ -30,7 +30,7 @@ class RunThreads:
         self, work: Callable[Args, Result], *args: Args.args, **kwargs: Args.kwargs
     ) -> Result:
         """Run blocking work; if the caller is cancelled, its thread is free once the work ends."""
-        return await asyncio.wrap_future(await self._begin(partial(work, *args, **kwargs)))
+        return await (await self._begin(partial(work, *args, **kwargs)))
 
     async def finish(
         self, work: Callable[Args, Result], *args: Args.args, **kwargs: Args.kwargs
@@ -40,7 +40,7 @@ class RunThreads:
         A thread cannot be stopped: left behind, it would write files after its call was reported as
         cancelled.
         """
-        begun = asyncio.wrap_future(await self._begin(partial(work, *args, **kwargs)))
+        begun = await self._begin(partial(work, *args, **kwargs))
         try:
             return await asyncio.shield(begun)
         except asyncio.CancelledError:
@@ -51,11 +51,25 @@ class RunThreads:
                 begun.exception()  # retrieved, because the caller only wants its own cancellation
             raise
 
-    async def _begin(self, work: Callable[[], Result]) -> Future[Result]:
+    async def _begin(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
         run = run_of_call()
         await self._shares.acquire(run)
-        begun = self._pool.submit(copy_context().run, work)
-        begun.add_done_callback(lambda _: self._shares.release(run))
+        shared = _Shared(self._pool, partial(self._shares.release, run))
+        return asyncio.get_running_loop().run_in_executor(shared, copy_context().run, work)
+
+
+class _Shared(Executor):
+    """A pool in which a place is given back when the work itself ends, not when its caller does."""
+
+    def __init__(self, pool: Executor, release: Callable[[], None]) -> None:
+        self._pool = pool
+        self._release = release
+
+    def submit(
+        self, fn: Callable[Args, Result], /, *args: Args.args, **kwargs: Args.kwargs
+    ) -> Future[Result]:
+        begun = self._pool.submit(fn, *args, **kwargs)
+        begun.add_done_callback(lambda _: self._release())
         return begun
 
 

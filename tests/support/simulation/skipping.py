@@ -4,6 +4,7 @@ import asyncio
 import math
 import selectors
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -69,12 +70,14 @@ class _Loop(asyncio.SelectorEventLoop):
         return self._skipping.clock
 
     def run_in_executor(  # type: ignore[override]
-        self, executor: object, func: Callable[..., T], *args: object
+        self, executor: Executor | None, func: Callable[..., T], *args: object
     ) -> asyncio.Future[T]:
         """Do a thread's work at once: a clock that skips waits for no thread."""
         done: asyncio.Future[T] = self.create_future()
         try:
-            done.set_result(func(*args))
+            done.set_result(
+                func(*args) if executor is None else executor.submit(func, *args).result()
+            )
         except Exception as error:
             done.set_exception(error)
         return done

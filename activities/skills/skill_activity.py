@@ -283,4 +283,4 @@ def _polls(request: SkillRequest) -> bool:
 
 
 def _run_id(request: SkillRequest) -> str:
-    return run_of_call() or request.key.partition("/")[0]
+    return run_of_call() if activity.in_activity() else request.key.partition("/")[0]

@@ -3,12 +3,12 @@
 from dsl.problem_details import ProblemText, statement
 from dsl.wording.dialect_words import WORDS
 
-_MAX_WORDS = 3
+_SHOWN = 3
 
 
 @statement
 def other_system(system: str) -> ProblemText:
-    shown = "; ".join(f"{theirs} -> {ours}" for theirs, ours in WORDS[system][:_MAX_WORDS])
+    shown = "; ".join(f"{theirs} -> {ours}" for theirs, ours in WORDS[system][:_SHOWN])
     return ProblemText(
         f"this looks like a file of {system}, which Coterie does not read",
         fix=f"write a document with `llm_config:` and `orchestration:`: {shown}; the table of "

@@ -29,7 +29,6 @@ ALLOWED = {
     "workflows/handlers/query_answers.py": "a request that says that it is cut",
     "workflows/core/decoding.py": "the name of an encoding",
     "coterie/ui/panes.py": "what a pane has room for",
-    "coterie/rendering/change_diff.py": "a file that is compared; its difference says so",
     "coterie/mcp_server/served_teams.py": "the name of a tool",
     "coterie/mcp_server/client_questions.py": "the name of a client; a prompt that says so",
     "coterie/mcp_server/team_tools.py": "names that a client made up",

@@ -43,13 +43,17 @@ def not_this(model: type[BaseModel], because: str) -> str:
 def problems_of(error: ValidationError, model: type[BaseModel]) -> str:
     """Return each problem of a message, with its key and what is allowed there."""
     return "; ".join(
-        _problem(details["type"], details["loc"], details["msg"], model)
+        _problem(details["type"], details["loc"], details["msg"], details.get("ctx", {}), model)
         for details in error.errors(include_url=False)
     )
 
 
 def _problem(
-    kind: str, location: tuple[int | str, ...], message: str, model: type[BaseModel]
+    kind: str,
+    location: tuple[int | str, ...],
+    message: str,
+    context: Mapping[str, object],
+    model: type[BaseModel],
 ) -> str:
     key = shortened_text(".".join(map(str, location)), _MAX_KEY)
     if kind == "missing":
@@ -63,8 +67,6 @@ def _problem(
     subject = repr(key) if key else "it"
     if kind in _FORMS:
         return f"{subject} must be {_FORMS[kind]}"
-    said = message.removeprefix("Value error, ")
-    for prefix in ("Input should ", "String should "):
-        if said.startswith(prefix):
-            return f"{subject} must {said.removeprefix(prefix)}"
-    return f"{subject}: {said}"
+    if kind == "string_too_long":
+        return f"{subject} must have at most {context['max_length']} characters"
+    return f"{subject}: {context.get('error', message)}"

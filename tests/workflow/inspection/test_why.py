@@ -98,13 +98,13 @@ async def test_every_rule_is_reported_with_what_it_found_and_every_change_by_its
     assert [rule.taken for rule in second.rules or ()] == [True, None, None]
     text = visits_text([first])
     for line in (
-        "draft#1 -> draft, because rule 2: {{ routing.reason == 'entry' }}",
+        "draft#1 -> draft, because rule 2: routing.reason is \"entry\" (routing.reason == 'entry')",
         "rule 1 -> review: does not hold",
         "no  all of",
         "yes note is success (wanted success)",
         "no  not",
         "yes context.tries is 1 (less_than 2)",
-        "yes {{ routing.reason == 'entry' }} (routing.reason is \"entry\")",
+        "yes routing.reason is \"entry\" (routing.reason == 'entry')",
         "rule 3 -> the end: not evaluated",
         "branch 1 -> five: does not hold",
         "no  note.n is 1 (equals 5)",

@@ -19,7 +19,7 @@ from tests.support.compiling import problems_of
 from tests.support.documents.generated import documents, written
 from tests.support.documents.mistakes import broken
 
-SHAPE = ("E101", "E102", "E103", "E104", "E105", "E106", "E107", "E108", "E109", "E401")
+SHAPE = ("E101", "E102", "E103", "E104", "E105", "E106", "E107", "E108", "E109", "E111", "E401")
 """The codes of mistakes of shape."""
 NOT_OF_ITS_OWN = (
     "has no provider",

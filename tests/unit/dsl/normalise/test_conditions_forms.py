@@ -127,7 +127,7 @@ def test_a_condition_of_every_form(written: str, found: bool) -> None:
             "other failure, never skipped))",
         ),
         ("[]", "no conditions"),
-        ("'{{ context.tags }}'", "{{ context.tags }}"),
+        ("'{{ context.tags }}'", 'context.tags is ["a", "b"] (context.tags)'),
     ],
 )
 def test_a_condition_tells_what_it_found(written: str, because: str) -> None:

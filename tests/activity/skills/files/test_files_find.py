@@ -79,7 +79,7 @@ async def test_matching_lines_are_found_with_their_places(workspace: Workspace) 
                 "line": 1,
                 "text": "TOTAL = 1",
                 "before": [],
-                "after": ["x" * 500],
+                "after": ["x" * 500 + " [cut off: 105 more characters]"],
             },
         ],
         "searched_files": 4,

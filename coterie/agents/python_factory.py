@@ -112,8 +112,7 @@ class AgentFactory(document_factory.AgentFactory):
             unknown: Refused, with the name that was meant.
 
         Raises:
-            ValueError: The description or a required argument is missing, or a name is invalid or
-                taken.
+            ValueError: The description or an argument is missing, or a name is invalid or taken.
             TypeError: An argument is unknown or of the wrong type, or `cls` is not an agent class.
         """
         refuse_unknown("register()", unknown, _OF_REGISTER, "defaults")

@@ -19,6 +19,7 @@ from coterie.settings import load
 from coterie.testing.simulation.test_server import time_skipping_server
 from tests.support.cli import interrupt, sentence, together
 from tests.support.project import BIN, Project, until
+from tests.support.watching.processes import children
 
 
 @pytest.fixture
@@ -64,14 +65,9 @@ async def test_the_server_of_team_tests_has_no_secret_and_a_closed_http_api(
         monkeypatch.setenv(name, value)
     async with time_skipping_server(load(cwd=tmp_path)) as client:
         port = int(client.service_client.config.target_host.rpartition(":")[2])
-        (pid,) = [one for one in _children() if port in _listening(one)]
+        (pid,) = [one for one in children() if port in _listening(one)]
         _holds_no_secret(pid)
         await asyncio.to_thread(_refuses_pages, pid)
-
-
-def _children() -> list[int]:
-    tasks = Path("/proc/self/task").iterdir()
-    return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
 
 
 def test_server_outlives_its_starter_and_serves_the_temporal_cli(

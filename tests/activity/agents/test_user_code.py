@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from activities.contracts import AgentResponse
 from activities.user_code.child_pool import UserCode
 from dsl.values import Json
 from tests.support.agents import RecordingModel, environment, legacy_request, turn
+from tests.support.watching.processes import is_running
 
 HOSTILE = "tests.support.hostile_agents.Hostile"
 
@@ -45,16 +45,9 @@ def answer_text(response: AgentResponse) -> str:
     return response.error.message.removeprefix(f"task 'design': legacy agent {HOSTILE} ")
 
 
-def is_alive(pid: int) -> bool:
-    with suppress(ProcessLookupError, FileNotFoundError):
-        os.kill(pid, 0)
-        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
-    return False
-
-
 async def dead(pid: int) -> None:
     """Wait until the process has ended; whoever does not is found by the test's time limit."""
-    while is_alive(pid):  # noqa: ASYNC110  # processes of others have no Event
+    while is_running(pid):  # noqa: ASYNC110  # processes of others have no Event
         await asyncio.sleep(0.02)
 
 

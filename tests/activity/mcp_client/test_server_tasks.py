@@ -24,6 +24,7 @@ from tests.support.servers.mcp_tools import (
     mcp_servers,
 )
 from tests.support.skills import MAX_WAIT, environment
+from tests.support.watching.processes import children
 
 
 @asynccontextmanager
@@ -145,6 +146,4 @@ async def test_a_forgotten_task_is_begun_again_only_if_that_does_no_harm(
 
 def _children() -> list[int]:
     """The processes of the server: this one's children."""
-    tasks = Path("/proc/self/task").iterdir()
-    found = {int(one) for task in tasks for one in (task / "children").read_text().split()}
-    return [one for one in found if "mcp_tasks" in Path(f"/proc/{one}/cmdline").read_text()]
+    return [one for one in children() if "mcp_tasks" in Path(f"/proc/{one}/cmdline").read_text()]

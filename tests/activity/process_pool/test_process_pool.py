@@ -16,6 +16,7 @@ from activities.process_pool.work import Work, WorkEnded
 from dsl.values import Json
 from tests.support.programs.pool_work import FAIL, GROW, LEAVE, MISS, SPIN, SPIN_BRIEFLY, WHERE
 from tests.support.skills import environment
+from tests.support.watching.processes import is_running
 
 
 @pytest_asyncio.fixture
@@ -51,14 +52,6 @@ async def stopped(*calls: asyncio.Task[Json]) -> None:
     for call in calls:
         call.cancel()
     await asyncio.wait(calls)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 async def test_calls_share_a_warm_process_of_low_priority_without_secrets(
@@ -102,7 +95,7 @@ async def test_a_cancelled_call_ends_with_all_its_processes(
     call = asyncio.create_task(pool.run(LEAVE, str(tmp_path / "pid")))
     [pid] = await written(tmp_path / "pid")
     await stopped(call)
-    assert not is_alive(pid)
+    assert not is_running(pid)
 
 
 async def test_a_run_has_a_few_processes_and_its_neighbours_take_turns_with_them(
@@ -115,7 +108,7 @@ async def test_a_run_has_a_few_processes_and_its_neighbours_take_turns_with_them
     assert [one["given"] for one in results] == ["0", "1", "2"]
     assert await written(tmp_path / "pids") == begun
     await stopped(*hostile)
-    assert not any(map(is_alive, begun))
+    assert not any(map(is_running, begun))
 
 
 def test_neither_a_run_nor_many_starts_take_all_processes() -> None:

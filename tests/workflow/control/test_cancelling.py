@@ -23,6 +23,7 @@ from tests.support.engine import Engine, engine, trail
 from tests.support.runs import asked
 from tests.support.servers.raw_server import raw_server
 from tests.support.watching.prepared_sandbox import prepared_sandbox
+from tests.support.watching.processes import is_running
 from workflows.team import TeamWorkflow
 
 Handle = Any
@@ -160,15 +161,7 @@ async def at_work(handle: Handle, state: str = "", step: str = "") -> None:
 def alive(folder: Path) -> list[int]:
     """Those processes of the command that have not ended."""
     numbers = [int((folder / name).read_text()) for name in ("parent", "child")]
-    return [number for number in numbers if _runs(number)]
-
-
-def _runs(number: int) -> bool:
-    try:
-        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
+    return [number for number in numbers if is_running(number)]
 
 
 def expect_partial(result: Json) -> None:

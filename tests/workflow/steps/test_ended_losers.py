@@ -13,6 +13,7 @@ from activities.providers.provider import ProviderSettings
 from activities.workspace.skill_base import Command
 from tests.support.engine import Engine, engine, trail
 from tests.support.servers.raw_server import RawServer, raw_server
+from tests.support.watching.processes import is_running
 
 MAX_SECONDS = 5.0
 """How long a loser may continue after its step has ended."""
@@ -60,14 +61,6 @@ async def here(
     commands = {STUBBORN.name: STUBBORN}
     async with engine(env, tmp_path, [], commands, provider=provider) as running:
         yield running
-
-
-def is_running(number: int) -> bool:
-    try:
-        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
 
 
 async def come(happened: Callable[[], bool]) -> None:

@@ -1,4 +1,4 @@
-"""Whose turn it is to run: one process per core, the same share for every run."""
+"""Which processes may run: one per core, with an equal share for every run."""
 
 from collections import Counter
 from contextlib import ExitStack

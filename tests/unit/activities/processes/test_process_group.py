@@ -1,4 +1,4 @@
-"""A command ends with all its descendants, and whoever stops waiting for it."""
+"""A command ends with all its descendants, also when its caller stops waiting."""
 
 import asyncio
 import gc

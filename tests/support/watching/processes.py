@@ -16,6 +16,18 @@ def is_running(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
+def pid_in(file: Path) -> int | None:
+    """The process that wrote its number into a file; None until its whole line is there.
+
+    A shell creates the file of `echo $$ > pid` before it writes into it.
+    """
+    try:
+        text = file.read_text()
+    except FileNotFoundError:
+        return None
+    return int(text) if text.endswith("\n") else None
+
+
 def children() -> list[int]:
     """The processes that this one has begun."""
     found: list[int] = []

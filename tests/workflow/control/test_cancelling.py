@@ -23,7 +23,7 @@ from tests.support.engine import Engine, engine, trail
 from tests.support.runs import asked
 from tests.support.servers.raw_server import raw_server
 from tests.support.watching.prepared_sandbox import prepared_sandbox
-from tests.support.watching.processes import is_running
+from tests.support.watching.processes import is_running, pid_in
 from workflows.team import TeamWorkflow
 
 Handle = Any
@@ -160,8 +160,8 @@ async def at_work(handle: Handle, state: str = "", step: str = "") -> None:
 
 def alive(folder: Path) -> list[int]:
     """Those processes of the command that have not ended."""
-    numbers = [int((folder / name).read_text()) for name in ("parent", "child")]
-    return [number for number in numbers if is_running(number)]
+    pids = [pid_in(folder / name) for name in ("parent", "child")]
+    return [pid for pid in pids if pid is not None and is_running(pid)]
 
 
 def expect_partial(result: Json) -> None:
@@ -194,8 +194,7 @@ async def test_a_command_and_its_children_are_killed_before_the_clean_up_begins(
 ) -> None:
     async with working(server, tmp_path) as here:
         handle: Handle = await here.start(ONE.replace("TASK", COMMAND), {"topic": "rain"})
-        await come(lambda: (tmp_path / "parent").exists())
-        assert len(alive(tmp_path)) == 2
+        await come(lambda: len(alive(tmp_path)) == 2)
         expect_partial(await cancelled(handle))
         assert alive(tmp_path) == []
 
@@ -221,7 +220,7 @@ async def test_every_branch_of_a_fan_out_ends_and_each_clean_up_runs_once(
     async with raw_server(b"", hang=True) as model, working(server, tmp_path, model.url) as here:
         handle: Handle = await here.start(FAN_OUT)
         await asyncio.wait_for(model.asked.wait(), 60)
-        await come(lambda: (tmp_path / "parent").exists())
+        await come(lambda: len(alive(tmp_path)) == 2)
         await asked(handle)
         result = await cancelled(handle)
         assert alive(tmp_path) == []

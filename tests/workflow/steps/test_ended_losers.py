@@ -13,7 +13,7 @@ from activities.providers.provider import ProviderSettings
 from activities.workspace.skill_base import Command
 from tests.support.engine import Engine, engine, trail
 from tests.support.servers.raw_server import RawServer, raw_server
-from tests.support.watching.processes import is_running
+from tests.support.watching.processes import is_running, pid_in
 
 MAX_SECONDS = 5.0
 """How long a loser may continue after its step has ended."""
@@ -84,8 +84,9 @@ async def test_losers_end_at_their_provider_and_on_the_machine_while_the_run_goe
     """The run still waits when they end, so it is the step that ends them, not the run's end."""
     handle: Any = await here.start(TEAM.replace("JOIN", join).replace("QUICK", quick))
     await asyncio.wait_for(model.asked.wait(), PATIENCE)
-    await come(lambda: (tmp_path / "parent").exists() and bool((tmp_path / "parent").read_text()))
-    processes = [int((tmp_path / name).read_text()) for name in ("parent", "child")]
+    files = [tmp_path / name for name in ("parent", "child")]
+    await come(lambda: None not in map(pid_in, files))
+    processes = [pid for file in files if (pid := pid_in(file)) is not None]
     assert all(map(is_running, processes))
     assert not model.left.is_set()
 

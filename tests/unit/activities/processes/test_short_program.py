@@ -10,6 +10,7 @@ import pytest
 from activities.processes import short_program
 from activities.processes.process_group import NotStarted
 from activities.processes.short_program import ProgramOutput, ProgramTimeout, run_program
+from tests.support.watching.processes import pid_in
 
 
 async def run(
@@ -53,8 +54,8 @@ async def test_nothing_waits_for_an_output_that_a_process_elsewhere_holds(tmp_pa
     with pytest.raises(ProgramTimeout):
         await run("setsid sh -c 'echo $$ > pid; exec sleep 20' >&- &", tmp_path, seconds=0.3)
     assert asyncio.all_tasks() == tasks
-    if (tmp_path / "pid").exists():
-        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    if (pid := pid_in(tmp_path / "pid")) is not None:
+        os.kill(pid, signal.SIGKILL)
 
 
 async def test_a_program_that_writes_too_much_is_stopped(tmp_path: Path) -> None:

@@ -4,11 +4,14 @@ What code of other packages may import from here is stable. `import coterie` loa
 library; the names of agents, models and teams load more when they are first used.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from coterie.own_packages import install
 
+if sys.platform == "win32":
+    sys.exit("Coterie runs on Linux and macOS; on Windows, install and run it in WSL 2.")
 install()
 
 from activities.user_code.provider_errors import ProviderError  # noqa: E402  after `install`

@@ -216,6 +216,11 @@ VERBS: Mapping[str, Verb] = {
         "stop a run for good after its cleanup",
         "coterie.commands.control.cancel",
     ),
+    "doctor": Verb(
+        Group.SERVE,
+        "check this machine and this project, and name the fix of each problem",
+        "coterie.commands.operations.doctor",
+    ),
     "worker": Verb(
         Group.SERVE,
         "serve runs until interrupted",

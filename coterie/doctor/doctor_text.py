@@ -1,0 +1,39 @@
+"""Format what `coterie doctor` found."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from coterie.doctor.checkup import Finding, Level
+from coterie.text.columns import aligned
+from coterie.text.lines import text_of
+from coterie.text.problems import counted
+from dsl.visible import one_line
+
+_MARKS: Mapping[Level, str] = {
+    Level.OK: "✓",
+    Level.OPTIONAL: "-",
+    Level.WARNING: "!",
+    Level.PROBLEM: "✗",
+}
+
+
+def doctor_text(findings: Sequence[Finding]) -> str:
+    """Format the findings as a table, each fix below its finding, and the counts at the end."""
+    rows: list[tuple[str, str, str]] = []
+    for finding in findings:
+        rows.append((_MARKS[finding.level], finding.topic, one_line(finding.text)))
+        if finding.fix:
+            rows.append(("", "", f"fix: {one_line(finding.fix)}"))
+    return text_of([*aligned(rows), "", _counts(findings)])
+
+
+def _counts(findings: Sequence[Finding]) -> str:
+    problems, warnings = (
+        sum(one.level is level for one in findings) for level in (Level.PROBLEM, Level.WARNING)
+    )
+    return f"{counted(problems, 'problem')}, {counted(warnings, 'warning')}"
+
+
+def doctor_json(findings: Sequence[Finding]) -> str:
+    """Format the findings as a JSON list."""
+    return json.dumps([one._asdict() for one in findings], indent=2, ensure_ascii=False)

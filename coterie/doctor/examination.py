@@ -1,0 +1,193 @@
+"""Examine this machine and this project: read the facts, and judge each."""
+
+import asyncio
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from shlex import quote
+
+from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
+from activities.processes.search_path import path_outside
+from coterie.doctor.checkup import (
+    EXTRAS,
+    Finding,
+    Level,
+    clock_finding,
+    disk_finding,
+    extra_findings,
+    key_findings,
+    python_finding,
+    sandbox_finding,
+    system_finding,
+)
+from coterie.doctor.machine import free_space, missing_packages, write_problem
+from coterie.doctor.remote_servers import Contact, addresses, contact_all
+from coterie.documents.catalog import Catalog, Located
+from coterie.documents.compilation import compile_located
+from coterie.documents.trusted_catalog import trusted_catalog, trusted_document
+from coterie.documents.worker_trust import TrustedConfig, key_name
+from coterie.failures import CommandError
+from coterie.server.embedded_server import EmbeddedServer
+from coterie.server.server_process import find_binary, free_ports, port_is_free
+from coterie.server.temporal_client import connect
+from coterie.settings import Settings
+from dsl.errors import InvalidDocument
+from dsl.model.sections.provider_document import provider_kind
+
+
+async def examine(settings: Settings, *, offline: bool) -> list[Finding]:
+    """Examine the machine, the project, and unless `offline` the servers that it needs."""
+    trusted, findings = _configuration(settings)
+    providers, unreadable = _used_providers(settings, trusted)
+    findings = [*_program(), *_extras(settings, trusted), *findings, *unreadable]
+    findings += [_sandbox(settings, trusted), *_keys(settings, trusted, providers)]
+    findings += await _server(settings, offline=offline)
+    findings += _disk(settings)
+    if offline:
+        return [*findings, clock_finding({})]
+    present = [
+        name for name, variable in _variables(trusted).items() if settings.secret(variable or "")
+    ]
+    contacts = await contact_all(addresses(trusted, dict.fromkeys((*providers, *present))))
+    skews = {one.address: one.skew for one in contacts if one.skew is not None}
+    return [*findings, *map(_network_finding, contacts), clock_finding(skews)]
+
+
+def _program() -> Iterator[Finding]:
+    yield python_finding(sys.version_info[:2], sys.executable)
+    yield system_finding(platform.system())
+
+
+def _configuration(settings: Settings) -> tuple[TrustedConfig, list[Finding]]:
+    """Return the project's configuration; the shipped one if the project's own is invalid."""
+    catalog = Catalog(settings)
+    try:
+        return trusted_catalog(settings, catalog, None), []
+    except (InvalidDocument, CommandError) as error:
+        first = error.problems[0].message if isinstance(error, InvalidDocument) else str(error)
+        shipped = trusted_document(settings, catalog.system_source(catalog.roots[-1]), None)
+        finding = Finding(
+            "project", Level.PROBLEM, f"its configuration is invalid: {first}", "coterie validate"
+        )
+        return shipped, [finding]
+
+
+def _used_providers(
+    settings: Settings, trusted: TrustedConfig
+) -> tuple[tuple[str, ...], list[Finding]]:
+    """Return the providers of the project's own teams and files, and the teams that are invalid."""
+    catalog = Catalog(settings)
+    shipped = trusted_document(settings, catalog.system_source(catalog.roots[-1]), None)
+    used = [name for name, one in trusted.providers.items() if shipped.providers.get(name) != one]
+    findings: list[Finding] = []
+    for located in catalog.own():
+        try:
+            plan = compile_located(catalog, located).plan
+        except InvalidDocument as error:
+            findings.append(_team_finding(located, error))
+        else:
+            used += [persona.provider for persona in plan.personas.values()]
+    return tuple(dict.fromkeys(used)), findings
+
+
+def _team_finding(located: Located, error: InvalidDocument) -> Finding:
+    text = f"team {located.name} is invalid: {error.problems[0].message}"
+    return Finding("project", Level.PROBLEM, text, f"coterie validate {quote(located.name)}")
+
+
+def _extras(settings: Settings, trusted: TrustedConfig) -> Iterator[Finding]:
+    needed: dict[str, str] = {}
+    if trusted.mcp_servers:
+        needed["mcp"] = "`worker.mcp_servers`"
+    if (settings.storage or "").startswith("s3://"):
+        needed["s3"] = "COTERIE_STORAGE"
+    for name, section in trusted.providers.items():
+        if section.cloud in ("bedrock", "vertex"):
+            needed[section.cloud] = f"the provider {name}"
+    yield from extra_findings(missing_packages(EXTRAS), needed)
+
+
+def _sandbox(settings: Settings, trusted: TrustedConfig) -> Finding:
+    path = path_outside(
+        settings.environment.get("PATH", os.defpath), Path(trusted.workspace).resolve()
+    )
+    found = find_bubblewrap(path)
+    problem = None if isinstance(found, Bubblewrap) else found
+    return sandbox_finding(
+        trusted.sandbox.mode, has_commands=bool(trusted.commands), problem=problem
+    )
+
+
+def _variables(trusted: TrustedConfig) -> dict[str, str | None]:
+    """Return `{provider: the variable with its key}` of all providers that are models."""
+    return {
+        name: key_name(name, section)
+        for name, section in trusted.providers.items()
+        if provider_kind(name, section) != "scripted"
+    }
+
+
+def _keys(settings: Settings, trusted: TrustedConfig, used: tuple[str, ...]) -> Iterator[Finding]:
+    variables = _variables(trusted)
+    present = [name for name in variables.values() if name and settings.secret(name) is not None]
+    yield from key_findings(variables, used, present)
+
+
+async def _server(settings: Settings, *, offline: bool) -> list[Finding]:
+    if settings.address is not None:
+        return [] if offline else [await _other_server(settings, settings.address)]
+    return await asyncio.to_thread(lambda: list(_embedded_server(settings)))
+
+
+async def _other_server(settings: Settings, address: str) -> Finding:
+    try:
+        await connect(settings, address)
+    except CommandError as error:
+        return Finding("server", Level.PROBLEM, str(error))
+    return Finding("server", Level.OK, f"{address} answers, namespace {settings.namespace}")
+
+
+def _embedded_server(settings: Settings) -> Iterator[Finding]:
+    """Judge the program and the ports of the project's own server, without starting it."""
+    try:
+        binary = find_binary(settings)
+        free_ports(2)
+    except CommandError as error:
+        yield Finding("server", Level.PROBLEM, str(error))
+        return
+    server = EmbeddedServer(settings)
+    record = server.record()
+    if record is None or not server.has_data():
+        yield Finding("server", Level.OK, f"{binary}; the first run starts it")
+    elif server.running():
+        yield _running_server(server, record.address)
+    elif port_is_free(record.port):
+        yield Finding("server", Level.OK, f"{binary}; stopped, the next run starts it")
+    else:
+        text = f"another program listens on its port {record.port}; it will move to a free one"
+        yield Finding("ports", Level.WARNING, text, "coterie server")
+
+
+def _running_server(server: EmbeddedServer, address: str) -> Finding:
+    if server.healthy():
+        return Finding("server", Level.OK, f"the embedded server answers at {address}")
+    text = f"the embedded server runs at {address}, but does not answer"
+    return Finding("server", Level.PROBLEM, text, "coterie server --stop, then coterie server")
+
+
+def _disk(settings: Settings) -> Iterator[Finding]:
+    folders = [settings.state, Path(tempfile.gettempdir())]
+    if settings.storage is not None and settings.storage.startswith("/"):
+        folders.append(Path(settings.storage))
+    for folder in folders:
+        yield disk_finding(str(folder), free_space(folder), write_problem(folder))
+
+
+def _network_finding(contact: Contact) -> Finding:
+    if contact.problem is None:
+        return Finding("network", Level.OK, f"{contact.name} answers at {contact.address}")
+    text = f"{contact.name} at {contact.address} {contact.problem}"
+    return Finding("network", Level.WARNING, text, "check the address, the network and the proxy")

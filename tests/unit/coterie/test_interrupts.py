@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +15,14 @@ import coterie.cli
 import coterie.interrupts
 from coterie.commands.parser import CommandModule
 from coterie.interrupts import run_async
+
+
+@pytest.fixture(autouse=True)
+def hearing_hangups() -> Iterator[None]:
+    """Under `nohup`, processes inherit that SIGHUP is ignored, and Coterie keeps to it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def interrupt(number: signal.Signals = signal.SIGINT) -> None:

@@ -1,7 +1,8 @@
 """Run one large task graph while its workers are killed; check that nothing is lost or repeated.
 
 The tasks run 20 at a time on two real `coterie worker` processes, each with a model turn that works
-and one that accepts; the run continues as new by itself.
+and one that accepts. The run continues as new by itself: while calls overlap, when it is overdue;
+and in each moment without a call, for which there are gates.
 """
 
 import asyncio
@@ -35,8 +36,12 @@ SAMPLE = Path(__file__).parent / "graph_project"
 RUN = "graph"
 TURNS = ("act", "accept")
 """Of each task, in this order."""
-_MAX_EVENTS = 2 * OVERDUE_EVENTS
-"""Of one history: a graph whose calls overlap continues as new when it is overdue."""
+_GATES = (5 / 8, 6 / 8, 7 / 8)
+"""Where in the tasks: a gate comes after all tasks before it, and before all that follow."""
+_MAX_EVENTS = OVERDUE_EVENTS + 1_000
+"""Of one history: an overdue run begins no step, and so has room for the ends of 20 calls."""
+_SUGGESTED = 4_096
+"""Events after which Temporal suggests to continue as new by itself."""
 _WORKERS = 2
 _LOOK = 0.5
 _GAP = (2.0, 8.0)
@@ -86,17 +91,52 @@ def resident(pid: int) -> float:
     return int(next(sizes, "0")) / 1024
 
 
+def gates_of(number: int) -> list[int]:
+    """Return which of so many tasks are gates."""
+    return sorted({int(number * share) for share in _GATES} - {0})
+
+
 def random_tasks(number: int, chance: random.Random) -> list[Json]:
-    """Return tasks of which each depends on up to two of the forty before it."""
-    return [
-        {
-            "id": f"t{n}",
-            "dependencies": [
-                f"t{chance.randrange(max(0, n - 40), n)}" for _ in range(chance.randint(0, 2)) if n
-            ],
-        }
-        for n in range(number)
-    ]
+    """Return tasks of which each depends on up to two of the forty before it, behind the last gate.
+
+    While a gate waits for its turn, no call runs.
+    """
+    gates = gates_of(number)
+    gate: int | None = None
+    leaves: dict[int, None] = {}
+    tasks: list[Json] = []
+    for n in range(number):
+        first = max(gate or 0, n - 40)
+        if n in gates:
+            before, gate = [*leaves], n
+        else:
+            before = [chance.randrange(first, n) for _ in range(chance.randint(0, 2)) if n]
+            before = before or ([] if gate is None else [gate])
+        for other in before:
+            leaves.pop(other, None)
+        leaves[n] = None
+        tasks.append({"id": f"t{n}", "dependencies": [f"t{other}" for other in before]})
+    return tasks
+
+
+def passed_gates(
+    gates: Sequence[int], histories: Sequence[Sequence[Call]], continue_after: int
+) -> list[str]:
+    """Return the broken promises of gates: a run that may continue as new does so at each of them.
+
+    Args:
+        gates: Which tasks they are.
+        histories: The calls of each history of the run.
+        continue_after: Events after which Temporal suggests it; so many calls have more events.
+    """
+    wrong: list[str] = []
+    for number, calls in enumerate(histories, 1):
+        tasks = [int(json.loads(call.input)["inputs"]["task"]["id"][1:]) for call in calls]
+        for gate in gates:
+            before = sum(task < gate for task in tasks)
+            if continue_after <= before < len(tasks):
+                wrong.append(f"history {number} has {before} calls before the gate t{gate}")
+    return wrong
 
 
 def check(
@@ -189,7 +229,8 @@ async def play_graph(
             histories = [history async for history in links(client, RUN)]
         finally:
             project.close()
-    calls = [call for one in histories for call in calls_of(one) if call.type == "run_agent"]
+    made = [[call for call in calls_of(one) if call.type == "run_agent"] for one in histories]
+    calls = [call for one in made for call in one]
     first, middle, last = thirds(workers.sizes)
     attempts = sum(call.attempts for call in calls)
     asked = sum(map(len, read_log(folder / "calls.jsonl").values()))
@@ -202,6 +243,7 @@ async def play_graph(
     tell(f"{len(calls)} model turns, {attempts} attempts, {asked} calls of the model")
     tell(f"largest worker in each third: {first:.0f}, {middle:.0f}, {last:.0f} MB")
     wrong = check(dependencies_of(tasks), calls, end.get("done"))
+    wrong += passed_gates(gates_of(terms.tasks), made, terms.continue_after or _SUGGESTED)
     longest = max(len(history.events) for history in histories)
     if longest > _MAX_EVENTS:
         wrong.append(f"a history has {longest:,} events, more than {_MAX_EVENTS:,}")

@@ -13,7 +13,7 @@ from jinja2 import StrictUndefined, UndefinedError
 from jinja2.sandbox import SandboxedEnvironment
 
 environment = SandboxedEnvironment(undefined=StrictUndefined)
-rows = [{"name": "pens"}, {"nmae": "paper"}]
+rows = [{"name": "pens"}, {"title": "paper"}]
 seen = {}
 for text in (
     "{{ rows[1].name }}",

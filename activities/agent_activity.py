@@ -37,7 +37,8 @@ from activities.heartbeats import CallTimedOut, heartbeating
 from activities.live_text import LiveText
 from activities.metered_providers import MeteredProviders
 from activities.metering import Meter
-from activities.process_pool.work import ThreadRunner, WorkRunner
+from activities.process_pool.thread_runner import ThreadRunner
+from activities.process_pool.work import WorkRunner
 from activities.providers.provider_failures import ProviderFailure, to_application_error
 from activities.storage.absences import LastingBlobs, may_come_back
 from activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable, InheritedBlobs

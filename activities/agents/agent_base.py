@@ -23,7 +23,8 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
 )
-from activities.process_pool.work import ThreadRunner, WorkRunner
+from activities.process_pool.thread_runner import ThreadRunner
+from activities.process_pool.work import WorkRunner
 from activities.providers.message_model import ModelMessage
 from activities.providers.provider import ModelProvider
 from activities.storage.media import MediaUnusable, StoredMedia

@@ -7,8 +7,6 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import TypeAdapter
 
-from activities.threads.run_threads import SKILL_THREADS
-
 Given = TypeVar("Given")
 Result = TypeVar("Result")
 
@@ -64,14 +62,6 @@ class WorkRunner(Protocol):
             ModuleNotFoundError: It needs a module that is not installed.
         """
         ...
-
-
-class ThreadRunner:
-    """Runs work in this process, which serves only one caller. A cancelled call runs to its end."""
-
-    async def run(self, work: Work[Given, Result], given: Given, cpu: int | None = None) -> Result:
-        """Run one call, and continue when it has ended."""
-        return await SKILL_THREADS.finish(work.call, given)
 
 
 def find_object(path: str) -> Any:

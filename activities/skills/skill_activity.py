@@ -14,7 +14,8 @@ from activities.contracts import CALL_SKILL, FailureType, KeptResult, SkillReque
 from activities.heartbeats import CallTimedOut, heartbeating
 from activities.mcp_client.server_pool import McpServers
 from activities.metering import Meter
-from activities.process_pool.work import ThreadRunner, WorkRunner
+from activities.process_pool.thread_runner import ThreadRunner
+from activities.process_pool.work import WorkRunner
 from activities.skills.functions.mcp_skill import McpSkill, SaidBeside, data_and_text, mcp_skill
 from activities.skills.local_activity import (
     check_local_size,

@@ -13,7 +13,8 @@ from typing import Generic, TypeVar
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from activities.process_pool.work import ThreadRunner, WorkRunner
+from activities.process_pool.thread_runner import ThreadRunner
+from activities.process_pool.work import WorkRunner
 from activities.processes.bubblewrap import Bubblewrap
 from activities.processes.process_group import ProcessLimits
 from activities.workspace.call_effects import EffectProgress, shown

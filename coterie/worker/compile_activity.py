@@ -17,7 +17,8 @@ from activities.contracts import (
     OwnQueue,
     VisibilitySettings,
 )
-from activities.process_pool.work import ThreadRunner, WorkEnded, WorkRunner
+from activities.process_pool.thread_runner import ThreadRunner
+from activities.process_pool.work import WorkEnded, WorkRunner
 from activities.threads.run_threads import TURN_THREADS
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.mcp_listings import read_listings

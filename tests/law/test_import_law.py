@@ -113,6 +113,11 @@ def test_a_worker_waits_for_no_library_that_its_configuration_does_not_need() ->
     assert not loaded_by("coterie.worker.workers") & unneeded
 
 
+def test_a_process_of_the_pool_waits_for_neither_temporal_nor_an_sdk() -> None:
+    unneeded = {*SDKS, "temporalio", "jsonschema", "yaml"}
+    assert not loaded_by("activities.process_pool.pool_child") & unneeded
+
+
 def test_the_environment_is_read_in_one_file() -> None:
     """A setting that is read where it is used cannot be found, typed or tested.
 

@@ -13,7 +13,6 @@ from activities.mcp_client.server_pool import McpServers
 from dsl.model.tools.asked_input import AskedForm, AskedInput, GivenInput
 from dsl.values import Json
 from tests.support.servers.mcp_tools import (
-    OLDER,
     asked_by,
     call_tool,
     demo_section,
@@ -22,6 +21,7 @@ from tests.support.servers.mcp_tools import (
     ledger,
     listing_of,
     mcp_servers,
+    older_section,
 )
 
 READ = {"name_pets": {"effect": "read"}}
@@ -41,7 +41,7 @@ async def demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Serve
     folder = tmp_path_factory.mktemp("demo")
     sections = {
         "demo": demo_section(folder),
-        "older": demo_section(folder, OLDER, tools=READ),
+        "older": older_section(folder, tools=READ),
     }
     async with mcp_servers(folder, sections) as servers:
         yield Servers(folder, servers, digests(await listing_of(servers, "demo")))

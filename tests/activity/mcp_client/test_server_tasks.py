@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from activities.mcp_client.server_pool import McpServers
-from dsl.model.sections.mcp_document import McpServerSection
 from dsl.model.tools.asked_input import AskedInput, GivenInput
 from tests.support.servers.mcp_tools import (
-    TASKS,
     asked_by,
     call_tool,
     digests,
@@ -22,6 +19,7 @@ from tests.support.servers.mcp_tools import (
     ledger,
     listing_of,
     mcp_servers,
+    tasks_section,
 )
 from tests.support.skills import MAX_WAIT, environment
 from tests.support.watching.processes import children
@@ -32,9 +30,7 @@ async def begun(
     folder: Path, effect: str = "once"
 ) -> AsyncGenerator[tuple[McpServers, str, AskedInput]]:
     """A task of the server, as the call that began it has it."""
-    command = [sys.executable, "-P", str(TASKS), str(folder)]
-    given = {"command": command, "tools": {"*": {"effect": effect}}}
-    section = McpServerSection.model_validate(given)
+    section = tasks_section(folder, tools={"*": {"effect": effect}})
     async with mcp_servers(folder, {"ci": section}) as servers:
         digest = digests(await listing_of(servers, "ci"))["build"]
         asked = asked_by(await failure_of(servers, "ci/build", digest))

@@ -10,7 +10,8 @@ from activities.agents.answer_parsing import PARSE, AnswerText, parsed
 from activities.answer_schema import InvalidAnswerSchema
 from activities.answers import AnswerProblem
 from activities.process_pool.process_pool import ProcessPool
-from activities.process_pool.work import ThreadRunner, Work, WorkEnded, find_object
+from activities.process_pool.thread_runner import ThreadRunner
+from activities.process_pool.work import Work, WorkEnded, find_object
 from activities.skills.compute.python_code import EVALUATE_CODE, CodeEnd, PythonInput, PythonResult
 from activities.skills.web.page_work import ALLOWS, EXTRACT, PageSource, RobotsQuestion
 from coterie.documents.product_capabilities import capabilities

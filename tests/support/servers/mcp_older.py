@@ -1,18 +1,13 @@
 """The server of `mcp_demo.py` as it was before protocol 2026-07-28: it knows no `server/discover`.
 
-A question then comes within the call.
+A question then comes within the call. Its arguments are the command of that server.
 """
 
 import json
 import subprocess
 import sys
-from pathlib import Path
 
-DEMO = Path(__file__).parent / "mcp_demo.py"
-
-with subprocess.Popen(
-    [sys.executable, "-P", str(DEMO), *sys.argv[1:]], stdin=subprocess.PIPE, text=True
-) as demo:
+with subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, text=True) as demo:
     assert demo.stdin is not None
     for line in sys.stdin:
         asked = json.loads(line)

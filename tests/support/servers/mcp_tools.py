@@ -19,6 +19,7 @@ from dsl.model.sections.mcp_digests import digest_of_tool
 from dsl.model.sections.mcp_document import McpServerSection
 from dsl.model.tools.asked_input import AskedInput, GivenInput
 from dsl.values import Json
+from tests.support.programs.script_server import forked
 from tests.support.skills import environment
 
 DEMO = Path(__file__).parent / "mcp_demo.py"
@@ -27,10 +28,20 @@ HOSTILE = Path(__file__).parent / "mcp_hostile.py"
 TASKS = Path(__file__).parent / "mcp_tasks.py"
 
 
-def demo_section(folder: Path, script: Path = DEMO, **more: object) -> McpServerSection:
+def demo_section(folder: Path, **more: object) -> McpServerSection:
     """The configuration of the server of `mcp_demo.py`."""
-    command = [sys.executable, "-P", str(script), str(folder)]
+    return McpServerSection.model_validate({"command": forked(DEMO, str(folder)), **more})
+
+
+def older_section(folder: Path, **more: object) -> McpServerSection:
+    """The configuration of the same server as it was before protocol 2026-07-28."""
+    command = (sys.executable, "-P", str(OLDER), *forked(DEMO, str(folder)))
     return McpServerSection.model_validate({"command": command, **more})
+
+
+def tasks_section(folder: Path, **more: object) -> McpServerSection:
+    """The configuration of the server of `mcp_tasks.py`."""
+    return McpServerSection.model_validate({"command": forked(TASKS, str(folder)), **more})
 
 
 @asynccontextmanager

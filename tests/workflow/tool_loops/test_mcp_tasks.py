@@ -1,7 +1,6 @@
 """A call that an MCP server continues as a task: its handle stands in the history of the run."""
 
 import asyncio
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,10 +10,9 @@ import pytest
 from temporalio.client import WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.model.sections.mcp_document import McpServerSection
 from tests.support.engine import engine
 from tests.support.runs import asked, scheduled
-from tests.support.servers.mcp_tools import TASKS, ledger, listing_of, mcp_servers
+from tests.support.servers.mcp_tools import ledger, listing_of, mcp_servers, tasks_section
 from tests.support.skills import MAX_WAIT
 from tests.workflow.tool_loops.test_mcp_calls import plan_with, replay
 
@@ -33,8 +31,7 @@ BUDGETED = TEAM.replace("orchestration:", "orchestration:\n  budgets: { tool_cal
 @asynccontextmanager
 async def building(env: WorkflowEnvironment, folder: Path, team: str = TEAM) -> AsyncGenerator[Any]:
     """A run that waits for a task of its server, whose tools may be called only once."""
-    command = [sys.executable, "-P", str(TASKS), str(folder)]
-    section = McpServerSection.model_validate({"command": command})
+    section = tasks_section(folder)
     async with mcp_servers(folder, {"demo": section}) as servers:
         plan = plan_with(section, await listing_of(servers, "demo"), team)
         async with engine(env, folder, [], servers=servers) as running:

@@ -1,5 +1,6 @@
 """What a tool says beside its structured content reaches the model, and steps get both apart."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from activities.skills.skill_activity import SkillActivities
 from activities.storage.blobs import MemoryBlobs
 from activities.workspace.skill_base import Workspace
 from dsl.model.sections.mcp_digests import digest_of_tool
-from tests.support.servers.mcp_tools import HOSTILE, demo_section, mcp_servers
+from dsl.model.sections.mcp_document import McpServerSection
+from tests.support.servers.mcp_tools import HOSTILE, mcp_servers
 from tests.support.skills import environment
 
 JSON: dict[str, Any] = {"path": "a.txt", "size": 3}
@@ -72,9 +74,7 @@ def test_an_error_keeps_its_structured_code(
 async def test_a_model_reads_both_and_a_step_the_json_and_the_text(
     keep: bool, tmp_path: Path
 ) -> None:
-    section = demo_section(tmp_path, HOSTILE).model_copy()
-    command = (*section.command[:3], "beside")
-    section = section.model_copy(update={"command": command})
+    section = McpServerSection(command=(sys.executable, "-P", str(HOSTILE), "beside"))
     blobs = MemoryBlobs()
     async with mcp_servers(tmp_path, {"bad": section}) as servers:
         good = next(one for one in (await servers.list_tools("bad")).tools if one.name == "good")

@@ -28,7 +28,18 @@ Notes = Callable[[bytes], Awaitable[bytes | None]]
 """Takes a note that a call sends before its reply; returns the answer, if it waits for one."""
 
 _DRAIN_TIMEOUT = 1.0
-_BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {entry} import main; main()"
+
+
+def boot_code(entry: str) -> str:
+    """Return the code of a process that runs the `main` of a module of ours.
+
+    Its first argument is its `sys.path` as JSON. What it imports stays, so no collection looks
+    through it, now or later: a tenth of the time of a start.
+    """
+    return (
+        "import gc, json, sys; gc.disable(); sys.path[:] = json.loads(sys.argv[1]); "
+        f"from {entry} import main; gc.freeze(); gc.enable(); main()"
+    )
 
 
 class ChildEnded(Exception):
@@ -88,8 +99,7 @@ class ChildProcess:
         Raises:
             OSError: The system has no more processes or files.
         """
-        boot = _BOOT.format(entry=entry)
-        command = (sys.executable, "-P", "-c", boot, json.dumps(import_path))
+        command = (sys.executable, "-P", "-c", boot_code(entry), json.dumps(import_path))
         limits = supervisor.APART if apart else supervisor.UNLIMITED
         process, calls, status_pipe = await _start_connected(command, environment, folder, limits)
         try:

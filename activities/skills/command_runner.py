@@ -289,3 +289,6 @@ RUN_ONCE = Skill[CommandInput, CommandResult](
     },
     begins_itself=True,
 )
+
+COMMANDS = {skill.name: skill for skill in (RUN, RUN_ONCE)}
+"""The skills that run a command."""

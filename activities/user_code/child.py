@@ -1,7 +1,4 @@
-"""Run a user's agent classes in a child process.
-
-python -P -c "import json, sys; sys.path[:] = json.loads(sys.argv[1]); ..." '["/path", ...]'
-"""
+"""Run a user's agent classes in a child process (`activities/processes/child_process.py`)."""
 
 import asyncio
 import importlib

@@ -14,10 +14,10 @@ from pydantic import JsonValue
 
 from activities.os_errors import reason_of
 from activities.processes.process_privacy import keep_to_itself
+from activities.skills.command_runner import COMMANDS
 from activities.skills.functions.function_skills import FunctionSkill
 from activities.skills.long_calls.job_folder import JobFolder
 from activities.skills.long_calls.job_messages import ORDER, JobEnd, JobOrder, JobTerms
-from activities.skills.skill_registry import AnySkill, find_skill
 from activities.storage.absences import MAX_ABSENCE, outlast_absence
 from activities.threads.run_threads import SKILL_THREADS
 from activities.user_code.child_pool import UserCode
@@ -137,13 +137,11 @@ async def _call_skill(order: JobOrder, folder: JobFolder, effect: EffectProgress
     user_code = None
     try:
         async with asyncio.timeout(order.seconds):
-            skill: AnySkill
-            if order.function is None:
-                skill = find_skill(order.skill)
-            else:
-                process = order.function
-                user_code = UserCode(process.folder, process.environment, process.import_path)
-                skill = FunctionSkill(process.found, user_code, process.secrets)
+            process = order.function
+            if process is None:
+                return await COMMANDS[order.skill].call(order.input, context)
+            user_code = UserCode(process.folder, process.environment, process.import_path)
+            skill = FunctionSkill(process.found, user_code, process.secrets)
             return await skill.call(order.input, context)
     finally:
         if user_code is not None:

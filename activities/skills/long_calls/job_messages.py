@@ -41,7 +41,7 @@ class JobOrder:
     progress: JsonValue = None
     """What the call reported last before it was begun again."""
     function: FunctionProcess | None = None
-    """The function that the skill is; None for a skill of Coterie."""
+    """The function that the skill is; None for a command."""
 
 
 class JobEnd(Frozen):

@@ -19,7 +19,8 @@ from temporalio import activity
 from activities.attempts import is_unwanted
 from activities.contracts import FailureType, SkillRequest
 from activities.os_errors import may_pass, reason_of
-from activities.skills.command_runner import RUN, RUN_ONCE
+from activities.processes.child_process import boot_code
+from activities.skills.command_runner import COMMANDS
 from activities.skills.functions.function_skills import FunctionSkill
 from activities.skills.long_calls.job_folder import JobFolder, JobState
 from activities.skills.long_calls.job_messages import (
@@ -46,10 +47,7 @@ _ABSENT_SECONDS = 5.0
 _MAX_SILENT = 60
 _FIRST_LOOK, _MAX_LOOK = 0.1, 2.0
 """Seconds between two looks, which double."""
-_BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from activities.skills.long_calls.job_host import main; main()"
-)
+_HOST = "activities.skills.long_calls.job_host"
 
 
 class LongCalls:
@@ -70,7 +68,7 @@ class LongCalls:
         match skill:
             case FunctionSkill():
                 return skill.seconds(context) > self._long_seconds
-            case _ if skill in (RUN, RUN_ONCE) and isinstance(value, dict):
+            case _ if skill in COMMANDS.values() and isinstance(value, dict):
                 command = context.workspace.commands.get(str(value.get("command")))
                 return command is not None and command.timeout > self._long_seconds
             case _:
@@ -258,7 +256,8 @@ async def _start_job(folder: JobFolder, order: JobOrder) -> None:
     try:
         await SKILL_THREADS.run(folder.prepare)
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-c", _BOOT, import_path, workspace.state_dir, folder.id),
+            *(sys.executable, "-P", "-c", boot_code(_HOST), import_path),
+            *(workspace.state_dir, folder.id),
             cwd=workspace.root,
             env=environment,
             stdin=asyncio.subprocess.PIPE,

@@ -24,8 +24,14 @@ from activities.processes.process_group import NotStarted, run_group
 from activities.providers.http_statuses import retry_after
 from activities.proxies import DIRECT, proxy_of
 from activities.workspace.command_start import SAFE_IMPORTS, environment_of
+from dsl.egress.met_labels import KEPT
 from dsl.errors import listed
+from dsl.model.capabilities import KeptLabel
 
+_WITHHELD = (
+    "What it asks is not sent: the run has read private data and text that others wrote. "
+    "`coterie pending` shows it."
+)
 _MAX_WAIT = 60.0
 """Seconds: the upper limit for a receiver's Retry-After."""
 
@@ -40,6 +46,8 @@ class Webhook:
     timeout: float = 10.0
     missing: str | None = None
     """The environment variable that must be set and is not."""
+    grants: tuple[KeptLabel, ...] = ()
+    """What allows it to carry what a run asks, also after the run has met both labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,8 @@ class NotificationCommand:
     run: tuple[str, ...]
     timeout: float = 10.0
     env: tuple[str, ...] = ()
+    grants: tuple[KeptLabel, ...] = ()
+    """As of a webhook."""
 
 
 Channel = Webhook | NotificationCommand
@@ -98,6 +108,8 @@ class NotificationActivities:
 
     async def _deliver(self, notice: Notification) -> None:
         channel = self._channels.get(notice.channel)
+        if channel is not None:
+            notice = _without_private_data(notice, channel)
         body = notice.model_dump_json(exclude={"channel"}).encode()
         match channel:
             case None:
@@ -136,6 +148,16 @@ class NotificationActivities:
             raise NotificationFailed(
                 f"the command of channel {notice.channel!r} ended with exit code {ended.exit_code}"
             )
+
+
+def _without_private_data(notice: Notification, channel: Channel) -> Notification:
+    """Leave out what the run wrote, if text of others may have put private data there.
+
+    Whoever receives it may show it where others read, or follow its links to draw a preview.
+    """
+    if channel.grants or not set(notice.labels).issuperset(KEPT):
+        return notice
+    return notice.model_copy(update={"prompt": _WITHHELD, "show": None})
 
 
 async def _post(webhook: Webhook, notice: Notification, body: bytes) -> None:

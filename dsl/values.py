@@ -72,6 +72,7 @@ Form = Literal[
     "host",
     "cloud",
     "channel",
+    "tool_glob",
     "mcp_server",
     "answer",
     "decision",

@@ -1,12 +1,12 @@
 """What the own code of an agent may call within its turn, where the run asks nobody."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from activities.agents.refusals import AgentRefused
 from activities.contracts import InnerCall, SkillRequest
-from dsl.egress.command_labels import call_labels
-from dsl.model.capabilities import SkillContract
+from dsl.egress.channel_labels import call_labels, kind_of_call
+from dsl.model.capabilities import Reach, SkillContract
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +14,7 @@ class InnerCalls:
     """What a worker knows of the skills that an agent's own code calls."""
 
     contracts: Mapping[str, SkillContract]
-    open_commands: Collection[str] = ()
-    """The commands that may use the network."""
+    reach: Reach = field(default_factory=Reach)
 
     def of(self, request: SkillRequest) -> InnerCall | None:
         """Return what the run learns of a call: the labels that it brings, and its effect.
@@ -26,11 +25,16 @@ class InnerCalls:
         contract = self.contracts.get(request.skill)
         if contract is None:
             return None
-        labels = call_labels(contract, request.input, self.open_commands)
+        labels = call_labels(contract, request.input, self.reach)
         if "egress" in labels:
+            offline = (
+                "; if the function uses no network, name it in `worker.offline_tools`"
+                if kind_of_call(contract.name) == "function"
+                else ""
+            )
             raise AgentRefused(
                 f"an agent type cannot call {contract.name}: it sends data out (egress), and only "
                 "the run can ask a person first. Call it in a step, with `tool:` or `skill:`, and "
-                "give its result to the agent"
+                f"give its result to the agent{offline}"
             )
         return InnerCall(skill=contract.name, effect=contract.effect, labels=labels)

@@ -33,7 +33,7 @@ from activities.user_code.child_messages import (
 )
 from dsl.errors import listed, nearest
 from dsl.model.merge import deep_merge
-from dsl.model.sections.worker_document import RESERVED_PACKAGES
+from dsl.model.sections.package_names import RESERVED_PACKAGES
 from dsl.values import Json
 
 _WHOLE_CONFIG = ("full_config", "full_effective_config", "full_system_config", "config")

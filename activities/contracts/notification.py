@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from dsl.model.capabilities import KeptLabel
 from dsl.values import Frozen
 
 NotificationKind = Literal["request", "reminder", "escalation", "timeout"]
@@ -35,3 +36,5 @@ class Notification(Frozen):
     since: str
     deadline: str | None = None
     on_timeout: str | None = None
+    labels: tuple[KeptLabel, ...] = ()
+    """What the run has met: private data, text that others wrote."""

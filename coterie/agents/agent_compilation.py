@@ -47,6 +47,7 @@ def compile_agent(
     *,
     scripted: bool = False,
     max_turns: int | None = None,
+    durable: bool = False,
 ) -> CompiledAgent:
     """Compile the document of an agent.
 
@@ -56,6 +57,8 @@ def compile_agent(
         settings: The project and the environment.
         scripted: A script answers, so no provider need be configured.
         max_turns: Of the agent, instead of its own.
+        durable: A worker calls its functions, and its configuration says which send nothing out;
+            else the program itself says it, by their labels.
 
     Raises:
         InvalidAgent: With every problem of the agent, its tools and subagents.
@@ -73,6 +76,7 @@ def compile_agent(
                 agent_packages=(),
                 provider_packages=(),
                 skills={**known_contracts(), **own},
+                offline_tools=() if durable else ("*",),
                 sandboxed=finds_sandbox(settings, sources),
             ),
             name=document.name,

@@ -32,15 +32,16 @@ _FIX = (
 )
 
 
-def check_durable(agent: AgentDefinition, document: AgentDocument) -> None:
-    """Refuse an agent that a worker cannot run as this process does.
+def check_durable(agent: AgentDefinition, compiled: CompiledAgent) -> CompiledAgent:
+    """Return the agent as compiled; refuse one that a worker cannot run as this process does.
 
     Raises:
         InvalidAgent: One line for each tool or class that exists only in this process.
     """
-    problems = [*_class_problems(agent), *_tool_problems(document)]
+    problems = [*_class_problems(agent), *_tool_problems(compiled.document)]
     if problems:
         raise InvalidAgent("\n".join(dict.fromkeys(problems)))
+    return compiled
 
 
 async def start_durably(

@@ -200,7 +200,7 @@ class BaseAgent(agent_base.BaseAgent):
         """
         around = context or AgentContext()
         settings = load(cwd=around.folder)
-        compiled = self._compile_agent(settings, around, max_iterations)
+        compiled = self._compile_agent(settings, around, max_iterations, durable=False)
         return AgentRun(compiled, settings, around).start({QUERY: query})
 
     async def run(
@@ -267,7 +267,7 @@ class BaseAgent(agent_base.BaseAgent):
             ValueError: The agent cannot run; says every reason.
         """
         around = context or AgentContext()
-        return self._compile_agent(load(cwd=around.folder), around, None)
+        return self._compile_agent(load(cwd=around.folder), around, None, durable=False)
 
     def durable(self, context: AgentContext | None = None) -> CompiledAgent:
         """Return the agent's document and the plan of its runs on Temporal.
@@ -279,12 +279,11 @@ class BaseAgent(agent_base.BaseAgent):
         return self._durable(load(cwd=around.folder), around)
 
     def _durable(self, settings: Settings, around: AgentContext) -> CompiledAgent:
-        compiled = self._compile_agent(settings, around, None)
-        check_durable(self.definition(), compiled.document)
-        return compiled
+        made = self._compile_agent(settings, around, None, durable=True)
+        return check_durable(self.definition(), made)
 
     def _compile_agent(
-        self, settings: Settings, around: AgentContext, max_turns: int | None
+        self, settings: Settings, around: AgentContext, max_turns: int | None, *, durable: bool
     ) -> CompiledAgent:
         return compile_agent(
             self.definition(),
@@ -292,6 +291,7 @@ class BaseAgent(agent_base.BaseAgent):
             settings,
             scripted=around.script is not None,
             max_turns=max_turns,
+            durable=durable,
         )
 
     def _describe(self) -> None:

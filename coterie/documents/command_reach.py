@@ -13,5 +13,10 @@ def finds_sandbox(settings: Settings, sources: Sequence[SourceText]) -> bool:
     """Return whether `auto` finds a sandbox; it is tried only if a file may declare commands."""
     if not any("commands" in source.text for source in sources):
         return True
+    return works_here(settings)
+
+
+def works_here(settings: Settings) -> bool:
+    """Return whether bubblewrap works on this machine."""
     path = settings.environment.get("PATH", os.defpath)
     return isinstance(find_bubblewrap(path_outside(path, settings.project.resolve())), Bubblewrap)

@@ -6,8 +6,8 @@ from typing import get_args
 
 from activities.skills.skill_contracts import known_contracts
 from coterie.documents.installed_extensions import installed_paths
-from dsl.egress.command_labels import open_commands
-from dsl.model.capabilities import Capabilities, ServerListing, SkillContract
+from dsl.egress.channel_labels import open_commands
+from dsl.model.capabilities import Capabilities, Reach, ServerListing, SkillContract
 from dsl.model.sections.provider_document import BuiltInKind, ProviderSection
 from dsl.model.sections.worker_document import CommandSection
 from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
@@ -39,6 +39,7 @@ def capabilities(
     skills: Mapping[str, SkillContract] | None = None,
     mcp_listings: Mapping[str, ServerListing] | None = None,
     provider_packages: Iterable[str] | None = None,
+    offline_tools: Iterable[str] = (),
     *,
     sandboxed: bool = True,
 ) -> Capabilities:
@@ -53,6 +54,7 @@ def capabilities(
         skills: Every skill by name. Default: Coterie's own.
         mcp_listings: The recorded tools of MCP servers.
         provider_packages: Packages of kinds of providers that it allows, likewise.
+        offline_tools: Globs of the Python tools that send nothing out, likewise.
         sandboxed: Whether its commands run in a sandbox, where the configuration leaves it open.
     """
     return Capabilities(
@@ -70,6 +72,9 @@ def capabilities(
         provider_paths=dict(installed_paths("coterie.providers")),
         now=time(),
         sandboxed=sandboxed,
-        open_commands=tuple(sorted(open_commands(commands or {}, sandboxed=sandboxed))),
+        reach=Reach(
+            commands=open_commands(commands or {}, sandboxed=sandboxed),
+            offline_tools=tuple(offline_tools),
+        ),
         once_commands=tuple(name for name, command in (commands or {}).items() if command.once),
     )

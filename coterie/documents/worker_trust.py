@@ -14,6 +14,8 @@ from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS, KEY_NAMES
 from coterie.documents.source_files import documents_of
 from coterie.failures import CommandError
 from coterie.settings import Settings
+from dsl.egress.channel_labels import open_commands
+from dsl.model.capabilities import Reach
 from dsl.model.plan import Plan
 from dsl.model.sections.mcp_document import McpServerSection
 from dsl.model.sections.provider_document import ProviderSection, provider_kind
@@ -41,6 +43,7 @@ class TrustedConfig(Frozen):
     agent_env: tuple[str, ...] = ()
     provider_packages: tuple[str, ...] = ()
     tool_packages: tuple[str, ...] = ()
+    offline_tools: tuple[str, ...] = ()
     tool_env: tuple[str, ...] = ()
     mcp_servers: dict[str, McpServerSection] = Field(default_factory=dict[str, McpServerSection])
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
@@ -59,6 +62,13 @@ class TrustedConfig(Frozen):
     def sets_visibility(self) -> bool:
         """Whether its runs get visibility settings."""
         return self.search_attributes or self.event_groups
+
+    def reach(self, *, sandboxed: bool) -> Reach:
+        """Return what calls reach; `sandboxed`: commands run in a sandbox."""
+        return Reach(
+            commands=open_commands(self.commands, sandboxed=sandboxed),
+            offline_tools=self.offline_tools,
+        )
 
     @property
     def digest(self) -> str:
@@ -93,6 +103,7 @@ def resolved(
         agent_env=worker.agent_env,
         provider_packages=worker.provider_packages,
         tool_packages=worker.tool_packages,
+        offline_tools=worker.offline_tools,
         tool_env=worker.tool_env,
         mcp_servers=worker.mcp_servers,
         notify=worker.notify,

@@ -26,7 +26,8 @@ from activities.skills.skill_registry import SKILLS, AnySkill, contracts
 from activities.storage.blobs import MemoryBlobs
 from activities.workspace.skill_base import Workspace
 from coterie.runs.in_process.local_scope import LocalScope, World
-from dsl.egress.command_labels import open_commands
+from dsl.egress.channel_labels import open_commands
+from dsl.model.capabilities import Reach
 from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue
 from workflows.core.location import Location, Returned
@@ -60,7 +61,12 @@ class LocalWorld:
             call_skill=self._skills.call_for_agent,
             inner_calls=InnerCalls(
                 contracts(skills),
-                open_commands(workspace.commands, sandboxed=workspace.sandbox is not None),
+                Reach(
+                    commands=open_commands(
+                        workspace.commands, sandboxed=workspace.sandbox is not None
+                    ),
+                    offline_tools=("*",),
+                ),  # the program itself says what its functions do
             ),
             blobs=blobs,
             pricing=pricing,

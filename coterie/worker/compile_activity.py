@@ -86,6 +86,7 @@ class CompileActivities:
             trusted.agent_packages,
             known_skills(settings, trusted.tool_packages),
             provider_packages=trusted.provider_packages,
+            offline_tools=trusted.offline_tools,
             sandboxed=sandboxed and trusted.sandbox.mode != "none",
         )
 

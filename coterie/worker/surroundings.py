@@ -83,11 +83,13 @@ def _channel(section: ChannelSection, settings: Settings) -> Channel:
     if section.run:
         # Coterie's own Python: commands may change the project's, and this one has secrets.
         run = tuple(part.replace("{python}", sys.executable) for part in section.run)
-        return NotificationCommand(run, section.timeout, section.env)
+        return NotificationCommand(run, section.timeout, section.env, section.grants)
     names = (section.url_env, section.secret_env)
     address, secret = (settings.secret(name) if name is not None else None for name in names)
     missing = (name for name in names if name is not None and settings.secret(name) is None)
-    return Webhook(section.url or address, secret, section.timeout, next(missing, None))
+    return Webhook(
+        section.url or address, secret, section.timeout, next(missing, None), section.grants
+    )
 
 
 def workspace_of(

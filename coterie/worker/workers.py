@@ -43,7 +43,6 @@ from coterie.worker.surroundings import (
 )
 from coterie.worker.watchdog_process import watched
 from coterie.worker.worker_parts import WorkerParts, worker_parts
-from dsl.egress.command_labels import open_commands
 from dsl.model.capabilities import SkillContract
 from workflows.team import TeamWorkflow
 
@@ -208,7 +207,7 @@ def _agents(
         call_skill=skills.call_for_agent,
         inner_calls=InnerCalls(
             offered,
-            open_commands(trusted.commands, sandboxed=parts.commands_in is not None),
+            trusted.reach(sandboxed=parts.commands_in is not None),
         ),
         blobs=storage_of(settings).blobs,
         queues={name: queue.own_queue for name, queue in parts.queues.items()},

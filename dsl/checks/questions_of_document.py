@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dsl.checks.budget_checks import sections
-from dsl.checks.document_steps import PlacedSteps
+from dsl.checks.document_steps import PlacedSteps, every_step
 from dsl.model.budgets import written
 from dsl.model.document import Orchestration, SystemDocument
 from dsl.model.steps import AgentStep, ApprovalStep, SkillStep
@@ -12,6 +12,7 @@ from dsl.model.terms import (
     CallApproval,
     DecisionTerms,
     LimitQuestion,
+    channels,
 )
 from dsl.values import NodePath
 from dsl.wording.approval_wording import (
@@ -69,6 +70,14 @@ def questions_of(
                 )
             case _:
                 pass
+
+
+def names_channel(document: SystemDocument, orchestration: Orchestration) -> bool:
+    """Return whether a question of a run notifies people through a channel of the worker."""
+    if channels(orchestration.notify):
+        return True
+    asked = questions_of(document, orchestration, tuple(every_step(document)))
+    return any(one.terms.notify is not None and channels(one.terms.notify) for one in asked)
 
 
 def _of_the_run(orchestration: Orchestration) -> Iterator[Question]:

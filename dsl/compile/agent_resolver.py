@@ -15,7 +15,7 @@ from dsl.checks.steps.step_scope import StepScope
 from dsl.compile.loop_policy import compiled_loop
 from dsl.compile.merged_personas import PersonaMerger
 from dsl.compile.persona_checks import PersonaChecks
-from dsl.egress.command_labels import call_labels
+from dsl.egress.channel_labels import call_labels
 from dsl.model.budgets import Budgets
 from dsl.model.plan import Persona
 from dsl.model.plan_key import PlanKey
@@ -98,7 +98,7 @@ class AgentResolver:
         if contract is None:
             return step
         written = step.timeout if isinstance(step.timeout, int | float) else None
-        labels = call_labels(contract, step.input, self.checks.capabilities.open_commands)
+        labels = call_labels(contract, step.input, self.checks.capabilities.reach)
         terms = terms_of(contract, timeout=written).model_copy(update={"labels": labels})
         approval = checked_by(
             step.requires_approval,

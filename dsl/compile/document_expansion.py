@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dsl.checks.tools.tool_names import subagents_of
 from dsl.compile.server_offers import server_of, with_servers
-from dsl.egress.command_labels import open_commands
+from dsl.egress.channel_labels import open_commands
 from dsl.errors import Code
-from dsl.model.capabilities import Capabilities, McpContract
+from dsl.model.capabilities import Capabilities, McpContract, Reach
 from dsl.model.document import SystemDocument
 from dsl.model.sections.worker_document import sandbox_mode
 from dsl.model.tools.tool_groups import is_group, is_included, member_name
@@ -40,8 +40,11 @@ def with_declarations(capabilities: Capabilities, document: SystemDocument) -> C
         update["once_commands"] = (*capabilities.once_commands, *once)
         mode = sandbox_mode(document.worker.sandbox)
         sandboxed = mode == "bubblewrap" or (mode == "auto" and capabilities.sandboxed)
-        reaching = open_commands(own, sandboxed=sandboxed)
-        update["open_commands"] = (*capabilities.open_commands, *sorted(reaching))
+        reach = capabilities.reach
+        update["reach"] = Reach(
+            commands=(*reach.commands, *open_commands(own, sandboxed=sandboxed)),
+            offline_tools=(*reach.offline_tools, *document.worker.offline_tools),
+        )
         if document.worker.mcp_servers:
             capabilities = with_servers(capabilities, document.worker.mcp_servers)
         if document.worker.notify:

@@ -11,6 +11,7 @@ from dsl.checks.context_declarations import declared_context
 from dsl.checks.contracts.outputs import DeclaredOutputs
 from dsl.checks.format_checks import check_answer_schema
 from dsl.checks.paid_personas import PaidPersonas
+from dsl.checks.questions_of_document import names_channel
 from dsl.checks.steps.step_checks import check_steps
 from dsl.checks.tools.agent_cycles import check_cycles
 from dsl.checks.tools.vendor_schemas import check_offered_schemas, within_vendor_limits
@@ -134,7 +135,8 @@ class PlanCompiler:
             hooks=compiled_hooks,
             legacy_agents=self.document.llm_config.agents if agents.uses_legacy else {},
         )
-        if can_send_private_data(plan):  # by these terms, people allow it
+        notifies = names_channel(self.document, orchestration)
+        if can_send_private_data(plan, notifies=notifies):  # by these terms, people allow it
             terms = orchestration.egress_approval or AskTerms()
             plan = plan.model_copy(update={"egress_approval": terms})
         return plan.with_digest()

@@ -14,6 +14,7 @@ from dsl.checks.steps.wait_checks import check_signal
 from dsl.checks.team_checks import check_max_visits, check_team_type
 from dsl.compile.agent_resolver import AgentResolver
 from dsl.compile.route_compiler import RouteCompiler
+from dsl.egress.channel_labels import call_labels
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument, TeamDocument
 from dsl.model.plan import BUILT_IN_AGGREGATES, CONCENTRATOR_NAMES, Collect, MaxVisits, Team
@@ -167,12 +168,13 @@ def _aggregation(
         unknown(problems, mark, key_path, "E204", "aggregation", collect.aggregate, names)
         return ()
     given: Json = {"branches": "{{ branches }}", "data": "{{ data }}"}
+    labels = call_labels(contract, given, capabilities.reach)
     step = SkillStep(
         kind="skill",
         name="aggregate",
         skill=collect.aggregate,
         input=given,
-        terms=terms_of(contract),
+        terms=terms_of(contract).model_copy(update={"labels": labels}),
         output_variable="aggregate",
     )
     return (step,)

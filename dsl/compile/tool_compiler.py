@@ -20,7 +20,7 @@ from dsl.checks.tools.section_checks import (
 )
 from dsl.checks.tools.tool_conditions import check_tool_condition
 from dsl.compile.agent_resolver import AgentResolver
-from dsl.egress.command_labels import call_labels
+from dsl.egress.channel_labels import call_labels
 from dsl.errors import Code
 from dsl.json_schema.argument_schemas import (
     arguments_schema,
@@ -106,7 +106,7 @@ class ToolCompiler:
         tree, problems = self.tree, self.problems
         check_skill_tool(name, section, contract, path, tree, problems)
         self._approval(name, section, contract.input_schema, contract.output_schema)
-        own = call_labels(contract, section.fixed, self.capabilities.open_commands)
+        own = call_labels(contract, section.fixed, self.capabilities.reach)
         labels = tuple(dict.fromkeys((*own, *section.labels)))
         check_grants(name, section, labels, path, tree, problems)
         fixed: NodePath = (*path, "fixed")

@@ -90,9 +90,15 @@ def may_ask(tool: Tool, plan: Plan, *, always_granted: bool) -> bool:
     return not always_covers(tool.requires_approval)
 
 
-def can_send_private_data(plan: Plan) -> bool:
-    """Return whether calls of a plan bring both labels, and another sends data out."""
-    labels = {label for tool in plan.tools.values() for label in tool.labels}
+def can_send_private_data(plan: Plan, *, notifies: bool = False) -> bool:
+    """Return whether calls of a plan bring both labels, and another sends data out.
+
+    Args:
+        plan: of the run.
+        notifies: whether its questions notify people through a channel, which sends data out.
+    """
+    labels: set[Label] = {"egress"} if notifies else set()
+    labels |= {label for tool in plan.tools.values() for label in tool.labels}
     lists = [team.steps for team in plan.teams.values()]
     lists += [one.execution_plan for one in plan.personas.values() if one.execution_plan]
     for steps in lists:

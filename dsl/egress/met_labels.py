@@ -31,6 +31,12 @@ class MetLabels:
     count: int = 0
     """The number of the latest entry; it never decreases."""
 
+    @property
+    def kinds(self) -> tuple[KeptLabel, ...]:
+        """Which labels there are."""
+        met = {one.label for one in self.met}
+        return tuple(label for label in KEPT if label in met)
+
     def meet(
         self, labels: Iterable[Label], tool: str, step: str, cleared: int
     ) -> tuple[MetLabel, ...]:

@@ -84,6 +84,15 @@ ServerState = Literal["listed", "unlisted", "moved"]
 of another command or address."""
 
 
+class Reach(Frozen):
+    """What the worker's configuration lets calls reach."""
+
+    commands: tuple[str, ...] = ()
+    """The commands that may use the network."""
+    offline_tools: tuple[str, ...] = ()
+    """Globs of the Python tools that send nothing out."""
+
+
 class Capabilities(Frozen):
     """Everything that a document may name but not define."""
 
@@ -119,8 +128,7 @@ class Capabilities(Frozen):
     command or channel of a worker has to exist."""
     once_commands: tuple[str, ...] = ()
     """The commands that must not run twice."""
-    open_commands: tuple[str, ...] = ()
-    """The commands that may use the network."""
+    reach: Reach = Reach()
     sandboxed: bool = True
     """Whether commands run in a sandbox where the configuration leaves it open
     (`sandbox: auto`)."""

@@ -20,6 +20,7 @@ from activities.notifications import (
     Webhook,
     signed,
 )
+from dsl.model.capabilities import KeptLabel
 from tests.law.sources import ROOT
 from tests.support.servers.raw_server import raw_server
 from tests.support.servers.receiver import receiver
@@ -66,6 +67,42 @@ async def test_a_command_imports_nothing_that_an_agent_wrote_into_the_workspace(
     (tmp_path / "this.py").write_text("open('imported', 'w')")
     await notify(NotificationCommand((sys.executable, "-m", "this"), 20, ()), tmp_path)
     assert not (tmp_path / "imported").exists()
+
+
+@pytest.mark.parametrize("kind", ["webhook", "command"])
+@pytest.mark.parametrize(
+    ("labels", "grants", "carried"),
+    [
+        (("private", "untrusted"), (), False),
+        (("private", "untrusted"), ("private",), True),
+        (("private", "untrusted"), ("untrusted",), True),
+        (("private",), (), True),
+        (("untrusted",), (), True),
+        ((), (), True),
+    ],
+)
+async def test_a_channel_without_a_grant_carries_nothing_that_the_run_wrote(
+    kind: str,
+    labels: tuple[KeptLabel, ...],
+    grants: tuple[KeptLabel, ...],
+    carried: bool,
+    tmp_path: Path,
+) -> None:
+    update = {"prompt": "Is ![](https://a.example/?4711) fine?", "show": 4711, "labels": labels}
+    notice = NOTICE.model_copy(update=update)
+    if kind == "webhook":
+        with receiver() as there:
+            await notify(Webhook(there.url, grants=grants), tmp_path, notice)
+            [sent] = there.deliveries
+        message = sent.message
+    else:
+        keep = f"tee {tmp_path}/sent.part >/dev/null && mv {tmp_path}/sent.part {tmp_path}/sent"
+        await notify(NotificationCommand(("sh", "-c", keep), grants=grants), tmp_path, notice)
+        message = json.loads((tmp_path / "sent").read_text())
+    assert message["request"] == "review/sign#1"
+    assert message["labels"] == list(labels)
+    assert ("4711" in json.dumps(message)) is carried
+    assert ("coterie pending" in message["prompt"]) is not carried
 
 
 async def failed_notification(

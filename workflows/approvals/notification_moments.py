@@ -56,6 +56,7 @@ def notify(
             since=request.since,
             deadline=request.deadline,
             on_timeout=request.at_deadline,
+            labels=state.labels.kinds,
         )
         id = f"{state.calls:04}.{location.team}.{location.name}.{name}"
         scope.notify(

@@ -7,6 +7,7 @@ from shlex import quote
 from coterie.argument_values import json_object
 from coterie.display.called_tool import CalledTool, call_from_terminal
 from coterie.documents.catalog import Catalog
+from coterie.documents.command_reach import works_here
 from coterie.documents.compilation import compile_located
 from coterie.documents.mcp_listings import read_listings
 from coterie.documents.product_capabilities import capabilities
@@ -20,7 +21,9 @@ from coterie.terminal import say
 from coterie.worker.mcp_refresh import refresh_listings
 from dsl.compile.compiler import Compiled
 from dsl.compile.server_offers import with_servers
+from dsl.egress.channel_labels import call_labels
 from dsl.errors import listed, nearest
+from dsl.model.capabilities import Capabilities
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -62,7 +65,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     trusted = _trusted_config(args, compiled, catalog, settings)
     skills = known_skills(settings, trusted.tool_packages)
     listed = capabilities(skills=skills, mcp_listings=read_listings(settings))
-    offered = with_servers(listed, trusted.mcp_servers)
+    offered = with_servers(_with_labels(listed, trusted, settings), trusted.mcp_servers)
     plan = None if compiled is None else compiled.plan
     tools = tool_listing(plan, offered.skills, offered.mcp_tools)
     if args.action == "list":
@@ -74,6 +77,18 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         return ExitCode.DONE
     say(_json(_call(tool, args, trusted, settings)))
     return ExitCode.DONE
+
+
+def _with_labels(listed: Capabilities, trusted: TrustedConfig, settings: Settings) -> Capabilities:
+    """Return the capabilities with the labels that calls of skills have on this worker."""
+    mode = trusted.sandbox.mode
+    sandboxed = not trusted.commands or mode == "bubblewrap"
+    reach = trusted.reach(sandboxed=sandboxed or (mode == "auto" and works_here(settings)))
+    skills = {
+        name: one.model_copy(update={"labels": call_labels(one, None, reach)})
+        for name, one in listed.skills.items()
+    }
+    return listed.model_copy(update={"skills": skills})
 
 
 def _refresh(args: Namespace, catalog: Catalog, settings: Settings) -> ExitCode:

@@ -38,7 +38,7 @@ from coterie.worker.surroundings import (
     workspace_of,
 )
 from coterie.worker.workers import MAX_ACTIVITIES
-from dsl.egress.command_labels import open_commands
+from dsl.model.capabilities import Reach
 from workflows.team import TeamWorkflow
 
 LEFT_BEHIND = (STATE_FOLDER, ".git", ".venv", "__pycache__", "node_modules")
@@ -57,8 +57,7 @@ class Stage:
     model: StubModel
     skills: StubSkills
     user_code: UserCode
-    open_commands: frozenset[str] = frozenset()
-    """The commands that may use the network."""
+    reach: Reach = field(default_factory=Reach)
     notifications: StubNotifications = field(default_factory=StubNotifications)
     blobs: MemoryBlobs = field(default_factory=MemoryBlobs)
     """Its conversations, which survive a worker."""
@@ -85,7 +84,7 @@ class Stage:
             agent_types=agent_types(self.file.team.trusted),
             agent_packages=self.file.team.trusted.agent_packages,
             call_skill=self.skills.call_skill,
-            inner_calls=InnerCalls(self.skills.contracts, self.open_commands),
+            inner_calls=InnerCalls(self.skills.contracts, self.reach),
             blobs=self.blobs,
             pricing=Pricing(provider_settings(self.file.team.trusted, self.file.settings)),
             user_code=self.user_code,
@@ -134,7 +133,7 @@ async def prepared_stage(
                 real=case.document.real,
             ),
             user_code=user_code_of(trusted, file.settings),
-            open_commands=open_commands(trusted.commands, sandboxed=sandbox is not None),
+            reach=trusted.reach(sandboxed=sandbox is not None),
         )
         try:
             yield stage

@@ -9,7 +9,7 @@ from dsl.checks.contracts.command_checks import check_command
 from dsl.checks.contracts.contract_checks import check_input
 from dsl.checks.steps.step_scope import StepScope
 from dsl.checks.steps.template_checks import parse_template
-from dsl.egress.command_labels import call_labels
+from dsl.egress.channel_labels import call_labels, kind_of_call
 from dsl.errors import Code
 from dsl.hooks.hook_reads import matches_tool
 from dsl.json_values import describe_kind
@@ -229,9 +229,10 @@ class _HookChecks:
             known = scope.capabilities.skills
             unknown(scope.problems, scope.at(path), path, "E204", "skill", hook.skill, known)
             return None
-        labels = call_labels(contract, hook.input, scope.capabilities.open_commands)
+        labels = call_labels(contract, hook.input, scope.capabilities.reach)
         if "egress" in labels:
-            self._note("E510", "skill", hook_sends_data(hook.skill))
+            is_function = kind_of_call(hook.skill) == "function"
+            self._note("E510", "skill", hook_sends_data(hook.skill, is_function))
         given: NodePath = (*self.path, "input")
         if isinstance(hook.input, dict):
             check_command(

@@ -1,6 +1,6 @@
 """Checks of the named commands that a skill step or a tool runs."""
 
-from dsl.egress.command_labels import COMMAND_SKILLS, RUN, RUN_ONCE
+from dsl.egress.channel_labels import COMMAND_SKILLS, RUN, RUN_ONCE
 from dsl.model.capabilities import Capabilities
 from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Node

@@ -14,34 +14,12 @@ from pydantic import (
     model_validator,
 )
 
+from dsl.model.capabilities import KeptLabel
 from dsl.model.sections.mcp_document import McpServerSection, ServerName
+from dsl.model.sections.package_names import PackageName, ToolGlob
 from dsl.model.sections.variable_names import VariableName
 from dsl.regular_expressions import pattern
 from dsl.values import MAX_COMMAND_TIMEOUT, Frozen, Timeout, form_mismatch
-
-RESERVED_PACKAGES = ("activities", "config", "coterie", "dsl", "workflows")
-"""Coterie's own packages: it never imports others of these names."""
-
-
-def _package_name(text: str) -> str:
-    """Refuse a package that Coterie's own package of that name would hide."""
-    top = text.partition(".")[0]
-    if top in RESERVED_PACKAGES:
-        raise form_mismatch(
-            "package",
-            "a package of another name: Coterie has its own package '{package}' and imports only "
-            "that one; rename yours",
-            package=top,
-        )
-    return text
-
-
-PackageName = Annotated[
-    str,
-    AfterValidator(_package_name),
-    Field(json_schema_extra={"not": {"pattern": f"^({'|'.join(RESERVED_PACKAGES)})(\\.|$)"}}),
-]
-
 
 ParameterType = Literal["text", "path", "url", "code", "command", "integer", "number", "choice"]
 
@@ -162,6 +140,9 @@ class ChannelSection(Frozen):
     """Names of further environment variables that the command may see."""
     timeout: Timeout = Field(default=10.0, le=50)
     """Time limit of one attempt."""
+    grants: tuple[KeptLabel, ...] = ()
+    """The channel may carry what a run asks, also after the run has met private data and text that
+    others wrote; else such a notification only names the request."""
 
     @model_validator(mode="after")
     def _check_transport(self) -> "ChannelSection":
@@ -280,6 +261,9 @@ class WorkerSection(Frozen):
     """The packages that kinds of providers may be imported from."""
     tool_packages: tuple[PackageName, ...] = ()
     """The packages whose functions with `@tool` are tools."""
+    offline_tools: tuple[ToolGlob, ...] = ()
+    """Globs of Python tools, such as `acme.text:*`, that send nothing out; each other one has the
+    label `egress`, because it may use the network."""
     tool_env: tuple[VariableName, ...] = ()
     """Names of the environment variables that tools may name as secrets."""
     mcp_servers: dict[ServerName, McpServerSection] = Field(

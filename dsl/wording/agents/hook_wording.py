@@ -111,11 +111,16 @@ def hook_repeats_effect(tool: str) -> ProblemText:
 
 
 @statement
-def hook_sends_data(skill: str) -> ProblemText:
+def hook_sends_data(skill: str, is_function: bool) -> ProblemText:
     return ProblemText(
         f"the hook's skill {skill!r} sends data out, and nobody approves the call of a hook",
         "a skill without the label 'egress'",
-        "call it by a tool or a step",
+        "call it by a tool or a step"
+        + (
+            "; if the function uses no network, name it in `worker.offline_tools`"
+            if is_function
+            else ""
+        ),
     )
 
 

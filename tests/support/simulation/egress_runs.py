@@ -8,6 +8,7 @@ from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import carried, fresh
 from tests.support.tool_agents import ModelScope, ModelWorld, skill_tool
+from workflows.core.memory import PendingNotification
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Pending
 from workflows.core.results import RunFailed
@@ -52,12 +53,18 @@ class Ran:
     """A run that ended: what it asked, what it did."""
 
     def __init__(
-        self, result: TeamResult, world: ModelWorld, state: RunState, asked: list[Pending]
+        self,
+        result: TeamResult,
+        world: ModelWorld,
+        state: RunState,
+        asked: list[Pending],
+        notices: list[PendingNotification],
     ) -> None:
         self.result = result
         self.world = world
         self.state = state
         self.asked = asked
+        self.notices = notices
 
     @property
     def sent(self) -> list[JsonValue]:
@@ -86,13 +93,15 @@ async def ran(
 ) -> Ran:
     """The run from beginning to end, or continued as new at every second checkpoint."""
     world, state, asked = ModelWorld(model, skill), fresh(plan, context or {}), list[Pending]()
+    notices: list[PendingNotification] = []
     for _ in range(1000):
         scope = PeopleScope(plan, state, world, 1 if everywhere else None)
         scope.decide, scope.asked, scope.payload = decide, asked, payload
+        scope.notifications = notices
         try:
-            return Ran(await run(scope), world, state, asked)
+            return Ran(await run(scope), world, state, asked, notices)
         except RunFailed as failed:
-            return Ran(failed.result, world, state, asked)
+            return Ran(failed.result, world, state, asked, notices)
         except Interrupted:
             state = carried(state)
     raise AssertionError("the run never ended")

@@ -66,6 +66,7 @@ async def test_each_moment_of_a_request_is_reported_once_and_what_names_no_chann
             "since": first["since"],
             "deadline": first["deadline"],
             "on_timeout": "reject",
+            "labels": [],
         }
         assert last["approvers"] == ["ann", "cleo", "dan"]
         assert last["text"] == "nobody decided review/sign#1 in time: reject"

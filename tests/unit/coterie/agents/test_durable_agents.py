@@ -156,6 +156,9 @@ def test_the_written_document_compiles_to_the_same_plan(tmp_path: Path) -> None:
     agent: BaseAgent = PlannerAgent(agent_id="planner", provider="scripted", model="demo")
     context = around(tmp_path)
     plan = agent.durable(context).plan
+    assert plan.tools["forecast"].labels == (
+        "egress",
+    )  # the worker does not say that it is offline
     contract = tool_contract()
     known = CAPABILITIES.model_copy(update={"skills": {**CAPABILITIES.skills, **contract}})
     text = agent.to_yaml(context)

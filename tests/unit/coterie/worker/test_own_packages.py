@@ -12,7 +12,7 @@ from activities.agents.legacy import LegacyAgent
 from activities.agents.refusals import AgentRefused
 from activities.user_code.child_pool import UserCode
 from coterie.own_packages import ROOMS
-from dsl.model.sections.worker_document import RESERVED_PACKAGES
+from dsl.model.sections.package_names import RESERVED_PACKAGES
 from tests.law.sources import ROOMS as ALL_ROOMS
 from tests.support.compiling import problems_of
 

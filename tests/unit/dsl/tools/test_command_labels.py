@@ -14,8 +14,9 @@ from coterie.documents.command_reach import finds_sandbox
 from coterie.settings import load
 from dsl.analysis.findings import analysed
 from dsl.compile.compiler import SourceText, compile_sources
-from dsl.egress.command_labels import RUN, RUN_ONCE, open_commands
+from dsl.egress.channel_labels import RUN, RUN_ONCE, open_commands
 from dsl.errors import InvalidDocument
+from dsl.model.capabilities import Reach
 from dsl.model.steps import SkillStep
 from tests.support.compiling import CAPABILITIES, compiled
 
@@ -90,7 +91,7 @@ def test_a_hook_runs_no_command_that_may_use_the_network(sandbox: str, command: 
 
 @pytest.mark.parametrize("skill", [RUN, RUN_ONCE])
 def test_an_agents_own_code_runs_no_command_that_may_use_the_network(skill: str) -> None:
-    calls = InnerCalls(CAPABILITIES.skills, ("install",))
+    calls = InnerCalls(CAPABILITIES.skills, Reach(commands=("install",)))
     known = calls.of(SkillRequest(skill=skill, input={"command": "format"}, key="k"))
     assert known is not None
     assert known.labels == ("private",)
@@ -103,8 +104,8 @@ def test_an_agents_own_code_runs_no_command_that_may_use_the_network(skill: str)
 def test_without_a_sandbox_every_command_may_use_the_network() -> None:
     worker = compiled(document("auto", "format")).worker
     assert worker is not None
-    assert open_commands(worker.commands, sandboxed=True) == {"install"}
-    assert open_commands(worker.commands, sandboxed=False) == {"install", "format"}
+    assert open_commands(worker.commands, sandboxed=True) == ("install",)
+    assert open_commands(worker.commands, sandboxed=False) == ("format", "install")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,81 @@
+"""Which calls send data out: the table of all channels by which a run reaches the outside. Pure.
+
+The worker's configuration decides, never the author of a tool: what it lets use the network may
+send anything, whatever its arguments are, for it can also read the workspace.
+
+| Channel | `egress` |
+|---|---|
+| command | if its sandbox lets it use the network, or there is no sandbox |
+| Python tool | unless `worker.offline_tools` names it: it runs without a sandbox |
+| tool of an MCP server | unless the worker's terms of the tool say otherwise |
+| skill of Coterie | if it reaches the web |
+| notification | always; the channel's `grants` decide whether it may carry private data |
+| model provider | never: the worker's configuration names it, and a run cannot choose who reads |
+"""
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Literal, Protocol, assert_never
+
+from pydantic import JsonValue
+
+from dsl.model.capabilities import Label, Reach, SkillContract
+from dsl.templates.template import is_template
+
+RUN = "CommandRunner.run"
+RUN_ONCE = "CommandRunner.run_once"
+COMMAND_SKILLS = (RUN, RUN_ONCE)
+
+CallKind = Literal["command", "function", "mcp", "own"]
+
+
+class NamedCommand(Protocol):
+    """What of a command decides whether it may use the network."""
+
+    @property
+    def network(self) -> bool:
+        """Whether its sandbox lets it."""
+        ...
+
+
+def open_commands(commands: Mapping[str, NamedCommand], *, sandboxed: bool) -> tuple[str, ...]:
+    """Return the commands that may use the network: without a sandbox, each may."""
+    return tuple(sorted(name for name, one in commands.items() if one.network or not sandboxed))
+
+
+def kind_of_call(skill: str) -> CallKind:
+    """Return what a skill of this name is made of."""
+    if skill in COMMAND_SKILLS:
+        return "command"
+    if "/" in skill:  # `server/tool`
+        return "mcp"
+    return "function" if ":" in skill else "own"  # `module:function`
+
+
+def call_labels(contract: SkillContract, given: JsonValue, reach: Reach) -> tuple[Label, ...]:
+    """Return the labels of a call: those of its contract, and `egress` if it may send data out.
+
+    Args:
+        contract: of the skill.
+        given: what of its input is known.
+        reach: what the worker's configuration lets calls reach.
+    """
+    if "egress" in contract.labels or not _sends(contract.name, given, reach):
+        return contract.labels
+    return (*contract.labels, "egress")
+
+
+def _sends(skill: str, given: JsonValue, reach: Reach) -> bool:
+    """Return whether the worker lets a call send data out, besides what its contract says."""
+    kind = kind_of_call(skill)
+    match kind:
+        case "command":
+            name = given.get("command") if isinstance(given, dict) else None
+            is_known = isinstance(name, str) and not is_template(name)
+            return name in reach.commands if is_known else bool(reach.commands)
+        case "function":
+            return not any(fnmatchcase(skill, glob) for glob in reach.offline_tools)
+        case "mcp" | "own":
+            return False  # the worker's terms, or our own code, have decided
+        case _:
+            assert_never(kind)

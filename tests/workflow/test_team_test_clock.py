@@ -141,3 +141,31 @@ async def test_a_wait_beyond_the_clock_ends_its_case_and_no_other(
     too_long, long = await results(skipping_client, written(tmp_path, CENTURIES, LONG_CASES))
     assert long.passed
     assert "and the clock of a test ends in 2250" in failures_text([too_long])
+
+
+NAPS = """
+orchestration:
+  entry_team: work
+  teams:
+    work:
+      tasks:
+        - {name: one, type: wait, duration: 1d}
+        - {name: two, type: wait, duration: 2d}
+"""
+SLEEPER = "cases: [{ name: nobody comes, expect: { duration: { in_range: [3d, 73h] } } }]"
+
+
+async def test_a_run_to_which_nobody_comes_is_asked_only_for_its_outcome(
+    skipping_client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = skipping_client.workflow_service
+    query, asked = service.query_workflow, list[str]()
+
+    async def noted(request: Any, **options: Any) -> Any:
+        asked.append(request.query.query_type)
+        return await query(request, **options)
+
+    monkeypatch.setattr(service, "query_workflow", noted)
+    test = written(tmp_path, NAPS, SLEEPER)
+    assert failures_text(await results(skipping_client, test)) == ""
+    assert asked == ["status", "events"]

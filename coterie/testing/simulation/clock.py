@@ -50,9 +50,6 @@ _TOO_FAR = timedelta(minutes=1)
 _CLOCKS_END = datetime(2250, 1, 1, tzinfo=UTC)
 """The server counts nanoseconds from 1970 in 64 bits, so its timers end in 2262."""
 
-_LOOK_AGAIN = 0.002
-"""Seconds between two checks while the server advances a clock."""
-
 
 class HistoryOfRun(Protocol):
     """Fetches the events of a run."""
@@ -97,6 +94,8 @@ class Clock:
         """The latest moment to which the clock was requested to skip."""
         self._slowest = timedelta()
         """Time of the slowest of the server's latest answers."""
+        self._seen = ("", SeenEvents(0))
+        """The part of the run whose history was read last, and what it said."""
 
     async def look(self) -> Sight:
         """Return what the run waits for.
@@ -111,17 +110,30 @@ class Clock:
         sight = described_sight(described)
         if sight.busy:
             return sight
-        seen = read_events([event async for event in self._history_of_run().fetch_history_events()])
+        seen = await self._events(described.workflow_execution_info.execution.run_id, sight.events)
         if seen.skipped_to is not None and seen.skipped_to > self._asked + _TOO_FAR:
             raise Overshot(
                 f"the server skipped the run's clock to {seen.skipped_to}, not to {self._asked}"
             )
         return sight if sight.ended else with_timers(sight, seen)
 
-    async def skip_to(self, moment: datetime) -> None:
-        """Skip the run's clock to a later moment, so that everything due by then happens.
+    async def _events(self, part: str, count: int) -> "SeenEvents":
+        """Read the history of this part of the run, unless it is as long as when it was read."""
+        read, seen = self._seen
+        if (read, seen.count) != (part, count):
+            events = self._history_of_run().fetch_history_events()
+            seen = read_events([event async for event in events])
+            self._seen = part, seen
+        return seen
+
+    async def skip_to(self, moment: datetime, sight: Sight) -> None:
+        """Skip the clock of an idle run to a later moment, so that everything due by then happens.
 
         Return early if the run continues before that.
+
+        Args:
+            moment: On the run's own clock.
+            sight: The latest.
 
         Raises:
             Broken: No clock of a test reaches it.
@@ -132,15 +144,13 @@ class Clock:
                 f"the run waits until {moment:%Y-%m-%d}, and the clock of a test ends in "
                 f"{_CLOCKS_END:%Y}; start the case at a shorter wait, or end the wait by a message"
             )
-        sight = await self.look()
         self._asked = max(self._asked, moment)
         ahead = moment - sight.now
         if ahead > max(_NOT_WORTH_IT, _ROUND_TRIPS * self._slowest):
-            if sight.busy or sight.ended:
-                return
             await self._forward(ahead)
+            return
         while not sight.ended and sight.now < moment:
-            await asyncio.sleep(_LOOK_AGAIN)
+            await asyncio.sleep((moment - sight.now).total_seconds())
             sight = await self.look()
 
     async def _forward(self, ahead: timedelta) -> None:

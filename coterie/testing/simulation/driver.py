@@ -1,8 +1,7 @@
 """Drive one run from start to end: decisions and signals on time, crashes, time itself."""
 
-import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from temporalio.service import RPCError, RPCStatusCode
@@ -13,11 +12,11 @@ from coterie.runs.run_client import Run
 from coterie.testing.simulation.clock import Broken, Clock, Overshot, Sight
 from coterie.testing.simulation.crashes import Crash
 from coterie.testing.simulation.gate import Gate
-from coterie.testing.simulation.scheduled_events import Scene, ScheduledEvent
+from coterie.testing.simulation.scheduled_events import Scene, ScheduledEvent, Watched
 from coterie.testing.simulation.stage import Stage
 
-_SOONEST, _LATEST = 0.003, 0.05
-"""Seconds between two checks of a busy run, growing with time."""
+_SOONEST, _LATEST = 0.02, 0.05
+"""Seconds without a call before a busy run is checked again, growing with time."""
 
 
 @dataclass
@@ -58,25 +57,31 @@ class Driver:
         while not (sight := await self.clock.look()).ended:
             self.began = self.began or sight.now
             if sight.busy or not await self._at_the_gate(sight):
-                await asyncio.sleep(pause)  # between two checks
+                await self.stage.pulse.still(pause)
                 pause = min(pause * 1.3, _LATEST)
                 continue
             pause = _SOONEST
-            scene = await self._scene(self.began)
-            if (await self.clock.look()).events != sight.events:
-                continue  # the run continued meanwhile, so the scene may be outdated
+            watched: list[Watched] = [
+                watches for event in self.events if (watches := event.watches)
+            ]
+            scene = await self._scene(self.began, watched)
+            if watched or self.stage.gate is not None:
+                before, sight = sight, await self.clock.look()
+                if replace(sight, now=before.now) != before:
+                    continue  # the run continued meanwhile, so the scene may be outdated
             moments = [(event.due(scene), event) for event in self.events]
             due = [(moment, event) for moment, event in moments if moment is not None]
             now = [one for one in due if one[0] <= sight.now]
+            ahead = [moment for moment, _ in due] + ([sight.wake] if sight.wake else [])
             if now:
                 _, event = min(now, key=lambda one: (not one[1].quiet, one[0]))
                 await event.happen(self.run, scene)
                 continue
-            if not due and sight.wake is None:
+            if not ahead:
+                scene = await self._scene(self.began, {"requests", "steps"})
                 self.troubles.append(self._describe_standstill(scene))
                 return
-            ahead = [moment for moment, _ in due] + ([sight.wake] if sight.wake else [])
-            await self.clock.skip_to(min(ahead))
+            await self.clock.skip_to(min(ahead), sight)
 
     async def _at_the_gate(self, sight: Sight) -> bool:
         """Handle waiting calls; return whether nothing is left to handle."""
@@ -104,12 +109,13 @@ class Driver:
         self.stage.open(Gate() if self.crashes else None)
         return True
 
-    async def _scene(self, began: datetime) -> Scene:
-        status = await self.run.status()
+    async def _scene(self, began: datetime, watched: Collection[Watched]) -> Scene:
+        """Ask the run for what is watched, and for nothing else."""
+        doing = (await self.run.status()).doing if "steps" in watched else ()
         return Scene(
             began=began,
-            pending=await self.run.pending(),
-            doing={one.step: datetime.fromisoformat(one.since) for one in status.doing},
+            pending=await self.run.pending() if "requests" in watched else (),
+            doing={one.step: datetime.fromisoformat(one.since) for one in doing},
         )
 
     def _describe_standstill(self, scene: Scene) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pydantic import JsonValue
 
@@ -30,9 +30,13 @@ ROUNDED = timedelta(milliseconds=1)
 """Precision of the moments that a run reports; they may be too early by this much."""
 
 
+Watched = Literal["requests", "steps"]
+"""What the moment of an event depends on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The visible state of an idle run."""
+    """The visible state of an idle run, as far as somebody watches it."""
 
     began: datetime
     pending: tuple[Pending, ...]
@@ -45,6 +49,11 @@ class ScheduledEvent(ABC):
 
     quiet: bool = False
     """Whether it does not resume the run; such events happen first among those due."""
+
+    @property
+    @abstractmethod
+    def watches(self) -> Watched | None:
+        """What its moment still depends on."""
 
     @abstractmethod
     def due(self, scene: Scene) -> datetime | None:
@@ -92,6 +101,11 @@ class Decisions(ScheduledEvent):
     spent: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
     """Requests with the entries that they have used: where several people must approve, or the run
     must refuse a decision, they keep waiting."""
+
+    @property
+    def watches(self) -> Watched | None:
+        """The requests, where there are entries: several requests may use the same one."""
+        return "requests" if self.entries else None
 
     def due(self, scene: Scene) -> datetime | None:
         """Return when the first pending request is decided."""
@@ -150,6 +164,11 @@ class Timed(ScheduledEvent):
     after: float
     quiet: bool = False
     done: bool = False
+
+    @property
+    def watches(self) -> Watched | None:
+        """The step during which it is sent, until then."""
+        return None if self.done or self.during is None else "steps"
 
     def due(self, scene: Scene) -> datetime | None:
         """Return the due time after the step's start, while it is in progress."""

@@ -14,7 +14,7 @@ from coterie.runs.sessions import MessageRefusedError, send_message
 from coterie.testing.files.expectations import check_text, holds, shown
 from coterie.testing.files.short_names import written_forms
 from coterie.testing.files.test_document import MessageDocument
-from coterie.testing.simulation.scheduled_events import ROUNDED, Scene, ScheduledEvent
+from coterie.testing.simulation.scheduled_events import ROUNDED, Scene, ScheduledEvent, Watched
 from workflows.core.messages import SessionInput
 
 
@@ -26,6 +26,11 @@ class Messages(ScheduledEvent):
     waits: Collection[str]
     """`team/path` of the steps that wait for messages."""
     sent: list[asyncio.Task[str | None]] = field(default_factory=list[asyncio.Task[str | None]])
+
+    @property
+    def watches(self) -> Watched | None:
+        """The steps, while a message is left."""
+        return "steps" if len(self.sent) < len(self.entries) else None
 
     def due(self, scene: Scene) -> datetime | None:
         """Return when the next message is due: while the run waits for one, or during a step."""

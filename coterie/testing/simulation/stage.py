@@ -25,6 +25,7 @@ from coterie.settings import STATE_FOLDER
 from coterie.storage.value_storage import ONE_BY_ONE
 from coterie.testing.files.test_reader import Case, TestFile
 from coterie.testing.simulation.gate import Gate
+from coterie.testing.simulation.pulse import Pulse
 from coterie.testing.simulation.stub_model import StubModel
 from coterie.testing.simulation.stub_notifications import StubNotifications
 from coterie.testing.simulation.stub_skills import StubSkills
@@ -63,6 +64,7 @@ class Stage:
     """Its conversations, which survive a worker."""
     gate: Gate | None = None
     """Set while the worker takes one call at a time."""
+    pulse: Pulse = field(default_factory=Pulse)
     _serving: "tuple[Worker, asyncio.Task[None]] | None" = field(default=None, repr=False)
 
     def open(self, gate: Gate | None = None) -> None:
@@ -92,6 +94,7 @@ class Stage:
         slots = FixedSizeSlotSupplier(MAX_ACTIVITIES)
         return Worker(
             self.client,
+            interceptors=[self.pulse],
             task_queue=self.queue,
             workflows=[TeamWorkflow],
             activities=[agents.run_agent, self.skills.call_skill, self.notifications.notify],
@@ -99,6 +102,9 @@ class Stage:
             workflow_runner=ContextFreeRunner(UnsandboxedWorkflowRunner()),
             build_id=own_version(),
             max_workflow_task_external_storage_concurrency=ONE_BY_ONE,
+            # Each open poll costs the server, and the worker of a case serves one run.
+            max_concurrent_workflow_task_polls=2,
+            max_concurrent_activity_task_polls=2,
             tuner=WorkerTuner.create_composite(
                 workflow_supplier=slots,
                 activity_supplier=slots if gate is None else gate,

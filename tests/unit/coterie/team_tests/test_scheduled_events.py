@@ -15,6 +15,7 @@ from coterie.testing.simulation.scheduled_events import (
     Timed,
     scheduled_events,
 )
+from coterie.testing.simulation.scheduled_messages import Messages
 from dsl.values import Json
 from tests.unit.coterie.runs.test_run_client import GONE, Server, run_on
 from workflows.core.messages import (
@@ -270,3 +271,37 @@ async def test_a_redirect_or_a_skip_is_taken_or_refused_as_the_case_says(
         await other.happen(run_on(Server(update=[otherwise])), scene())
     reason = "the run must refuse it, and accepted it" if refused else "there is no run 'a'"
     assert str(failed.value).startswith(f"{what}: {reason}")
+
+
+EVERY_KIND = CaseDocument.model_validate(
+    {
+        "name": "busy",
+        "decisions": [{"decision": "approve", "by": "ann"}],
+        "signals": [{"signal": "go"}, {"signal": "stop", "during": "t/a"}],
+        "pauses": [{"by": "ann", "lasts": 5}, {"by": "ann", "lasts": 5, "during": "t/a"}],
+        "amendments": [{"by": "ann", "updates": {"a": 1}, "during": "t/a"}],
+        "redirects": [{"by": "ann", "team": "other", "during": "t/a"}],
+        "skips": [{"by": "ann", "task": "t/a", "during": "t/a"}],
+        "messages": [{"message": "hello"}],
+        "cancel": {"during": "t/a"},
+    }
+)
+
+
+def test_an_event_that_watches_nothing_is_due_whatever_the_run_waits_for() -> None:
+    """What nobody watches is not asked for: the scene lacks it."""
+    full = scene(request("t/a#1"), doing={"t/a": BEGAN})
+    seen = {"requests": scene(*full.pending), "steps": scene(doing=full.doing), None: scene()}
+    found = {"requests": 0, "steps": 0, None: 0}
+    for event in (*scheduled_events(EVERY_KIND), Messages(EVERY_KIND.messages, ["t/a"])):
+        found[event.watches] += 1
+        assert event.due(seen[event.watches]) == event.due(full) is not None
+        if isinstance(event, Timed):
+            event.done = True
+            assert (event.watches, event.due(full)) == (None, None)
+    assert found == {"requests": 1, "steps": 8, None: 3}
+
+
+def test_a_case_without_events_watches_nothing() -> None:
+    events = (*scheduled_events(CaseDocument(name="idle")), Messages([], ["t/a"]))
+    assert [event.watches for event in events] == [None, None]

@@ -6,6 +6,7 @@ meant; None for the file where any application would be wrong.
 
 import difflib
 from collections.abc import Callable
+from functools import cache
 from random import Random
 from typing import NamedTuple
 
@@ -29,13 +30,18 @@ Damage = Callable[[RealChange, Random], Damaged | None]
 
 
 def hunks_of(before: str, after: str, context: int = 3) -> Hunks:
-    old, new = before.split("\n")[:-1], after.split("\n")[:-1]
     found: Hunks = []
-    for line in list(difflib.unified_diff(old, new, lineterm="", n=context))[2:]:
+    for line in _unified(before, after, context)[2:]:
         if line.startswith("@@"):
             found.append([])
         found[-1].append(line)
     return found
+
+
+@cache  # each damage begins with the same diffs
+def _unified(before: str, after: str, context: int) -> tuple[str, ...]:
+    old, new = before.split("\n")[:-1], after.split("\n")[:-1]
+    return tuple(difflib.unified_diff(old, new, lineterm="", n=context))
 
 
 def text_of(hunks: Hunks, header: bool = True) -> str:

@@ -24,10 +24,13 @@ def exact_positions(lines: list[str], wanted: tuple[HunkLine, ...]) -> list[int]
     """Find where all wanted lines are consecutive, ignoring trailing whitespace."""
     if not wanted:
         return [] if lines else [0]
+    first, *rest = wanted
+    bare = {text.rstrip() for text in (first.text, first.also) if text is not None}
     return [
         at
-        for at in range(len(lines) - len(wanted) + 1)
-        if all(want.is_like(lines[at + offset]) for offset, want in enumerate(wanted))
+        for at, line in enumerate(lines[: max(0, len(lines) - len(rest))])
+        if line.rstrip() in bare  # most places fail here, so this is fast
+        and all(want.is_like(lines[at + offset]) for offset, want in enumerate(rest, 1))
     ]
 
 

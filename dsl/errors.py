@@ -32,6 +32,7 @@ from dsl.problem_details import Details
 
 _MAX_SORTED = 5_000
 _MAX_COMPARED = 50
+_MAX_LISTED = 100
 
 Code = Literal[
     "E001",
@@ -160,16 +161,8 @@ class Problem:
 
 
 _PRINTED = (
-    "code",
-    "file",
-    "line",
-    "column",
-    "path",
-    "message",
-    "allowed",
-    "fix",
-    "severity",
-    "step",
+    *("code", "file", "line", "column", "path"),
+    *("message", "allowed", "fix", "severity", "step"),
 )
 
 
@@ -296,5 +289,7 @@ def asked_back(meant: str | None) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return the names sorted and comma-separated, or a word for none."""
-    return ", ".join(sorted(set(names))) or "none"
+    """Return the names sorted and comma-separated, of very many the first; a word for none."""
+    found = sorted(set(names))
+    more = f" and {len(found) - _MAX_LISTED:,} more" if len(found) > _MAX_LISTED else ""
+    return ", ".join(found[:_MAX_LISTED]) + more or "none"

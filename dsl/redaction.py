@@ -4,9 +4,10 @@ Works on texts, not on trees: errors also show lines of files that are not YAML.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
+from typing import NamedTuple
 
 HIDDEN = "***"
 
@@ -82,12 +83,12 @@ def _is_misspelt(word: str) -> bool:
 
 def redacted(text: str) -> str:
     """Return a sentence with everything masked that looks like a secret."""
-    return _without(text, [*_shapes(text), *_values_text(text)])[0]
+    return _without(text, _merge_spans([*_shapes(text), *_values_text(text)]))
 
 
 def without_shapes(text: str) -> str:
     """Return a text with everything masked that has the form of a key, a token or a password."""
-    return _without(text, list(_shapes(text)))[0]
+    return _without(text, _merge_spans(list(_shapes(text))))
 
 
 def open_shape(text: str) -> int:
@@ -96,21 +97,46 @@ def open_shape(text: str) -> int:
     return len(text) - match.start() if match else 0
 
 
-def redacted_line(lines: Sequence[str], index: int, column: int) -> tuple[str, int]:
-    """Return a line of a file without what looks like a secret, and the new column.
+class RedactedLine(NamedTuple):
+    """A line of a file without what looks like a secret."""
+
+    text: str
+    spans: Sequence[Span]
+    """What was masked, in the columns of the file."""
+
+    def column(self, column: int) -> int:
+        """Return where a column of the file, from 0, stands in the text."""
+        moved = column
+        for begin, stop in self.spans:
+            if column >= stop:
+                moved += len(HIDDEN) - (stop - begin)
+            else:
+                moved -= max(0, column - begin)
+        return moved
+
+
+def redacted_line(line: str, *, continues: bool = False) -> RedactedLine:
+    """Mask what looks like a secret in a line of a file.
 
     Args:
-        lines: of the whole file; a value may begin in an earlier line.
-        index: of the line, from 0.
-        column: in the line, from 0.
+        line: of a file.
+        continues: whether it is one of the `continued_lines` of the file.
     """
-    line = lines[index]
-    if line.strip() and _continues(lines, index):
+    if line.strip() and continues:
         begin = len(line) - len(line.lstrip())
         spans: list[Span] = [(begin, len(line))]
     else:
-        spans = [*_shapes(line), *_values(line)]
-    return _without(line, spans, column)
+        spans = _merge_spans([*_shapes(line), *_values(line)])
+    return RedactedLine(_without(line, spans), spans)
+
+
+def continued_lines(lines: Iterable[str]) -> frozenset[int]:
+    """Return the indexes of the lines that belong to the value of a secret key in an earlier line.
+
+    Reads each line once: a report may show every line of a large file.
+    """
+    above = _LinesAbove()
+    return frozenset(index for index, line in enumerate(lines) if above.read(line))
 
 
 def _shapes(text: str) -> Iterator[Span]:
@@ -140,27 +166,49 @@ def _values(line: str) -> Iterator[Span]:
         yield begin, ended.end() if ended else len(line.rstrip())
 
 
-def _continues(lines: Sequence[str], index: int) -> bool:
-    """Return whether the line belongs to the value of a secret key in an earlier line."""
-    above = lines[:index]
-    begun = [number for number, line in enumerate(above) if _BEGIN.search(line)]
-    if begun and not any(_END.search(line) for line in above[begun[-1] :]):
-        return True
-    deepest = _content(lines[index])
-    between = ""
-    for line in reversed(above):
-        if not line.strip():
-            continue
-        for match in _KEY.finditer(line):
-            if names_secret(match["key"]) and _is_open(line[match.end() :], between):
-                return True
+class _LinesAbove:
+    """What the lines read so far say about the next one."""
+
+    def __init__(self) -> None:
+        self.in_private_key = False
+        self.awaits_value = False
+        """Whether the last line that is not empty ends with a secret key."""
+        self.quotes: set[str] = set()
+        """The quotes in which the value of a secret key began and has not ended."""
+        self.sections: list[tuple[int, bool]] = []
+        """`(where the content starts, whether its key is secret)` of the lines that the next one
+        may be below, the outermost first.
+        """
+
+    def read(self, line: str) -> bool:
+        """Read the next line; return whether it belongs to a secret value above."""
+        is_blank = not line.strip()
         start = _content(line)
+        while not is_blank and self.sections and self.sections[-1][0] >= start:
+            self.sections.pop()
+        continues = (
+            self.in_private_key
+            or self.awaits_value
+            or bool(self.quotes)
+            or any(is_secret and begin < start for begin, is_secret in self.sections)
+        )
+        if _BEGIN.search(line) or self.in_private_key:
+            self.in_private_key = not _END.search(line)
+        if not is_blank:
+            self._follow(line, start)
+        return continues
+
+    def _follow(self, line: str, start: int) -> None:
+        self.quotes -= set(line)
+        self.awaits_value = False
+        for match in _KEY.finditer(line):
+            if names_secret(match["key"]):
+                value = line[match.end() :]
+                self.awaits_value = self.awaits_value or not value.strip()
+                if value[:1] in ("'", '"') and value[0] not in value[1:]:
+                    self.quotes.add(value[0])
         first = _KEY.match(line, start)
-        if start < deepest and first is not None and names_secret(first["key"]):
-            return True
-        deepest = min(deepest, start)
-        between += line
-    return False
+        self.sections.append((start, first is not None and names_secret(first["key"])))
 
 
 def _content(line: str) -> int:
@@ -168,31 +216,14 @@ def _content(line: str) -> int:
     return len(line) - len(line.lstrip(" -"))
 
 
-def _is_open(value: str, between: str) -> bool:
-    """Return whether a value with this start continues into the line in question.
-
-    Args:
-        value: the text after its key.
-        between: the lines after that one.
-    """
-    if not value.strip():
-        return not between
-    quote = value[0]
-    return quote in "\"'" and quote not in value[1:] and quote not in between
-
-
-def _without(text: str, spans: Sequence[Span], column: int = 0) -> tuple[str, int]:
-    """Return the text with each span replaced, and the new column."""
+def _without(text: str, spans: Iterable[Span]) -> str:
+    """Return the text with each of the merged spans replaced."""
     parts: list[str] = []
-    end, moved = 0, column
-    for begin, stop in _merge_spans(spans):
+    end = 0
+    for begin, stop in spans:
         parts += [text[end:begin], HIDDEN]
-        if column >= stop:
-            moved += len(HIDDEN) - (stop - begin)
-        else:
-            moved -= max(0, column - begin)
         end = stop
-    return "".join([*parts, text[end:]]), moved
+    return "".join([*parts, text[end:]])
 
 
 def _merge_spans(spans: Sequence[Span]) -> list[Span]:

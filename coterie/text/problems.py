@@ -6,7 +6,7 @@ from pathlib import Path
 from coterie.text.document_text import text_of_document
 from coterie.text.lines import text_of
 from dsl.errors import Problem
-from dsl.redaction import redacted_line
+from dsl.redaction import RedactedLine, continued_lines, redacted_line
 
 ReadLines = Callable[[str], Sequence[str]]
 _MAX_WIDTH = 120
@@ -20,7 +20,13 @@ def problems_text(problems: Iterable[Problem], lines_of: ReadLines) -> str:
         problems: In the order of the output.
         lines_of: Returns the lines of a file; none if it is unreadable.
     """
-    return "\n".join(_problem(problem, lines_of(problem.file)) for problem in problems)
+    files: dict[str, _Source] = {}
+    texts: list[str] = []
+    for problem in problems:
+        if problem.file not in files:
+            files[problem.file] = _Source(lines_of(problem.file))
+        texts.append(_problem(problem, files[problem.file]))
+    return "\n".join(texts)
 
 
 def summary(problems: Sequence[Problem]) -> str:
@@ -58,12 +64,30 @@ def lines_of_file(folder: Path) -> ReadLines:
     return lines_of
 
 
-def _problem(problem: Problem, lines: Sequence[str]) -> str:
+class _Source:
+    """The lines of one file: each is read once, however often it is shown."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._continued = continued_lines(lines)
+        self._redacted: dict[int, RedactedLine] = {}
+
+    def line(self, number: int) -> RedactedLine | None:
+        """Return a line without secrets, by its number from 1; None if there is none."""
+        if not 1 <= number <= len(self._lines):
+            return None
+        if number not in self._redacted:
+            continues = number - 1 in self._continued
+            self._redacted[number] = redacted_line(self._lines[number - 1], continues=continues)
+        return self._redacted[number]
+
+
+def _problem(problem: Problem, source: _Source) -> str:
     kind = "" if problem.severity == "error" else "warning: "
     lines_shown = [
         f"{problem.file}:{problem.line}:{problem.column}: {kind}{problem.message} [{problem.code}]"
     ]
-    lines_shown += _excerpt(problem, lines)
+    lines_shown += _excerpt(problem, source)
     if problem.step or problem.path:
         lines_shown.append(f"{_INDENT}{problem.step or problem.path}")
     if problem.allowed:
@@ -73,13 +97,13 @@ def _problem(problem: Problem, lines: Sequence[str]) -> str:
     return text_of(lines_shown)
 
 
-def _excerpt(problem: Problem, lines: Sequence[str]) -> list[str]:
+def _excerpt(problem: Problem, source: _Source) -> list[str]:
     """Show the line without secrets, with a caret below the place; a window of a long line."""
-    if not 1 <= problem.line <= len(lines):
+    line = source.line(problem.line)
+    if line is None:
         return []
-    shown, column = redacted_line(lines, problem.line - 1, problem.column - 1)
-    line = shown.replace("\t", " ")
-    begin = max(0, column - _MAX_WIDTH // 2) if len(line) > _MAX_WIDTH else 0
-    shown = line[begin : begin + _MAX_WIDTH]
+    column = line.column(problem.column - 1)
+    begin = max(0, column - _MAX_WIDTH // 2) if len(line.text) > _MAX_WIDTH else 0
+    shown = line.text[begin : begin + _MAX_WIDTH].replace("\t", " ")
     gutter = f"{problem.line:>6} | "
     return [f"{gutter}{shown}", " " * (len(gutter) - 2) + "| " + " " * (column - begin) + "^"]

@@ -1,6 +1,6 @@
 """Checks of approvals: the names that their terms refer to, and whether a decision is possible."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dsl.checks.document_steps import PlacedSteps
@@ -34,6 +34,7 @@ from dsl.wording.approval_wording import (
     empty_group,
     escalation_after_deadline,
     escalations_out_of_order,
+    name_of_group,
     no_deadline,
     no_deadline_of_no_progress,
     nothing_to_edit,
@@ -151,17 +152,28 @@ class _Checks:
             )
 
     def distinct_people(self, questions: Sequence[Question]) -> None:
-        """Refuse approvers whom a reader takes for each other, anywhere in the document."""
-        placed: dict[str, tuple[Question, NodePath]] = {}
+        """Refuse people and groups that a reader takes for each other, anywhere in the document."""
+        placed: dict[str, tuple[str, NodePath]] = {}
+        for where, path, names in self._places_of_names(questions):
+            for name in names:
+                placed.setdefault(name, (where, path))
+        for first, second in look_alikes(placed):
+            where, path = placed[second]
+            words = approvers_alike(where, visible_name(first), visible_name(second))
+            self._problems.note("E106", self._tree.find(path).mark, path, words)
+
+    def _places_of_names(
+        self, questions: Sequence[Question]
+    ) -> Iterator[tuple[str, NodePath, Sequence[str]]]:
+        """Yield each place where people or groups are named: its words, its path, the names."""
         for asked in questions:
             for name, inner_path in decider_places(asked.terms):
-                for person in self._members(name):
-                    placed.setdefault(person, (asked, inner_path))
-        for first, second in look_alikes(placed):
-            asked, inner_path = placed[second]
-            path = (*asked.path, *inner_path)
-            words = approvers_alike(asked.name, visible_name(first), visible_name(second))
-            self._problems.note("E106", self._tree.find(path).mark, path, words)
+                yield asked.name, (*asked.path, *inner_path), self._members(name)
+        for group, members in self._groups.items():
+            path: NodePath = ("orchestration", "groups", group)
+            yield name_of_group(group), path, (group,)
+            for index, person in enumerate(members):
+                yield name_of_group(group), (*path, index), (person,)
 
     def _members(self, name: str) -> Sequence[str]:
         return self._groups.get(name, (name,))

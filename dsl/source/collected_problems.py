@@ -1,18 +1,23 @@
 """The problems of a document, each with its position."""
 
 from bisect import bisect_right, insort
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dsl.errors import Code, Problem
-from dsl.problem_details import Details, Remark, key_meant
+from dsl.problem_details import Details, ProblemText, Remark, key_meant
 from dsl.problem_texts import problem_text
 from dsl.redaction import redacted
 from dsl.source.nodes import Mark, dotted
 from dsl.values import NodePath, Segment
+from dsl.wording.document_wording import problem_not_described
 
 _REFUSED_VALUES = ("E103", "E105", "E106")
 """Of values that the document then lacks, for every later check."""
+
+MAX_DESCRIBED = 500
+"""Of each code: the later ones keep their place, and their text is not worked out."""
 
 
 @dataclass(slots=True)
@@ -33,6 +38,9 @@ class Problems:
     """`{path: the problems there and below}`."""
     _misspelt: set[tuple[str, NodePath]] = field(default_factory=set[tuple[str, NodePath]])
     """`(known key, path above an unknown key that means it)`."""
+    _noted: set[Problem] = field(default_factory=set[Problem])
+    _described: Counter[Code] = field(default_factory=Counter[Code])
+    """How many problems of each code have a text."""
 
     def add(
         self,
@@ -51,7 +59,7 @@ class Problems:
     def note(self, code: Code, mark: Mark, path: Sequence[Segment], details: Details) -> None:
         """Note one problem with secrets masked; codes that start with W are warnings."""
         severity = "warning" if code.startswith("W") else "error"
-        message, allowed, fix = problem_text(details)
+        message, allowed, fix = self._text(code, details)
         location = self.original_path(path)
         problem = Problem(
             code,
@@ -70,11 +78,23 @@ class Problems:
         if not self._is_explained(problem):
             self.take((problem,))
 
+    def describes(self, code: Code) -> bool:
+        """Return whether the next problem of a code gets a text, so that its facts are worth it."""
+        return self._described[code] < MAX_DESCRIBED
+
+    def _text(self, code: Code, details: Details) -> ProblemText:
+        """Return the text of a problem; of very many of one code, that it is left out."""
+        if not self.describes(code):
+            return problem_not_described(MAX_DESCRIBED)
+        self._described[code] += 1
+        return problem_text(details)
+
     def take(self, problems: Iterable[Problem]) -> None:
         """Take over problems that are already worded."""
         for problem in problems:
-            if problem in self._at.get(problem.location, ()):
+            if problem in self._noted:
                 continue
+            self._noted.add(problem)
             kept = self.errors if problem.severity == "error" else self.warnings
             insort(kept, problem, key=reading_order)
             meant = key_meant(problem.details) if problem.details is not None else None

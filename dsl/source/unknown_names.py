@@ -21,6 +21,9 @@ def unknown(
     """Note a name that refers to nothing, with the known names; E303 reports a template."""
     if name == UNREADABLE or problems.has("E303", path):
         return
+    if not problems.describes(code):
+        problems.note(code, mark, path, UnknownName(what, name, (), None))
+        return
     there = tuple(sorted({one for one in known if one != UNREADABLE}))
     meant = closest(name, there)
     suggestion = None if meant is None else DidYouMean(meant)

@@ -109,7 +109,7 @@ def _outcomes(named: Path, scope: TemplateScope) -> Iterator[_Level]:
             yield _Level(scope.task_names, "there is no task")
             yield from _outcome(rest[1:])
         case ("teams", team, *rest):
-            yield _Level(scope.teams, "there is no team")
+            yield _Level(scope.teams.keys(), "there is no team")
             yield _Level(("tasks",))
             tasks = scope.teams[team]
             if tasks:  # else they could not be read
@@ -131,5 +131,5 @@ def _constants(value: JsonValue | Mapping[str, JsonValue], rest: list[str]) -> I
         if isinstance(value, list | str):
             return
         known = value if isinstance(value, Mapping) else {}
-        yield _Level(known)
+        yield _Level(known.keys())
         value = known.get(segment)

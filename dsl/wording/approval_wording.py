@@ -109,10 +109,15 @@ def unnamed_approver(question: str) -> ProblemText:
     )
 
 
+def name_of_group(group: str) -> str:
+    """Return how a problem names the place of a group's members."""
+    return f"the group {group!r}"
+
+
 @statement
-def approvers_alike(question: str, first: str, second: str) -> ProblemText:
+def approvers_alike(where: str, first: str, second: str) -> ProblemText:
     return ProblemText(
-        f"{question}: the approvers {first!r} and {second!r} look alike, so a reader takes one for "
+        f"{where}: the approvers {first!r} and {second!r} look alike, so a reader takes one for "
         "the other",
         fix="write the name of one person in one way, and names of two people so that they differ",
     )

@@ -6,6 +6,7 @@ from pydantic import JsonValue
 
 from dsl.errors import asked_back, listed, nearest
 from dsl.problem_details import ProblemText, statement
+from dsl.values import UNREADABLE
 
 _OUTCOMES = ("all_success", "any_success", "any_failure", "all_failure")
 
@@ -79,10 +80,11 @@ def broken_pattern(text: str, reason: str) -> ProblemText:
 def unknown_template_name(
     path: Sequence[str], reason: str, segment: str, known: Collection[str]
 ) -> ProblemText:
+    readable = [name for name in known if name != UNREADABLE]
     return ProblemText(
         f"the template names {'.'.join(path)}, and {reason}",
-        listed(known),
-        nearest(segment, known),
+        listed(readable),
+        nearest(segment, readable),
     )
 
 

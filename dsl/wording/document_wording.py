@@ -8,6 +8,14 @@ from dsl.errors import listed
 from dsl.problem_details import ProblemText, statement
 
 
+def problem_not_described(limit: int) -> ProblemText:
+    """Return the text of every problem of one code after so many that are described."""
+    return ProblemText(
+        f"one more problem of this kind, not described: {limit:,} of them are",
+        fix="correct those first, then validate again",
+    )
+
+
 @statement
 def decided_by_worker(section: str) -> ProblemText:
     return ProblemText(

@@ -108,8 +108,7 @@ def _check_name(scope: StepScope, named: Path, spot: TextSpot) -> None:
         check_read(scope, named[1:], spot)
     wrong = lacking(named, scope)
     if wrong is not None:
-        known = [one for one in wrong.known if one != UNREADABLE]
-        details = unknown_template_name(named, wrong.description, wrong.segment, known)
+        details = unknown_template_name(named, wrong.description, wrong.segment, wrong.known)
         scope.note_spot("E207", spot, details)
 
 

@@ -44,13 +44,14 @@ def people(plan: Plan, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def all_people(plan: Plan) -> tuple[str, ...]:
-    """Return everybody who may decide anything in a plan, each spelling once."""
-    named = dict.fromkeys(
+    """Return everybody and every group that a plan names, each spelling once."""
+    approvers = (
         name
         for terms in _terms_in(plan)
         for name in (*terms.approvers, *(one for further in terms.escalate for one in further.to))
     )
-    return tuple(dict.fromkeys(one for name in named for one in plan.groups.get(name) or (name,)))
+    members = (name for group in plan.groups.values() for name in group)
+    return tuple(dict.fromkeys((*approvers, *plan.groups, *members)))
 
 
 def _terms_in(value: object) -> Iterator[DecisionTerms]:

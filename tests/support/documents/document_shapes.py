@@ -438,6 +438,44 @@ def _bad_templates(size: int) -> str:
     )
 
 
+def _unknown_teams(size: int) -> str:
+    return (
+        _HEAD
+        + "orchestration:\n  entry_team: t0\n  teams:\n"
+        + _lines(
+            size,
+            "    tNNN: { tasks: [{ name: s, type: set, values: { v: 1 } }], "
+            "routing: { default: uNNN } }\n",
+        )
+    )
+
+
+def _unknown_tools(size: int) -> str:
+    return (
+        _HEAD
+        + "tools:\n"
+        + _lines(size, "  kNNN: { skill: Files.read }\n")
+        + _team(_lines(size, "        - { name: sNNN, tool: jNNN, arguments: { path: a } }\n"))
+    )
+
+
+def _unknown_subagents(size: int) -> str:
+    return (
+        _HEAD
+        + _lines(
+            size,
+            '    pNNN: { description: "Number NNN.", prompts: { user: "Do." }, '
+            "subagents: [qqNNN] }\n",
+        )
+        + _team(
+            _lines(
+                size,
+                "        - { name: sNNN, agent_type: generic_tool_calling, persona_key: pNNN }\n",
+            )
+        )
+    )
+
+
 SHAPES: Final[Mapping[str, Callable[[int], str]]] = {
     "teams of rules": _teams_of_rules,
     "dense routes": _dense_routes,
@@ -471,6 +509,9 @@ SHAPES: Final[Mapping[str, Callable[[int], str]]] = {
     "unknown keys": _unknown_keys,
     "missing keys": _missing_keys,
     "unknown names": _unknown_names,
+    "unknown teams": _unknown_teams,
+    "unknown tools": _unknown_tools,
+    "unknown subagents": _unknown_subagents,
     "bad templates": _bad_templates,
 }
 

@@ -1,10 +1,19 @@
 """No secret is repeated: not in a problem's words, not in the line that is shown with it."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from coterie.text.problems import problems_text
 from dsl.errors import Problem
-from dsl.redaction import names_secret, open_shape, redacted, redacted_line, without_shapes
+from dsl.redaction import (
+    continued_lines,
+    names_secret,
+    open_shape,
+    redacted,
+    redacted_line,
+    without_shapes,
+)
 from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Mark
 from tests.support.compiling import problems_of
@@ -95,7 +104,7 @@ def test_these_keys_are_not(key: str) -> None:
     ],
 )
 def test_a_line_is_shown_without_its_secret(line: str, shown: str) -> None:
-    assert redacted_line([line], 0, 0) == (shown, 0)
+    assert redacted_line(line).text == shown
 
 
 @pytest.mark.parametrize(
@@ -115,7 +124,10 @@ def test_a_line_is_shown_without_its_secret(line: str, shown: str) -> None:
 )
 def test_a_secret_of_several_lines_is_hidden_in_each(text: str) -> None:
     lines = text.splitlines()
-    shown = [redacted_line(lines, index, 0)[0] for index in range(len(lines))]
+    inside = continued_lines(lines)
+    shown = [
+        redacted_line(line, continues=index in inside).text for index, line in enumerate(lines)
+    ]
     assert SECRET not in "\n".join(shown)
     assert shown[-1] == "name: x" or shown[-1] == "  name: x"
 
@@ -132,15 +144,28 @@ def test_the_caret_stays_below_its_place(word: str) -> None:
 def test_the_caret_stays_below_its_place_where_two_secrets_overlap() -> None:
     line = "x: {token: abc://u:p,q@h, b: 2}"
     for word in ("x:", "token", "@h", "b:", "2}"):
-        shown, column = redacted_line([line], 0, line.index(word))
-        assert shown[column:].startswith(word)
-    shown, column = redacted_line([line], 0, line.index("q@h"))
-    assert (shown[column:], column) == ("***@h, b: 2}", shown.index("***"))
+        shown = redacted_line(line)
+        assert shown.text[shown.column(line.index(word)) :].startswith(word)
+    shown = redacted_line(line)
+    column = shown.column(line.index("q@h"))
+    assert (shown.text[column:], column) == ("***@h, b: 2}", shown.text.index("***"))
 
 
 def test_the_line_after_an_empty_secret_is_shown() -> None:
-    assert redacted_line(['api_key: ""', "name: x"], 1, 0) == ("name: x", 0)
-    assert redacted_line(["api_key: ''", "name: x"], 1, 0) == ("name: x", 0)
+    assert not continued_lines(['api_key: ""', "name: x"])
+    assert not continued_lines(["api_key: ''", "name: x"])
+
+
+def test_lines_that_continue_secrets_are_found_in_one_pass() -> None:
+    read: list[str] = []
+
+    def lines() -> Iterator[str]:
+        for line in ("secrets:", "  a: x", "", "  - b", "name: x", "token: 'y", "z'", "end: 1"):
+            read.append(line)
+            yield line
+
+    assert continued_lines(lines()) == {1, 3, 6}
+    assert len(read) == 8
 
 
 @pytest.mark.parametrize(
@@ -165,7 +190,8 @@ def test_a_text_is_shown_without_shapes_and_its_end_may_become_one(
 
 def test_a_place_within_a_secret_is_shown_at_its_beginning() -> None:
     line = f"token: {SECRET}"
-    assert redacted_line([line], 0, len(line) - 2) == ("token: ***", 7)
+    shown = redacted_line(line)
+    assert (shown.text, shown.column(len(line) - 2)) == ("token: ***", 7)
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,9 @@ AGENT: Json = {"kind": "agent", "name": "x", "agent_type": "generic_orchestratin
             ),
             ALIKE,
         ),
+        (altered(lambda data: data.update(groups={"leads": ["ann", "\u0430nn"]})), ALIKE),
+        (altered(lambda data: data.update(groups={"ann": ["b"], "\u0430nn": ["c"]})), ALIKE),
+        (altered(lambda data: data.update(groups={"ann": ["\u0430nn"]})), ALIKE),
     ],
 )
 def test_a_plan_that_does_not_hold_together_is_refused(plan: Plan, message: str) -> None:

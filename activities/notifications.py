@@ -22,7 +22,7 @@ from activities.heartbeats import CallTimedOut, heartbeating
 from activities.processes.bounded_output import BoundedOutput
 from activities.processes.process_group import NotStarted, run_group
 from activities.providers.http_statuses import retry_after
-from activities.proxies import DIRECT, proxy_of
+from activities.proxies import DIRECT, proxy_of, trusted
 from activities.workspace.command_start import SAFE_IMPORTS, environment_of
 from dsl.egress.met_labels import KEPT
 from dsl.errors import listed
@@ -174,7 +174,10 @@ async def _post(webhook: Webhook, notice: Notification, body: bytes) -> None:
     try:
         async with (
             httpx2.AsyncClient(
-                timeout=webhook.timeout, follow_redirects=False, mounts=DIRECT
+                verify=trusted(),
+                timeout=webhook.timeout,
+                follow_redirects=False,
+                mounts=DIRECT,
             ) as client,
             client.stream("POST", webhook.url, content=body, headers=headers) as answer,
         ):

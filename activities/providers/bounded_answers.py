@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import httpx2
 
-from activities.proxies import DIRECT
+from activities.proxies import DIRECT, trusted
 
 MAX_ANSWER: Final = 20_000_000
 """Bytes of one plain answer."""
@@ -29,7 +29,7 @@ def bounded(http_client: Callable[..., _HttpClient]) -> _HttpClient:
     """Return an SDK's HTTP client that gives up such an answer."""
     headers: Mapping[str, str] = {"Accept-Encoding": _PLAIN}
     hooks: Mapping[str, list[Any]] = {"response": [_bound]}
-    return http_client(headers=headers, event_hooks=hooks, mounts=DIRECT)
+    return http_client(headers=headers, event_hooks=hooks, mounts=DIRECT, verify=trusted())
 
 
 async def _bound(response: httpx2.Response) -> None:

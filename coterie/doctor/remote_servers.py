@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
-from activities.proxies import DIRECT, proxy_of
+from activities.proxies import DIRECT, proxy_of, trusted
 from coterie.documents.worker_trust import TrustedConfig
 from dsl.model.sections.provider_document import ProviderSection, provider_kind
 
@@ -60,7 +60,7 @@ async def contact_all(providers: Mapping[str, str]) -> list[Contact]:
             name, address, None, clock_skew(answer.headers.get("date"), datetime.now(UTC))
         )
 
-    async with httpx2.AsyncClient(timeout=_SECONDS, mounts=DIRECT) as client:
+    async with httpx2.AsyncClient(verify=trusted(), timeout=_SECONDS, mounts=DIRECT) as client:
         return list(await asyncio.gather(*(contact(client, *one) for one in providers.items())))
 
 

@@ -1,5 +1,6 @@
 """Who may import whom (docs/architecture.md, the law)."""
 
+import ast
 import json
 import re
 import subprocess
@@ -116,6 +117,20 @@ def test_a_worker_waits_for_no_library_that_its_configuration_does_not_need() ->
 def test_a_process_of_the_pool_waits_for_neither_temporal_nor_an_sdk() -> None:
     unneeded = {*SDKS, "temporalio", "jsonschema", "yaml"}
     assert not loaded_by("activities.process_pool.pool_child") & unneeded
+
+
+def test_no_http_client_reads_the_trusted_authorities_for_itself() -> None:
+    """It would stop the worker for 20 ms, for each page or notice."""
+    made = [
+        (name, ast.unparse(node))
+        for room in ROOMS
+        for name, file in modules(room)
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call)
+        and re.fullmatch(r"httpx2\.Async\w+|http_client|BoundedTransport", ast.unparse(node.func))
+    ]
+    assert made
+    assert [one for one in made if not re.search(r"trusted\(|transport=", one[1])] == []
 
 
 def test_the_environment_is_read_in_one_file() -> None:

@@ -12,6 +12,7 @@ from activities.mcp_client.transport.bounded_http import BoundedTransport
 from activities.mcp_client.transport.bounded_stdio import ServerCommand, bounded_stdio
 from activities.mcp_client.transport.error_output import ErrorOutput
 from activities.mcp_client.transport.message_relay import MessageRelay
+from activities.proxies import trusted
 
 
 async def server_transport(
@@ -40,7 +41,7 @@ async def server_transport(
     http = httpx2.AsyncClient(
         headers=server.headers,
         timeout=httpx2.Timeout(section.start_timeout, read=None),
-        transport=BoundedTransport(),
+        transport=BoundedTransport(trusted(environment=False)),
         trust_env=False,
     )
     client = await stack.enter_async_context(http)

@@ -8,6 +8,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx2
 
 from activities.process_pool.work import WorkRunner
+from activities.proxies import trusted
 from activities.skills.web.public_addresses import AddressRefused, HostUnknown, PublicNetwork
 from activities.skills.web.robots import PRODUCT, RobotsFiles
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
@@ -61,7 +62,7 @@ async def download(url: str, access: WebAccess, seconds: float, runner: WorkRunn
         SkillRefusal: The worker does not allow the address, or a redirect to it.
         SkillFailure: The page cannot be read, or is too large.
     """
-    transport = httpx2.AsyncHTTPTransport(trust_env=False)
+    transport = httpx2.AsyncHTTPTransport(trusted(environment=False))
     guard_connections(transport, access)
     try:
         async with (

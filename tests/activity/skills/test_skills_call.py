@@ -163,7 +163,9 @@ def test_the_contracts_that_documents_are_checked_against_are_those_of_the_skill
 async def test_an_unknown_skill_is_refused_with_the_known_ones_and_the_nearest(
     workspace: Workspace,
 ) -> None:
-    error = await refusal(workspace, "AssetManager.apply_change")
+    with pytest.raises(ApplicationError) as caught:
+        await call(workspace, "AssetManager.apply_change")
+    error = caught.value
     assert error.type == FailureType.SKILL_REFUSED
     assert error.non_retryable
     assert "unknown skill 'AssetManager.apply_change'; known skills: Arxiv" in error.message

@@ -87,4 +87,5 @@ async def test_protected_places_are_never_edited(tmp_path: Path, path: str) -> N
     (root / path).write_text("b")
     error = await refusal(Workspace(root), "Files.edit", {"path": path, "old": "b", "new": "c"})
     assert error.type == FailureType.SKILL_REFUSED
+    assert path.rpartition("/")[2] in error.message
     assert (root / path).read_text() == "b"

@@ -80,6 +80,7 @@ async def test_protected_places_are_never_written(tmp_path: Path, path: str) -> 
     root.mkdir()
     error = await refusal(Workspace(root), "Files.write", {"path": path, "content": "x"})
     assert error.non_retryable
+    assert f"{path!r}" in error.message
     assert files(tmp_path) == {}
 
 

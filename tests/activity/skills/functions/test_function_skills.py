@@ -16,7 +16,7 @@ from activities.user_code.tool_functions import ToolMisused
 from activities.workspace.skill_base import Workspace
 from coterie import ToolContext, tool
 from dsl.values import JsonValue
-from tests.support.skills import call, environment, refusal, said
+from tests.support.skills import call, environment, said
 
 TOOLS = '''
 import asyncio, os, time
@@ -434,6 +434,5 @@ def test_a_marked_function_is_still_the_function() -> None:
 
 async def test_the_wrong_name_of_a_function_gets_the_nearest(found: Found, tmp_path: Path) -> None:
     await found(TOOLS)
-    assert "unknown skill 'demo_tools:wether'" in str(
-        await refusal(Workspace(tmp_path), "demo_tools:wether")
-    )
+    with pytest.raises(ApplicationError, match="unknown skill 'demo_tools:wether'"):
+        await call(Workspace(tmp_path), "demo_tools:wether")

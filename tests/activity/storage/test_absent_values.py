@@ -28,8 +28,11 @@ async def tried(blobs: DirectoryBlobs, wanted: AgentRequest) -> bool | None:
     try:
         response = await environment().run(activities.run_agent, wanted)
     except ApplicationError as error:
-        return not error.non_retryable if error.type == "StorageUnusable" else None
-    return None if response.success else False
+        if error.type == "StorageUnusable":
+            return not error.non_retryable
+        raise
+    assert response.success, response.error
+    return None
 
 
 @READS

@@ -1,8 +1,8 @@
 """Teams as MCP tools over HTTP: a token, tasks, and questions to the person at the client."""
 
 import asyncio
+import os
 import re
-import subprocess
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -26,7 +26,8 @@ from activities.mcp_client.task_protocol import (
 )
 from coterie.runs.run_client import Run
 from dsl.values import Json
-from tests.support.project import BIN, Project
+from tests.support.programs.command_server import Running, command_server
+from tests.support.project import Project
 from workflows.core.messages import DecideInput
 
 TRIP = r"""
@@ -51,7 +52,7 @@ TOKEN = "a-token-of-this-test"
 class Served:
     """A server over HTTP."""
 
-    def __init__(self, url: str, process: "subprocess.Popen[str]") -> None:
+    def __init__(self, url: str, process: Running) -> None:
         self.url = url
         self.process = process
 
@@ -73,28 +74,24 @@ class Served:
 
 @contextmanager
 def served(desk: Project) -> Generator[Served]:
-    command = [str(BIN / "coterie"), "serve", "--mcp", "--port", "0", "--token-env", "MCP_TOKEN"]
-    process = subprocess.Popen(
-        [*command, "--wait", "30s", "trip.yml"],
-        cwd=desk.folder,
-        env={**desk.environment, "MCP_TOKEN": TOKEN},
-        text=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stderr is not None
-    try:
-        for line in process.stderr:
-            found = re.search(r"http://127\.0\.0\.1:\d+/mcp", line)
-            if found is not None:
-                break
-        else:
-            raise AssertionError("the server has ended")
-        yield Served(found[0], process)
-    finally:
-        process.terminate()
-        process.communicate(timeout=60)
+    arguments = ("serve", "--mcp", "--port", "0", "--token-env", "MCP_TOKEN", "--wait", "30s")
+    environment = {**desk.environment, "MCP_TOKEN": TOKEN}
+    source, target = os.pipe()
+    with open(source, encoding="utf-8") as errors, open(os.devnull, "r+b") as none:
+        files = (none.fileno(), none.fileno(), target)
+        process = command_server().begin((*arguments, "trip.yml"), desk.folder, environment, files)
+        os.close(target)
+        try:
+            for line in errors:
+                found = re.search(r"http://127\.0\.0\.1:\d+/mcp", line)
+                if found is not None:
+                    break
+            else:
+                raise AssertionError("the server has ended")
+            yield Served(found[0], process)
+        finally:
+            process.terminate()
+            process.wait(timeout=60)
 
 
 async def task_at(client: Client, id: str, *states: str) -> TaskDetails:

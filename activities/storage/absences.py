@@ -7,7 +7,10 @@ come back, so it is retried within the time of the call; what is malformed stays
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import TypeVar
+
+from temporalio import activity
 
 from activities.attempts import seconds_left
 from activities.os_errors import reason_of
@@ -20,6 +23,9 @@ MAX_ABSENCE = 60.0
 
 _FIRST_PAUSE = 0.1
 _MAX_PAUSE = 2.0
+
+_MIN_WAIT = 0.5
+"""Seconds of waiting that are worth it."""
 
 T = TypeVar("T")
 
@@ -66,6 +72,26 @@ async def outlast_absence(store: Callable[[], Awaitable[T]], seconds: float | No
             _LOG.warning("a storage is away, and is retried: %s", _reason(error))
         await asyncio.sleep(pause)
         pause = min(2 * pause, _MAX_PAUSE)
+
+
+def seconds_to_store() -> float | None:
+    """Return the seconds for which the result of the current activity may wait for its storage.
+
+    The SDK stores a result after the code of the activity has returned, and sends no heartbeats
+    meanwhile: neither the start-to-close nor the heartbeat timeout may pass. None outside
+    activities, and if there is no time to wait.
+    """
+    if not activity.in_activity():
+        return None
+    info = activity.info()
+    limits: list[float] = []
+    if info.start_to_close_timeout is not None:
+        age = (datetime.now(UTC) - info.started_time).total_seconds()
+        limits.append(info.start_to_close_timeout.total_seconds() - max(age, 0.0))
+    if info.heartbeat_timeout:
+        limits.append(info.heartbeat_timeout.total_seconds())
+    left = min(limits, default=0.0) / 2
+    return left if left >= _MIN_WAIT else None
 
 
 def _reason(error: Exception) -> str:

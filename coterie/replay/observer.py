@@ -30,6 +30,7 @@ from temporalio.worker import (
 )
 
 from coterie.runtime.activation_order import OrderedActivations
+from coterie.runtime.task_limit import LIMIT, MAX_SECONDS
 from coterie.storage.wire import data_converter
 from coterie.version import own_version
 from dsl.errors import RunRefused
@@ -147,7 +148,10 @@ async def observed(history: WorkflowHistory, observer: ReplayObserver) -> Except
 
 
 class _WatchedRunner(UnsandboxedWorkflowRunner):
-    """Wraps each workflow for the observer."""
+    """Wraps each workflow for the observer; its tasks have the limit of a worker's."""
+
+    max_task_seconds = MAX_SECONDS
+    """Of a workflow task by the clock: the SDK reads it (`coterie/runtime/task_limit.py`)."""
 
     def __init__(self, observer: ReplayObserver) -> None:
         self._observer = observer
@@ -172,7 +176,7 @@ class _Watched:
     def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
         """Pass the activation on."""
         self._observer.before(act)
-        completion = self._ordered.activate(act)
+        completion = LIMIT.run(lambda: self._ordered.activate(act))
         self._observer.after(completion)
         return completion
 

@@ -18,8 +18,10 @@ from temporalio.converter import (
     StorageDriverClaim,
     StorageDriverRetrieveContext,
     StorageDriverSelectContext,
+    StorageDriverStoreContext,
 )
 
+from activities.storage.absences import outlast_absence, seconds_to_store
 from activities.storage.blobs import BlobDamaged, BlobMissing, BlobsUnusable, name_of
 from coterie.failures import CommandError
 from coterie.storage.stored_references import BUCKET_DRIVER, CheckedConverter, claim_problem
@@ -104,12 +106,29 @@ class BucketClient(S3StorageDriverClient):
 
 
 class BucketDriver(S3StorageDriver):
-    """The SDK's driver, restricted to its bucket; its errors contain no hashes."""
+    """The SDK's driver, restricted to its bucket; its errors contain no hashes.
+
+    It stores the result of an activity although the bucket is away for some seconds: the SDK calls
+    it when the activity has returned, too late for the activity's own patience.
+    """
 
     def __init__(self, client: BucketClient, bucket: str) -> None:
         super().__init__(client, bucket, driver_name=BUCKET_DRIVER)
         self._objects = client
         self._name = bucket
+
+    async def store(
+        self, context: StorageDriverStoreContext, payloads: Sequence[Payload]
+    ) -> list[StorageDriverClaim]:
+        """Store each payload; in an activity, again and again while it has time."""
+
+        async def stored() -> list[StorageDriverClaim]:
+            try:
+                return await super(BucketDriver, self).store(context, payloads)
+            except RuntimeError as error:  # the SDK's own, around what the client raised
+                raise BlobsUnusable(_unwritable(self._name, error.__cause__ or error)) from None
+
+        return await outlast_absence(stored, seconds_to_store())
 
     async def retrieve(
         self, context: StorageDriverRetrieveContext, claims: Sequence[StorageDriverClaim]
@@ -138,9 +157,7 @@ class BucketBlobs:
         try:
             await self._client.put_object(bucket=self._bucket, key=_key(name, within), data=data)
         except Exception as error:
-            raise BlobsUnusable(
-                f"could not write to the storage s3://{self._bucket}: {_reason(error)}"
-            ) from None
+            raise BlobsUnusable(_unwritable(self._bucket, error)) from None
         return name
 
     async def get(self, name: str, within: str) -> bytes:
@@ -174,12 +191,16 @@ def _key(name: str, within: str) -> str:
     return f"coterie/conversations/{name_of(within.encode())[:32]}/{name}"
 
 
-def _code(error: Exception) -> str:
+def _unwritable(bucket: str, error: BaseException) -> str:
+    return f"could not write to the storage s3://{bucket}: {_reason(error)}"
+
+
+def _code(error: BaseException) -> str:
     response = getattr(error, "response", None)
     if not isinstance(response, dict):
         return ""
     return str(cast("dict[str, dict[str, object]]", response).get("Error", {}).get("Code", ""))
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     return _code(error) or shortened_text(" ".join(str(error).split()), 200) or type(error).__name__

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -21,16 +22,37 @@ def body_of(request: BaseHTTPRequestHandler) -> bytes:
     return whole
 
 
+@dataclass
+class StandInBucket:
+    """The objects of a server."""
+
+    address: str = ""
+    objects: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    """`{path: object}`."""
+    away: bool = False
+    """Whether every request gets 503."""
+
+    def put(self, path: str, body: bytes) -> None:
+        """Keep an object, unless it is away."""
+        if not self.away:
+            self.objects[path] = body
+
+    def answer(self, status: int, body: bytes) -> tuple[int, bytes]:
+        """Return what it answers, instead of this if it is away."""
+        return (503, b"") if self.away else (status, body)
+
+
 @contextmanager
-def bucket_server() -> Generator[tuple[str, dict[str, bytes]]]:
-    """Its address, and `{path: object}`."""
-    objects: dict[str, bytes] = {}
+def bucket_server() -> Generator[StandInBucket]:
+    """Serve on loopback; yield the bucket."""
+    bucket = StandInBucket()
+    objects = bucket.objects
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_PUT(self) -> None:
-            objects[self.path] = body_of(self)
+            bucket.put(self.path, body_of(self))
             self._answer(200, b"", ETag='"0"')
 
         def do_HEAD(self) -> None:
@@ -44,6 +66,7 @@ def bucket_server() -> Generator[tuple[str, dict[str, bytes]]]:
                 self._answer(404, b"<Error><Code>NoSuchKey</Code><Message>no</Message></Error>")
 
         def _answer(self, status: int, body: bytes, **headers: str) -> None:
+            status, body = bucket.answer(status, body)
             self.send_response(status)
             self.send_header("content-length", str(len(body)))
             for name, value in headers.items():
@@ -58,8 +81,9 @@ def bucket_server() -> Generator[tuple[str, dict[str, bytes]]]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
+    bucket.address = f"http://127.0.0.1:{server.server_port}"
     try:
-        yield f"http://127.0.0.1:{server.server_port}", objects
+        yield bucket
     finally:
         server.shutdown()
         thread.join()

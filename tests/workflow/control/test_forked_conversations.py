@@ -39,12 +39,12 @@ ANSWERS: list[Json] = [
 
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]:
-    with bucket_server() as (address, objects):
-        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+    with bucket_server() as bucket:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", bucket.address)
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
         monkeypatch.setenv("AWS_REGION", "us-east-1")
-        yield objects
+        yield bucket.objects
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,8 @@
 """A replay of a recorded run: what it compares, and how it says that it cannot follow."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import (
@@ -10,14 +13,23 @@ from temporalio.bridge.proto.workflow_activation import WorkflowActivation
 from temporalio.client import WorkflowHistory
 
 from coterie.replay.endings import recorded_end
-from coterie.replay.observer import ReplayObserver, is_the_last, observed, time_limit
+from coterie.replay.observer import (
+    ReplayObserver,
+    _WatchedRunner,  # pyright: ignore[reportPrivateUsage]
+    is_the_last,
+    observed,
+    time_limit,
+)
 from coterie.replay.replay import (
     _Watch,  # pyright: ignore[reportPrivateUsage]
     replay,
 )
 from coterie.runs.ends.end_facts import RunEnd
+from coterie.runtime.task_limit import MAX_CPU, MAX_SECONDS, CpuLimit
 from coterie.storage.histories import read_history
 from tests.replay.record import HISTORIES
+
+T = TypeVar("T")
 
 
 def history(name: str) -> WorkflowHistory:
@@ -52,6 +64,23 @@ async def test_a_run_of_another_kind_never_starts_and_is_a_difference() -> None:
     done = await replay(other)
     assert done.trail == ()
     assert "is not registered" in done.differences[-1]
+
+
+async def test_a_replay_has_the_limit_of_cpu_time_of_a_worker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tasks: list[float] = []
+
+    class Counted(CpuLimit):
+        def run(self, work: Callable[[], T]) -> T:
+            tasks.append(self.max_cpu)
+            return super().run(work)
+
+    monkeypatch.setattr("coterie.replay.observer.LIMIT", Counted())
+    runner = _WatchedRunner(ReplayObserver())
+    assert runner.max_task_seconds == MAX_SECONDS
+    assert await observed(history("blocks"), ReplayObserver()) is None
+    assert set(tasks) == {MAX_CPU}
 
 
 def test_a_run_that_is_evicted_before_it_started_has_no_trail() -> None:

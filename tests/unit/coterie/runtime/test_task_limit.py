@@ -1,9 +1,10 @@
 """A workflow task is limited by the CPU time that it uses, never by the clock."""
 
+import ast
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ from temporalio.worker._workflow import _WorkflowWorker  # pyright: ignore[repor
 
 from coterie.runtime.task_limit import MAX_SECONDS, SEES_CPU, CpuLimit, TaskOverran
 from coterie.runtime.workflow_runner import ContextFreeRunner
+from tests.law.sources import ROOMS, modules
 
 pytestmark = pytest.mark.skipif(not SEES_CPU, reason="not told the CPU time of a thread")
 LITTLE = 0.05
@@ -103,3 +105,26 @@ def _seconds(runner: object) -> object:
     field = vars(_WorkflowWorker)["_deadlock_timeout_seconds"]
     field.fset(worker, 2)
     return field.fget(worker)
+
+
+LIMITED = {"sandbox", "ContextFreeRunner", "_WatchedRunner"}
+"""Make runners whose tasks are limited; each has a test of its own."""
+
+
+def product_calls() -> Iterator[tuple[str, ast.Call]]:
+    for room in ROOMS:
+        for name, file in modules(room):
+            for node in ast.walk(ast.parse(file.read_text())):
+                if isinstance(node, ast.Call):
+                    yield name, node
+
+
+def test_every_worker_and_replayer_of_workflows_limits_the_cpu_time_of_a_task() -> None:
+    runners: list[str] = []
+    for module, call in product_calls():
+        given = {word.arg: word.value for word in call.keywords}
+        if ast.unparse(call.func).endswith(("Worker", "Replayer")) and "workflows" in given:
+            runner = given.get("workflow_runner")
+            made = ast.unparse(runner.func) if isinstance(runner, ast.Call) else None
+            runners.append(made or f"{module}:{call.lineno}")
+    assert set(runners) == LIMITED

@@ -109,10 +109,10 @@ class _Known:
             self._step(entry, "task", inner_path)
         for key in ("signals", "messages", "pauses", "amendments", "redirects", "skips"):
             for entry, inner_path in _items(case, key, path):
-                self._step(entry, "during", inner_path)
+                self._moment(entry, inner_path)
         cancel = case.child("cancel")
         if cancel is not None:
-            self._step(cancel, "during", (*path, "cancel"))
+            self._moment(cancel, (*path, "cancel"))
         for key in ("crash_after", "crash_during"):
             self._step(case, key, path)
             for node, inner_path in _items(case, key, path):
@@ -140,6 +140,23 @@ class _Known:
         if node is not None and isinstance(node.value, str):
             team, step = split_step(self._plan, node.value, team)
             self._is_step(node, (*path, "step"), names_within(self._plan, team), step)
+
+    def _moment(self, node: Node, path: NodePath) -> None:
+        """Check the step during which something happens: in every execution, never in one."""
+        during = node.child("during")
+        if during is None:
+            return
+        step, number, _ = str(during.value).partition("#")
+        if number:
+            self.problems.add(
+                "E105",
+                during.mark,
+                (*path, "during"),
+                f"`during` is {during.value!r}, and it names a step, not one execution of it",
+                fix=f"write {step!r}, and `after:` for a later moment",
+            )
+            return
+        self._step(node, "during", path)
 
     def _step(self, node: Node, key: str, path: NodePath, known: StepNames | None = None) -> None:
         below = node.child(key)

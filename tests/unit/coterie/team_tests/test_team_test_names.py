@@ -305,3 +305,20 @@ orchestration:
     (warning,) = made(tmp_path, f"stand_ins: {entries}\ncases: [{{ name: a }}]", team).warnings
     assert (warning.path, warning.allowed) == ("stand_ins.Other.thing", "Archive.search")
     assert warning.fix == "remove it"
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        "signals: [{ signal: go, during: hold#2 }]",
+        "messages: [{ message: hi, during: hold#2 }]",
+        "pauses: [{ during: hold#2, lasts: 1h }]",
+        "amendments: [{ updates: { a: 1 }, during: hold#2 }]",
+        "redirects: [{ team: release, during: hold#2 }]",
+        "skips: [{ task: write, during: hold#2 }]",
+        "cancel: { during: hold#2 }",
+    ],
+)
+def test_a_moment_names_a_step_and_not_one_execution_of_it(tmp_path: Path, events: str) -> None:
+    found = problems(tmp_path, f"cases:\n  - name: one\n    {events}\n")
+    assert "`during` is 'hold#2', and it names a step, not one execution of it" in str(found)

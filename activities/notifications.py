@@ -7,26 +7,35 @@ receiver can reject forged, old and duplicate ones.
 
 import base64
 import hmac
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
+from shlex import join
+from typing import cast
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.changes.shown_changes import AskedChange, shortened_diff
 from activities.contracts import NOTIFY, Notification
 from activities.heartbeats import CallTimedOut, heartbeating
 from activities.processes.bounded_output import BoundedOutput
 from activities.processes.process_group import NotStarted, run_group
 from activities.providers.http_statuses import retry_after
 from activities.proxies import DIRECT, proxy_of, trusted
+from activities.skills.repository.commit_diff import shown_commit
+from activities.skills.repository.git_commit import COMMIT
+from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.command_start import SAFE_IMPORTS, environment_of
+from activities.workspace.skill_base import Workspace
 from dsl.egress.met_labels import KEPT
 from dsl.errors import listed
 from dsl.model.capabilities import KeptLabel
+from dsl.values import Json
 
 _WITHHELD = (
     "What it asks is not sent: the run has read private data and text that others wrote. "
@@ -110,7 +119,8 @@ class NotificationActivities:
         channel = self._channels.get(notice.channel)
         if channel is not None:
             notice = _without_private_data(notice, channel)
-        body = notice.model_dump_json(exclude={"channel"}).encode()
+        body = json.dumps(await self._message(notice, channel), ensure_ascii=False)
+        sent = body.encode(errors="replace")
         match channel:
             case None:
                 known = listed(self._channels) or "none"
@@ -119,9 +129,27 @@ class NotificationActivities:
                     may_pass=False,
                 )
             case Webhook():
-                await _post(channel, notice, body)
+                await _post(channel, notice, sent)
             case NotificationCommand():
-                await self._run(channel, notice, body)
+                await self._run(channel, notice, sent)
+
+    async def _message(self, notice: Notification, channel: Channel | None) -> Json:
+        """Return what a receiver gets: the notification, with the diff of files that change.
+
+        Files are private: there is no diff where text of others may have chosen what it shows.
+        """
+        sent = cast("Json", notice.model_dump(mode="json", exclude={"channel", "subject"}))
+        if channel is None or ("untrusted" in notice.labels and not channel.grants):
+            return sent
+        show = notice.show if notice.subject is None else notice.subject
+        whole = join(("coterie", "show", notice.run, notice.request))
+        commit: list[str] = []
+        if notice.call == COMMIT.name:
+            here = Workspace(self._folder, environment=self._environment)
+            commit = await shown_commit(show, here)
+        asked = AskedChange(show, notice.call, commit)
+        diff = await SKILL_THREADS.run(shortened_diff, asked, self._folder, whole)
+        return {**sent, "diff": diff} if diff else sent
 
     async def _run(self, command: NotificationCommand, notice: Notification, body: bytes) -> None:
         seen = SAFE_IMPORTS | environment_of(command.env, self._environment)
@@ -157,7 +185,8 @@ def _without_private_data(notice: Notification, channel: Channel) -> Notificatio
     """
     if channel.grants or not set(notice.labels).issuperset(KEPT):
         return notice
-    return notice.model_copy(update={"prompt": _WITHHELD, "show": None})
+    withheld = {"prompt": _WITHHELD, "show": None, "subject": None, "asked_because": ""}
+    return notice.model_copy(update=withheld)
 
 
 async def _post(webhook: Webhook, notice: Notification, body: bytes) -> None:

@@ -1,6 +1,6 @@
 """Attempts: runs a step with its `retry`, `timeout`, `fail_when` and `on_failure: ask`."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import NamedTuple
 
@@ -185,10 +185,11 @@ async def _attempt(
     try:
         bounded = _step_with_bounds(step, started, location, scope)
         if bounded.timeout is None or _is_call(step):  # a call has its own timeout
-            outcome = await execute(bounded, location, scope, interpreter)
+            outcome = await execute(bounded, started.when, location, scope, interpreter)
         else:
             seconds = seconds_of(bounded.timeout)
-            outcome = await _within(seconds, bounded, location, scope, interpreter)
+            work = partial(execute, bounded, started.when, location, scope, interpreter)
+            outcome = await _within(seconds, bounded, location, scope, work)
     except _FAILURES as error:
         scope.state.forget(location.key)
         outcome = Outcome.failed(type(error).__name__, str(error))
@@ -219,12 +220,14 @@ def _is_call(step: Step) -> bool:
 
 
 async def _within(
-    seconds: float, step: Step, location: Location, scope: Scope, interpreter: Interpreter
+    seconds: float,
+    step: Step,
+    location: Location,
+    scope: Scope,
+    work: Callable[[], Coroutine[None, None, Outcome]],
 ) -> Outcome:
     """Run the whole step, and stop it when its time is up."""
-    outcome = await within_time(
-        seconds, step.name, location, scope, partial(execute, step, location, scope, interpreter)
-    )
+    outcome = await within_time(seconds, step.name, location, scope, work)
     if outcome is not None:
         return outcome
     if isinstance(step, ParallelStep):

@@ -19,6 +19,7 @@ the name of the step, is unambiguous.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ _SUFFIX = (
     r"(?P<compacts>\.compact)?(?P<again>\.again)?(?:\.f(?P<fallback>[1-9]\d*))?"
 )
 _OF_A_CALL = r"(?:@\d+\.\d+)?"
+_OF_AN_ID = re.compile(rf"(?:\d+\.)?(?P<step>.+?){_SUFFIX}(?:\.again|\.q\d+|\.b\d+|\.unwanted)*")
 _RESENT = re.compile(r"(?:\.again|\.q\d+)+\Z")
 
 
@@ -126,3 +128,17 @@ def first_id(id: str) -> str:
     Ids begin with the number of the call, so no two calls of a run have it in common.
     """
     return _RESENT.sub("", id)
+
+
+def step_of_id(id: str, steps: Mapping[str, str]) -> str:
+    """Return the step of a call as it is addressed everywhere: `research/each/0/find`.
+
+    Args:
+        id: Of the call.
+        steps: `{id: step}`, as the run reports them; the id alone does not name the steps around.
+    """
+    if id in steps:
+        return steps[id]
+    found = _OF_AN_ID.fullmatch(id)
+    team, dot, name = (id if found is None else found["step"]).partition(".")
+    return f"{team}/{name}" if dot else team

@@ -29,6 +29,12 @@ class Notification(Frozen):
     prompt: str
     show: JsonValue = None
     """The value to show, if it is small."""
+    subject: JsonValue = None
+    """The value to show if it is larger and may change files: the worker sends only its diff."""
+    call: str = ""
+    """The skill, function or server's tool that would run, if it may change something."""
+    asked_because: str = ""
+    """What the condition of the approval found: `context.amount is 120 (greater_than 100)`."""
     digest: str
     approvers: tuple[str, ...] = ()
     """Who may decide; anyone when empty."""

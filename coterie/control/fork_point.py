@@ -5,7 +5,7 @@ So the interpreter replays the history up to that point. A run that continued as
 part by part, the latest first.
 """
 
-from shlex import quote
+from shlex import join
 from typing import NamedTuple
 
 from temporalio.api.enums.v1 import EventType
@@ -119,7 +119,7 @@ async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPo
     if last.event_type != EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
         raise CommandError(
             f"run {run!r} has not failed; to start another run at one of its visits: "
-            f"`coterie fork {quote(run)} --at TEAM#VISIT`"
+            f"{await fork_hint(client, run, part)}"
         )
     failure = last.workflow_execution_failed_event_attributes.failure
     kind = failure.application_failure_info.type
@@ -128,9 +128,29 @@ async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPo
         raise CommandError(
             f"run {run!r} ended with {kind or 'a failure'}, and would end so again from there "
             f"({failure.message}); start at an earlier visit: "
-            f"`coterie fork {quote(run)} --at TEAM#VISIT`"
+            f"{await fork_hint(client, run, part, earlier=True)}"
         )
     return found
+
+
+async def fork_hint(client: Client, run: str, part: str | None, *, earlier: bool = False) -> str:
+    """Return the command that forks a run at its latest visit, or at the one before.
+
+    If no visit can be found, it is the command that shows what the run did.
+    """
+    line: WorkflowHistory | None = await Run(client, run).history(part)
+    try:
+        while line is not None:
+            points = await passed_points(line, None)
+            visits = [one for one in points.visits if one not in points.elsewhere]
+            if visits:
+                at = visits[-2 if earlier and len(visits) > 1 else -1]
+                return f"`{join(('coterie', 'fork', run, '--at', at))}`"
+            before = await previous_history(client, line)
+            line = None if before is None else before.history
+    except CommandError:
+        pass  # this code cannot follow it, and says so when the person asks for more
+    return f"`{join(('coterie', 'why', run))}`"
 
 
 async def _latest_failure(client: Client, history: WorkflowHistory) -> ForkPoint | None:

@@ -7,6 +7,7 @@ from shlex import quote
 from temporalio.client import Client, WorkflowExecutionStatus
 
 from coterie.argument_values import WrittenSetting, read_updates
+from coterie.control.fork_point import fork_hint
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
 from coterie.rendering.request_text import decision_text
@@ -52,12 +53,12 @@ async def retry(
     if asked.task is not None:
         raise CommandError(
             f"run {id!r} has ended: `retry` starts another run where it failed, so name no task; "
-            f"to start elsewhere: `coterie fork {quote(id)} --at TEAM#VISIT`"
+            f"to start elsewhere: {await fork_hint(connection.client, id, description.run_id)}"
         )
     if description.status != WorkflowExecutionStatus.FAILED:
         raise CommandError(
             f"run {id!r} has not failed; to start another run at one of its visits: "
-            f"`coterie fork {quote(id)} --at TEAM#VISIT`"
+            f"{await fork_hint(connection.client, id, description.run_id)}"
         )
     given = ForkInput(run=id, updates=updates, by=asked.by, why=asked.why)
     return await _begin_fork(settings, connection, given, new)

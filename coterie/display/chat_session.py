@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from dataclasses import dataclass
-from shlex import quote
+from pathlib import Path
+from shlex import join, quote
 from typing import Any
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from coterie.display.reply_text import shown
 from coterie.display.reply_wait import awaited
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
+from coterie.rendering.commit_diffs import CommitDiffs
 from coterie.runs.exchanges import all_exchanges
 from coterie.runs.previous_histories import begun_with
 from coterie.runs.records import RunRecord, kept
@@ -31,7 +33,6 @@ from workflows.core.memo_keys import FORKED_FROM
 from workflows.core.messages import SessionInput, TeamInput
 from workflows.sessions.message_queue import NO_REPLY
 
-_CONTINUE = "a new one can continue it: coterie fork {} --message N"
 _LOOKS, _BETWEEN = 200, 0.3
 """How often to look whether a fork has begun, and the seconds between."""
 
@@ -61,7 +62,9 @@ async def chat(
     to_file(settings)
     connection = await open_connection(settings, start=True)
     async with run_worker(connection.client, settings, record):
-        talk = _Talk(Run(connection.client, record.id), by, script)
+        run, folder = Run(connection.client, record.id), Path(record.trusted.workspace)
+        run.complete = CommitDiffs(folder, settings.environment).complete
+        talk = _Talk(run, by, script, folder)
         if begin is None and not await _resume(talk, connection.client, shown_messages):
             return ExitCode.DONE
         async for message in _messages(script):
@@ -82,10 +85,11 @@ async def chat(
 async def _resume(talk: "_Talk", client: Client, shown_messages: int) -> bool:
     """Show where a session stands; return whether it takes more messages."""
     await _found_its_point(talk.run)
-    await talk.catch_up(client, shown_messages)
+    known = await talk.catch_up(client, shown_messages)
     if not (await talk.has_ended() and talk.script is None):
         return True
-    note(f"the session {talk.run.id} has ended; {_CONTINUE.format(quote(talk.run.id))}")
+    again = join(("coterie", "fork", talk.run.id, "--message", str(known + 1)))
+    note(f"the session {talk.run.id} has ended; a new one can continue it: {again}")
     return False
 
 
@@ -102,6 +106,8 @@ class _Talk:
     run: Run
     by: str
     script: Sequence[JsonValue] | None
+    workspace: Path
+    """Folder of the files that the session changes."""
 
     async def exchange(self, sending: Coroutine[Any, Any, JsonValue]) -> None:
         """Send a message, and print its reply.
@@ -110,7 +116,9 @@ class _Talk:
             MessageRefusedError: The session refuses a message of a script, or has ended.
         """
         try:
-            reply, text = await awaited(self.run, sending, interactive=self.script is None)
+            reply, text = await awaited(
+                self.run, sending, self.workspace, interactive=self.script is None
+            )
         except MessageRefusedError as error:
             is_last = self.script is not None or error.code == "RunHasEnded"
             if not is_last:
@@ -127,8 +135,12 @@ class _Talk:
         described = await self.run.describe()
         return described.status != WorkflowExecutionStatus.RUNNING
 
-    async def catch_up(self, client: Client, maximum: int) -> None:
-        """Print the latest messages and replies, and wait for the replies that are missing."""
+    async def catch_up(self, client: Client, maximum: int) -> int:
+        """Print the latest messages and replies, and wait for the replies that are missing.
+
+        Returns:
+            How many messages the session has had.
+        """
         known = await all_exchanges(client, self.run.id)
         older = len(known) - maximum
         if older > 0:
@@ -140,6 +152,7 @@ class _Talk:
             else:
                 asked = SessionInput(message=one.message, by=one.by)
                 await self.exchange(send_message(self.run, asked, one.id))
+        return len(known)
 
 
 async def _found_its_point(run: Run) -> None:

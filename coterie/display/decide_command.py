@@ -13,9 +13,11 @@ from temporalio.client import WorkflowExecutionStatus
 
 from coterie.control.deciding_names import DecidingNames
 from coterie.display.keyboard import ask_yes_no, asked_name
+from coterie.display.pager import show_note
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.recorded_requests import only_request
 from coterie.logs import quietly
+from coterie.rendering.commit_diffs import CommitDiffs
 from coterie.rendering.request_text import decision_text, shown_text
 from coterie.runs.call_errors import Unanswered, has_ended
 from coterie.runs.run_client import Run
@@ -56,6 +58,19 @@ class DecidedAlone:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the command runs."""
+
+    settings: Settings
+    workspace: Path | None
+    """Folder of the files that the run changes; None if it is elsewhere."""
+
+    def show(self, run: Run, request: Pending) -> None:
+        """Show what is decided, all of it."""
+        show_note(shown_text(run.id, request, self.workspace), self.settings.environment)
+
+
 async def decide(
     settings: Settings,
     id: str,
@@ -77,11 +92,13 @@ async def decide(
     description = await run.describe()
     if description.status != WorkflowExecutionStatus.RUNNING:
         raise has_ended(id)
-    pending, workspace = await run.pending(), workspace_of_run(settings, id)
+    folder = workspace_of_run(settings, id)
+    run.complete = CommitDiffs(folder, settings.environment).complete
+    pending, place = await run.pending(), _Place(settings, folder)
     if wanted.pattern is None or any(one.id == wanted.name for one in pending):
         named = asked.model_copy(update={"id": wanted.name or only_request(run, pending)})
-        return await _decide_one(run, pending, named, names, workspace)
-    return await _decide_several(run, wanted.pattern, pending, asked, names, workspace)
+        return await _decide_one(run, pending, named, names, place)
+    return await _decide_several(run, wanted.pattern, pending, asked, names, place)
 
 
 async def _decide_one(
@@ -89,12 +106,12 @@ async def _decide_one(
     pending: Sequence[Pending],
     asked: DecideInput,
     names: DecidingNames,
-    workspace: Path | None,
+    place: _Place,
 ) -> ExitCode:
     request = next((one for one in pending if one.id == asked.id), None)
     if request is not None and is_interactive():
         asked = asked.model_copy(update={"by": await asked_name(request, names)})
-    seen = asked if request is None else await _show_and_digest(run, request, asked, workspace)
+    seen = asked if request is None else await _show_and_digest(run, request, asked, place)
     if seen is None:
         return ExitCode.RUN_FAILED
     say(decision_text(await run.decide(seen)))
@@ -102,7 +119,7 @@ async def _decide_one(
 
 
 async def _show_and_digest(
-    run: Run, request: Pending, asked: DecideInput, workspace: Path | None
+    run: Run, request: Pending, asked: DecideInput, place: _Place
 ) -> DecideInput | None:
     """Show what is decided, and add its digest; return None if the person declines.
 
@@ -115,7 +132,7 @@ async def _show_and_digest(
     if asked.digest is not None:
         return asked
     request = await _whole(run, request)
-    note(shown_text(run.id, request, workspace))
+    place.show(run, request)
     if request.edited and asked.decision == "approve":
         if not is_interactive():
             raise CommandError(_changed_text(run, request), ExitCode.RUN_FAILED)
@@ -143,7 +160,7 @@ async def _decide_several(
     pending: Sequence[Pending],
     asked: DecideInput,
     names: DecidingNames,
-    workspace: Path | None,
+    place: _Place,
 ) -> ExitCode:
     """Show all that match, ask the person at the terminal once, and decide each for itself."""
     _refuse_terms_of_one(asked)
@@ -164,7 +181,7 @@ async def _decide_several(
             note(f"left out: {left_out.request}: {left_out.why}")
             continue
         request = await _whole(run, one)
-        note(shown_text(run.id, request, workspace))
+        place.show(run, request)
         if request.edited and asked.decision == "approve" and not is_interactive():
             note(f"left out: {_changed_text(run, request)}")
             continue

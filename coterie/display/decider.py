@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import NamedTuple, assert_never
 
 from coterie.arguments import login_name
@@ -12,9 +14,10 @@ from coterie.display.keyboard import ask, ask_one_of, ask_yes_no, asked_name
 from coterie.display.written_decisions import WrittenDecision, decisions_for
 from coterie.failures import CommandError
 from coterie.rendering.decision_commands import decision_commands
-from coterie.rendering.request_text import decision_text
+from coterie.rendering.request_text import decision_text, shown_text
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
+from coterie.terminal import note
 from dsl.person_names import is_among
 from workflows.approvals.decisions import request_digest
 from workflows.core.messages import AmendInput, DecideInput, RedirectInput, RetryInput, SkipInput
@@ -22,6 +25,10 @@ from workflows.core.requests import Decision, Pending
 from workflows.core.state_keys import StepKey
 
 _ASK_COMMENT = "comment (may be empty): "
+
+
+_LONG = 40
+"""Lines of a request that is offered whole beside the question: the view may have cut it."""
 
 
 class _Shown(NamedTuple):
@@ -35,12 +42,28 @@ class Decider:
     """Handles each pending request once."""
 
     def __init__(
-        self, run: Run, view: ProgressView, written: Sequence[WrittenDecision], *, interactive: bool
+        self,
+        run: Run,
+        view: ProgressView,
+        written: Sequence[WrittenDecision],
+        *,
+        interactive: bool,
+        workspace: Path | None = None,
     ) -> None:
+        """Prepare it.
+
+        Args:
+            run: The run.
+            view: What shows the run.
+            written: Written decisions.
+            interactive: A person can be asked.
+            workspace: Folder of the files that the run changes; None if it is elsewhere.
+        """
         self._run = run
         self._view = view
         self._written = written
         self._interactive = interactive
+        self._workspace = workspace
         self._names = DecidingNames(login_name())
         self._seen: set[_Shown] = set()
         self._met: set[str] = set()
@@ -192,7 +215,9 @@ class Decider:
                 if not await self._ask_about_failure(request, by):
                     self._view.say(self._how_to(request))
                 return
-            approved = await ask_yes_no("approve?")
+            whole = shown_text(self._run.id, request, self._workspace)
+            long = whole.count("\n") > _LONG
+            approved = await ask_yes_no("approve?", partial(note, whole) if long else None)
             comment = None if approved is None else await ask(_ASK_COMMENT)
             if approved is None or comment is None:
                 self._view.say(self._how_to(request))

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from coterie.control.deciding_names import DecidingNames
 from coterie.terminal import note, prompt
@@ -88,16 +88,24 @@ async def asked_name(request: Pending, names: DecidingNames) -> str:
     return given
 
 
-async def ask_yes_no(question: str) -> bool | None:
-    """Ask until the answer is yes or no; return None when the input is closed."""
+async def ask_yes_no(question: str, show_whole: Callable[[], None] | None = None) -> bool | None:
+    """Ask until the answer is yes or no; return None when the input is closed.
+
+    Args:
+        question: The question.
+        show_whole: Shows all that the question is about, when the person asks for it.
+    """
+    choices = "[y/n]" if show_whole is None else "[y/n, w: show all of it]"
     while True:
-        answer = await ask(f"{question} [y/n] ")
+        answer = await ask(f"{question} {choices} ")
         if answer is None:
             return None
         if answer.lower() in ("y", "yes"):
             return True
         if answer.lower() in ("n", "no"):
             return False
+        if show_whole is not None and answer.lower() in ("w", "whole"):
+            show_whole()
 
 
 async def ask_one_of(question: str, choices: Sequence[str]) -> str | None:

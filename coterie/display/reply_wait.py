@@ -7,6 +7,7 @@ this: the reply is there later as well.
 import asyncio
 from collections.abc import Coroutine, Generator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from shlex import quote
 from time import monotonic
 from typing import Any
@@ -30,8 +31,8 @@ _STATUS_SECONDS = 0.8
 class ChatView(PlainView):
     """Shows requests as lines between the replies."""
 
-    def __init__(self, run: str, text: ReplyText) -> None:
-        super().__init__(run)
+    def __init__(self, run: str, text: ReplyText, workspace: Path | None = None) -> None:
+        super().__init__(run, workspace=workspace)
         self._reply = text
         self._paused: Paused | None = None
 
@@ -63,21 +64,26 @@ class ChatView(PlainView):
 
 
 async def awaited(
-    run: Run, sending: Coroutine[Any, Any, JsonValue], *, interactive: bool
+    run: Run,
+    sending: Coroutine[Any, Any, JsonValue],
+    workspace: Path,
+    *,
+    interactive: bool,
 ) -> tuple[JsonValue, ReplyText]:
     """Return the reply, and the text that the terminal already shows.
 
     Args:
         run: The session.
         sending: Sends the message, and returns its reply.
+        workspace: Folder of the files that the run changes.
         interactive: A person can read the text in progress, and decide requests.
 
     Raises:
         MessageRefusedError: The session refuses the message, or ends without a reply.
     """
     text = ReplyText()
-    view = ChatView(run.id, text)
-    decider = Decider(run, view, (), interactive=interactive)
+    view = ChatView(run.id, text, workspace)
+    decider = Decider(run, view, (), interactive=interactive, workspace=workspace)
     sent = asyncio.create_task(sending)
     try:
         looked = monotonic()
@@ -86,7 +92,7 @@ async def awaited(
             with suppress(CommandError):  # not begun yet, or nobody serves it for a moment
                 described = await run.describe()
                 if interactive and streams(described):
-                    view.writing(await live_answers(described))
+                    view.writing(await live_answers(described, {}))
                     pause = POLL_SECONDS
                 if monotonic() - looked > _STATUS_SECONDS:
                     looked = monotonic()

@@ -15,6 +15,7 @@ from coterie.display.screens import OpenScreen, Screen, ScreenHandling, ScreenLe
 from coterie.display.written_decisions import WrittenDecision
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
+from coterie.rendering.commit_diffs import CommitDiffs
 from coterie.rendering.run_summary import summary_text, summary_width
 from coterie.runs.call_errors import UnknownRun
 from coterie.runs.ends.end_facts import RunEnd
@@ -74,6 +75,8 @@ async def _serve_at(
 ) -> ExitCode:
     async with run_worker(connection.client, settings, record):
         run = await _begin_run(settings, connection, record, begin)
+        folder = Path(record.trusted.workspace)
+        run.complete = CommitDiffs(folder, settings.environment).complete
         _announce(run, connection)
         view, watching = _view_and_watch(run, settings, record, options)
         try:
@@ -144,7 +147,13 @@ def _on_terminal(
     run: Run, record: RunRecord, view: ProgressView, options: WatchOptions
 ) -> Coroutine[object, object, RunEnd]:
     """Return what follows the run line by line."""
-    decider = Decider(run, view, options.written, interactive=options.interactive)
+    decider = Decider(
+        run,
+        view,
+        options.written,
+        interactive=options.interactive,
+        workspace=Path(record.trusted.workspace),
+    )
     return Watch(run, view, decider, DiscoveryNotes(record.trusted.providers)).until_end()
 
 

@@ -10,6 +10,7 @@ from coterie.arguments import login_name
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.recorded_requests import requests_of
 from coterie.logs import quietly
+from coterie.rendering.commit_diffs import CommitDiffs
 from coterie.rendering.request_text import PendingOfRun, pending_text
 from coterie.rendering.run_table import run_json, run_table
 from coterie.rendering.run_text import end_text, status_text, trail_text
@@ -94,13 +95,14 @@ async def show_runs(
     else:
         note("no run matches")
     if len(rows) == limit:
-        note(f"these are the latest {limit}; for more: --limit N")
+        note(f"these are the latest {limit}; for more: --limit {2 * limit}")
     return ExitCode.DONE
 
 
 async def _pending_in(settings: Settings, client: Client, run: Run) -> list[PendingOfRun]:
-    found = await requests_of(client, run)
     folder = workspace_of_run(settings, run.id)
+    run.complete = CommitDiffs(folder, settings.environment).complete
+    found = await requests_of(client, run)
     return [PendingOfRun(run.id, request, found.served, folder) for request in found.pending]
 
 

@@ -4,11 +4,13 @@ import json
 from shlex import quote
 
 from coterie.arguments import login_name
+from coterie.display.pager import show_result
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.recorded_requests import request_of
 from coterie.inspection.shown_steps import step_calls
 from coterie.logs import quietly
 from coterie.rendering.calls_text import call_data, calls_text
+from coterie.rendering.commit_diffs import CommitDiffs
 from coterie.rendering.request_text import request_text
 from coterie.runs.run_client import Run
 from coterie.runs.run_workspaces import workspace_of_run
@@ -25,7 +27,8 @@ async def show_request(
     """Show one request in full, or how it was decided."""
     quietly(settings)
     client = (await open_connection(settings)).client
-    run = Run(client, id)
+    run, folder = Run(client, id), workspace_of_run(settings, id)
+    run.complete = CommitDiffs(folder, settings.environment).complete
     try:
         view, served = await request_of(client, run, request)
     except CommandError:
@@ -41,15 +44,12 @@ async def show_request(
             data = [call_data(call) for call in calls]
             say(json.dumps(data, indent=2, ensure_ascii=False))
         else:
-            say(calls_text(id, request, calls))
+            show_result(calls_text(id, request, calls), settings.environment)
         return ExitCode.DONE
     if as_json:
         data = {"served": served, **view.model_dump(mode="json", exclude_defaults=True)}
         say(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        say(
-            request_text(
-                id, view, login_name(), served=served, workspace=workspace_of_run(settings, id)
-            )
-        )
+        text = request_text(id, view, login_name(), served=served, workspace=folder)
+        show_result(text, settings.environment)
     return ExitCode.DONE

@@ -19,6 +19,7 @@ from coterie.display.screens import OpenScreen, PastRun, ScreenLeft
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.trace import traced
 from coterie.logs import quietly
+from coterie.rendering.commit_diffs import CommitDiffs
 from coterie.rendering.decision_commands import decision_commands
 from coterie.rendering.run_summary import summary_text, summary_width
 from coterie.replay.rebuilt_run import NotFollowed, rebuilt
@@ -52,6 +53,8 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
     if description.status != WorkflowExecutionStatus.RUNNING:
         printed = PlainView(id, say, write_part=say_part, verbose=True) if verbose else None
         return await _print_summary(settings, run, await run.end(), printed)
+    folder = workspace_of_run(settings, id)
+    run.complete = CommitDiffs(folder, settings.environment).complete
     view = await _view(settings, run, description, live=live, verbose=verbose)
     watch = Watch(run, view, DecisionHints(run, view, live=live))
     try:
@@ -80,7 +83,9 @@ async def watch_screen(settings: Settings, id: str, opened: OpenScreen) -> ExitC
     description = await _team_run(run)
     if description.status != WorkflowExecutionStatus.RUNNING:
         return await _past_screen(settings, run, description, opened)
-    screen = opened(run, None)
+    folder = workspace_of_run(settings, id)
+    run.complete = CommitDiffs(folder, settings.environment).complete
+    screen = opened(run, folder)
     watch = Watch(run, screen, screen.requests)
     try:
         end = await screen.until_left(watch.until_end())

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 
 from activities.os_errors import reason_of
 from coterie.documents.catalog import shipped_root
@@ -72,7 +73,8 @@ def _write_files(folder: Path, files: Mapping[Path, bytes]) -> list[Path]:
     existing = [str(name) for name in files if (folder / name).exists()]
     if existing:
         raise CommandError(
-            f"{folder} already has {listed(existing)}; name another folder: coterie init DIR"
+            f"{folder} already has {listed(existing)}; name another folder: "
+            f"coterie init {quote(f'{folder}-2')}"
         )
     try:
         for name, content in files.items():

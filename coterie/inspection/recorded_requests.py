@@ -44,8 +44,12 @@ async def requests_of(client: Client, run: Run) -> RequestsOfRun:
     found = await rebuilt(await run.history())
     if isinstance(found, NotFollowed):
         return RequestsOfRun(await run.pending())  # raises with the reason
-    waiting = [view.pending for view in found.requests.values() if view.pending is not None]
-    return RequestsOfRun(tuple(waiting), found.requests)
+    known: dict[str, RequestView] = {}
+    for id, view in found.requests.items():
+        one = None if view.pending is None else await run.complete(view.pending)
+        known[id] = view.model_copy(update={"pending": one})
+    waiting = [view.pending for view in known.values() if view.pending is not None]
+    return RequestsOfRun(tuple(waiting), known)
 
 
 async def request_of(client: Client, run: Run, id: str | None) -> tuple[RequestView, bool]:

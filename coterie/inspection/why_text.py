@@ -67,8 +67,8 @@ def run_text(trace: Trace, source: str) -> str:
             lines.append(f"      {_head(visit)}")
     lines += map(_retried_line, trace.retried)
     lines += map(_refused_line, trace.refused)
-    if trace.visits:
-        example = next((visit.name for visit in trace.visits if visit.visit), "TEAM#VISIT")
+    example = next((visit.name for visit in trace.visits if visit.visit), None)
+    if example is not None:
         more = f"coterie why {quote(source)} {quote(example)}"
         lines.append(f"for every rule and what it found: {more}")
     return text_of(lines)

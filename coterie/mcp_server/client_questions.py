@@ -6,10 +6,13 @@ Both are recorded as the client's. A request that names approvers is for them al
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import JsonValue
 
+from activities.changes.shown_changes import shortened_diff, split_changes
+from coterie.rendering.request_text import asked_change
 from dsl.person_names import is_among
 from dsl.sizes import MAX_BY_LENGTH
 from dsl.values import Frozen, Json
@@ -75,15 +78,22 @@ def may_answer(request: Pending, client: McpClient) -> bool:
     return open_to_clients and named and not request.choices
 
 
-def questions_for(pending: Iterable[Pending], client: McpClient) -> tuple[ClientQuestion, ...]:
-    """Return the requests that a client can show to its person, as forms."""
+def questions_for(
+    pending: Iterable[Pending], client: McpClient, workspace: Path | None
+) -> tuple[ClientQuestion, ...]:
+    """Return the requests that a client can show to its person, as forms.
+
+    Args:
+        pending: The requests that wait.
+        client: The client.
+        workspace: Folder of the files that they would change; None if it is elsewhere.
+    """
     found: list[ClientQuestion] = []
     for request in pending:
         form = _form(request)
         if form is not None and may_answer(request, client):
-            found.append(
-                ClientQuestion(key=question_key(request), message=_text(request), form=form)
-            )
+            key, message = question_key(request), _text(request, workspace)
+            found.append(ClientQuestion(key=key, message=message, form=form))
     return tuple(found)
 
 
@@ -126,13 +136,21 @@ def _decision(request: Pending, reply: FormReply, client: McpClient) -> DecideIn
     return given.model_copy(update={"comment": said})
 
 
-def _text(request: Pending) -> str:
+def _text(request: Pending, workspace: Path | None) -> str:
     """Return the question, and what the person decides about."""
     prompt = visible(request.prompt[:_MAX_MESSAGE_LENGTH])
     if len(request.prompt) > _MAX_MESSAGE_LENGTH:
         prompt += f" {_SHORTENED}"
+    if request.asked_because:
+        because = shortened_text(request.asked_because, _MAX_MESSAGE_LENGTH)
+        prompt += f"\n\nAsked because {visible(because)}"
     if request.show in (None, {}, "") or request.is_question:
         return prompt
+    diff = shortened_diff(asked_change(request), workspace, "`coterie pending`")
+    if diff:
+        _, left = split_changes(request.show)
+        about = "" if left is None else f"\n\n{visible(json.dumps(left, ensure_ascii=False))}"
+        return f"{prompt}{shortened_text(about, _MAX_SHOWN)}\n\n{diff}"
     part = extract(request.show, (), 0, _MAX_SHOWN)
     shown = visible(json.dumps(part.value, indent=2, ensure_ascii=False))
     rest = "" if part.whole else f"\n{_SHORTENED}"

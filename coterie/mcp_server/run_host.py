@@ -8,11 +8,13 @@ project, serves it again.
 import asyncio
 import logging
 from collections.abc import Mapping
+from pathlib import Path
 from shlex import quote
 
 from coterie.documents.worker_trust import missing_keys
 from coterie.failures import CommandError
 from coterie.mcp_server.served_teams import ServedTeam
+from coterie.rendering.commit_diffs import CommitDiffs
 from coterie.runs.new_runs import start_run
 from coterie.runs.open_runs import open_executions
 from coterie.runs.records import (
@@ -74,10 +76,10 @@ class RunHost:
         await self._serve(connection, record)
         given = TeamInput(plan=plan, context=context, marked=record.trusted.sets_visibility)
         with kept(self._settings, record):
-            run = await start_run(
+            await start_run(
                 connection.client, record.id, given, task_queue=record.task_queue, summary=plan.name
             )
-        return record, run
+        return record, self._run(connection, record)
 
     async def find(self, id: str) -> tuple[RunRecord, Run]:
         """Return a run that an MCP client started in this project, and serve it.
@@ -88,13 +90,19 @@ class RunHost:
         record = await asyncio.to_thread(self._record, id)
         connection = await self._connection()
         await self._serve(connection, record)
-        return record, Run(connection.client, id)
+        return record, self._run(connection, record)
 
     async def latest(self, maximum: int) -> list[tuple[RunRecord, Run]]:
         """Return the latest runs of MCP clients, without serving them."""
         records = await asyncio.to_thread(mcp_records, self._settings)
         connection = await self._connection()
-        return [(record, Run(connection.client, record.id)) for record in records[:maximum]]
+        return [(record, self._run(connection, record)) for record in records[:maximum]]
+
+    def _run(self, connection: Connection, record: RunRecord) -> Run:
+        """Return a run whose requests show what they would commit."""
+        run, folder = Run(connection.client, record.id), Path(record.trusted.workspace)
+        run.complete = CommitDiffs(folder, self._settings.environment).complete
+        return run
 
     async def _connection(self) -> Connection:
         return await asyncio.shield(self._ready)

@@ -6,15 +6,18 @@ model, so nothing in it may control a terminal, and no report is large.
 
 import json
 from collections.abc import Sequence
+from pathlib import Path as Folder
 from typing import Literal, cast
 
 from pydantic import Field, JsonValue, TypeAdapter
 from temporalio.client import WorkflowExecutionStatus
 
+from activities.changes.shown_changes import shortened_diff
 from coterie.arguments import login_name
 from coterie.failures import CommandError
 from coterie.mcp_server.served_teams import ServedTeam
-from coterie.rendering.decision_commands import decision_commands
+from coterie.rendering.decision_commands import decision_commands, show_command
+from coterie.rendering.request_text import asked_change
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.records import RunRecord
@@ -40,6 +43,10 @@ class WaitingApproval(Documented):
     prompt: str
     show: JsonValue = None
     """What the person decides about, shortened."""
+    diff: str = ""
+    """The unified diff of the files that it would change; names the hunks that it hides."""
+    asked_because: str = ""
+    """What the condition of the approval found."""
     decide: str
     """The commands with which a person decides."""
     is_question: bool = False
@@ -128,6 +135,7 @@ def open_report(
     """Report a run that has not ended."""
     state = "running" if status.state in ("done", "cancelled") else status.state
     doing = tuple(one.step for one in status.doing)
+    folder = Folder(record.trusted.workspace)
     awaits = state == "running" and any(step in messages for step in doing)
     return RunReport(
         run=record.id,
@@ -136,7 +144,7 @@ def open_report(
         state="awaiting_message" if awaits else state,
         because=_text(status.last_because),
         doing=tuple(_text(step) for step in doing[:_MAX_LISTED]),
-        approvals=tuple(waiting_approval(record.id, one) for one in pending[:_MAX_LISTED]),
+        approvals=tuple(waiting_approval(record.id, one, folder) for one in pending[:_MAX_LISTED]),
         next=_next(awaits=awaits, pending=pending, paused=state == "paused"),
     )
 
@@ -211,14 +219,22 @@ def _text(text: str) -> str:
     return visible(shortened_text(text, _MAX_TEXT_LENGTH))
 
 
-def waiting_approval(run: str, request: Pending) -> WaitingApproval:
-    """Return a waiting request, with the commands by which a person decides it."""
+def waiting_approval(run: str, request: Pending, workspace: Folder | None) -> WaitingApproval:
+    """Return a waiting request, with the commands by which a person decides it.
+
+    Args:
+        run: Id of the run.
+        request: The request.
+        workspace: Folder of the files that it would change; None if it is elsewhere.
+    """
     id = visible(request.id)
     asks = request.is_question and not request.approvers
     return WaitingApproval(
         id=id,
         prompt=_text(request.prompt),
         show=visible_value(extract(request.show, (), 0, _MAX_SHOW_SIZE).value),
+        diff=shortened_diff(asked_change(request), workspace, show_command(run, request.id)),
+        asked_because=_text(request.asked_because),
         decide=visible(decision_commands(run, request, login_name())),
         is_question=asks,
         form=cast("Json", visible_value(request.payload_schema)) if asks else None,

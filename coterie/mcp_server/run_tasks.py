@@ -3,6 +3,7 @@
 So a task outlives its client and this process, and any later client finds it.
 """
 
+from pathlib import Path
 from typing import Literal
 
 from temporalio.client import WorkflowExecutionStatus
@@ -40,7 +41,7 @@ async def task_of(tools: TeamTools, id: str, client: McpClient) -> RunTask:
     if report.state == "done":
         return RunTask(report=report, status="completed")
     if report.state == "waiting":
-        questions = questions_for(await tools.pending(run), client)
+        questions = questions_for(await tools.pending(run), client, Path(record.trusted.workspace))
         if questions:
             return RunTask(report=report, status="input_required", questions=questions)
     return RunTask(report=report, status="working")

@@ -7,6 +7,7 @@ that shows forms to its person gets the approvals that say `via: mcp` as questio
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path as Folder
 from uuid import uuid4
 
 from coterie.failures import CommandError
@@ -191,13 +192,17 @@ class TeamTools:
                 report = await self.report(record, run)
                 if report.state in ("waiting", "awaiting_message", "paused"):
                     return CallReport(
-                        report=report, questions=await self._questions_to_show(run, client)
+                        report=report, questions=await self._questions_to_show(record, run, client)
                     )
         finally:
             ending.cancel()
 
-    async def _questions_to_show(self, run: Run, client: McpClient) -> tuple[ClientQuestion, ...]:
-        return questions_for(await self.pending(run), client) if client.answers else ()
+    async def _questions_to_show(
+        self, record: RunRecord, run: Run, client: McpClient
+    ) -> tuple[ClientQuestion, ...]:
+        if not client.answers:
+            return ()
+        return questions_for(await self.pending(run), client, Folder(record.trusted.workspace))
 
     async def report(
         self, record: RunRecord, run: Run, path: Path = (), start: int = 0

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from coterie.rendering.change_diff import cut_diff, diff_lines, split_changes, style_of
+from activities.changes.shown_changes import cut_diff, request_diff, split_changes
 from coterie.rendering.decision_commands import show_command
 from coterie.rendering.progress_lines import ProgressLine, wrapped
-from coterie.rendering.request_text import subject_lines
+from coterie.rendering.request_text import asked_change, subject_lines, why_asked
 from coterie.text.moments import day_and_clock
 from workflows.core.requests import Pending
 
@@ -34,20 +34,20 @@ def panel_lines(
         workspace: Folder of the files that it would change; None if it is elsewhere.
         max_lines: Of the question and its subject; None for all.
     """
-    changes, rest = split_changes(request.show)
+    _, rest = split_changes(request.show)
+    diff = request_diff(asked_change(request), workspace)
     whole = show_command(run, request.id)
     lines = [ProgressLine(line, "bold") for line in wrapped(request.prompt, width, "")]
     shown = list(_value_lines(rest, width))
     if shown:
         lines += [ProgressLine(""), *(ProgressLine(line) for line in shown)]
-    if changes:
+    if diff:
         lines.append(ProgressLine(""))
-        diff = list(diff_lines(changes, workspace))
         room = len(diff) if max_lines is None else max(max_lines - len(lines), _MIN_DIFF_LINES)
         for line in cut_diff(diff, room, whole):
-            style = style_of(line)
+            style = _style(line)
             lines += [ProgressLine(part, style) for part in wrapped(line, width, "", "    ")]
-    if max_lines is not None and not changes and len(lines) > max_lines:
+    if max_lines is not None and not diff and len(lines) > max_lines:
         more = len(lines) - max_lines
         more_lines = f"... {more} more lines: {whole}"
         lines = [*lines[:max_lines], ProgressLine(more_lines, "dim")]
@@ -59,14 +59,21 @@ def panel_lines(
 
 
 def plain_lines(run: str, request: Pending, workspace: Path | None) -> Iterator[str]:
-    """Yield the subject without a panel: file changes as a diff, the rest as text.
+    """Yield the subject without a panel, and why a person is asked; file changes as a diff.
 
     Args:
         run: Id of the run.
         request: The waiting request.
         workspace: Folder of the files that it would change; None if it is elsewhere.
     """
-    yield from subject_lines(request.show, workspace, show_command(run, request.id))
+    yield from subject_lines(request, workspace, show_command(run, request.id))
+    yield from why_asked(request)
+
+
+def _style(line: str) -> str:
+    if line.startswith(("+++", "---", "@@")):
+        return "cyan"
+    return {"+": "green", "-": "red"}.get(line[:1], "")
 
 
 def _value_lines(value: JsonValue, width: int) -> Iterator[str]:
@@ -85,6 +92,8 @@ def _text(value: JsonValue) -> str:
 
 
 def _terms(request: Pending, width: int) -> Iterator[str]:
+    for why in why_asked(request):
+        yield from wrapped(why.strip(), width, "", "  ")
     who = ", ".join(request.approvers) or "anyone"
     quorum = f"; {request.quorum} must approve" if request.quorum > 1 else ""
     yield from wrapped(f"may decide: {who}{quorum}", width, "", "  ")

@@ -8,7 +8,7 @@ from coterie.text.problems import counted
 from dsl.model.budgets import amount, column_money, kind_of, number
 from workflows.core.views import BudgetUse, CostReport, CostRow
 
-_HEAD = ("", "calls", "tokens in", "cached", "tokens out", "USD", "worked")
+_HEAD = ("", "calls", "tokens in", "cached", "tokens out", "USD", "worked", "")
 
 
 def cost_text(run: str, report: CostReport, *, over: bool) -> str:
@@ -26,10 +26,10 @@ def cost_text(run: str, report: CostReport, *, over: bool) -> str:
     table: list[tuple[str, ...]] = [_HEAD]
     for kind, rows in tables.items():
         if rows:
-            table += [(f"by {kind}", *[""] * 6), *map(_cells, rows)]
+            table += [(f"by {kind}", *[""] * 7), *map(_cells, rows)]
             left_out = report.left_out.get(f"{kind}s")
             if left_out:
-                table.append((f"  and {left_out} more", *[""] * 6))
+                table.append((f"  and {left_out} more", *[""] * 7))
     table.append(_cells(total))
     lines += _aligned_rows(table)
     if total.unpriced:
@@ -102,12 +102,21 @@ def _cells(row: CostRow) -> tuple[str, ...]:
         f"{row.output_tokens:,}" if has_tokens else "-",
         money,
         duration(row.seconds),
+        _estimate_mark(row),
     )
+
+
+def _estimate_mark(row: CostRow) -> str:
+    """Return the mark of a row whose tokens and money are estimated, for all or some calls."""
+    calls = row.estimated + row.cut_off
+    if not calls:
+        return ""
+    return "estimated" if calls >= row.calls else f"estimated for {counted(calls, 'call')}"
 
 
 def _aligned_rows(table: list[tuple[str, ...]]) -> Iterator[str]:
     widths = [max(len(row[column]) for row in table) for column in range(len(_HEAD))]
     for row in table:
-        first, *rest = row
-        cells = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
-        yield f"  {first.ljust(widths[0])}  {'  '.join(cells)}".rstrip()
+        first, *rest, mark = row
+        cells = (cell.rjust(width) for cell, width in zip(rest, widths[1:-1], strict=True))
+        yield f"  {first.ljust(widths[0])}  {'  '.join(cells)}  {mark}".rstrip()

@@ -102,14 +102,14 @@ def task_text(task: TaskRow) -> str:
     if task.seconds is not None:
         parts.append(duration(task.seconds))
     if task.tokens:
-        parts.append(f"{task.tokens:,} tokens")
+        parts.append(f"{task.tokens:,} tokens{' (estimated)' if task.estimated else ''}")
     return "  ".join(parts)
 
 
 def _visit_lines(visit: VisitRow, width: int) -> Iterator[ProgressLine]:
-    yield row_line(visit.state, 0, visit.name, visit.seconds, visit.tokens, visit.money, width)
+    yield row_line(visit, 0, width)
     for task in visit.tasks.values():
-        yield row_line(task.state, 1, task.name, task.seconds, task.tokens, task.money, width)
+        yield row_line(task, 1, width)
         if task.because:
             because = wrapped(task.because, width, "      ")
             yield from (ProgressLine(line, _reason_style(task)) for line in because[:3])
@@ -126,32 +126,20 @@ def _reason_style(task: TaskRow) -> str:
     return "yellow" if task.state == "partial" else "red"
 
 
-def row_line(
-    state: RowState,
-    depth: int,
-    name: str,
-    seconds: float | None,
-    tokens: int,
-    money: float | None,
-    width: int,
-) -> ProgressLine:
-    """Format one row in its columns.
+def row_line(row: TaskRow | VisitRow, depth: int, width: int) -> ProgressLine:
+    """Format one row in its columns; tokens and money that are estimated begin with `~`.
 
     Args:
-        state: Gives the mark and the style.
+        row: The row.
         depth: Levels of indentation.
-        name: External text.
-        seconds: Time that it took; None while it is unknown.
-        tokens: 0 if none were used.
-        money: US dollars; None if no price is known.
         width: In cells.
     """
-    shown = f"{'  ' * depth}{MARKS[state]} {one_line(name)}"
-    time = "" if seconds is None else duration(seconds)
-    spent = "" if money is None else column_money(money)
-    return ProgressLine(
-        _columns(shown, time, f"{tokens:,}" if tokens else "", spent, width), STYLES[state]
-    )
+    shown = f"{'  ' * depth}{MARKS[row.state]} {one_line(row.name)}"
+    time = "" if row.seconds is None else duration(row.seconds)
+    about = "~" if row.estimated else ""
+    tokens = f"{about}{row.tokens:,}" if row.tokens else ""
+    money = "" if row.money is None else f"{about}{column_money(row.money)}"
+    return ProgressLine(_columns(shown, time, tokens, money, width), STYLES[row.state])
 
 
 def _columns(name: str, time: str, tokens: str, money: str, width: int) -> str:

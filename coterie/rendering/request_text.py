@@ -8,13 +8,12 @@ from shlex import quote
 
 from pydantic import JsonValue
 
-from coterie.rendering.change_diff import cut_diff, diff_lines, split_changes
+from activities.changes.shown_changes import AskedChange, cut_diff, request_diff, split_changes
 from coterie.rendering.decision_commands import decision_commands, show_command
 from coterie.text.durations import duration
 from coterie.text.lines import one_entry, prompt_lines, text_of
 from coterie.text.moments import day_and_clock
 from coterie.text.problems import counted
-from dsl.visible import one_line
 from workflows.core.requests import Decision, Pending, RequestView
 
 _MAX_SHOW_LENGTH = 4000
@@ -53,9 +52,10 @@ def _request(one: PendingOfRun, login: str) -> str:
     run, request = one.run, one.request
     whole = show_command(run, request.id)
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
-    lines += subject_lines(request.show, one.workspace, whole)
+    lines += subject_lines(request, one.workspace, whole)
     if request.cut:
         lines.append(f"    [shortened; in full: {whole}]")
+    lines += why_asked(request)
     lines.append(f"  since {day_and_clock(request.since)}{_deadline(request)}")
     if request.approvers:
         lines.append(f"  may decide: {', '.join(request.approvers)}")
@@ -90,7 +90,9 @@ def request_text(
     if request is None:
         return text_of(_decision_lines(run, view.decision)) if view.decision is not None else run
     who = ", ".join(request.approvers) or "anyone"
+    who += f"; {request.quorum} must approve" * (request.quorum > 1)
     facts = [
+        ("because", request.asked_because),
         ("since", f"{day_and_clock(request.since)}{_deadline(request)}"),
         ("may decide", who),
         ("approved by", ", ".join(request.approved_by) if request.approved_by else "nobody yet"),
@@ -98,10 +100,8 @@ def request_text(
         ("meanwhile", _meanwhile(request)),
         ("digest", short_digest(request.digest)),
     ]
-    if request.quorum > 1:
-        facts[1] = ("may decide", f"{who}; {request.quorum} must approve")
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
-    lines += subject_lines(request.show, workspace)
+    lines += subject_lines(request, workspace)
     lines += [f"  {name:<12} {value}" for name, value in facts if value]
     if request.editable:
         lines.append("  editable: approve with --payload JSON to change what is shown")
@@ -114,9 +114,19 @@ def request_text(
 def shown_text(run: str, request: Pending, workspace: Path | None) -> str:
     """Return what a person decides: the question, its whole subject, who changed what."""
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
-    lines += subject_lines(request.show, workspace)
-    facts = (("changed", "; ".join(request.changes)), ("digest", short_digest(request.digest)))
+    lines += subject_lines(request, workspace)
+    facts = (
+        ("because", request.asked_because),
+        ("changed", "; ".join(request.changes)),
+        ("digest", short_digest(request.digest)),
+    )
     return text_of([*lines, *(f"  {name:<12} {value}" for name, value in facts if value)])
+
+
+def why_asked(request: Pending) -> Iterator[str]:
+    """Yield the line that says what the condition of an approval found, if it has one."""
+    if request.asked_because:
+        yield f"  asked because {request.asked_because}"
 
 
 def short_digest(digest: str) -> str:
@@ -150,19 +160,25 @@ def _deadline(request: Pending) -> str:
     return f", until {day_and_clock(request.deadline)}, then: {request.at_deadline}"
 
 
+def asked_change(request: Pending) -> AskedChange:
+    """Return what is known of the files that a request would change."""
+    name = "" if request.call is None else request.call.name
+    return AskedChange(request.show, name, request.commit)
+
+
 def subject_lines(
-    show: JsonValue, workspace: Path | None, whole: str | None = None
+    request: Pending, workspace: Path | None, whole: str | None = None
 ) -> Iterator[str]:
     """Yield what a request shows, indented: changes of files as a diff, the rest as text.
 
     Args:
-        show: The subject.
+        request: The request.
         workspace: Folder of the files that it would change; None if it is elsewhere.
         whole: The command that shows all of it; None to shorten nothing here.
     """
-    changes, rest = split_changes(show)
+    _, rest = split_changes(request.show)
     yield from show_lines(rest, whole)
-    diff = [one_line(line) for line in diff_lines(changes, workspace)]
+    diff = request_diff(asked_change(request), workspace)
     for line in diff if whole is None else cut_diff(diff, _MAX_DIFF_LINES, whole):
         yield f"    {line}"
 

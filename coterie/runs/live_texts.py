@@ -1,7 +1,7 @@
 """Read the text of turns in progress: from the description of a run, at no cost to its history."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -10,6 +10,7 @@ from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.client import WorkflowExecutionDescription
 
 from activities.contracts import RUN_AGENT, LiveTail
+from activities.contracts.call_suffixes import step_of_id
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
 
@@ -23,13 +24,10 @@ class LiveAnswer:
     """An answer that a model is writing."""
 
     call: str
-    """Its id: number, team and step."""
+    """Its id."""
+    step: str
+    """`team/path`."""
     tail: LiveTail
-
-    @property
-    def step(self) -> str:
-        """The call without its number."""
-        return self.call.partition(".")[2] or self.call
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +72,15 @@ def streams(described: WorkflowExecutionDescription) -> bool:
     return any(map(_is_stream, described.raw_description.pending_activities))
 
 
-async def live_answers(described: WorkflowExecutionDescription) -> tuple[LiveAnswer, ...]:
-    """Return the answers in progress, in the order of their calls."""
+async def live_answers(
+    described: WorkflowExecutionDescription, steps: Mapping[str, str]
+) -> tuple[LiveAnswer, ...]:
+    """Return the answers in progress, in the order of their calls.
+
+    Args:
+        described: The run.
+        steps: `{id of an activity: its step}`, as the run reports them.
+    """
     converter = described.data_converter
     found: list[LiveAnswer] = []
     for one in described.raw_description.pending_activities:
@@ -85,7 +90,7 @@ async def live_answers(described: WorkflowExecutionDescription) -> tuple[LiveAns
                 tail = LiveTail.model_validate(details[1])
             except ValidationError:
                 continue  # from another version of the worker
-            found.append(LiveAnswer(one.activity_id, tail))
+            found.append(LiveAnswer(one.activity_id, step_of_id(one.activity_id, steps), tail))
     return tuple(sorted(found, key=lambda answer: answer.call))
 
 
@@ -98,7 +103,7 @@ async def follow_text(run: Run) -> AsyncGenerator[TextPiece]:
     while True:
         answers: tuple[LiveAnswer, ...] = ()
         with suppress(Unanswered):
-            answers = await live_answers(await run.describe())
+            answers = await live_answers(await run.describe(), {})
         for piece in follower.pieces(answers):
             yield piece
         await asyncio.sleep(POLL_SECONDS if answers else _IDLE_SECONDS)

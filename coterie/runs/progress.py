@@ -39,6 +39,8 @@ class TaskRow:
     seconds: float | None = None
     tokens: int = 0
     money: float | None = None
+    estimated: bool = False
+    """Whether tokens and money are estimated, of some of its calls or of all."""
     because: str = ""
     """Why it failed, or which steps in it did."""
 
@@ -78,6 +80,11 @@ class VisitRow:
         known = [task.money for task in self.tasks.values() if task.money is not None]
         return sum(known) if known else None
 
+    @property
+    def estimated(self) -> bool:
+        """Whether tokens and money of a task are estimated."""
+        return any(task.estimated for task in self.tasks.values())
+
 
 @dataclass(frozen=True, slots=True)
 class RepeatedStep:
@@ -105,6 +112,8 @@ class Progress:
         self._repeated: dict[str, RepeatedStep] = {}
         self._assigned: dict[str, float] = {}
         """`{team/task: money already assigned to rows}`."""
+        self._estimated: dict[str, int] = {}
+        """`{team/task: estimated calls that a row is marked for}`."""
 
     def follow(self, news: Iterable[TrailEntry], doing: Sequence[StepInProgress] = ()) -> None:
         """Take new trail entries, and the steps in progress."""
@@ -135,20 +144,21 @@ class Progress:
         return [one for one in found if one is not None]
 
     def price(self, report: CostReport) -> None:
-        """Assign new costs to the latest visit of each task."""
+        """Assign new costs, and whether they are estimated, to the latest visit of each task."""
         spent: dict[StepKey, float] = {}
+        estimated: dict[StepKey, int] = {}
         for row in report.tasks:
             step = StepKey(row.name)
+            key = StepKey.of(step.team, step.task)
             if row.cost is not None:
-                key = StepKey.of(step.team, step.task)
                 spent[key] = spent.get(key, 0.0) + row.cost
+            estimated[key] = estimated.get(key, 0) + row.estimated + row.cut_off
+        for key, calls in estimated.items():
+            found = self._rows_of(key)
+            if found and calls > self._estimated.get(key, 0):
+                found[-1].estimated, self._estimated[key] = True, calls
         for key, money in spent.items():
-            team, task = key.team, key.task
-            found = [
-                row.tasks[task]
-                for row in self.visits.values()
-                if row.team == team and task in row.tasks
-            ]
+            found = self._rows_of(key)
             if not found:
                 continue
             more = money - self._assigned.get(key, 0.0)
@@ -156,6 +166,14 @@ class Progress:
                 continue  # no visit is known yet
             found[-1].money = round((found[-1].money or 0.0) + more, 9)
             self._assigned[key] = money
+
+    def _rows_of(self, key: StepKey) -> list[TaskRow]:
+        """Return the rows of a task, the latest visit last."""
+        return [
+            row.tasks[key.task]
+            for row in self.visits.values()
+            if row.team == key.team and key.task in row.tasks
+        ]
 
     def _note_attempt(self, entry: TrailEntry) -> None:
         if entry.kind != "step" or entry.step is None:

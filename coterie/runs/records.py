@@ -158,7 +158,9 @@ def find(settings: Settings, id: str | None) -> RunRecord:
     folder = settings.state / "runs"
     file = record_file(folder, id) if id is not None else _latest(folder)
     if file is None:
-        raise CommandError(f"no run was started in {settings.project}; start one: coterie run TEAM")
+        raise CommandError(
+            f"no run was started in {settings.project}; `coterie run --help` shows how to start one"
+        )
     try:
         return RunRecord.model_validate_json(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -171,7 +173,7 @@ def find(settings: Settings, id: str | None) -> RunRecord:
     except ValidationError:
         raise CommandError(
             f"{file}, which defines what the run may touch, is damaged; restore it from a copy, or "
-            "end the run: temporal workflow terminate"
+            f"end the run: temporal workflow terminate -w {shlex.quote(unquote(file.stem))}"
         ) from None
 
 

@@ -1,6 +1,6 @@
 """List the calls of a run that failed and are being retried, as the server reports them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -8,6 +8,7 @@ from temporalio.api.enums.v1 import TimeoutType
 from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.client import WorkflowExecutionDescription
 
+from activities.contracts.call_suffixes import step_of_id
 from dsl.visible import shortened_text
 
 _MAX_ERROR_LENGTH = 300
@@ -22,7 +23,9 @@ class PendingRetry:
     """A call whose last attempt failed."""
 
     call: str
-    """Its id: number, team and step."""
+    """Its id."""
+    step: str
+    """`team/path`."""
     attempt: int
     """The current or next attempt."""
     maximum: int
@@ -34,11 +37,6 @@ class PendingRetry:
     lost: bool = False
     """Whether the worker of the previous attempt was lost."""
 
-    @property
-    def step(self) -> str:
-        """The call without its number."""
-        return self.call.partition(".")[2] or self.call
-
     def describe(self, now: datetime) -> str:
         """Describe the retry: which attempt, when, and why."""
         of = f" of {self.maximum}" if self.maximum else ""
@@ -48,17 +46,28 @@ class PendingRetry:
         return f"{self.step}: attempt {self.attempt}{of}{when}, because {why}"
 
 
-def retries_of(described: WorkflowExecutionDescription) -> tuple[PendingRetry, ...]:
+def retries_of(
+    described: WorkflowExecutionDescription, steps: Mapping[str, str]
+) -> tuple[PendingRetry, ...]:
     """List the calls being retried, in the order of their ids."""
-    return pending_retries(described.raw_description.pending_activities)
+    return pending_retries(described.raw_description.pending_activities, steps)
 
 
-def pending_retries(pending: Iterable[PendingActivityInfo]) -> tuple[PendingRetry, ...]:
-    """List the calls being retried among those in progress, in the order of their ids."""
-    return tuple(sorted(_retries(pending), key=lambda retry: retry.call))
+def pending_retries(
+    pending: Iterable[PendingActivityInfo], steps: Mapping[str, str]
+) -> tuple[PendingRetry, ...]:
+    """List the calls being retried among those in progress, in the order of their ids.
+
+    Args:
+        pending: The activities in progress.
+        steps: `{id of an activity: its step}`, as the run reports them.
+    """
+    return tuple(_retries(sorted(pending, key=lambda one: one.activity_id), steps))
 
 
-def _retries(pending: Iterable[PendingActivityInfo]) -> Iterator[PendingRetry]:
+def _retries(
+    pending: Iterable[PendingActivityInfo], steps: Mapping[str, str]
+) -> Iterator[PendingRetry]:
     for one in pending:
         if one.attempt > 1 and one.HasField("last_failure"):
             failure = one.last_failure
@@ -69,6 +78,7 @@ def _retries(pending: Iterable[PendingActivityInfo]) -> Iterator[PendingRetry]:
             at = one.next_attempt_schedule_time.ToDatetime(UTC) if waits else None
             yield PendingRetry(
                 one.activity_id,
+                step_of_id(one.activity_id, steps),
                 one.attempt,
                 one.maximum_attempts,
                 shortened_text(error, _MAX_ERROR_LENGTH),

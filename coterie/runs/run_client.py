@@ -60,11 +60,17 @@ _AGAIN_SECONDS = 0.2
 T = TypeVar("T")
 
 
+async def _unchanged(request: Pending) -> Pending:
+    return request
+
+
 class Run:
     """One run on a server."""
 
     def __init__(self, client: Client, id: str) -> None:
         self.id = id
+        self.complete: Callable[[Pending], Awaitable[Pending]] = _unchanged
+        """Adds to a request what only its files tell."""
         self._client = client
         self.handle: WorkflowHandle[object, TeamResult] = client.get_workflow_handle(
             id, result_type=TeamResult
@@ -107,11 +113,15 @@ class Run:
 
     async def pending(self) -> tuple[Pending, ...]:
         """Query the requests that wait for a person."""
-        return tuple(await self._query("pending", list[Pending]))
+        found = await self._query("pending", list[Pending])
+        return tuple([await self.complete(one) for one in found])
 
     async def request(self, id: str) -> RequestView:
         """Query one request in full, pending or decided."""
-        return await self._query("request", RequestView, id)
+        view = await self._query("request", RequestView, id)
+        if view.pending is None:
+            return view
+        return view.model_copy(update={"pending": await self.complete(view.pending)})
 
     async def trail(self, since: int = 0) -> list[TrailEntry]:
         """Query the trail after entry number `since`."""

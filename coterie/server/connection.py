@@ -55,8 +55,8 @@ async def open_connection(settings: Settings, *, start: bool = False) -> Connect
     server = EmbeddedServer(settings)
     if not start and not server.has_data():
         raise CommandError(
-            f"nothing has run in {settings.project} yet; start with `coterie run TEAM`, or set "
-            "COTERIE_ADDRESS to another server"
+            f"nothing has run in {settings.project} yet; `coterie run --help` shows how to "
+            "start a run; for another server, set COTERIE_ADDRESS"
         )
     record = await asyncio.to_thread(server.ensure)
     client = await connect(settings, record.address)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 
 from google.protobuf.json_format import ParseError
 from google.protobuf.message import Message
@@ -50,7 +51,7 @@ def read_history(file: Path) -> WorkflowHistory:
     if history is None or wrong is not None:
         raise CommandError(
             f"{file} is not the history of a run: {wrong}; create one with "
-            "`temporal workflow show -w RUN -o json`"
+            f"`temporal workflow show -w {quote(file.stem)} -o json`"
         )
     # The inputs of calls contain the run's id, so a replay must know it.
     known = history.events[0].workflow_execution_started_event_attributes.workflow_id

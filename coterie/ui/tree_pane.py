@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from coterie.rendering.progress_lines import ProgressLine, row_line
-from coterie.runs.progress import RowState, TaskRow, VisitRow
+from coterie.runs.progress import RowState, VisitRow
 from coterie.text.durations import duration
 from coterie.text.round_counts import rounds_text, steps_shown
 from coterie.text.task_counts import TASK_MARKS
@@ -50,18 +50,13 @@ def tree_rows(seen: ObservedRun, width: int, now: datetime) -> list[ScreenRow]:
     latest = {visit.team: visit for visit in visits}
     rows: list[ScreenRow] = []
     for visit in visits:
-        line = row_line(visit.state, 0, visit.name, visit.seconds, visit.tokens, visit.money, width)
-        rows.append(ScreenRow(line))
+        rows.append(ScreenRow(row_line(visit, 0, width)))
         for task in visit.tasks.values():
             key = StepKey.of(visit.team, task.name)
-            rows.append(ScreenRow(_task_line(task, width), _skippable(visit, key, seen)))
+            rows.append(ScreenRow(row_line(task, 1, width), _skippable(visit, key, seen)))
             if latest[visit.team] is visit:
                 rows += _below(seen, key, task.state, width, now)
     return rows
-
-
-def _task_line(task: TaskRow, width: int) -> ProgressLine:
-    return row_line(task.state, 1, task.name, task.seconds, task.tokens, task.money, width)
 
 
 def _skippable(visit: VisitRow, key: StepKey, seen: ObservedRun) -> str:

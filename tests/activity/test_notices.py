@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from activities.contracts import Notification
@@ -131,6 +132,21 @@ async def test_a_webhook_is_signed_and_the_documented_receiver_takes_it_once(
     assert not accepted(first.headers, first.body + b" ", "a text", set())
     old = {**first.headers, "webhook-timestamp": str(int(time.time()) - 600)}
     assert not accepted(old, first.body, "a text", set())
+
+
+async def test_a_webhook_gets_the_diff_of_a_change_that_is_too_large_to_send(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.txt").write_text("same\n" * 2000 + "old\n")
+    subject: JsonValue = {"path": "a.txt", "content": "same\n" * 2000 + "new \u001b\n"}
+    with receiver() as there:
+        notice = NOTICE.model_copy(update={"subject": subject})
+        await notify(Webhook(there.url, "a text"), tmp_path, notice)
+        [sent] = there.deliveries
+    assert sent.message["diff"] == (
+        "modify a.txt\n@@ -1998,4 +1998,4 @@\n same\n same\n same\n-old\n+new \\u001b"
+    )
+    assert "subject" not in sent.message
 
 
 def test_the_signature_is_that_of_the_specification() -> None:

@@ -14,6 +14,7 @@ from dsl.model.terms import ApprovalTerms, DecisionTerms
 from dsl.model.traversal.approvers import people
 from dsl.person_names import each_once
 from dsl.sizes import MAX_SHOWN, check_size
+from dsl.visible import shortened_text
 from workflows.approvals.decisions import (
     approvable,
     origin_digest,
@@ -21,16 +22,23 @@ from workflows.approvals.decisions import (
     request_digest,
 )
 from workflows.approvals.notification_moments import notify
-from workflows.core.causes.people_causes import RequestDecided, RequestEscalated, RequestReminded
-from workflows.core.causes.trail_because import trail_because
+from workflows.core.causes.people_causes import (
+    ApprovalAsked,
+    RequestDecided,
+    RequestEscalated,
+    RequestReminded,
+)
+from workflows.core.causes.shown_causes import shortened
+from workflows.core.causes.trail_because import asked_because, trail_because
 from workflows.core.causes.trail_causes import TrailCause
 from workflows.core.location import Location, Redirected, Skipped
 from workflows.core.messages import DecideInput
-from workflows.core.requests import Decision, Pending
+from workflows.core.requests import Decision, Pending, PlannedCall
 from workflows.core.scope import Scope, on_abort
 from workflows.core.state import RunState
 from workflows.core.trail import note_request
 
+_MAX_BECAUSE_LENGTH = 2_000
 PLAIN = DecisionTerms()
 """Anyone decides, without a deadline."""
 
@@ -56,6 +64,10 @@ class PersonRequest(NamedTuple):
     """The decisions allowed about a failed task; empty for an approval."""
     tool: str | None = None
     """The tool whose call the request is about."""
+    call: PlannedCall | None = None
+    """The call that would run, if it may change something."""
+    asked: ApprovalAsked | None = None
+    """What the condition of the approval found; None if it has none."""
     met: tuple[MetLabel, ...] = ()
     """Why a call that sends data out asks: what the run has met."""
     is_question: bool = False
@@ -187,6 +199,8 @@ def _open_request(scope: Scope, location: Location, asked: PersonRequest) -> str
     request_id = key.request(state.executed(key.counter))
     kept_as = _remembered_as(scope, location, asked)
     now = scope.now()
+    if asked.asked is not None:
+        note_request(scope, location, "asked", asked.asked)
     earlier = None if kept_as is None else state.remembered.get(kept_as)
     if earlier is not None:
         _decide_again(state, earlier, request_id, now)
@@ -212,6 +226,7 @@ def _pending(
     allowed = optional_seconds(terms.deadline)
     until = None if allowed is None else now + timedelta(seconds=allowed)
     origin = origin_digest(scope.run_id, request_id)
+    because = "" if asked.asked is None else asked_because(asked.asked)
     request = Pending(
         id=request_id,
         prompt=asked.prompt,
@@ -222,6 +237,9 @@ def _pending(
         approvers=people(scope.plan, terms.approvers),
         quorum=terms.quorum,
         choices=asked.choices,
+        call=asked.call,
+        asked=shortened(asked.asked) if len(because) > _MAX_BECAUSE_LENGTH else asked.asked,
+        asked_because=shortened_text(because, _MAX_BECAUSE_LENGTH),
         met=asked.met,
         editable=shown.editable,
         payload_schema=shown.schema_ if shown.editable else None,

@@ -19,6 +19,10 @@ from workflows.core.scope import Scope
 
 _MAX_SHOW_SIZE = 4000
 """Characters of JSON; larger values are shown only where people decide."""
+_MAX_SUBJECT_SIZE = 200_000
+"""Characters of JSON of a change whose diff the worker makes."""
+_FILE = frozenset({"path", "file_path", "file"})
+"""Keys of a change of a file, in the input of skills."""
 _MAX_PROMPT_LENGTH = 2000
 
 
@@ -50,6 +54,9 @@ def notify(
             request=request.id,
             prompt=shortened_text(request.prompt, _MAX_PROMPT_LENGTH),
             show=_small(request.show),
+            subject=_large_change(request.show),
+            call="" if request.call is None else request.call.name,
+            asked_because=shortened_text(request.asked_because, _MAX_PROMPT_LENGTH),
             digest=request.digest,
             approvers=request.approvers,
             quorum=request.quorum,
@@ -63,6 +70,22 @@ def notify(
             PendingNotification(message, id, location.team, location.visit, location.path or None)
         )
     return bool(named)
+
+
+def _large_change(show: JsonValue) -> JsonValue:
+    """Return a value that is too large to be sent, if it may be changes of files."""
+    size = len(json.dumps(show))
+    return show if _MAX_SHOW_SIZE < size <= _MAX_SUBJECT_SIZE and _names_file(show) else None
+
+
+def _names_file(show: JsonValue) -> bool:
+    match show:
+        case dict():
+            return not _FILE.isdisjoint(show) or any(map(_names_file, show.values()))
+        case list():
+            return any(map(_names_file, show))
+        case _:
+            return False
 
 
 def _small(show: JsonValue) -> JsonValue:

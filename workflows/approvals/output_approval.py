@@ -9,15 +9,15 @@ from dsl.egress.egress_rules import shows_arguments
 from dsl.errors import TemplateFailed
 from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
+from dsl.model.outcomes import Failure, Outcome
 from dsl.model.terms import NEVER, CallApproval
 from dsl.templates.template_filling import fill
 from workflows.approvals.approval_wait import PersonRequest, ask
 from workflows.approvals.decisions import is_approved, rejected
 from workflows.approvals.egress_approval import approve_call
-from workflows.core.causes.people_causes import ApprovalNotAsked
+from workflows.core.causes.people_causes import ApprovalAsked, ApprovalNotAsked
 from workflows.core.location import Location
-from workflows.core.requests import Decision
+from workflows.core.requests import Decision, PlannedCall
 from workflows.core.scope import Scope
 from workflows.core.trail import note_request
 
@@ -37,8 +37,17 @@ class ApprovalSubject(NamedTuple):
     """The tool, if it is a call of one. Then `prompt` and `show` of the terms are plain text, not
     templates, the condition sees only the call, and a remembered approval holds for each call.
     """
+    call: PlannedCall | None = None
+    """The call that would run, if it may change something."""
     sends: bool = False
     """Whether the input leaves the system: an approval of it then also lets it out."""
+
+
+class _MustAsk(NamedTuple):
+    """A person is asked."""
+
+    because: ApprovalAsked | None = None
+    """What the condition found; None without one, or if the question is open already."""
 
 
 async def with_approval(
@@ -52,25 +61,15 @@ async def with_approval(
 
     On resume, neither the question nor finished work repeats.
     """
-    progress, key = scope.state.progress, location.key
     if terms.at == "after":
-        outcome = progress.outputs_to_approve.get(key)
-        if outcome is None:
-            outcome = progress.outputs_to_approve[key] = await work(subject.given)
-        if outcome.success and _must_ask(terms, subject, location, scope, outcome):
-            shown = _shown_result(outcome, editable=terms.editable)
-            decision = await _ask(terms, subject, location, scope, subject.accept, shown)
-            if not is_approved(decision):
-                outcome = rejected(decision)
-            elif terms.editable:
-                outcome = Outcome.succeeded(decision.payload)
-        progress.outputs_to_approve.pop(key, None)
-        return outcome
-    if key not in progress.approved_inputs and not _must_ask(terms, subject, location, scope):
-        progress.approved_inputs[key] = subject.given
-    if key not in progress.approved_inputs:
+        return await _with_acceptance(terms, subject, location, scope, work)
+    progress, key = scope.state.progress, location.key
+    asks = None if key in progress.approved_inputs else _must_ask(terms, subject, location, scope)
+    if asks is None:
+        progress.approved_inputs.setdefault(key, subject.given)
+    else:
         shown = subject.given if subject.given is not None else subject.shown
-        decision = await _ask(terms, subject, location, scope, subject.allow, shown)
+        decision = await _ask(terms, subject, location, scope, subject.allow, shown, asks)
         if not is_approved(decision):
             return rejected(decision)
         allowed = decision.payload if terms.editable else subject.given
@@ -79,6 +78,30 @@ async def with_approval(
             approve_call(decision, allowed, location, scope)
     outcome = await work(progress.approved_inputs[key])
     progress.approved_inputs.pop(key, None)
+    return outcome
+
+
+async def _with_acceptance(
+    terms: CallApproval,
+    subject: ApprovalSubject,
+    location: Location,
+    scope: Scope,
+    work: Callable[[JsonValue], Awaitable[Outcome]],
+) -> Outcome:
+    """Do the work, and let a person accept its output."""
+    outputs, key = scope.state.progress.outputs_to_approve, location.key
+    outcome = outputs.get(key)
+    if outcome is None:
+        outcome = outputs[key] = await work(subject.given)
+    asks = _must_ask(terms, subject, location, scope, outcome) if outcome.success else None
+    if asks is not None:
+        shown = _shown_result(outcome, editable=terms.editable)
+        decision = await _ask(terms, subject, location, scope, subject.accept, shown, asks)
+        if not is_approved(decision):
+            outcome = rejected(decision)
+        elif terms.editable:
+            outcome = Outcome.succeeded(decision.payload)
+    outputs.pop(key, None)
     return outcome
 
 
@@ -95,15 +118,15 @@ def _must_ask(
     location: Location,
     scope: Scope,
     outcome: Outcome | None = None,
-) -> bool:
-    """Return whether a person is asked; True if the condition fails, or the question is open.
+) -> _MustAsk | None:
+    """Return why a person is asked, also if the condition fails, or the question is open.
 
-    If nobody is asked, the trail says why.
+    If nobody is asked, it is None, and the trail says why.
     """
     if terms.when is None or location.key in scope.state.progress.requests:
-        return True
+        return _MustAsk()
     if terms.when == NEVER:
-        return False
+        return None
     facts = location.facts(scope)
     if subject.tool is not None:
         call: dict[str, JsonValue] = {"arguments": subject.given}
@@ -113,12 +136,13 @@ def _must_ask(
     try:
         found = inspect(terms.when, facts)
         if holds(terms.when, facts):
-            return True
-    except TemplateFailed:
-        return True
+            return _MustAsk(ApprovalAsked("approval_asked", str(location.step), found))
+    except TemplateFailed as error:
+        failure = Failure(type(error).__name__, str(error))
+        return _MustAsk(ApprovalAsked("approval_asked", str(location.step), failure=failure))
     cause = ApprovalNotAsked("not_asked", str(location.step), found)
     note_request(scope, location, cause.code, cause)
-    return False
+    return None
 
 
 async def _ask(
@@ -128,6 +152,7 @@ async def _ask(
     scope: Scope,
     question: str,
     shown: JsonValue,
+    asks: _MustAsk,
 ) -> Decision | None:
     prompt, show = terms.prompt, terms.show
     if subject.tool is None and (prompt is not None or show is not None):
@@ -135,5 +160,7 @@ async def _ask(
         prompt = None if prompt is None else str(fill(prompt, names))
         show = fill(show, names)
     shown = shown if show is None else show
-    request = PersonRequest(prompt or question, shown, terms, tool=subject.tool)
+    request = PersonRequest(prompt or question, shown, terms, tool=subject.tool, asked=asks.because)
+    if terms.at == "before":
+        request = request._replace(call=subject.call)
     return await ask(scope, location, request)

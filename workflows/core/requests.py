@@ -3,14 +3,24 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from dsl.egress.met_labels import MetLabel
+from dsl.model.capabilities import Effect
 from dsl.values import Frozen, Json
+from workflows.core.causes.people_causes import ApprovalAsked
 
 Verdict = Literal["approved", "rejected", "counted", "retried", "skipped", "failed"]
 
 How = Literal["update", "signal", "deadline", "remembered"]
+
+
+class PlannedCall(Frozen):
+    """A call that a request is about, before it is made."""
+
+    name: str
+    """`Name.method` of a skill, or the function or the server's tool."""
+    effect: Effect
 
 
 class Pending(Frozen):
@@ -33,6 +43,14 @@ class Pending(Frozen):
     """How many people must approve."""
     choices: tuple[str, ...] = ()
     """The decisions allowed about a failed task; empty for an approval."""
+    call: PlannedCall | None = None
+    """The call that would run, if it may change something."""
+    commit: tuple[str, ...] = Field(default=(), exclude=True)
+    """The diff of what the call would commit; read where the files are, never by the run."""
+    asked: ApprovalAsked | None = None
+    """What the condition of the approval found; None if it has none."""
+    asked_because: str = ""
+    """The same in words: `context.amount is 120 (context.amount > 100)`."""
     met: tuple[MetLabel, ...] = ()
     """Why a call that sends data out asks: what the run has met, and the calls that brought it."""
     approved_by: tuple[str, ...] = ()

@@ -62,6 +62,10 @@ class RunState:
     """Executions of each step in this run, by `team/path`."""
     calls: int = 0
     """Activities so far; the next one's id gets the next number."""
+    calls_in_progress: Annotated[dict[str, str], Field(exclude=True)] = field(
+        default_factory=dict[str, str]
+    )
+    """`{id of an activity: its step}`; none is in progress when the run continues as new."""
     model_calls: int = 0
     skill_calls: int = 0
     usage: TokenUsage = field(default_factory=TokenUsage)

@@ -152,6 +152,8 @@ class RunStatus(Frozen):
     visit: int | None
     doing: tuple[StepInProgress, ...] = ()
     """Steps in progress, outermost first."""
+    calls: dict[str, str] = Field(default_factory=dict[str, str])
+    """`{id of an activity in progress: its step}`; the first 200."""
     graphs: tuple[TaskGraphView, ...] = ()
     """Task graphs in progress."""
     loops: tuple[RoundsView, ...] = ()

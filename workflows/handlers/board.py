@@ -28,6 +28,7 @@ _MAX_REASON_LENGTH = 2_000
 _MAX_ARGUMENTS_LENGTH = 300
 """Characters of the arguments of a call; a history has all of them."""
 
+_MAX_ACTIVITIES = 200
 _MAX_CALLS = 20
 """Calls whose arguments a status has: it stays small, however many there are."""
 
@@ -53,6 +54,7 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
             )
             for step, at in state.doing.items()
         ),
+        calls=dict(islice(state.calls_in_progress.items(), _MAX_ACTIVITIES)),
         graphs=graph_views(state),
         loops=round_views(state),
         waiting_for=tuple(state.pending),

@@ -26,6 +26,7 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
+from workflows.core.causes.step_causes import WhenAsked
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Scope
 from workflows.steps import (
@@ -49,9 +50,21 @@ from workflows.steps import (
 
 
 def execute(  # noqa: C901  # one case a kind: that is the point
-    step: Step, location: Location, scope: Scope, interpreter: Interpreter
+    step: Step,
+    when: WhenAsked | None,
+    location: Location,
+    scope: Scope,
+    interpreter: Interpreter,
 ) -> Coroutine[None, None, Outcome]:
-    """Return the work of one step of any kind; an expected failure is an Outcome."""
+    """Return the work of one step of any kind; an expected failure is an Outcome.
+
+    Args:
+        step: The step.
+        when: What its `when` found as it held; None without one.
+        location: Where the step is.
+        scope: The run.
+        interpreter: Runs the steps that it holds.
+    """
     match step:
         case AgentStep():
             return agent.execute(step, location, scope, interpreter)
@@ -70,7 +83,7 @@ def execute(  # noqa: C901  # one case a kind: that is the point
         case SetStep():
             return set_values.execute(step, location, scope)
         case ApprovalStep():
-            return approval.execute(step, location, scope)
+            return approval.execute(step, when, location, scope)
         case WaitStep():
             return wait.execute(step, location, scope)
         case ReplyStep():

@@ -6,16 +6,30 @@ from dsl.templates.template_filling import fill
 from workflows.approvals.approval_wait import PersonRequest, ask
 from workflows.approvals.decisions import decision_data, is_approved, rejected
 from workflows.approvals.egress_approval import clear_labels
+from workflows.core.causes.people_causes import ApprovalAsked
+from workflows.core.causes.step_causes import WhenAsked
 from workflows.core.location import Location
 from workflows.core.scope import Scope
 
 
-async def execute(step: ApprovalStep, location: Location, scope: Scope) -> Outcome:
-    """Ask; an approval is a success, a rejection a failure for routing."""
+async def execute(
+    step: ApprovalStep, when: WhenAsked | None, location: Location, scope: Scope
+) -> Outcome:
+    """Ask; an approval is a success, a rejection a failure for routing.
+
+    Args:
+        step: The step.
+        when: What its `when` found as it held; None without one.
+        location: Where the step is.
+        scope: The run.
+    """
     names = location.facts(scope).names()
     prompt = fill(step.prompt, names)
     shown = prompt if isinstance(prompt, str) else str(prompt)
-    request = PersonRequest(shown, fill(step.show, names), step)
+    asked = None
+    if when is not None:
+        asked = ApprovalAsked("approval_asked", str(location.step), when.condition)
+    request = PersonRequest(shown, fill(step.show, names), step, asked=asked)
     decision = await ask(scope, location, request)
     if decision is None:
         return rejected(decision)

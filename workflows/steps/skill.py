@@ -7,6 +7,7 @@ from dsl.model.steps import SkillStep
 from dsl.model.template_bound import optional_seconds
 from dsl.model.terms import call_approval
 from dsl.templates.template_filling import fill
+from workflows.agents.planned_calls import planned_call
 from workflows.agents.skill_calls import SkillCall, call_skill
 from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from workflows.approvals.output_approval import ApprovalSubject, with_approval
@@ -35,6 +36,7 @@ async def execute(step: SkillStep, location: Location, scope: Scope) -> Outcome:
         given=given,
         allow=f"May {step.skill!r} be called by {step.name!r}?",
         accept=f"Is the result of {step.name!r} accepted?",
+        call=planned_call(step.skill, step.terms),
         sends=labelled.sends,
     )
     return await with_approval(terms, subject, location, scope, work)

@@ -13,6 +13,7 @@ from dsl.templates.template_filling import fill
 from dsl.tool_loop.call_checks import argument_problems, edit_problem
 from dsl.values import Json
 from workflows.agents.hooked_calls import CallHooks, HookedResult
+from workflows.agents.planned_calls import planned_tool_call
 from workflows.agents.shared_work import publish_work
 from workflows.agents.skill_calls import CalledSkill, call_skill
 from workflows.agents.tool_kinds import ToolCall, call_tool, skill_call
@@ -128,6 +129,7 @@ async def _approved_call(call: ToolCall, given: Json, hooks: CallHooks, scope: S
         allow=f"May the tool {call.name!r} be called?",
         accept=f"Is the result of the tool {call.name!r} accepted?",
         tool=call.name,
+        call=planned_tool_call(call.tool),
         sends="egress" in call.tool.labels,
     )
     return await with_approval(terms, subject, call.location, scope, work)

@@ -205,6 +205,7 @@ class Calls:
                 priority=Priority.default if queue is None else self._turn(queue),
             )
             self._waiting[call.step] = handle
+            self._state.calls_in_progress[call.id] = call.step
             return await self._await_answer(handle)
         except ActivityError as error:
             interrupted = given_back(error)
@@ -217,6 +218,7 @@ class Calls:
             raise self._reason_for_stop(error, call) from error
         finally:
             self._waiting.pop(call.step, None)
+            self._state.calls_in_progress.pop(call.id, None)
 
     def _reason_for_stop(self, error: FailureError, call: Call) -> BaseException:
         """Return why a call has no answer: it was cancelled or skipped, or it failed."""

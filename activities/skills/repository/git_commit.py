@@ -65,19 +65,19 @@ async def make_commit(value: GitCommitInput, context: SkillContext) -> MadeCommi
     parent = await git.head()
     with tempfile.TemporaryDirectory(prefix="coterie-git-") as folder:
         index = Path(folder) / "index"
-        await _stage_files(git, index, parent, paths)
+        await stage_files(git, index, parent, paths)
         tree = (await git.read("write-tree", index=index)).output.decode().strip()
-        files = await _changed_files(git, index, parent)
+        files = await changed_files(git, index, parent)
     if not files:
         return await _repeated_commit(git, value, parent)
-    _refuse_private(files, context.workspace)
-    await _refuse_filters(git, files)
+    refuse_private(files, context.workspace)
+    await refuse_filters(git, files)
     commit = await _create_commit(git, value, tree, parent)
     await _unstage(git, paths)
     return MadeCommit(id=commit, branch=await _branch(git), files=files[:1000], status="committed")
 
 
-async def _stage_files(
+async def stage_files(
     git: GitRepository, index: Path, parent: str | None, paths: list[str]
 ) -> None:
     """Stage the files on top of the parent."""
@@ -98,20 +98,23 @@ def _exists(place: Path) -> bool:
     return os.path.lexists(place)
 
 
-async def _changed_files(git: GitRepository, index: Path, parent: str | None) -> list[str]:
+async def changed_files(git: GitRepository, index: Path, parent: str | None) -> list[str]:
     """Return the files that differ from the parent."""
-    against = parent if parent is not None else await _empty_tree(git)
+    against = await tree_before(git, parent)
     result = await git.read(
         *("diff-index", "--cached", "--name-only", "--no-renames", "-z"), against, index=index
     )
     return sorted(one for one in result.output.decode(errors="replace").split("\0") if one)
 
 
-async def _empty_tree(git: GitRepository) -> str:
+async def tree_before(git: GitRepository, parent: str | None) -> str:
+    """Return the parent, or the empty tree before the first commit."""
+    if parent is not None:
+        return parent
     return (await git.read("hash-object", "-t", "tree", "--stdin")).output.decode().strip()
 
 
-def _refuse_private(files: list[str], workspace: Workspace) -> None:
+def refuse_private(files: list[str], workspace: Workspace) -> None:
     """Refuse files with secrets, and the worker's own."""
     for path in files:
         mine = (workspace.root / path).is_relative_to(workspace.state_dir)
@@ -122,7 +125,7 @@ def _refuse_private(files: list[str], workspace: Workspace) -> None:
             )
 
 
-async def _refuse_filters(git: GitRepository, files: list[str]) -> None:
+async def refuse_filters(git: GitRepository, files: list[str]) -> None:
     """Refuse files that git would convert by a program, because none runs."""
     if not git.filters:
         return

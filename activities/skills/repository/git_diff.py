@@ -14,7 +14,14 @@ from dsl.values import Documented
 MAX_FILES = 1000
 """Files of one diff: their paths are arguments of git."""
 
-_SAFE = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-renames")
+SAFE_OPTIONS = (
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-submodules=all",
+    "--no-renames",
+)
+"""With these, a diff runs no program of the repository and enters no submodule."""
 
 
 class GitDiffInput(Documented):
@@ -71,7 +78,7 @@ async def read_diff(value: GitDiffInput | None, context: SkillContext) -> GitDif
     if wanted.base is not None:
         compared.append(await git.commit_id(wanted.base))
     paths = relative_paths(context.workspace, wanted.paths)
-    counted = await git.read("diff", *_SAFE, "--numstat", "-z", *compared, "--", *paths)
+    counted = await git.read("diff", *SAFE_OPTIONS, "--numstat", "-z", *compared, "--", *paths)
     files = sorted(_counts(counted.output.decode(errors="surrogateescape")))
     chosen = files[:MAX_FILES]
     readable = [path for path, _, _ in chosen if not holds_secrets(path)]
@@ -120,7 +127,7 @@ async def _diff_of(
     git: GitRepository, paths: list[str], wanted: GitDiffInput, compared: list[str], maximum: int
 ) -> bytes | None:
     """Return the diff of files; None if it does not fit."""
-    arguments = (*_SAFE, f"--unified={wanted.context_lines}", *compared, "--", *paths)
+    arguments = (*SAFE_OPTIONS, f"--unified={wanted.context_lines}", *compared, "--", *paths)
     result = await git.run("diff", *arguments, maximum=maximum)
     if not result.complete:
         return None

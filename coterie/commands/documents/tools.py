@@ -118,7 +118,8 @@ def _trusted_config(
 def _tool_by_name(name: str | None, action: str, tools: list[ListedTool]) -> ListedTool:
     """Return the tool of that name; a document's own comes before a skill."""
     if name is None:
-        raise CommandError(f"name the tool: coterie tools {quote(action)} NAME")
+        example = f": coterie tools {quote(action)} {quote(tools[0].name)}" if tools else ""
+        raise CommandError(f"name the tool{example}")
     found = next((one for one in tools if one.name == name), None)
     if found is None:
         names = [one.name for one in tools]

@@ -131,4 +131,5 @@ def _page(problems: Sequence[Problem]) -> str:
     codes = sorted({problem.code for problem in problems})
     if len(codes) == 1:
         return f"`coterie explain {quote(codes[0])}` shows the cause and fix"
-    return f"`coterie explain CODE` shows the cause and fix of {', '.join(codes)}"
+    first, rest = codes[0], ", ".join(codes[1:])
+    return f"`coterie explain {quote(first)}` shows the cause and fix; the others: {rest}"

@@ -1,14 +1,14 @@
 """Follow a run to its end: show progress, handle requests, survive a server outage."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from coterie.display.following.discovery_notes import DiscoveryNotes
 from coterie.display.following.plain_view import ProgressView, RunNews
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.ends.end_facts import RunEnd
-from coterie.runs.live_texts import POLL_SECONDS, live_answers, streams
+from coterie.runs.live_texts import POLL_SECONDS, LiveAnswer, live_answers, streams
 from coterie.runs.retries import PendingRetry, retries_of
 from coterie.runs.run_client import Run
 from workflows.core.requests import Pending
@@ -55,6 +55,10 @@ class Watch:
         self._unanswered = 0
         self._streams = asyncio.Event()
         """Set while a model writes an answer that can be watched."""
+        self._steps: Mapping[str, str] = {}
+        """`{id of a call in progress: its step}`."""
+        self._unknown: set[str] = set()
+        """Calls whose step the run does not report."""
         self.trail: list[TrailEntry] = []
         """All entries seen so far."""
 
@@ -87,6 +91,7 @@ class Watch:
             news = await self._run.trail(last) if status.events > last else []
             pending = await self._run.pending() if status.waiting_for else ()
             cost = await self._run.cost() if news and status.model_calls else None
+            self._steps = status.calls
             retries = await self._retries() if status.doing else ()
         except Unanswered as error:
             self._note_silence(error)
@@ -104,13 +109,24 @@ class Watch:
         described = await self._run.describe()
         if streams(described):
             self._streams.set()
-        return retries_of(described)
+        return retries_of(described, self._steps)
+
+    async def _answers(self) -> tuple[LiveAnswer, ...]:
+        """Return the answers in progress; ask the run once for the step of a call that is new."""
+        described = await self._run.describe()
+        answers = await live_answers(described, self._steps)
+        new = {one.call for one in answers} - self._steps.keys() - self._unknown
+        if not new:
+            return answers
+        self._steps = (await self._run.status()).calls
+        self._unknown |= new - self._steps.keys()
+        return await live_answers(described, self._steps)
 
     async def _show_texts(self) -> None:
         """Show the text of the turns in progress, more often than the rest."""
         while await self._streams.wait():
             try:
-                answers = await live_answers(await self._run.describe())
+                answers = await self._answers()
             except Unanswered:
                 await asyncio.sleep(_LOOK_SECONDS)
                 continue

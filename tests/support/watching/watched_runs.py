@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 from activities.contracts import LiveTail, TokenUsage
+from activities.contracts.call_suffixes import step_of_id
 from coterie.display.following.plain_view import RunNews
 from coterie.runs.live_texts import LiveAnswer
 from coterie.ui.observed_run import ObservedRun
@@ -50,7 +51,7 @@ def asked(show: object = "make test", **fields: object) -> Pending:
 
 
 def writes(text: str, call: str = "7.agent/plan") -> LiveAnswer:
-    return LiveAnswer(call, LiveTail(text=text))
+    return LiveAnswer(call, step_of_id(call, {}), LiveTail(text=text))
 
 
 def started(task: str) -> dict[str, object]:

@@ -60,6 +60,8 @@ async def test_each_moment_of_a_request_is_reported_once_and_what_names_no_chann
             "request": "review/sign#1",
             "prompt": "Ship?",
             "show": {"pages": 3},
+            "call": "",
+            "asked_because": "",
             "digest": first["digest"],
             "approvers": ["ann"],
             "quorum": 1,

@@ -28,7 +28,9 @@ orchestration:
   teams:
     work:
       tasks:
-        - {name: write, agent_type: generic_single_shot, persona_key: writer}
+        - name: outer
+          type: block
+          steps: [{name: write, agent_type: generic_single_shot, persona_key: writer}]
 """
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
 
@@ -61,8 +63,10 @@ async def test_the_text_is_seen_before_the_turn_ends_and_costs_no_event(
             handle = await running.start(TEAM.replace("STREAM", "true"))
             async with asyncio.timeout(120):
                 async for text in follow_text(Run(running.client, handle.id)):
-                    assert (text.text, text.answer.step) == ("Once", "work.write")
+                    assert (text.text, text.answer.step) == ("Once", "work/write")
                     break
+                status = await Run(running.client, handle.id).status()
+                assert list(status.calls.values()) == ["work/outer/write"]
                 seen.set()
                 result = await handle.result()
             events = await event_types(handle), await event_types(quiet)
@@ -96,5 +100,5 @@ async def test_a_second_attempt_is_watched_under_its_number(
             async with asyncio.timeout(120):
                 assert (await watch.until_end()).completed
     text = "".join(shown)
-    assert "      work.write writes (attempt 2):\n      | The second" in text
+    assert "      work/outer/write writes (attempt 2):\n      | The second" in text
     assert "\x1b" not in text

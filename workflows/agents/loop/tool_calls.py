@@ -20,6 +20,7 @@ from dsl.values import Json
 from workflows.agents.hook_points import stopped_by
 from workflows.agents.hooked_calls import CallHooks, HookedResult
 from workflows.agents.loop.call_results import EndedCall, MadeCall, result_for_model, skipped_call
+from workflows.agents.planned_calls import planned_tool_call
 from workflows.agents.shared_work import has_result, is_read, note_tool_result, publish_work
 from workflows.agents.skill_calls import CalledSkill
 from workflows.agents.tool_kinds import ToolCall, call_tool
@@ -222,6 +223,7 @@ class _Turn:
             allow=f"May the tool {call.tool!r} be called?",
             accept=f"Is the result of the tool {call.tool!r} accepted?",
             tool=call.tool,
+            call=planned_tool_call(tool),
             sends="egress" in tool.labels,
         )
         outcome = await with_approval(terms, subject, location, self._scope, work)

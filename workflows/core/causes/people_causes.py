@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dsl.model.causes import ConditionFound, SentOn
+from dsl.model.outcomes import Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,19 @@ class RequestDecided:
     by: str
     comment: str = ""
     changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAsked:
+    """The condition of an approval held, or could not be evaluated, so a person is asked."""
+
+    code: Literal["approval_asked"]
+    step: str
+    """`team/path` of the step."""
+    condition: ConditionFound | None = None
+    """None if it is too long to show, or could not be evaluated."""
+    failure: Failure | None = None
+    """Why it could not be evaluated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +120,7 @@ class SkipAsked:
 
 PeopleCause = (
     RequestDecided
+    | ApprovalAsked
     | ApprovalNotAsked
     | RequestReminded
     | RequestEscalated

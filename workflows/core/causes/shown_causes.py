@@ -5,6 +5,7 @@ from typing import Any, TypeVar, cast
 
 from dsl.model.outcomes import Failure
 from dsl.task_graph.task_causes import GraphTaskEnded, GraphTaskStarted
+from workflows.core.causes.people_causes import ApprovalAsked
 from workflows.core.causes.step_causes import Failed, RunEnded
 from workflows.core.causes.trail_causes import TrailCause
 
@@ -20,7 +21,7 @@ def without_wording(cause: TrailCause | None) -> TrailCause | None:
     if isinstance(cause, GraphTaskEnded):
         failure, recovery = _without_message(cause.failure), _without_message(cause.recovery)
         return replace(cause, failure=failure, recovery=recovery)
-    if isinstance(cause, GraphTaskStarted):
+    if isinstance(cause, GraphTaskStarted | ApprovalAsked):
         return replace(cause, failure=_without_message(cause.failure))
     if not getattr(cause, "message", ""):
         return cause

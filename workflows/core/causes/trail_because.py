@@ -19,6 +19,7 @@ from workflows.core.causes.message_causes import (
 from workflows.core.causes.people_causes import (
     Amended,
     AmendRefused,
+    ApprovalAsked,
     ApprovalNotAsked,
     NotBegun,
     PauseChanged,
@@ -63,6 +64,13 @@ def _cause_text(cause: TrailCause) -> str:
     if isinstance(cause, MessageCause):
         return _message(cause)
     return task_because(cause)
+
+
+def asked_because(asked: ApprovalAsked) -> str:
+    """Return what the condition of an approval found: `context.n is 9 (greater_than 5)`."""
+    if asked.failure is not None:
+        return f"its condition failed: {asked.failure.message}"
+    return _condition(asked.condition) or "its condition holds"
 
 
 _STATED = {
@@ -113,6 +121,8 @@ def _people(cause: PeopleCause) -> str:  # noqa: C901  # one case a cause
             comment = f": {cause.comment}" if cause.comment else ""
             changed = f"; changed {', '.join(cause.changes)}" if cause.changes else ""
             return f"{cause.request} {cause.verdict} by {cause.by}{comment}{changed}"
+        case ApprovalAsked(step=step):
+            return f"{step} needs an approval: {asked_because(cause)}"
         case ApprovalNotAsked(step=step, condition=condition):
             return f"{step} needs no approval: {_condition(condition)}"
         case RequestReminded():

@@ -129,7 +129,7 @@ PLACES: dict[str, Callable[[Pending], object]] = {
     "live": _live,
     "run without a terminal": _unattended,
     "watch": _watched,
-    "mcp": lambda one: waiting_approval(RUN, one).decide,
+    "mcp": lambda one: waiting_approval(RUN, one, None).decide,
     "plain": lambda one: "\n".join(plain_lines(RUN, one, None)),
 }
 """Every place that prints how to decide a request."""

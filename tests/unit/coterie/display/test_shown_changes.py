@@ -1,16 +1,27 @@
 """A request that would change files shows the diff, whole or with the name of what is hidden."""
 
 import json
+import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
+from activities.changes.shown_changes import (
+    KNOWN_BEFORE,
+    UNKNOWN,
+    AskedChange,
+    shortened_diff,
+    split_changes,
+)
 from activities.skills.skill_contracts import known_contracts
+from coterie.mcp_server.client_questions import McpClient, questions_for
+from coterie.mcp_server.run_reports import waiting_approval
 from coterie.rendering.approval_panel import panel_lines, plain_lines
-from coterie.rendering.change_diff import split_changes
+from coterie.rendering.commit_diffs import CommitDiffs
 from coterie.rendering.request_text import (
     PendingOfRun,
+    asked_change,
     pending_text,
     request_text,
     shown_text,
@@ -18,7 +29,7 @@ from coterie.rendering.request_text import (
 from coterie.runs.run_workspaces import record_file, workspace_of_run
 from coterie.settings import Settings
 from dsl.values import JsonValue
-from workflows.core.requests import Pending, RequestView
+from workflows.core.requests import Pending, PlannedCall, RequestView
 
 OLD = [f"line {number}" for number in range(400)]
 NEW = [*OLD[:5], "first change", *OLD[6:300], "last change", *OLD[301:]]
@@ -54,7 +65,10 @@ CUT: Mapping[str, Callable[[Pending, Path], str]] = {
         line.text for line in panel_lines("r1", one, 100, folder)
     ),
     "plain": lambda one, folder: "\n".join(plain_lines("r1", one, folder)),
+    "report over MCP": lambda one, folder: waiting_approval("r1", one, folder).diff,
+    "notification": lambda one, folder: shortened_diff(asked_change(one), folder, SHOW),
 }
+SHOW = "coterie show r1 'a/b#1'"
 
 
 def request(show: JsonValue) -> Pending:
@@ -79,7 +93,8 @@ def test_every_changed_line_is_shown_and_unchanged_ones_are_not(
     }
     assert "line 100" not in text
     assert "hidden" not in text
-    assert ("0" * 64 in text) is (kind == "with a hash")
+    with_rest = kind == "with a hash" and place not in ("report over MCP", "notification")
+    assert ("0" * 64 in text) is with_rest
 
 
 CALLS: Mapping[str, JsonValue] = {
@@ -102,6 +117,40 @@ def test_the_call_of_every_skill_that_writes_a_file_is_shown_as_a_change() -> No
     assert writing == set(CALLS)
     for show in CALLS.values():
         assert len(split_changes(show)[0]) == 1
+
+
+CHANGING = {name for name, one in known_contracts().items() if one.effect != "read"}
+OTHERS = {"Cache.put", "Memory.store"}
+"""Skills that change no file of the project."""
+
+
+@pytest.mark.parametrize("place", [*WHOLE, *CUT])
+@pytest.mark.parametrize("name", sorted({*CHANGING, "tools.report:send", "desk/move_file"}))
+async def test_a_request_for_any_skill_that_changes_files_shows_a_diff_or_says_that_it_cannot(
+    name: str, place: str, folder: Path
+) -> None:
+    commit: JsonValue = {"message": "x", "paths": ["a.txt"]}
+    shows: dict[str, JsonValue] = {**CALLS, "Git.commit": commit}
+    call = PlannedCall(name=name, effect="idempotent")
+    one = request(shows.get(name, {"n": 1})).model_copy(update={"call": call})
+    if name == "Git.commit":
+        one = await CommitDiffs(repository_of(folder), {}).complete(one)
+    text = {**WHOLE, **CUT}[place](one, folder)
+    shown = {line.strip() for line in text.splitlines()}
+    assert ("+last change" in shown) is (name in shows)
+    assert (UNKNOWN in text) is (name not in {*shows, *OTHERS})
+    assert (name in KNOWN_BEFORE) is (name in {*shows, *OTHERS})
+
+
+def repository_of(folder: Path) -> Path:
+    """The folder as a repository with the old files, in which `a.txt` has changed."""
+    for words in (["init", "-q"], ["add", "."], [*AUTHOR, "commit", "-qm", "first"]):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    (folder / "a.txt").write_text(CONTENT)
+    return folder
+
+
+AUTHOR = ["-c", "user.name=a", "-c", "user.email=a@b"]
 
 
 def test_a_deletion_shows_what_is_lost_beside_the_other_changes(folder: Path) -> None:
@@ -152,6 +201,46 @@ def test_a_file_that_cannot_be_read_here_is_shown_whole_and_says_so(folder: Path
         text = shown_text("r1", request(show), workspace)
         assert "the current one cannot be read here" in text
         assert "+line 100" in text
+
+
+def test_a_form_over_mcp_shows_the_diff_and_what_else_is_asked(folder: Path) -> None:
+    one = request(SHOWS["a set of changes"]).model_copy(update={"via": "mcp"})
+    [form] = questions_for([one], McpClient(answers=True), folder)
+    assert "+last change" in form.message
+    assert '{"why": "so"}' in form.message
+    assert "line 100" not in form.message
+
+
+@pytest.mark.parametrize("name", [".env", "sub/.env", "link"])
+@pytest.mark.parametrize("kind", ["write", "edit", "delete"])
+def test_the_content_of_a_file_with_secrets_is_in_no_diff(
+    name: str, kind: str, folder: Path
+) -> None:
+    (folder / "sub").mkdir()
+    for file in (".env", "sub/.env"):
+        (folder / file).write_text("KEY=hidden\nA=1\n")
+    (folder / "link").symlink_to(".env")
+    shows: dict[str, JsonValue] = {
+        "write": {"path": name, "content": "A=2\n"},
+        "edit": {"path": name, "old": "A=1", "new": "A=2"},
+        "delete": {"file_path": name, "type": "delete"},
+    }
+    for show in (*WHOLE.values(), *CUT.values()):
+        assert "hidden" not in show(request(shows[kind]), folder)
+
+
+def test_a_change_that_is_too_long_to_compare_for_a_message_says_so(folder: Path) -> None:
+    (folder / "a.txt").write_text("a\n" * 3000)
+    show: JsonValue = {"path": "a.txt", "content": "b\n" * 3000}
+    assert "too long to compare here: 3000 lines become 3000" in shortened_diff(
+        AskedChange(show), folder, SHOW
+    )
+    assert "+b" in shown_text("r1", request(show), folder)
+    lines = [str(number) for number in range(1, 3001)]
+    (folder / "a.txt").write_text("\n".join(lines))
+    near: JsonValue = {"path": "a.txt", "content": "\n".join([*lines[:2000], "b", *lines[2001:]])}
+    text = shortened_diff(AskedChange(near), folder, SHOW)
+    assert "@@ -1998,7 +1998,7 @@\n 1998\n 1999\n 2000\n-2001\n+b\n 2002" in text
 
 
 def test_what_is_no_change_of_a_file_stays_as_it_is(folder: Path) -> None:

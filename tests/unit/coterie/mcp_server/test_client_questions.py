@@ -38,7 +38,7 @@ def pending(**update: object) -> Pending:
 )
 def test_a_client_is_asked_what_it_may_answer(update: dict[str, object], open_to_it: bool) -> None:
     request = pending(**update)
-    assert bool(questions_for([request], CLIENT)) == open_to_it
+    assert bool(questions_for([request], CLIENT, None)) == open_to_it
     reply = {question_key(request): FormReply(action="accept", content={})}
     assert bool(decisions_of([request], reply, CLIENT)) == open_to_it
 
@@ -65,13 +65,13 @@ def test_a_client_is_asked_what_it_may_answer(update: dict[str, object], open_to
     ],
 )
 def test_a_form_has_plain_fields_or_is_not_shown(schema: Json, form: Json | None) -> None:
-    shown = questions_for([pending(editable=True, payload_schema=schema)], CLIENT)
+    shown = questions_for([pending(editable=True, payload_schema=schema)], CLIENT, None)
     assert [one.form for one in shown] == ([] if form is None else [form])
 
 
 def test_a_form_begins_with_the_value_shown() -> None:
     request = pending(editable=True, payload_schema=TEXTS, show={"day": "Monday"})
-    [shown] = questions_for([request], CLIENT)
+    [shown] = questions_for([request], CLIENT, None)
     assert shown.form["properties"] == {"day": {"type": "string", "default": "Monday"}}
     assert shown.message == 'Book\\u001b[2J it?\n\n{\n  "day": "Monday"\n}'
 
@@ -84,7 +84,7 @@ def test_a_changed_request_has_another_key() -> None:
 
 
 def test_a_question_that_is_cut_says_so() -> None:
-    [shown] = questions_for([pending(prompt="Pay " + "x" * 2_000 + " to Mallory?")], CLIENT)
+    [shown] = questions_for([pending(prompt="Pay " + "x" * 2_000 + " to Mallory?")], CLIENT, None)
     assert shown.message.endswith("x (shortened; `coterie pending` shows all of it)")
 
 

@@ -1,6 +1,7 @@
 """What a person sees of an answer in progress: each character once, escaped, never silently cut."""
 
 from activities.contracts import LiveTail
+from activities.contracts.call_suffixes import step_of_id
 from coterie.display.following.live_text_lines import FlowingText, last_lines
 from coterie.runs.live_texts import LiveAnswer, TextFollower
 
@@ -8,7 +9,7 @@ CALL = "0003.review.write"
 
 
 def writing(text: str, start: int = 0, attempt: int = 1, call: str = CALL) -> LiveAnswer:
-    return LiveAnswer(call, LiveTail(attempt=attempt, start=start, text=text))
+    return LiveAnswer(call, step_of_id(call, {}), LiveTail(attempt=attempt, start=start, text=text))
 
 
 def test_each_character_is_new_once() -> None:
@@ -52,12 +53,12 @@ def test_flowing_text_names_its_call_and_ends_its_line() -> None:
     text.show([writing("x", start=9, call="0004.review.check")])
     text.show([])
     assert "".join(shown) == (
-        "      review.write writes:\n"
+        "      review/write writes:\n"
         "      | One\n"
         "      | two\\u001b[31m\n"
-        "      review.write writes (attempt 2):\n"
+        "      review/write writes (attempt 2):\n"
         "      | Uno\n"
-        "      review.check writes:\n"
+        "      review/check writes:\n"
         "      | Eins[... 5 characters ...]x \u2026\n"
     )
 
@@ -65,10 +66,10 @@ def test_flowing_text_names_its_call_and_ends_its_line() -> None:
 def test_the_last_lines_fit_and_say_that_more_came_before() -> None:
     text = "".join(f"line {number}\n" for number in range(40))
     lines = list(last_lines([writing(text, attempt=3)], 60))
-    assert lines[0] == "  review.write writes (attempt 3):"
+    assert lines[0] == "  review/write writes (attempt 3):"
     assert lines[1] == "    | \u2026"
     assert "    | line 39" in lines
     assert len(lines) <= 10
     assert all(len(line) <= 40 for line in lines)
-    assert list(last_lines([writing(" ")], 30)) == ["  review.write writes:"]
+    assert list(last_lines([writing(" ")], 30)) == ["  review/write writes:"]
     assert "\x1b" not in "".join(last_lines([writing("a\x1b[2Jb", start=7)], 30))

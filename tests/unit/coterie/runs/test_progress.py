@@ -8,13 +8,13 @@ import pytest
 from pydantic import JsonValue
 from rich.cells import cell_len
 
+from activities.changes.shown_changes import diff_lines, split_changes
 from activities.contracts import TokenUsage
 from coterie.display.following.console import SafeConsole
 from coterie.display.following.discovery_notes import DiscoveryNotes
 from coterie.display.following.live import LiveView
 from coterie.display.following.plain_view import PlainView, RunNews
 from coterie.rendering.approval_panel import panel_lines
-from coterie.rendering.change_diff import diff_lines, split_changes
 from coterie.rendering.progress_lines import progress_lines, visit_lines
 from coterie.rendering.run_summary import summary_text
 from coterie.runs.ends.end_facts import RunEnd
@@ -174,6 +174,7 @@ def test_the_live_view_shows_activity_retries_and_requests_within_the_width(widt
     )
     retry = PendingRetry(
         "0004.write.check",
+        "write/check/inside",
         2,
         3,
         "ProviderFailed: rate limited",
@@ -187,8 +188,8 @@ def test_the_live_view_shows_activity_retries_and_requests_within_the_width(widt
     view.close()
     text = drawn(view, width)
     assert all(cell_len(line) <= width for line in text.splitlines())
-    assert "write.check: attempt 2 of 3 in " in text
-    assert "ProviderFailed: rate limited" in text
+    assert "write/check/inside: attempt 2 of 3 in " in text
+    assert "ProviderFailed: rate limited" in " ".join(text.split())
     assert "write/check/inside" in text
     assert "notes: It is faster" in text
     assert "\u2502        " in text, "a hanging indent"
@@ -287,7 +288,9 @@ def test_a_diff_reads_no_file_outside_the_workspace(tmp_path: Path) -> None:
 def test_plain_lines_tell_each_task_once_and_everything_only_when_asked() -> None:
     short: list[str] = []
     whole: list[str] = []
-    retry = PendingRetry("0004.write.check", 2, 3, "ProviderFailed: rate limited", None)
+    retry = PendingRetry(
+        "0004.write.check", "write/check", 2, 3, "ProviderFailed: rate limited", None
+    )
     for lines, verbose in ((short, False), (whole, True)):
         view = PlainView("r1", lines.append, verbose=verbose)
         view.progress(RunNews(status(), EVENTS, retries=[retry]))
@@ -295,7 +298,7 @@ def test_plain_lines_tell_each_task_once_and_everything_only_when_asked() -> Non
     assert sum("draft" in line for line in short) == 2
     assert sum("draft" in line for line in whole) == 4
     for lines in (short, whole):
-        shown = [line for line in lines if "retry write.check: attempt 2 of 3 now" in line]
+        shown = [line for line in lines if "retry write/check: attempt 2 of 3 now" in line]
         assert len(shown) == 1
 
 

@@ -1,5 +1,7 @@
 """Runs of which only a history is there: where another begins, and what is compared with it."""
 
+import re
+import shlex
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any, cast
@@ -13,7 +15,8 @@ from temporalio.client import (
 )
 from temporalio.service import RPCError, RPCStatusCode
 
-from coterie.control.fork_point import point_of_failure
+from coterie.commands.parser import parse_command
+from coterie.control.fork_point import point_at, point_of_failure
 from coterie.control.passed_points import PassedPoints
 from coterie.failures import CommandError
 from coterie.replay.server_replay import Comparison, RunReplayed
@@ -39,13 +42,24 @@ async def refused(*histories: WorkflowHistory, run: str) -> str:
     return str(failed.value)
 
 
-@pytest.mark.parametrize("events", [None, 10], ids=["completed", "goes on"])
-async def test_a_run_that_has_not_failed_does_not_go_on_where_it_failed(events: int | None) -> None:
-    message = await refused(history("steered", events=events), run="steered")
-    assert message == (
-        "run 'steered' has not failed; to start another run at one of its visits: "
-        "`coterie fork steered --at TEAM#VISIT`"
-    )
+async def forks(message: str, run: WorkflowHistory) -> str:
+    """Return where the printed command starts another run, if it can."""
+    printed = re.search("`coterie (fork .*)`", message)
+    assert printed is not None, message
+    _, args = parse_command(shlex.split(printed[1]))
+    return (await point_at(await client_of(Recorded([run])), args.run, None, args.at)).at
+
+
+@pytest.mark.parametrize(
+    ("events", "at"), [(None, "polish#1"), (10, "write#1")], ids=["completed", "goes on"]
+)
+async def test_a_run_that_has_not_failed_does_not_go_on_where_it_failed(
+    events: int | None, at: str
+) -> None:
+    run = history("steered", events=events)
+    message = await refused(run, run="steered")
+    assert message.startswith("run 'steered' has not failed; to start another run at one of its")
+    assert await forks(message, run) == at
 
 
 async def test_a_run_that_would_fail_again_at_once_does_not_go_on_where_it_failed() -> None:
@@ -53,6 +67,7 @@ async def test_a_run_that_would_fail_again_at_once_does_not_go_on_where_it_faile
     assert message.startswith(
         "run 'limit' ended with LimitExceeded, and would end so again from there"
     )
+    assert await forks(message, history("limit"))
     assert "there is no run 'gone'" in await refused(run="gone")
 
 

@@ -49,6 +49,22 @@ def sent(
     return scope.notifications
 
 
+@pytest.mark.parametrize(
+    ("show", "kept"),
+    [
+        ({"path": "a.txt", "content": "x" * 5000}, True),
+        ({"changes": [{"file_path": "a.txt", "type": "delete"}], "why": "x" * 5000}, True),
+        ({"path": "a.txt", "content": "x" * 500}, False),
+        ({"path": "a.txt", "content": "x" * 300_000}, False),
+        ({"text": "x" * 5000}, False),
+    ],
+)
+def test_a_notification_keeps_a_large_change_for_its_diff_alone(show: Json, kept: bool) -> None:
+    (one,) = sent(REQUEST.model_copy(update={"show": show}))
+    assert one.message.subject == (show if kept else None)
+    assert (one.message.show is None) is (len(str(show)) > 4000)
+
+
 def test_a_notification_has_all_that_a_person_needs_to_decide() -> None:
     (one,) = sent()
     assert one.message == Notification(
@@ -70,6 +86,14 @@ def test_a_notification_has_all_that_a_person_needs_to_decide() -> None:
         on_timeout="fail",
     )
     assert (one.id, one.team, one.visit, one.step) == ("0007.work.ok.reminder", "work", 2, "in/ok")
+
+
+def test_a_notification_says_what_the_condition_of_the_approval_found() -> None:
+    asked = "context.n is 7 (" + "x" * 9000
+    (one,) = sent(REQUEST.model_copy(update={"asked_because": asked}))
+    assert one.message.asked_because.startswith("context.n is 7 (xxx")
+    assert len(one.message.asked_because) < 2100
+    assert sent()[0].message.asked_because == ""
 
 
 @pytest.mark.parametrize(

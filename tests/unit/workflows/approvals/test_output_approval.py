@@ -5,18 +5,19 @@ from typing import Literal
 import pytest
 from pydantic import JsonValue
 
-from dsl.model.conditions import ContextField
+from dsl.model.conditions import ContextField, Expression
 from dsl.model.outcomes import Outcome
 from dsl.model.terms import NEVER, CallApproval
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from workflows.approvals.output_approval import ApprovalSubject, with_approval
-from workflows.core.causes.trail_because import trail_because
+from workflows.core.causes.trail_because import asked_because, trail_because
 from workflows.core.location import Location
 from workflows.core.messages import DecideInput
 from workflows.core.progress.step_progress import StepProgress
 from workflows.core.requests import Pending
 from workflows.core.state_keys import MAIN
+from workflows.interpreter import run
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
 HERE = Location.of_visit(MAIN, "a", 1).at("s")
@@ -78,6 +79,56 @@ async def test_an_approval_that_asks_nobody_says_why_in_the_trail(
     )
     assert {(entry.kind, entry.step, entry.visit) for entry in entries} == {("approval", "s", 1)}
     assert desk.state.progress == StepProgress()
+
+
+class Seeing(Desk):
+    """Keeps what the condition of each request found."""
+
+    def decision_about(self, request: Pending) -> DecideInput:
+        assert request.asked is not None
+        assert request.asked_because == asked_because(request.asked)
+        self.seen = request.asked_because
+        return super().decision_about(request)
+
+
+@pytest.mark.parametrize("at", ["before", "after"])
+@pytest.mark.parametrize(
+    ("tool", "when", "found"),
+    [
+        (None, "{{ context.amount > 5 }}", "context.amount is 7 (context.amount > 5)"),
+        ("pay", "{{ arguments.n > 0 }}", "arguments.n is 1 (arguments.n > 0)"),
+        (None, "{{ context.gone.n > 5 }}", "its condition failed: "),
+        ("pay", "{{ arguments.gone.n > 5 }}", "its condition failed: "),
+    ],
+)
+async def test_an_approval_whose_condition_holds_or_fails_says_what_it_found(
+    at: Literal["before", "after"], tool: str | None, when: str, found: str
+) -> None:
+    desk = Seeing(PLAN, fresh(PLAN, {"amount": 7}), World(lambda _: {}), None)
+    desk.verdict = "approve"
+
+    async def work(given: JsonValue) -> Outcome:
+        return Outcome.succeeded(given)
+
+    terms = CallApproval(at=at, when=Expression(expression=when))
+    subject = ApprovalSubject({"n": 1}, "May it?", "Is it right?", tool=tool)
+    assert (await with_approval(terms, subject, HERE, desk, work)).success
+    assert desk.seen.startswith(found)
+    (entry,) = [one for one in desk.state.trail if one.status == "asked"]
+    assert trail_because(entry.cause) == f"a/s needs an approval: {desk.seen}"
+    assert desk.state.progress == StepProgress()
+
+
+@pytest.mark.parametrize("more", ["", ", timeout: 1h", ", retry: {retries: 1}"])
+async def test_an_approval_step_says_what_its_when_found(more: str) -> None:
+    plan = plan_of(
+        "orchestration: {entry_team: a, teams: {a: {tasks: [{name: s, type: approval, prompt: ok, "
+        f"when: '{{{{ context.amount > 5 }}}}'{more}}}]}}}}}}"
+    )
+    desk = Seeing(plan, fresh(plan, {"amount": 7}), World(lambda _: {}), None)
+    desk.verdict = "approve"
+    await run(desk)
+    assert desk.seen == "context.amount is 7 (context.amount > 5)"
 
 
 async def test_an_approval_for_no_case_asks_nobody_and_leaves_no_trace() -> None:

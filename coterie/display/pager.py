@@ -1,0 +1,82 @@
+"""Show a long text page by page, in the person's own pager.
+
+The text is escaped as everywhere: what models and tools wrote cannot control the terminal there.
+"""
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import TextIO
+
+from rich.cells import cell_len
+
+from coterie.terminal import note, say
+from dsl.visible import visible
+
+_PAGER = "less"
+_OPTIONS = {"LESS": "FX"}
+"""Quit if the text fits, and leave it on the screen; without `R`, so that nothing is a control."""
+
+
+def show_result(text: str, environment: Mapping[str, str]) -> None:
+    """Print the result of a command; page it if it is longer than the terminal."""
+    if not _show_in_pager(text, sys.stdout, environment):
+        say(text)
+
+
+def show_note(text: str, environment: Mapping[str, str]) -> None:
+    """Print what is not a result; page it if it is longer than the terminal."""
+    if not _show_in_pager(text, sys.stderr, environment):
+        note(text)
+
+
+def pager_of(environment: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Return the command of the pager; None for none: `PAGER` is empty or `cat`, or unusable.
+
+    Without `PAGER` it is `less`, but none on a terminal that cannot move its cursor.
+    """
+    named = environment.get("PAGER")
+    if named is None:
+        return None if environment.get("TERM", "dumb") == "dumb" else (_PAGER,)
+    try:
+        words = shlex.split(named)
+    except ValueError:
+        return None
+    return tuple(words) if words and words != ["cat"] else None
+
+
+def fits(text: str, columns: int, rows: int) -> bool:
+    """Return whether a terminal of this size shows all lines of a text, and a prompt below them."""
+    taken = 0
+    for line in text.split("\n"):
+        taken += max(1, -(-cell_len(line) // max(columns, 1)))
+        if taken >= rows:
+            return False
+    return True
+
+
+def _show_in_pager(text: str, to: TextIO, environment: Mapping[str, str]) -> bool:
+    """Show a text in the pager; return whether the person has seen it there.
+
+    The pager gets the terminal, with Ctrl-C, until it ends: nothing else happens meanwhile.
+    """
+    if sys.stdin is None or not (sys.stdin.isatty() and to.isatty()):
+        return False
+    shown, size = visible(text), os.get_terminal_size(to.fileno())
+    command = None if fits(shown, size.columns, size.lines) else pager_of(environment)
+    if command is None:
+        return False
+    to.flush()
+    try:
+        ended = subprocess.run(
+            command,
+            input=f"{shown}\n".encode(errors="replace"),
+            stdout=to,
+            env={**_OPTIONS, **environment},
+            check=False,
+        )
+    except OSError:
+        return False
+    return ended.returncode == 0

@@ -1,0 +1,122 @@
+"""A text that is longer than the terminal goes to the person's pager, whole and escaped."""
+
+import io
+import os
+import pty
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from fcntl import ioctl
+from pathlib import Path
+from struct import pack
+from termios import TIOCSWINSZ
+
+import pytest
+
+from coterie.display.pager import fits, pager_of, show_note, show_result
+
+LONG = "\n".join(f"line {number}" for number in range(50)) + "\nevil \x1b]0;x\x07 end"
+SHOWN = r"evil \u001b]0;x\u0007 end"
+
+
+@pytest.mark.parametrize(
+    ("environment", "command"),
+    [
+        ({"TERM": "xterm"}, ("less",)),
+        ({"TERM": "dumb"}, None),
+        ({}, None),
+        ({"TERM": "xterm", "PAGER": ""}, None),
+        ({"TERM": "xterm", "PAGER": "cat"}, None),
+        ({"TERM": "xterm", "PAGER": "'no end"}, None),
+        ({"TERM": "dumb", "PAGER": "more"}, ("more",)),
+        ({"TERM": "xterm", "PAGER": "less -R 'a b'"}, ("less", "-R", "a b")),
+    ],
+)
+def test_the_pager_is_the_one_that_the_person_named(
+    environment: Mapping[str, str], command: tuple[str, ...] | None
+) -> None:
+    assert pager_of(environment) == command
+
+
+@pytest.mark.parametrize(
+    ("text", "fit"),
+    [("a\nb", True), ("a\nb\nc", False), ("a" * 10, True), ("a" * 21, False), ("日" * 11, False)],
+)
+def test_a_wrapped_line_takes_the_rows_that_it_has(text: str, fit: bool) -> None:
+    assert fits(text, 10, 3) is fit
+
+
+@contextmanager
+def terminal(monkeypatch: pytest.MonkeyPatch, rows: int, *, output: bool) -> Generator[int]:
+    """A terminal of 80 columns as the standard streams; the output may go elsewhere."""
+    ours, theirs = pty.openpty()
+    ioctl(theirs, TIOCSWINSZ, pack("HHHH", rows, 80, 0, 0))
+    with os.fdopen(theirs, "r+b", buffering=0) as raw:
+        stream = io.TextIOWrapper(raw, write_through=True)
+        monkeypatch.setattr(sys, "stdin", stream)
+        if output:
+            monkeypatch.setattr(sys, "stdout", stream)
+            monkeypatch.setattr(sys, "stderr", stream)
+        yield ours
+        stream.detach()
+    os.close(ours)
+
+
+def printed_on(screen: int) -> str:
+    """Read what is on a terminal up to the end of the text."""
+    printed = ""
+    while not printed.endswith(" end\r\n"):
+        printed += os.read(screen, 9000).decode()
+    return printed
+
+
+def _pager(folder: Path, code: int = 0) -> dict[str, str]:
+    """A pager that keeps what it was given."""
+    seen = str(folder / "seen")
+    program = f"import sys; open({seen!r}, 'w').write(sys.stdin.read()); sys.exit({code})"
+    file = folder / "pager.py"
+    file.write_text(program)
+    return {"PAGER": f"{sys.executable} {file}", "PATH": os.environ["PATH"]}
+
+
+@pytest.mark.parametrize("show", [show_result, show_note])
+def test_a_long_text_is_paged_whole_without_control_characters(
+    show: Callable[[str, Mapping[str, str]], None],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    with terminal(monkeypatch, 24, output=True):
+        show(LONG, _pager(tmp_path))
+    seen = (tmp_path / "seen").read_text()
+    assert seen.splitlines()[:50] == LONG.splitlines()[:50]
+    assert seen.splitlines()[-1] == SHOWN
+    assert "\x1b" not in seen
+
+
+@pytest.mark.parametrize(
+    ("rows", "output", "code"),
+    [(24, False, 0), (200, True, 0), (24, True, 3)],
+    ids=["no terminal", "a high terminal", "a pager that fails"],
+)
+def test_a_text_that_no_pager_has_shown_is_printed(
+    rows: int,
+    output: bool,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    with terminal(monkeypatch, rows, output=output) as screen:
+        show_result(LONG, _pager(tmp_path, code))
+        printed = printed_on(screen) if output else capsys.readouterr().out
+    assert SHOWN in printed
+    assert printed.count("line 49") == 1
+    assert (tmp_path / "seen").exists() is (code != 0)
+
+
+def test_a_pager_that_does_not_exist_hides_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with terminal(monkeypatch, 24, output=True) as screen:
+        show_result(LONG, {"PAGER": str(tmp_path / "missing")})
+        assert SHOWN in printed_on(screen)

@@ -1,0 +1,70 @@
+"""A request names the call that would run, if that may change something."""
+
+import pytest
+
+from dsl.model.step_kinds.step_base import SkillTerms
+from dsl.model.tools.tool_contract import Tool
+from tests.support.compiling import plan_of
+from tests.support.simulation.stopping import StoppingScope, World, fresh
+from workflows.agents.planned_calls import planned_tool_call
+from workflows.core.messages import DecideInput
+from workflows.core.requests import Pending, PlannedCall
+from workflows.interpreter import run
+
+
+class Seeing(StoppingScope):
+    """Keeps each request, and approves it."""
+
+    seen: tuple[Pending, ...] = ()
+
+    def decision_about(self, request: Pending) -> DecideInput:
+        self.seen += (request,)
+        return super().decision_about(request)
+
+
+@pytest.mark.parametrize(
+    ("approval", "skill", "given", "effect"),
+    [
+        ("before", "Files.write", "path: a.txt, content: x", "idempotent"),
+        ("before", "Git.commit", "message: m, paths: [a.txt]", "idempotent"),
+        ("before", "Files.read", "path: a.txt", None),
+        ("after", "Files.write", "path: a.txt, content: x", None),
+    ],
+)
+@pytest.mark.parametrize("way", ["skill", "tool"])
+async def test_a_request_before_a_call_names_it(
+    way: str, approval: str, skill: str, given: str, effect: str | None
+) -> None:
+    call = f"{{name: s, skill: {skill}, input: {{{given}}}, requires_approval: {approval}}}"
+    step = "agent_type: generic_orchestrating, persona_key: p"
+    if way == "tool":
+        step = f"tool: it, arguments: {{{given}}}"
+    plan = plan_of(
+        f"tools: {{it: {{skill: {skill}, requires_approval: {approval}}}}}\n"
+        "llm_config: {default_provider: x, providers: {x: {default_model: m}}, "
+        f"personas: {{p: {{execution_plan: [{call}]}}}}}}\n"
+        f"orchestration: {{entry_team: a, teams: {{a: {{tasks: [{{name: s, {step}}}]}}}}}}"
+    )
+    scope = Seeing(plan, fresh(plan, {}), World(lambda _: {}), None)
+    await run(scope)
+    [request] = scope.seen
+    expected = None if effect is None else {"name": skill, "effect": effect}
+    assert (request.call and request.call.model_dump()) == expected
+
+
+ONCE = SkillTerms(effect="once", timeout=1.0, retries=0)
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [
+        (Tool(skill="CommandRunner.run_once", terms=ONCE), "CommandRunner.run_once"),
+        (Tool(function="tools.report:send", terms=ONCE), "tools.report:send"),
+        (Tool(mcp="desk/move", terms=ONCE), "desk/move"),
+        (Tool(agent="writer"), None),
+        (Tool(team="review"), None),
+    ],
+)
+def test_a_tool_of_any_kind_names_its_one_call(tool: Tool, name: str | None) -> None:
+    expected = None if name is None else PlannedCall(name=name, effect="once")
+    assert planned_tool_call(tool) == expected

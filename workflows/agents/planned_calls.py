@@ -1,0 +1,18 @@
+"""The calls that people decide on before they are made."""
+
+from dsl.model.step_kinds.step_base import SkillTerms
+from dsl.model.tools.tool_contract import Tool
+from workflows.core.requests import PlannedCall
+
+
+def planned_call(name: str, terms: SkillTerms | None) -> PlannedCall | None:
+    """Return the call of a skill, a function or a server's tool, if it may change something."""
+    if terms is None or terms.effect == "read":
+        return None
+    return PlannedCall(name=name, effect=terms.effect)
+
+
+def planned_tool_call(tool: Tool) -> PlannedCall | None:
+    """Return the call of a tool, if it is one and may change something."""
+    name = tool.skill or tool.function or tool.mcp
+    return None if name is None else planned_call(name, tool.terms)

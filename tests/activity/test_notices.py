@@ -149,6 +149,30 @@ async def test_a_webhook_gets_the_diff_of_a_change_that_is_too_large_to_send(
     assert "subject" not in sent.message
 
 
+@pytest.mark.parametrize(
+    ("labels", "grants", "has_diff"),
+    [
+        ((), (), True),
+        (("private",), (), True),
+        (("untrusted",), (), False),
+        (("private", "untrusted"), (), False),
+        (("private", "untrusted"), ("private",), True),
+    ],
+)
+async def test_no_diff_of_private_files_goes_where_text_of_others_may_have_chosen_it(
+    labels: tuple[KeptLabel, ...], grants: tuple[KeptLabel, ...], has_diff: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    show: JsonValue = {"path": "a.txt", "old": "old", "new": "new"}
+    keep = ("sh", "-c", "cat > sent")
+    update = {"show": show, "labels": labels, "asked_because": "context.key is 4711"}
+    notice = NOTICE.model_copy(update=update)
+    await notify(NotificationCommand(keep, grants=grants), tmp_path, notice)
+    sent = (tmp_path / "sent").read_text()
+    assert ("-old" in sent) is has_diff
+    assert ("4711" in sent) is (has_diff or labels == ("untrusted",))
+
+
 def test_the_signature_is_that_of_the_specification() -> None:
     headers = signed(
         "msg_p5jXN8AQM9LWM0D4loKWxJek",

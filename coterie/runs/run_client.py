@@ -60,7 +60,7 @@ _AGAIN_SECONDS = 0.2
 T = TypeVar("T")
 
 
-async def _unchanged(request: Pending) -> Pending:
+async def _as_it_is(request: Pending) -> Pending:
     return request
 
 
@@ -69,7 +69,7 @@ class Run:
 
     def __init__(self, client: Client, id: str) -> None:
         self.id = id
-        self.complete: Callable[[Pending], Awaitable[Pending]] = _unchanged
+        self.complete: Callable[[Pending], Awaitable[Pending]] = _as_it_is
         """Adds to a request what only its files tell."""
         self._client = client
         self.handle: WorkflowHandle[object, TeamResult] = client.get_workflow_handle(

@@ -147,7 +147,7 @@ class ToolCompiler:
         if schema is None:
             return None
         sources = [edge.source for edge in section.reads if edge.source in self.document.tools]
-        agents = [key for key, one in self.document.tools.items() if one.agent is not None]
+        agents = [key for key in sources if self.document.tools[key].agent is not None]
         check_memory(name, sources, agents, path, self.tree, self.problems)
         inputs = schema.get("properties")
         given = tuple(inputs) if isinstance(inputs, dict) else ()

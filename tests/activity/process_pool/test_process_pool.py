@@ -61,7 +61,8 @@ async def test_calls_share_a_warm_process_of_low_priority_without_secrets(
     first, second = [await pool.run(WHERE, text) for text in ("a", "\u00e9\n")]
     assert first["pid"] == second["pid"] != os.getpid()
     assert second["given"] == "\u00e9\n"
-    assert (first["nice"], first["session"]) == (NICENESS, str(NICENESS))
+    assert first["nice"] == min(os.nice(0) + NICENESS, 19)
+    assert first["session"] == str(NICENESS)
     assert first["environment"] in ([], ["LC_CTYPE"])
 
 

@@ -42,15 +42,31 @@ class SessionPlaces:
             await self._app(scope, receive, send)
 
     async def _within(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request of a session, which is not idle meanwhile."""
-        if session in self._requests:
+        """Serve a request of a session, which is not idle until the response is whole.
+
+        A client may send its next request before the application returns, so the request ends just
+        before the last part of its response is sent.
+        """
+        in_progress = session in self._requests
+        if in_progress:
             self._requests[session] += 1
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            left = self._requests.pop(session, 0) - 1
+
+        def end() -> None:
+            nonlocal in_progress
+            left = self._requests.pop(session, 0) - 1 if in_progress else -1
             if left >= 0 and scope["method"] != "DELETE":
                 self._requests[session] = left
+            in_progress = False
+
+        async def watch(message: Message) -> None:
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                end()
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watch)
+        finally:
+            end()
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request that may open a session."""

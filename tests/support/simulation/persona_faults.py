@@ -18,7 +18,7 @@ from activities.contracts import AgentRequest, AgentResponse, FailureType, Skill
 from activities.providers.message_model import ToolCallPart
 from activities.providers.provider import Completion, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
-from activities.skills.skill_registry import contracts
+from activities.skills.skill_registry import find_skill
 from activities.storage.blobs import MemoryBlobs
 from dsl.json_schema.minimal_values import minimal_value
 from dsl.model.plan import Plan
@@ -101,7 +101,7 @@ class FaultyWorld:
         if request.skill == "Python.run":
             assert isinstance(request.input, dict)
             return SkillResult(data={"value": value_of(request.input), "output": ""})
-        schema = contracts()[request.skill].output_schema
+        schema = find_skill(request.skill).contract().output_schema
         return SkillResult(data=minimal_value(schema))
 
 

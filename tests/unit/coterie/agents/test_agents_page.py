@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -44,9 +45,12 @@ def test_the_program_of_the_page_prints_what_the_page_shows(project: Path) -> No
 def test_the_agents_of_the_page_are_a_valid_document(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = "from trip_agents import trip_planner as t; print(t(model='claude-sonnet-5-5', "
-    written = python(project, "-c", f"{code}provider='anthropic').to_yaml())")
-    (project / "trip.yml").write_text(written)
+    monkeypatch.setattr(sys, "path", [str(project), *sys.path])
+    monkeypatch.setitem(sys.modules, "trip_agents", None)  # forget it afterwards
+    del sys.modules["trip_agents"]
+    module = import_module("trip_agents")
+    trip = module.trip_planner(model="claude-sonnet-5-5", provider="anthropic")
+    (project / "trip.yml").write_text(trip.to_yaml())
     monkeypatch.chdir(project)
     assert main(["validate", "trip.yml"]) == 0, capsys.readouterr()
 

@@ -12,8 +12,20 @@ from coterie.documents.compilation import compile_target
 from coterie.settings import LISTINGS_FILE, load
 from dsl.errors import InvalidDocument
 from tests.law.documents.pages import text
+from tests.support.programs.script_server import forked
 
 Ran = Callable[..., tuple[int, str, str]]
+
+
+def start_forked(folder: Path, server: str, script: Path, *arguments: str) -> None:
+    """Configure the server of a script, in a process that need not import MCP's library."""
+    command = json.dumps(forked(script, *arguments))
+    written = (folder / "coterie.yml").read_text()
+    found = re.sub(
+        rf"(    {server}:.*?command: )\[.*?\]", lambda at: at[1] + command, written, flags=re.DOTALL
+    )
+    assert found != written
+    (folder / "coterie.yml").write_text(found)
 
 
 @pytest.fixture
@@ -61,6 +73,7 @@ def test_resources_and_prompts_are_listed_used_and_read_as_the_page_says(
     (tmp_path / "notes_server.py").write_text(server)
     (configured,) = re.findall(r"^    notes: .*\n", page, re.MULTILINE)
     (tmp_path / "coterie.yml").write_text(f"worker:\n  mcp_servers:\n{configured}")
+    start_forked(tmp_path, "notes", tmp_path / "notes_server.py")
     _, shown = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     assert ran("tools", "refresh") == (0, shown, "")
     assert ran("validate", "notes.yml")[0] == 0
@@ -79,6 +92,7 @@ def test_a_tool_asks_as_the_page_says(ran: Ran, tmp_path: Path) -> None:
     (tmp_path / "notes_server.py").write_text(given)
     (configured,) = re.findall(r"^    notes: .*\n", page, re.MULTILINE)
     (tmp_path / "coterie.yml").write_text(f"worker:\n  mcp_servers:\n{configured}")
+    start_forked(tmp_path, "notes", tmp_path / "notes_server.py")
     assert added in ran("tools", "refresh")[1]
     assert ran("validate", "publish.yml")[0] == 0
     code, _, wrong = ran("tools", "call", "notes/publish", "--yes")
@@ -90,6 +104,9 @@ def test_a_refresh_shows_what_has_changed_and_another_command_needs_another_one(
 ) -> None:
     old = {"name": "convert_time", "description": "Convert time"}
     tools = [old, {"name": "get_time"}]
+    script = tmp_path / "time.py"
+    script.write_text("import mcp_server_time\n\nmcp_server_time.main()\n")
+    start_forked(tmp_path, "time", script, "--local-timezone=UTC")
     worker = tmp_path / "coterie.yml"
     more = "      tools:\n        got_time: { effect: read }\n"
     last = "        convert_time: { effect: once }\n"

@@ -25,6 +25,10 @@ from workflows.core.requests import Pending
 
 EVIL = "\x1b[2J[bold red]x[/]\u202e[@click=app.exit]y[/]\nfake line"
 FAILED = "agent/work/0/act/failed#1"
+SHOWN = (
+    *("Goal: Mend it", "▶ read  [IN PROGRESS]", "| First I read", "Action", "767 tokens"),
+    *("0.25 USD", "make test", "Waits for you", "Approve"),
+)
 
 
 def decided(shown: ShownRun) -> DecideInput:
@@ -33,36 +37,37 @@ def decided(shown: ShownRun) -> DecideInput:
     return sent[1]
 
 
-async def test_the_screen_shows_goal_tasks_thought_action_money_and_request() -> None:
+async def test_a_request_is_shown_with_its_run_and_approved_rejected_or_refused() -> None:
     seen = working(asked())
     seen.goal = "Mend it"
     seen.take_answers([writes("First I read")])
     async with shown_run(seen) as shown:
         screen = "\n".join(shown.drawn())
-    for part in ("Goal: Mend it", "▶ read  [IN PROGRESS]", "| First I read", "Action",
-                 "767 tokens", "0.25 USD", "make test", "Waits for you", "Approve"):  # fmt: skip
-        assert part in screen
+        assert [part for part in SHOWN if part not in screen] == []
+        await only_an_editable_request_is_edited(shown)
+        await approve_sends_the_digest_of_what_was_shown_and_the_reason(shown)
+        shown.run.sent.clear()
+        await reject_sends_its_reason_and_escape_sends_nothing(shown)
+        await what_the_run_refuses_is_said(shown)
 
 
-async def test_approve_sends_the_digest_of_what_was_shown_and_the_reason() -> None:
-    async with shown_run(working(asked())) as shown:
-        await shown.press("a")
-        assert "make test" in shown.pane("dialog_text")
-        assert "digest: d1" in shown.pane("dialog_text")
-        await shown.write("go on")
-        await shown.press("enter")
-        assert decided(shown) == DecideInput(
-            id=ASKED, decision="approve", by=ME, comment="go on", digest="d1"
-        )
-        assert f"{ASKED} approved by {ME}" in shown.pane("messages")
+async def approve_sends_the_digest_of_what_was_shown_and_the_reason(shown: ShownRun) -> None:
+    await shown.press("a")
+    assert "make test" in shown.pane("dialog_text")
+    assert "digest: d1" in shown.pane("dialog_text")
+    await shown.write("go on")
+    await shown.press("enter")
+    assert decided(shown) == DecideInput(
+        id=ASKED, decision="approve", by=ME, comment="go on", digest="d1"
+    )
+    assert f"{ASKED} approved by {ME}" in shown.pane("messages")
 
 
-async def test_reject_sends_its_reason_and_escape_sends_nothing() -> None:
-    async with shown_run(working(asked())) as shown:
-        await shown.press("r", "escape")
-        assert shown.run.sent == []
-        await shown.press("r", "n", "o", "enter")
-        assert (decided(shown).decision, decided(shown).comment) == ("reject", "no")
+async def reject_sends_its_reason_and_escape_sends_nothing(shown: ShownRun) -> None:
+    await shown.press("r", "escape")
+    assert shown.run.sent == []
+    await shown.press("r", "n", "o", "enter")
+    assert (decided(shown).decision, decided(shown).comment) == ("reject", "no")
 
 
 async def test_edit_sends_the_new_payload_and_refuses_what_is_not_json() -> None:
@@ -76,11 +81,10 @@ async def test_edit_sends_the_new_payload_and_refuses_what_is_not_json() -> None
         assert decided(shown).digest == "d1"
 
 
-async def test_only_an_editable_request_is_edited() -> None:
-    async with shown_run(working(asked())) as shown:
-        assert "Edit" not in shown.drawn()[-1]
-        await shown.press("e")
-        assert len(shown.app.screen_stack) == 1
+async def only_an_editable_request_is_edited(shown: ShownRun) -> None:
+    assert "Edit" not in shown.drawn()[-1]
+    await shown.press("e")
+    assert len(shown.app.screen_stack) == 1
 
 
 async def test_a_person_who_may_not_decide_gives_another_name() -> None:
@@ -120,16 +124,16 @@ async def test_a_request_that_was_decided_elsewhere_closes_its_dialog() -> None:
         assert shown.run.sent == []
 
 
-async def test_what_the_run_refuses_is_said() -> None:
-    async with shown_run(working(asked())) as shown:
-        shown.run.refusal = CommandError("the run refuses this decision: it has changed")
-        await shown.press("a", "enter")
-        assert "the run refuses this decision: it has changed" in shown.pane("messages")
+async def what_the_run_refuses_is_said(shown: ShownRun) -> None:
+    shown.run.refusal = CommandError("the run refuses this decision: it has changed")
+    await shown.press("a", "enter")
+    assert "the run refuses this decision: it has changed" in shown.pane("messages")
 
 
-async def test_pause_resume_and_stop_send_what_the_commands_send() -> None:
+async def test_skip_pause_resume_and_stop_send_what_the_commands_send() -> None:
     seen = working()
     async with shown_run(seen) as shown:
+        await shown.press("up", "up", "s", "enter")
         await shown.press("p", "w", "enter")
         paused = {"by": "ann", "why": "lunch", "since": AT}
         seen.take(RunNews(status_of(state="paused", paused=paused), []))
@@ -138,36 +142,26 @@ async def test_pause_resume_and_stop_send_what_the_commands_send() -> None:
         await shown.press("p", "enter")
         await shown.press("x", "b", "enter")
         assert shown.run.sent == [
+            ("skip", SkipInput(task="agent/work/0", by=ME)),  # the step at the cursor
             ("pause", Control(by=ME, why="w")),
             ("resume", Control(by=ME)),
             ("cancel", f"by {ME}: b"),
         ]
 
 
-async def test_skip_takes_the_step_at_the_cursor() -> None:
-    async with shown_run(working()) as shown:
-        await shown.press("up", "up", "s", "enter")
-        assert shown.run.sent == [("skip", SkipInput(task="agent/work/0", by=ME))]
-
-
-@pytest.mark.parametrize(
-    ("key", "sent"),
-    [
-        ("t", ("retry", RetryInput(task=FAILED, by=ME))),
-        ("s", ("skip", SkipInput(task=FAILED, by=ME))),
-        ("r", ("decide", DecideInput(id=FAILED, decision="reject", by=ME, digest="d1"))),
-    ],
-)
-async def test_a_failed_task_is_retried_skipped_or_left_to_fail(
-    key: str, sent: tuple[str, object]
-) -> None:
+async def test_a_failed_task_is_retried_skipped_or_left_to_fail() -> None:
     failed = asked("it broke", id=FAILED, choices=("retry", "skip", "fail"))
     async with shown_run(working(failed)) as shown:
         await shown.press("a", "e")
         assert len(shown.app.screen_stack) == 1
         assert "t Retry" in shown.drawn()[-1]
-        await shown.press(key, "enter")
-        assert shown.run.sent == [sent]
+        for key in ("t", "s", "r"):
+            await shown.press(key, "enter")
+    assert shown.run.sent == [
+        ("retry", RetryInput(task=FAILED, by=ME)),
+        ("skip", SkipInput(task=FAILED, by=ME)),
+        ("decide", DecideInput(id=FAILED, decision="reject", by=ME, digest="d1")),
+    ]
 
 
 async def test_auto_is_confirmed_shown_and_approves_everything_but_failures_and_questions() -> None:
@@ -220,16 +214,20 @@ def large(tasks: int) -> ObservedRun:
     return working(asked(), graphs=[graph])
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_every_width_shows_tasks_action_request_and_keys(size: tuple[int, int]) -> None:
-    async with shown_run(large(200), size=size) as shown:
-        screen = shown.drawn()
-    assert {cell_len(line) for line in screen} == {size[0]}
-    text = "\n".join(screen)
-    for part in ("r1  running", "Tasks", "task 1", "Action", "767 tokens", "make test"):
-        assert part in text
-    assert "a Approve" in screen[-1]
-    assert "q Quit" in screen[-1]
+async def test_every_width_shows_tasks_action_request_and_keys() -> None:
+    """At first and after the terminal has got another size."""
+    async with shown_run(large(200), size=(80, 24)) as shown:
+        for size in ((80, 24), (120, 40), (200, 60)):
+            await shown.pilot.resize_terminal(*size)
+            await shown.settled()
+            screen = shown.drawn()
+            assert {cell_len(line) for line in screen} == {size[0]}
+            assert len(screen) == size[1]
+            text = "\n".join(screen)
+            for part in ("r1  running", "Tasks", "task 1", "Action", "767 tokens", "make test"):
+                assert part in text
+            assert "a Approve" in screen[-1]
+            assert "q Quit" in screen[-1]
 
 
 async def test_a_redraw_draws_only_what_is_visible(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,16 +69,23 @@ class SessionPlaces:
             end()
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request that may open a session."""
+        """Serve a request that may open a session, which counts from then on as that session."""
+        opening = True
+        self._opening += 1
+
+        def end() -> None:
+            nonlocal opening
+            self._opening -= opening
+            opening = False
 
         async def watch(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] < 400:
                 for name, value in message["headers"]:
                     if name.lower() == _SESSION:
                         self._requests[value.decode("latin-1")] = 0
+                        end()
             await send(message)
 
-        self._opening += 1
         try:
             while len(self._requests) + self._opening > self._maximum:
                 idle = next((one for one, count in self._requests.items() if count == 0), None)
@@ -88,7 +95,7 @@ class SessionPlaces:
                 await self._end(idle, scope)
             await self._app(scope, receive, watch)
         finally:
-            self._opening -= 1
+            end()
 
     async def _end(self, session: str, scope: Scope) -> None:
         """End a session as its client would."""

@@ -38,7 +38,7 @@ from workflows.core.messages import (
     SkipInput,
     StateAsked,
 )
-from workflows.core.requests import NOT_YET
+from workflows.core.requests import NOT_YET, RequestView
 from workflows.core.views import TeamResult, TrailEntry, TrailPage
 
 RESULT = TeamResult(
@@ -257,6 +257,7 @@ SKIP = SkipInput(task="t/a", by="ann")
 AMEND = AmendInput(updates={"a": 1}, by="ann")
 REDIRECT = RedirectInput(team="t", by="ann")
 STATE = StateAsked(path="context")
+VIEW = RequestView()
 CALLS: dict[str, tuple[Callable[[Run], Awaitable[Any]], tuple[Any, ...], Any]] = {
     "decide": (lambda run: run.decide(DECIDE), ("update", "decide", DECIDE), "answer"),
     "retry": (lambda run: run.retry(RETRY), ("update", "retry", RETRY), "answer"),
@@ -267,7 +268,7 @@ CALLS: dict[str, tuple[Callable[[Run], Awaitable[Any]], tuple[Any, ...], Any]] =
     "cancel": (lambda run: run.cancel("enough"), ("cancel", "enough"), None),
     "status": (lambda run: run.status(), ("query", "status"), "answer"),
     "cost": (lambda run: run.cost(), ("query", "cost"), "answer"),
-    "request": (lambda run: run.request("t/a#1"), ("query", "request", "t/a#1"), "answer"),
+    "request": (lambda run: run.request("t/a#1"), ("query", "request", "t/a#1"), VIEW),
     "state": (lambda run: run.state("context"), ("query", "state", STATE), "answer"),
     "pending": (lambda run: run.pending(), ("query", "pending"), tuple("answer")),
 }
@@ -276,7 +277,7 @@ CALLS: dict[str, tuple[Callable[[Run], Awaitable[Any]], tuple[Any, ...], Any]] =
 @pytest.mark.parametrize("name", CALLS)
 async def test_each_call_reaches_the_run_once_and_returns_its_answer(name: str) -> None:
     call, sent, answer = CALLS[name]
-    server = Server(**{sent[0]: ["answer"]})
+    server = Server(**{sent[0]: [VIEW if answer is VIEW else "answer"]})
     assert await call(run_on(server)) == answer
     assert server.calls == [sent]
 

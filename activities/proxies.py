@@ -1,4 +1,4 @@
-"""How connections go: through the proxies that the worker's environment names, trusting whom."""
+"""How HTTP connections are made: through which proxies, and which certificates they trust."""
 
 import ssl
 from collections.abc import Mapping

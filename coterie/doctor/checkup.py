@@ -7,7 +7,7 @@ from typing import NamedTuple
 from dsl.model.sections.worker_document import SandboxMode
 
 SUPPORTED = ((3, 11), (3, 14))
-"""The oldest and the newest Python on which the tests run."""
+"""The oldest and the newest Python that Coterie supports."""
 LITTLE_SPACE = 1_000_000_000
 NO_SPACE = 100_000_000
 """In bytes."""
@@ -55,7 +55,7 @@ def python_finding(version: tuple[int, int], program: str) -> Finding:
         fix = f"install Python {oldest} or newer, and Coterie there"
         return Finding("python", Level.PROBLEM, text, fix)
     if version > SUPPORTED[1]:
-        fix = f"use Python {oldest} to {newest}, on which Coterie is tested"
+        fix = f"use Python {oldest} to {newest}"
         return Finding("python", Level.WARNING, text, fix)
     return Finding("python", Level.OK, text)
 

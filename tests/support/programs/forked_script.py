@@ -17,7 +17,7 @@ def main(address: str, words: list[str]) -> int:
         order = json.dumps((words, os.getcwd(), dict(os.environ))).encode()
         socket.send_fds(asked, [order], [0, 1, 2])
         for number in (0, 1):
-            os.close(number)  # only the script holds them: whoever reads there sees its end
+            os.close(number)  # only the script holds them, so that a reader sees when it ends
         return int(asked.recv(10) or 1)
 
 

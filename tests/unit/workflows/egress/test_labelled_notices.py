@@ -1,4 +1,4 @@
-"""What a notification says of the run: which labels it has met, whoever asks."""
+"""A notification names the labels that its run has met, for every kind of request."""
 
 from collections.abc import Sequence
 

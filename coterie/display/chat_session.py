@@ -62,7 +62,8 @@ async def chat(
     to_file(settings)
     connection = await open_connection(settings, start=True)
     async with run_worker(connection.client, settings, record):
-        run, folder = Run(connection.client, record.id), Path(record.trusted.workspace)
+        run = Run(connection.client, record.id, served_here=True)
+        folder = Path(record.trusted.workspace)
         run.complete = CommitDiffs(folder, settings.environment).complete
         talk = _Talk(run, by, script, folder)
         if begin is None and not await _resume(talk, connection.client, shown_messages):

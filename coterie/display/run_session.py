@@ -117,7 +117,7 @@ async def _begin_run(
     settings: Settings, connection: Connection, record: RunRecord, begin: tuple[Plan, Json] | None
 ) -> Run:
     if begin is None:
-        run = Run(connection.client, record.id)
+        run = Run(connection.client, record.id, served_here=True)
         try:
             await run.describe()
         except UnknownRun:

@@ -96,11 +96,15 @@ class RunHost:
         """Return the latest runs of MCP clients, without serving them."""
         records = await asyncio.to_thread(mcp_records, self._settings)
         connection = await self._connection()
-        return [(record, self._run(connection, record)) for record in records[:maximum]]
+        return [
+            (record, self._run(connection, record, served_here=False))
+            for record in records[:maximum]
+        ]
 
-    def _run(self, connection: Connection, record: RunRecord) -> Run:
-        """Return a run whose requests show what they would commit."""
-        run, folder = Run(connection.client, record.id), Path(record.trusted.workspace)
+    def _run(self, connection: Connection, record: RunRecord, *, served_here: bool = True) -> Run:
+        """Return a run of this host, whose requests show what they would commit."""
+        run = Run(connection.client, record.id, served_here=served_here)
+        folder = Path(record.trusted.workspace)
         run.complete = CommitDiffs(folder, self._settings.environment).complete
         return run
 

@@ -55,6 +55,9 @@ from workflows.core.views import CostReport, RunStatus, StateView, TeamResult, T
 
 _ANSWER_SECONDS = timedelta(seconds=8)
 """Timeout of a query or a decision: a live worker answers in a fraction of it."""
+_SERVED_ANSWER_SECONDS = timedelta(seconds=20)
+"""The same where this process serves the run: a worker that was killed may hold a workflow task of
+the run for its timeout of 10 s, and only then can another worker answer."""
 _AGAIN_SECONDS = 0.2
 
 T = TypeVar("T")
@@ -67,14 +70,27 @@ async def _as_it_is(request: Pending) -> Pending:
 class Run:
     """One run on a server."""
 
-    def __init__(self, client: Client, id: str) -> None:
+    def __init__(self, client: Client, id: str, *, served_here: bool = False) -> None:
+        """Take the run.
+
+        Args:
+            client: Connected to its server.
+            id: Its workflow id.
+            served_here: Whether a worker of this process serves it.
+        """
         self.id = id
+        self._served_here = served_here
         self.complete: Callable[[Pending], Awaitable[Pending]] = _as_it_is
         """Adds to a request what only its files tell."""
         self._client = client
         self.handle: WorkflowHandle[object, TeamResult] = client.get_workflow_handle(
             id, result_type=TeamResult
         )
+
+    @property
+    def answer_time(self) -> timedelta:
+        """For how long an answer of the run is awaited."""
+        return _SERVED_ANSWER_SECONDS if self._served_here else _ANSWER_SECONDS
 
     async def describe(self) -> WorkflowExecutionDescription:
         """Return the server's description of the run; needs no worker."""
@@ -229,11 +245,11 @@ class Run:
         return await whole(history, self._client.data_converter)
 
     async def _query(self, name: str, result: type[T], *args: object) -> T:
-        until = _answer_deadline()
+        until = _deadline(self.answer_time)
         while True:
             try:
                 return await self.handle.query(
-                    name, args=list(args), result_type=result, rpc_timeout=_ANSWER_SECONDS
+                    name, args=list(args), result_type=result, rpc_timeout=self.answer_time
                 )
             except WorkflowQueryFailedError as error:
                 if (await self.describe()).workflow_type != WORKFLOW:
@@ -249,10 +265,10 @@ async def updated(run: Run, name: str, asked: BaseModel, answer: type[T]) -> T:
     """Send an update and return its answer; repeat it until the run has seen it."""
     # The SDK's own overloads are partly untyped.
     update: Callable[..., Awaitable[T]] = cast("Any", run.handle).execute_update
-    until = _answer_deadline()
+    until = _deadline(run.answer_time)
     while True:
         try:
-            return await update(name, asked, result_type=answer, rpc_timeout=_ANSWER_SECONDS)
+            return await update(name, asked, result_type=answer, rpc_timeout=run.answer_time)
         except WorkflowUpdateFailedError as error:
             cause = error.cause
             early = isinstance(cause, ApplicationError) and cause.type == NOT_YET
@@ -264,8 +280,8 @@ async def updated(run: Run, name: str, asked: BaseModel, answer: type[T]) -> T:
         await asyncio.sleep(_AGAIN_SECONDS)
 
 
-def _answer_deadline() -> float:
-    return monotonic() + _ANSWER_SECONDS.total_seconds()
+def _deadline(time: timedelta) -> float:
+    return monotonic() + time.total_seconds()
 
 
 def _is_past(deadline: float) -> bool:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any, TypeVar, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from temporalio.client import (
     Client,
     WorkflowExecutionDescription,
@@ -20,14 +20,7 @@ from temporalio.client import (
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
-from temporalio.exceptions import (
-    ApplicationError,
-    CancelledError,
-    TerminatedError,
-)
-from temporalio.exceptions import (
-    TimeoutError as RunTimeoutError,
-)
+from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.service import RPCError
 
 from coterie.failures import CommandError
@@ -40,8 +33,8 @@ from coterie.runs.call_errors import (
     waits_its_turn,
 )
 from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.ends.failed_end import failed_end
 from coterie.storage.histories import WORKFLOW, whole
-from dsl.model.outcomes import Failure
 from workflows.core.messages import (
     AmendInput,
     DecideInput,
@@ -216,7 +209,7 @@ class Run:
         except WorkflowFailureError as error:
             if isinstance(error.cause, CancelledError):
                 return await self._cancelled_end()
-            return _failed_end(error)
+            return failed_end(error)
         except RPCError as error:
             raise call_error(self.id, error) from None
         return RunEnd("completed", result)
@@ -286,29 +279,6 @@ def _deadline(time: timedelta) -> float:
 
 def _is_past(deadline: float) -> bool:
     return monotonic() > deadline
-
-
-def _failed_end(error: WorkflowFailureError) -> RunEnd:
-    cause = error.cause
-    match cause:
-        case ApplicationError():
-            result = _detail(cause)
-            failure = Failure(type=cause.type or "Failed", message=cause.message)
-            return RunEnd("failed", result, failure)
-        case TerminatedError():
-            return RunEnd("terminated", details=cause.message)
-        case RunTimeoutError():
-            return RunEnd("timed out")
-        case _:
-            return RunEnd("failed", details=str(cause))
-
-
-def _detail(cause: ApplicationError) -> TeamResult | None:
-    """Return the result that a failed run carries as its failure's first detail."""
-    try:
-        return TeamResult.model_validate(cause.details[0]) if cause.details else None
-    except ValidationError:
-        return None
 
 
 def json_of(value: BaseModel) -> str:

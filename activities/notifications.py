@@ -141,13 +141,13 @@ class NotificationActivities:
         sent = cast("Json", notice.model_dump(mode="json", exclude={"channel", "subject"}))
         if channel is None or ("untrusted" in notice.labels and not channel.grants):
             return sent
-        show = notice.show if notice.subject is None else notice.subject
+        given = notice.show if notice.subject is None else notice.subject
         whole = join(("coterie", "show", notice.run, notice.request))
         commit: list[str] = []
         if notice.call == COMMIT.name:
             here = Workspace(self._folder, environment=self._environment)
-            commit = await shown_commit(show, here)
-        asked = AskedChange(show, notice.call, commit)
+            commit = await shown_commit(given, here)
+        asked = AskedChange(notice.show, given, notice.call, commit)
         diff = await SKILL_THREADS.run(shortened_diff, asked, self._folder, whole)
         return {**sent, "diff": diff} if diff else sent
 

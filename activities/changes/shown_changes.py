@@ -49,6 +49,8 @@ class AskedChange(NamedTuple):
 
     show: JsonValue
     """What it shows."""
+    given: JsonValue
+    """The input of the call, which it may not show."""
     call: str = ""
     """The skill, function or tool that would run, if it may change something."""
     commit: Sequence[str] = ()
@@ -80,6 +82,16 @@ def split_changes(show: JsonValue) -> tuple[list[FileChange], JsonValue]:
         if len(known) == len(changes):
             return known, None
     return [], show
+
+
+def asked_changes(asked: AskedChange) -> tuple[list[FileChange], JsonValue]:
+    """Return the file changes of a request, and the rest of what it shows.
+
+    What would run counts, whatever the request shows: only that is drawn as a diff.
+    """
+    shown, rest = split_changes(asked.show)
+    made, _ = split_changes(asked.given)
+    return made, rest if all(one in made for one in shown) else asked.show
 
 
 def diff_lines(
@@ -117,7 +129,7 @@ def request_diff(
         workspace: Folder of the files that it would change; None if it is elsewhere.
         compared: How many lines of a change to compare; None for all.
     """
-    changes, _ = split_changes(asked.show)
+    changes, _ = asked_changes(asked)
     if changes:
         return [one_line(line) for line in diff_lines(changes, workspace, compared)]
     if asked.commit:

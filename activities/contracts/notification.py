@@ -30,7 +30,9 @@ class Notification(Frozen):
     show: JsonValue = None
     """The value to show, if it is small."""
     subject: JsonValue = None
-    """The value to show if it is larger and may change files: the worker sends only its diff."""
+    """What may change files, if it is too large for `show`, or `show` is something else: the worker
+    sends only its diff.
+    """
     call: str = ""
     """The skill, function or server's tool that would run, if it may change something."""
     asked_because: str = ""

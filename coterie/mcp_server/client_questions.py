@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
-from activities.changes.shown_changes import shortened_diff, split_changes
+from activities.changes.shown_changes import asked_changes, shortened_diff
 from coterie.rendering.request_text import asked_change
 from dsl.person_names import is_among
 from dsl.sizes import MAX_BY_LENGTH
@@ -144,13 +144,16 @@ def _text(request: Pending, workspace: Path | None) -> str:
     if request.asked_because:
         because = shortened_text(request.asked_because, _MAX_MESSAGE_LENGTH)
         prompt += f"\n\nAsked because {visible(because)}"
-    if request.show in (None, {}, "") or request.is_question:
+    if request.is_question:
         return prompt
-    diff = shortened_diff(asked_change(request), workspace, "`coterie pending`")
+    asked = asked_change(request)
+    diff = shortened_diff(asked, workspace, "`coterie pending`")
     if diff:
-        _, left = split_changes(request.show)
+        _, left = asked_changes(asked)
         about = "" if left is None else f"\n\n{visible(json.dumps(left, ensure_ascii=False))}"
         return f"{prompt}{shortened_text(about, _MAX_SHOWN)}\n\n{diff}"
+    if request.show in (None, {}, ""):
+        return prompt
     part = extract(request.show, (), 0, _MAX_SHOWN)
     shown = visible(json.dumps(part.value, indent=2, ensure_ascii=False))
     rest = "" if part.whole else f"\n{_SHORTENED}"

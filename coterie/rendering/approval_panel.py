@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from activities.changes.shown_changes import cut_diff, request_diff, split_changes
+from activities.changes.shown_changes import asked_changes, cut_diff, request_diff
 from coterie.rendering.decision_commands import show_command
 from coterie.rendering.progress_lines import ProgressLine, wrapped
 from coterie.rendering.request_text import asked_change, subject_lines, why_asked
@@ -34,8 +34,9 @@ def panel_lines(
         workspace: Folder of the files that it would change; None if it is elsewhere.
         max_lines: Of the question and its subject; None for all.
     """
-    _, rest = split_changes(request.show)
-    diff = request_diff(asked_change(request), workspace)
+    asked = asked_change(request)
+    _, rest = asked_changes(asked)
+    diff = request_diff(asked, workspace)
     whole = show_command(run, request.id)
     lines = [ProgressLine(line, "bold") for line in wrapped(request.prompt, width, "")]
     shown = list(_value_lines(rest, width))

@@ -30,5 +30,5 @@ class CommitDiffs:
         key = request.id, request.digest
         if key not in self._known:
             here = Workspace(self._workspace, environment=self._environment)
-            self._known[key] = tuple(await shown_commit(request.show, here))
+            self._known[key] = tuple(await shown_commit(request.given, here))
         return request.model_copy(update={"commit": self._known[key]})

@@ -8,7 +8,7 @@ from shlex import quote
 
 from pydantic import JsonValue
 
-from activities.changes.shown_changes import AskedChange, cut_diff, request_diff, split_changes
+from activities.changes.shown_changes import AskedChange, asked_changes, cut_diff, request_diff
 from coterie.rendering.decision_commands import decision_commands, show_command
 from coterie.text.durations import duration
 from coterie.text.lines import one_entry, prompt_lines, text_of
@@ -92,6 +92,7 @@ def request_text(
     who = ", ".join(request.approvers) or "anyone"
     who += f"; {request.quorum} must approve" * (request.quorum > 1)
     facts = [
+        ("call", _called(request)),
         ("because", request.asked_because),
         ("since", f"{day_and_clock(request.since)}{_deadline(request)}"),
         ("may decide", who),
@@ -116,11 +117,16 @@ def shown_text(run: str, request: Pending, workspace: Path | None) -> str:
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
     lines += subject_lines(request, workspace)
     facts = (
+        ("call", _called(request)),
         ("because", request.asked_because),
         ("changed", "; ".join(request.changes)),
         ("digest", short_digest(request.digest)),
     )
     return text_of([*lines, *(f"  {name:<12} {value}" for name, value in facts if value)])
+
+
+def _called(request: Pending) -> str:
+    return "" if request.call is None else request.call.name
 
 
 def why_asked(request: Pending) -> Iterator[str]:
@@ -162,8 +168,7 @@ def _deadline(request: Pending) -> str:
 
 def asked_change(request: Pending) -> AskedChange:
     """Return what is known of the files that a request would change."""
-    name = "" if request.call is None else request.call.name
-    return AskedChange(request.show, name, request.commit)
+    return AskedChange(request.show, request.given, request.changing_call, request.commit)
 
 
 def subject_lines(
@@ -176,9 +181,10 @@ def subject_lines(
         workspace: Folder of the files that it would change; None if it is elsewhere.
         whole: The command that shows all of it; None to shorten nothing here.
     """
-    _, rest = split_changes(request.show)
+    asked = asked_change(request)
+    _, rest = asked_changes(asked)
     yield from show_lines(rest, whole)
-    diff = request_diff(asked_change(request), workspace)
+    diff = request_diff(asked, workspace)
     for line in diff if whole is None else cut_diff(diff, _MAX_DIFF_LINES, whole):
         yield f"    {line}"
 

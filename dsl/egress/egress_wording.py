@@ -38,5 +38,7 @@ def withheld_text(withheld: Sequence[WithheldGrant]) -> str:
 
 def egress_question(tool: str, sources: Sequence[MetLabel], prompt: str | None) -> str:
     """Return what a person is asked about a call; `prompt` is the document's own question."""
-    asked = prompt or f"May the tool {tool!r} send this out?"
+    asked = f"May the tool {tool!r} send this out?"
+    if prompt:
+        asked = f"{prompt} The tool {tool!r} would send this out."
     return f"{asked} The run has met {sources_text(sources)}."

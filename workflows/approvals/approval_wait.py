@@ -65,7 +65,7 @@ class PersonRequest(NamedTuple):
     tool: str | None = None
     """The tool whose call the request is about."""
     call: PlannedCall | None = None
-    """The call that would run, if it may change something."""
+    """The call that would run, if it may change something, or sends data out."""
     asked: ApprovalAsked | None = None
     """What the condition of the approval found; None if it has none."""
     met: tuple[MetLabel, ...] = ()
@@ -76,7 +76,12 @@ class PersonRequest(NamedTuple):
     @property
     def question(self) -> str:
         """The digest of what people see, which equal requests share."""
-        return json_digest(self.prompt, self.show)
+        return json_digest(self.prompt, self.show, *self.behind)
+
+    @property
+    def behind(self) -> tuple[JsonValue, ...]:
+        """The input of the call, if the request shows something else, and its diff."""
+        return () if self.call is None or self.call.input is None else (self.call.input,)
 
 
 async def ask(
@@ -194,7 +199,8 @@ def _while_nobody_decides(
 
 def _open_request(scope: Scope, location: Location, asked: PersonRequest) -> str:
     """Open a request and give its id, bound to this visit; an equal approval may answer it."""
-    check_size([asked.prompt, asked.show], f"what {location.name!r} shows to a person", MAX_SHOWN)
+    seen = [asked.prompt, asked.show, *asked.behind]
+    check_size(seen, f"what {location.name!r} shows to a person", MAX_SHOWN)
     state, key = scope.state, location.step
     request_id = key.request(state.executed(key.counter))
     kept_as = _remembered_as(scope, location, asked)
@@ -231,7 +237,7 @@ def _pending(
         id=request_id,
         prompt=asked.prompt,
         show=asked.show,
-        digest=request_digest(origin, asked.prompt, asked.show),
+        digest=request_digest(origin, asked.prompt, asked.show, asked.call),
         origin=origin,
         digest_required=shown.digest == "required",
         approvers=people(scope.plan, terms.approvers),

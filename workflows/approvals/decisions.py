@@ -33,7 +33,7 @@ from workflows.approvals.decision_refusals import (
 )
 from workflows.approvals.value_changes import MAX_CHANGES, changes
 from workflows.core.messages import DecideInput
-from workflows.core.requests import Decision, How, Pending, Verdict
+from workflows.core.requests import Decision, How, Pending, PlannedCall, Verdict
 from workflows.core.state import MAX_DECISIONS, RunState
 
 _MAX_NAMED_REQUESTS = 50
@@ -44,12 +44,15 @@ def origin_digest(run: str, request: str) -> str:
     return json_digest(run, request)
 
 
-def request_digest(origin: str, prompt: str, show: JsonValue) -> str:
+def request_digest(
+    origin: str, prompt: str, show: JsonValue, call: PlannedCall | None = None
+) -> str:
     """Return the digest of one request and what it shows, which a decision may name.
 
     It covers the run and the request, so a decision that somebody copies fits nowhere else.
     """
-    return json_digest(origin, prompt, show)
+    behind = () if call is None or call.input is None else (call.input,)
+    return json_digest(origin, prompt, show, *behind)
 
 
 def refusal(state: RunState, asked: DecideInput) -> DecisionRefusal | None:

@@ -18,7 +18,7 @@ from dsl.egress.egress_rules import (
 from dsl.egress.egress_wording import egress_question
 from dsl.egress.met_labels import KEPT, without_numbers
 from dsl.json_values import json_digest
-from dsl.model.capabilities import KeptLabel, Label
+from dsl.model.capabilities import Effect, KeptLabel, Label
 from dsl.model.outcomes import Outcome
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.tools.tool_contract import Tool
@@ -32,7 +32,7 @@ from workflows.core.causes.egress_causes import (
 )
 from workflows.core.location import Location
 from workflows.core.progress.agent_progress import SendingCall
-from workflows.core.requests import Decision
+from workflows.core.requests import Decision, PlannedCall
 from workflows.core.scope import Scope
 from workflows.core.state import RunState
 from workflows.core.state_keys import StateKey
@@ -44,18 +44,26 @@ class LabelledCall(NamedTuple):
 
     name: str
     """Of the tool, or of the skill of a step."""
-    labels: tuple[Label, ...]
+    labels: tuple[Label, ...] = ()
     grants: tuple[KeptLabel, ...] = ()
+    runs: str = ""
+    """The skill, the server's tool, the agent or the team, if it is not the name."""
+    effect: Effect = "once"
 
     @classmethod
     def of_tool(cls, name: str, tool: Tool) -> "LabelledCall":
         """Return the call of a tool."""
-        return cls(name, tool.labels, tool.grants)
+        return cls(name, tool.labels, tool.grants, tool.origin.name, tool.effect)
 
     @classmethod
     def of_skill(cls, skill: str, terms: SkillTerms | None) -> "LabelledCall":
         """Return the call of a skill by a step."""
-        return cls(skill, () if terms is None else terms.labels)
+        return cls(skill) if terms is None else cls(skill, terms.labels, effect=terms.effect)
+
+    @property
+    def planned(self) -> PlannedCall:
+        """What would run."""
+        return PlannedCall(name=self.runs or self.name, effect=self.effect)
 
     @property
     def sends(self) -> bool:
@@ -91,7 +99,8 @@ async def refused_egress(
             calls[key] = known = SendingCall(digest)
         prompt = egress_question(call.name, asks.sources, terms.prompt)
         met = without_numbers(asks.sources)
-        decision = await ask(scope, location, PersonRequest(prompt, given, terms, met=met))
+        request = PersonRequest(prompt, given, terms, call=call.planned, met=met)
+        decision = await ask(scope, location, request)
         calls.pop(key, None)
         if not is_approved(decision):
             return rejected(decision)

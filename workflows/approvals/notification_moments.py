@@ -12,6 +12,7 @@ from activities.contracts import Notification, NotificationKind
 from dsl.json_values import json_digest
 from dsl.model.terms import DecisionTerms, channels
 from dsl.visible import shortened_text
+from workflows.approvals.changed_files import names_file
 from workflows.core.location import Location
 from workflows.core.memory import PendingNotification
 from workflows.core.requests import Pending
@@ -21,8 +22,6 @@ _MAX_SHOW_SIZE = 4000
 """Characters of JSON; larger values are shown only where people decide."""
 _MAX_SUBJECT_SIZE = 200_000
 """Characters of JSON of a change whose diff the worker makes."""
-_FILE = frozenset({"path", "file_path", "file"})
-"""Keys of a change of a file, in the input of skills."""
 _MAX_PROMPT_LENGTH = 2000
 
 
@@ -54,8 +53,8 @@ def notify(
             request=request.id,
             prompt=shortened_text(request.prompt, _MAX_PROMPT_LENGTH),
             show=_small(request.show),
-            subject=_large_change(request.show),
-            call="" if request.call is None else request.call.name,
+            subject=_subject(request),
+            call=request.changing_call,
             asked_because=shortened_text(request.asked_because, _MAX_PROMPT_LENGTH),
             digest=request.digest,
             approvers=request.approvers,
@@ -72,20 +71,12 @@ def notify(
     return bool(named)
 
 
-def _large_change(show: JsonValue) -> JsonValue:
-    """Return a value that is too large to be sent, if it may be changes of files."""
-    size = len(json.dumps(show))
-    return show if _MAX_SHOW_SIZE < size <= _MAX_SUBJECT_SIZE and _names_file(show) else None
-
-
-def _names_file(show: JsonValue) -> bool:
-    match show:
-        case dict():
-            return not _FILE.isdisjoint(show) or any(map(_names_file, show.values()))
-        case list():
-            return any(map(_names_file, show))
-        case _:
-            return False
+def _subject(request: Pending) -> JsonValue:
+    """Return the input of the call that is not sent as it is, if it may be changes of files."""
+    given = request.given
+    size = len(json.dumps(given))
+    is_sent = given is request.show and size <= _MAX_SHOW_SIZE
+    return given if not is_sent and size <= _MAX_SUBJECT_SIZE and names_file(given) else None
 
 
 def _small(show: JsonValue) -> JsonValue:

@@ -13,6 +13,7 @@ from dsl.model.outcomes import Failure, Outcome
 from dsl.model.terms import NEVER, CallApproval
 from dsl.templates.template_filling import fill
 from workflows.approvals.approval_wait import PersonRequest, ask
+from workflows.approvals.changed_files import with_input
 from workflows.approvals.decisions import is_approved, rejected
 from workflows.approvals.egress_approval import approve_call
 from workflows.core.causes.people_causes import ApprovalAsked, ApprovalNotAsked
@@ -159,8 +160,15 @@ async def _ask(
         names = location.facts(scope).names()
         prompt = None if prompt is None else str(fill(prompt, names))
         show = fill(show, names)
-    shown = shown if show is None else show
-    request = PersonRequest(prompt or question, shown, terms, tool=subject.tool, asked=asks.because)
-    if terms.at == "before":
-        request = request._replace(call=subject.call)
+    call = subject.call if terms.at == "before" else None
+    if call is not None and show is not None and not terms.editable:  # what is edited would run
+        call = with_input(call, subject.given)
+    request = PersonRequest(
+        prompt or question,
+        shown if show is None else show,
+        terms,
+        tool=subject.tool,
+        call=call,
+        asked=asks.because,
+    )
     return await ask(scope, location, request)

@@ -21,6 +21,8 @@ class PlannedCall(Frozen):
     name: str
     """`Name.method` of a skill, or the function or the server's tool."""
     effect: Effect
+    input: JsonValue = None
+    """Its input, if it may change files, and the request shows something else."""
 
 
 class Pending(Frozen):
@@ -30,7 +32,9 @@ class Pending(Frozen):
     prompt: str
     show: JsonValue = None
     digest: str = ""
-    """SHA-256 of the prompt and of what is shown, as JSON."""
+    """SHA-256 of the prompt and of what is shown, as JSON; also of the input of the call, if
+    something else is shown.
+    """
     digest_required: bool = False
     """Whether every decision must name the digest."""
     edited: bool = False
@@ -44,7 +48,7 @@ class Pending(Frozen):
     choices: tuple[str, ...] = ()
     """The decisions allowed about a failed task; empty for an approval."""
     call: PlannedCall | None = None
-    """The call that would run, if it may change something."""
+    """The call that would run, if it may change something, or sends data out."""
     commit: tuple[str, ...] = Field(default=(), exclude=True)
     """The diff of what the call would commit; read where the files are, never by the run."""
     asked: ApprovalAsked | None = None
@@ -81,6 +85,17 @@ class Pending(Frozen):
     """Whether it only asks for an answer, and approves nothing."""
     cut: bool = False
     """Whether this copy is cut: the query `request` returns the whole request."""
+
+    @property
+    def given(self) -> JsonValue:
+        """The input of the call, whatever the request shows."""
+        behind = None if self.call is None else self.call.input
+        return self.show if behind is None else behind
+
+    @property
+    def changing_call(self) -> str:
+        """The skill, function or server's tool that would run, if it may change something."""
+        return "" if self.call is None or self.call.effect == "read" else self.call.name
 
     @property
     def at_deadline(self) -> str | None:

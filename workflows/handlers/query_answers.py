@@ -81,10 +81,13 @@ def _cut(request: Pending, maximum: int) -> Pending:
     shown = extract(request.show, ("show",), 0, maximum)
     kept = schema if schema is None or extract(schema, (), 0, maximum).whole else None
     prompt = request.prompt[:_MAX_BECAUSE_LENGTH]
-    if shown.whole and kept == schema and prompt == request.prompt:
+    call = request.call
+    if call is not None and not extract(call.input, (), 0, maximum).whole:
+        call = call.model_copy(update={"input": None})
+    if shown.whole and (kept, prompt, call) == (schema, request.prompt, request.call):
         return request
     update = {"show": shown.value, "payload_schema": kept, "prompt": prompt, "cut": True}
-    return request.model_copy(update=update)
+    return request.model_copy(update={**update, "call": call})
 
 
 def request(state: RunState, id: str) -> RequestView:

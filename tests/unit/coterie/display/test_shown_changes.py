@@ -142,6 +142,43 @@ async def test_a_request_for_any_skill_that_changes_files_shows_a_diff_or_says_t
     assert (name in KNOWN_BEFORE) is (name in {*shows, *OTHERS})
 
 
+@pytest.mark.parametrize("place", [*WHOLE, *CUT])
+@pytest.mark.parametrize("show", ["Please look", {"note": "Please look"}])
+@pytest.mark.parametrize("name", sorted({*CALLS, "Git.commit"}))
+async def test_a_request_that_shows_something_else_has_the_diff_of_its_call(
+    name: str, show: JsonValue, place: str, folder: Path
+) -> None:
+    commit: JsonValue = {"message": "x", "paths": ["a.txt"]}
+    given = CALLS.get(name, commit)
+    call = PlannedCall(name=name, effect="idempotent", input=given)
+    one = request(show).model_copy(update={"call": call})
+    if name == "Git.commit":
+        one = await CommitDiffs(repository_of(folder), {}).complete(one)
+    text = {**WHOLE, **CUT}[place](one, folder)
+    shown = {line.strip() for line in text.splitlines()}
+    assert {"-line 5", "+first change", "+last change"} <= shown
+    only_diff = place in ("report over MCP", "notification")
+    assert ("Please look" in text) is not only_diff
+
+
+def test_a_change_that_a_request_shows_and_its_call_does_not_make_is_no_diff(folder: Path) -> None:
+    call = PlannedCall(name="Files.edit", effect="idempotent", input=EDIT)
+    other: JsonValue = {"path": "b.txt", "content": "claimed"}
+    text = shown_text("r1", request(other).model_copy(update={"call": call}), folder)
+    assert "+last change" in text
+    assert "content: claimed" in text
+    same = request({"change": EDIT}).model_copy(update={"call": call})
+    assert shown_text("r1", same, folder).count("first change") == 1
+
+
+def test_a_request_in_full_names_its_call(folder: Path) -> None:
+    one = request("x").model_copy(update={"call": PlannedCall(name="Web.fetch", effect="read")})
+    for place in ("show", "approve"):
+        text = WHOLE[place](one, folder)
+        assert "  call         Web.fetch" in text
+        assert UNKNOWN not in text
+
+
 def repository_of(folder: Path) -> Path:
     """The folder as a repository with the old files, in which `a.txt` has changed."""
     for words in (["init", "-q"], ["add", "."], [*AUTHOR, "commit", "-qm", "first"]):
@@ -233,13 +270,13 @@ def test_a_change_that_is_too_long_to_compare_for_a_message_says_so(folder: Path
     (folder / "a.txt").write_text("a\n" * 3000)
     show: JsonValue = {"path": "a.txt", "content": "b\n" * 3000}
     assert "too long to compare here: 3000 lines become 3000" in shortened_diff(
-        AskedChange(show), folder, SHOW
+        AskedChange(show, show), folder, SHOW
     )
     assert "+b" in shown_text("r1", request(show), folder)
     lines = [str(number) for number in range(1, 3001)]
     (folder / "a.txt").write_text("\n".join(lines))
     near: JsonValue = {"path": "a.txt", "content": "\n".join([*lines[:2000], "b", *lines[2001:]])}
-    text = shortened_diff(AskedChange(near), folder, SHOW)
+    text = shortened_diff(AskedChange(near, near), folder, SHOW)
     assert "@@ -1998,7 +1998,7 @@\n 1998\n 1999\n 2000\n-2001\n+b\n 2002" in text
 
 

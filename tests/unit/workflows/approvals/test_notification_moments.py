@@ -3,6 +3,7 @@
 import pytest
 
 from activities.contracts import Notification
+from dsl.model.capabilities import Effect
 from dsl.model.terms import DecisionTerms
 from dsl.values import Json
 from tests.support.compiling import plan_of
@@ -10,7 +11,7 @@ from tests.support.simulation.stopping import StoppingScope, World, fresh
 from workflows.approvals.notification_moments import notify
 from workflows.core.location import Location
 from workflows.core.memory import PendingNotification
-from workflows.core.requests import Pending
+from workflows.core.requests import Pending, PlannedCall
 from workflows.core.state_keys import MAIN
 
 TEAM = Location.of_visit(MAIN, "work", 2)
@@ -63,6 +64,15 @@ def test_a_notification_keeps_a_large_change_for_its_diff_alone(show: Json, kept
     (one,) = sent(REQUEST.model_copy(update={"show": show}))
     assert one.message.subject == (show if kept else None)
     assert (one.message.show is None) is (len(str(show)) > 4000)
+
+
+@pytest.mark.parametrize("effect", ["idempotent", "read"])
+def test_a_notification_has_the_change_behind_what_its_request_shows(effect: Effect) -> None:
+    change: Json = {"path": "a.txt", "content": "x"}
+    call = PlannedCall(name="Files.write", effect=effect, input=change)
+    (one,) = sent(REQUEST.model_copy(update={"show": "look", "call": call}))
+    assert (one.message.show, one.message.subject) == ("look", change)
+    assert one.message.call == ("Files.write" if effect == "idempotent" else "")
 
 
 def test_a_notification_has_all_that_a_person_needs_to_decide() -> None:

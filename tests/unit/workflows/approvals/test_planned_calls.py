@@ -7,6 +7,7 @@ from dsl.model.tools.tool_contract import Tool
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from workflows.agents.planned_calls import planned_tool_call
+from workflows.approvals.decisions import request_digest
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Pending, PlannedCall
 from workflows.interpreter import run
@@ -22,19 +23,11 @@ class Seeing(StoppingScope):
         return super().decision_about(request)
 
 
-@pytest.mark.parametrize(
-    ("approval", "skill", "given", "effect"),
-    [
-        ("before", "Files.write", "path: a.txt, content: x", "idempotent"),
-        ("before", "Git.commit", "message: m, paths: [a.txt]", "idempotent"),
-        ("before", "Files.read", "path: a.txt", None),
-        ("after", "Files.write", "path: a.txt, content: x", None),
-    ],
-)
-@pytest.mark.parametrize("way", ["skill", "tool"])
-async def test_a_request_before_a_call_names_it(
-    way: str, approval: str, skill: str, given: str, effect: str | None
-) -> None:
+WAYS = ["skill", "tool"]
+
+
+async def requests_of(way: str, skill: str, given: str, approval: str) -> tuple[Pending, ...]:
+    """The requests of one call, by a step of an execution plan or by a tool."""
     call = f"{{name: s, skill: {skill}, input: {{{given}}}, requires_approval: {approval}}}"
     step = "agent_type: generic_orchestrating, persona_key: p"
     if way == "tool":
@@ -47,9 +40,62 @@ async def test_a_request_before_a_call_names_it(
     )
     scope = Seeing(plan, fresh(plan, {}), World(lambda _: {}), None)
     await run(scope)
-    [request] = scope.seen
-    expected = None if effect is None else {"name": skill, "effect": effect}
+    return scope.seen
+
+
+@pytest.mark.parametrize(
+    ("approval", "skill", "given", "effect"),
+    [
+        ("before", "Files.write", "path: a.txt, content: x", "idempotent"),
+        ("before", "Git.commit", "message: m, paths: [a.txt]", "idempotent"),
+        ("before", "Files.read", "path: a.txt", None),
+        ("after", "Files.write", "path: a.txt, content: x", None),
+    ],
+)
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_request_before_a_call_names_it(
+    way: str, approval: str, skill: str, given: str, effect: str | None
+) -> None:
+    [request] = await requests_of(way, skill, given, approval)
+    expected = None if effect is None else {"name": skill, "effect": effect, "input": None}
     assert (request.call and request.call.model_dump()) == expected
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("terms", "skill", "given", "kept"),
+    [
+        ("show: look", "Files.write", "path: a.txt, content: x", True),
+        ("show: {note: look}", "Git.commit", "message: m, paths: [a.txt]", True),
+        ("prompt: Go?", "Files.write", "path: a.txt, content: x", False),
+        ("show: look, at: after", "Files.write", "path: a.txt, content: x", False),
+        ("show: look", "Cache.put", "key: a, value: 1", False),
+    ],
+)
+async def test_a_request_that_shows_something_else_keeps_what_would_change_files(
+    way: str, terms: str, skill: str, given: str, kept: bool
+) -> None:
+    [request] = await requests_of(way, skill, given, f"{{{terms}}}")
+    behind = None if request.call is None else request.call.input
+    keys = {part.split(":")[0].strip() for part in given.split(", ")}
+    assert (isinstance(behind, dict) and set(behind) == keys) is kept
+    digest = request_digest(request.origin, request.prompt, request.show, request.call)
+    assert request.digest == digest
+    assert (digest == request_digest(request.origin, request.prompt, request.show)) is not kept
+
+
+async def test_an_approval_that_is_remembered_holds_for_no_other_change_of_files() -> None:
+    steps = "".join(
+        f"{{name: s{number}, tool: it, arguments: {{path: a.txt, content: {content}}}}}, "
+        for number, content in enumerate("xyx")
+    )
+    plan = plan_of(
+        "tools: {it: {skill: Files.write, requires_approval: {show: look, remember: true}}}\n"
+        f"orchestration: {{entry_team: a, teams: {{a: {{tasks: [{steps}]}}}}}}"
+    )
+    scope = Seeing(plan, fresh(plan, {}), World(lambda _: {}), None)
+    await run(scope)
+    assert [one.id for one in scope.seen] == ["a/s0#1", "a/s1#1"]
 
 
 ONCE = SkillTerms(effect="once", timeout=1.0, retries=0)

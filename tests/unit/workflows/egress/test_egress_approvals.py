@@ -39,6 +39,9 @@ async def test_a_call_that_sends_asks_when_both_labels_are_met(everywhere: bool)
     (request,) = one.asked
     assert request.id == "work/act/send@3.1#1"
     assert request.show == {"text": "salaries"}
+    assert request.call is not None
+    sends = LABELLED["send"]
+    assert request.call.name in sends.values()
     assert request.prompt == (
         "May the tool 'send' send this out? The run has met private data (files in "
         "work/act/files@1.1) and text that others wrote (page in work/act/page@2.1)."

@@ -161,7 +161,9 @@ async def test_who_decides_and_until_when_is_as_the_plan_says(everywhere: bool) 
     (request,) = one.asked
     assert request.approvers == ("ann",)
     assert request.deadline is not None
-    assert request.prompt.startswith("Out with it? The run has met private data (files in ")
+    assert request.prompt.startswith(
+        "Out with it? The tool 'send' would send this out. The run has met private data (files in "
+    )
     assert not request.editable
 
 

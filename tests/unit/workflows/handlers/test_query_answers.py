@@ -9,7 +9,7 @@ from workflows.core.causes.step_causes import Failed
 from workflows.core.extract import MAX_ANSWER_SIZE
 from workflows.core.memory import Frame, Routed, Track
 from workflows.core.messages import StateAsked
-from workflows.core.requests import Decision, Pending, RequestView
+from workflows.core.requests import Decision, Pending, PlannedCall, RequestView
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN, StateKey
 from workflows.core.trail_record import TrailRecord
@@ -92,6 +92,16 @@ def listed(*requests: Pending) -> list[Pending]:
 def test_open_requests_are_shown_whole_where_they_fit() -> None:
     small = asks({"n": 1}, payload_schema={"type": "object"}, prompt="x" * 2_000)
     assert listed(small) == [small]
+
+
+def test_a_large_input_behind_what_a_request_shows_is_left_to_the_whole_request() -> None:
+    call = PlannedCall(name="Files.write", effect="once", input={"path": "a", "content": "x"})
+    small = asks("look").model_copy(update={"call": call})
+    assert listed(small)[0].call == call
+    large = call.model_copy(update={"input": {"path": "a", "content": "x" * 3_000_000}})
+    (one,) = listed(small.model_copy(update={"call": large}))
+    assert one.cut
+    assert one.call == call.model_copy(update={"input": None})
 
 
 @pytest.mark.parametrize("requests", [1, 4, 1_000])

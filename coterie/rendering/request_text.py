@@ -92,7 +92,7 @@ def request_text(
     who = ", ".join(request.approvers) or "anyone"
     who += f"; {request.quorum} must approve" * (request.quorum > 1)
     facts = [
-        ("call", _called(request)),
+        ("call", _call_name(request)),
         ("because", request.asked_because),
         ("since", f"{day_and_clock(request.since)}{_deadline(request)}"),
         ("may decide", who),
@@ -117,7 +117,7 @@ def shown_text(run: str, request: Pending, workspace: Path | None) -> str:
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
     lines += subject_lines(request, workspace)
     facts = (
-        ("call", _called(request)),
+        ("call", _call_name(request)),
         ("because", request.asked_because),
         ("changed", "; ".join(request.changes)),
         ("digest", short_digest(request.digest)),
@@ -125,7 +125,7 @@ def shown_text(run: str, request: Pending, workspace: Path | None) -> str:
     return text_of([*lines, *(f"  {name:<12} {value}" for name, value in facts if value)])
 
 
-def _called(request: Pending) -> str:
+def _call_name(request: Pending) -> str:
     return "" if request.call is None else request.call.name
 
 

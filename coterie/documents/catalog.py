@@ -161,7 +161,7 @@ class Catalog:
             source = self._source(file)
             lines = (line.strip() for line in source.text.splitlines())
             if any(line and not line.startswith("#") for line in lines):
-                yield from with_includes(source, file, self.shown)
+                yield from with_includes(source._replace(overrides=True), file, self.shown)
 
     def file_sources(self, file: Path) -> tuple[SourceText, ...]:
         """Return a file that overrides documents, after what it includes.
@@ -169,7 +169,8 @@ class Catalog:
         Raises:
             InvalidDocument: It cannot be read.
         """
-        return tuple(self._with_includes(file))
+        source = self._source(file)._replace(overrides=True)
+        return tuple(with_includes(source, file, self.shown))
 
     def persona_source(self, file: Path) -> SourceText:
         """Read a persona file.

@@ -30,7 +30,7 @@ from dsl.values import NodePath
 from dsl.wording.dialect_wording import other_system
 from dsl.wording.document_wording import decided_by_worker, orchestration_missing
 from dsl.wording.include_wording import include_inline
-from dsl.wording.yaml_wording import no_document
+from dsl.wording.yaml_wording import no_document, not_a_mapping
 
 _UNMERGED = (*UNREADABLE, "E111")
 
@@ -51,6 +51,8 @@ class SourceText(NamedTuple):
     """The key of the persona, if the file is one."""
     included: bool = False
     """Whether another file includes it: the next source with `included=False`, maybe indirectly."""
+    overrides: bool = False
+    """Whether it only changes the document that the other files make, like `coterie.yml`."""
     problems: tuple[Problem, ...] = ()
     """Found while reading the files that this one includes."""
 
@@ -131,7 +133,7 @@ def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
             continue
         layer = tree if layer is None else joined(layer, tree, problems)
         if not source.included:
-            merged = layer if merged is None else overlaid(merged, layer)
+            merged = layer if merged is None else _merged(merged, layer, source)
             layer = None
     if merged is None and not problems.errors:
         problems.note("E004", Mark("document", 1, 1), (), no_document())
@@ -140,17 +142,29 @@ def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
     return merged
 
 
+def _merged(document: Node, layer: Node, source: SourceText) -> Node:
+    """Return the document with one file over it; what only overrides is not where it stands."""
+    merged = overlaid(document, layer)
+    if not source.overrides:
+        return merged
+    return Node(merged.value, document.mark, document.key_mark, document.indent)
+
+
 def _read_source(source: SourceText, problems: Problems) -> Node | None:
     """Return the part of the document in a file; None, and a problem, if it is unreadable."""
     found = Problems()
-    events = document_events(source.text, source.file, found)
+    may_be_list = source.persona is None  # a playbook is one, and then its problem names it
+    events = document_events(source.text, source.file, found, may_be_list=may_be_list)
     tree = None if events is None else document_tree(events, found)
     if events is not None and source.persona is None:
         written = partial_tree(events, Problems()) if tree is None else tree
         dialect = dialect_of(written)
         if dialect is not None:  # what else is wrong there is right in the other system
-            first = next(iter(written.entries()))
+            first = next(iter(written.entries()), 0)
             problems.note("E111", written.at, (first,), other_system(dialect.system))
+            return None
+        if isinstance(written.value, list):
+            problems.note("E004", Mark(source.file, 1, 1), (), not_a_mapping())
             return None
     problems.take((*source.problems, *found.found()))
     if tree is None:

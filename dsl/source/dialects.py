@@ -1,7 +1,8 @@
 """Files of other systems, recognised by their keys, so that nobody gets advice for Coterie on them.
 
 One table. A row matches a file that has all its keys at the top and, if it names some, all keys of
-an entry. The first row that matches counts. `dsl/wording/dialect_words.py` has the words of each.
+each entry, or of one. The first row that matches counts. `dsl/wording/dialect_words.py` has the
+words of each.
 """
 
 from collections.abc import Sequence
@@ -21,27 +22,33 @@ class Dialect(NamedTuple):
     """The key whose value, or each of whose entries, has `keys`; None: each entry at the top."""
     keys: frozenset[str]
     """The keys that are there; none: only the top counts."""
+    some: bool
+    """Whether it is enough that one entry has them, of all that the file has at its top."""
 
     def matches(self, tree: Node) -> bool:
         """Return whether a file looks like this system's."""
         found = tree.entries()
-        if not found or not self.top <= found.keys():
+        if not self.top <= found.keys():
             return False
         if not self.keys:
             return True
-        if self.below is None:
-            return all(self.keys <= one.entries().keys() for one in found.values())
-        part = found[self.below]
+        part = tree if self.below is None else found[self.below]
+        if self.below is not None and self.keys <= part.entries().keys():
+            return True
         each = (*part.entries().values(), *part.items())
-        return self.keys <= part.entries().keys() or (
-            bool(each) and all(self.keys <= one.entries().keys() for one in each)
-        )
+        fitting = [self.keys <= one.entries().keys() for one in each]
+        return any(fitting) if self.some else bool(each) and all(fitting)
 
 
 def _row(
-    system: str, top: Sequence[str] = (), *, below: str | None = None, keys: Sequence[str] = ()
+    system: str,
+    top: Sequence[str] = (),
+    *,
+    below: str | None = None,
+    keys: Sequence[str] = (),
+    some: bool = False,
 ) -> Dialect:
-    return Dialect(system, frozenset(top), below, frozenset(keys))
+    return Dialect(system, frozenset(top), below, frozenset(keys), some)
 
 
 DIALECTS: Final[tuple[Dialect, ...]] = (
@@ -59,6 +66,15 @@ DIALECTS: Final[tuple[Dialect, ...]] = (
     _row("n8n", ("connections", "nodes")),
     _row("promptflow", ("inputs", "nodes", "outputs")),
     _row("GitHub Actions", ("jobs", "on")),
+    _row("GitLab CI", keys=("script",), some=True),
+    _row("GitLab CI", keys=("stage",), some=True),
+    _row("GitLab CI", ("include", "stages")),
+    _row("Argo Workflows", ("apiVersion", "kind", "spec"), below="spec", keys=("templates",)),
+    _row("Argo Workflows", ("apiVersion", "spec"), below="spec", keys=("workflowTemplateRef",)),
+    _row("Argo Workflows", ("apiVersion", "spec"), below="spec", keys=("workflowSpec",)),
+    _row("Ansible", keys=("hosts",), some=True),
+    _row("LangGraph", ("dependencies", "graphs")),
+    _row("LangGraph", ("graphs", "node_version")),
     _row("julep", ("main", "name")),
     _row("Docker Compose", ("services",)),
 )

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from coterie.documents.product_capabilities import capabilities
+from dsl.compile.compiler import SourceText, compile_sources
 from dsl.errors import InvalidDocument
 from dsl.source.dialects import DIALECTS
 from dsl.wording.dialect_words import WORDS
@@ -57,6 +59,31 @@ FILES = {
         "on: [push]\njobs:\n  check:\n    runs-on: linux\n    if: ${{ github.ref }}\n"
         "    steps: [{run: make}]\n"
     ],
+    "GitLab CI": [
+        "image: alpine\nservices: [db]\nvariables: {LEVEL: high}\n"
+        "greet:\n  script: [echo hello, make greet]\n  needs: [build]\n"
+        ".shared: {retry: 2}\n",
+        "below: {stage: last, trigger: {project: a/b}}\n",
+        "include: [{local: one.yml}]\nstages: [first, last]\n",
+    ],
+    "Argo Workflows": [
+        "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {generateName: bake-}\n"
+        "spec:\n  entrypoint: bake\n  templates:\n"
+        "    - {name: bake, steps: [[{name: mix, template: mix}]]}\n",
+        "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\n"
+        "spec: {workflowTemplateRef: {name: bake}}\n",
+        "apiVersion: argoproj.io/v1alpha1\nkind: CronWorkflow\n"
+        "spec: {schedule: '0 5 * * *', workflowSpec: {workflowTemplateRef: {name: bake}}}\n",
+    ],
+    "Ansible": [
+        "- import_playbook: first.yml\n- name: Bake\n  hosts: ovens\n  become: true\n"
+        "  vars: {heat: 200}\n  tasks:\n    - name: Heat\n      command: 'heat {{ heat }}'\n"
+        "      register: warm\n",
+    ],
+    "LangGraph": [
+        '{"dependencies": ["."], "graphs": {"bake": "./bake.py:graph"}, "env": ".env"}',
+        '{"node_version": "20", "graphs": {"bake": "./bake.ts:graph"}}',
+    ],
     "Docker Compose": [
         "x-shared: &shared {restart: always}\nservices:\n  web:\n    <<: *shared\n"
         "    image: web\n    environment: {KEY: '${KEY:?}'}\n"
@@ -73,6 +100,11 @@ def test_a_file_of_another_system_gets_one_problem_that_names_it(system: str, te
     assert (problem.code, problem.line) == ("E111", 1)
     assert problem.message.startswith(f"this looks like a file of {system},")
     assert f"the table of {system} in docs/comparison.md" in problem.fix
+
+
+@pytest.mark.parametrize("text", ["[]", "- a: !x 1\n- b\n", "- role: cook\n", "- tasks: []\n"])
+def test_a_list_of_no_other_system_is_no_mapping(text: str) -> None:
+    assert [(one.code, one.line, one.column) for one in problems_of(text)] == [("E004", 1, 1)]
 
 
 def test_every_row_of_the_table_has_a_file() -> None:
@@ -98,6 +130,21 @@ def test_a_document_of_ours_with_keys_of_another_system_gets_our_advice(extra: s
 def test_a_document_without_orchestration_says_so_beside_its_other_problems(keys: str) -> None:
     fixes = [one.fix for one in problems_of(keys) if one.code == "E102"]
     assert fixes == ["add `orchestration:` with `entry_team` and `teams`"]
+
+
+@pytest.mark.parametrize("other", ["worker: {}\n", "llm_config: {}\nworker: {}\n"])
+def test_a_missing_orchestration_is_a_problem_of_the_document_and_of_no_file_around_it(
+    other: str,
+) -> None:
+    document = SourceText("mine.yml", "\nname: mine\ninclude: [part.yml]\n")
+    part = SourceText("part.yml", "tools: {}\n", included=True)
+    changed = SourceText("coterie.yml", other, overrides=True)
+    shipped = SourceText("config/system_config.yml", "\n\nllm_config: {}\n")
+    before = SourceText("p.yml", "description: x\n", persona="p")
+    with pytest.raises(InvalidDocument) as refused:
+        compile_sources([shipped, before, part, document, changed], capabilities(), name="x")
+    [problem] = [one for one in refused.value.problems if one.code == "E102"]
+    assert (problem.file, problem.line, problem.column) == ("mine.yml", 2, 1)
 
 
 def test_a_misspelt_orchestration_is_no_second_problem() -> None:

@@ -133,7 +133,7 @@ def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
             continue
         layer = tree if layer is None else joined(layer, tree, problems)
         if not source.included:
-            merged = layer if merged is None else _merged(merged, layer, source)
+            merged = layer if merged is None else _merge_layer(merged, layer, source)
             layer = None
     if merged is None and not problems.errors:
         problems.note("E004", Mark("document", 1, 1), (), no_document())
@@ -142,7 +142,7 @@ def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
     return merged
 
 
-def _merged(document: Node, layer: Node, source: SourceText) -> Node:
+def _merge_layer(document: Node, layer: Node, source: SourceText) -> Node:
     """Return the document with one file over it; what only overrides is not where it stands."""
     merged = overlaid(document, layer)
     if not source.overrides:

@@ -1,6 +1,8 @@
 """Where a worker looks for its programs: never in the project."""
 
 import os
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -12,9 +14,42 @@ def path_outside(path: str, root: Path) -> str:
         root: The project; relative folders count as its own.
     """
     places = [place for place in path.split(os.pathsep) if Path(place).is_absolute()]
+    roots = (root, root.resolve())
     kept = (
         place
         for place in places
-        if not Path(place).is_relative_to(root) and not Path(place).resolve().is_relative_to(root)
+        if not any(
+            written.is_relative_to(one)
+            for written in (Path(place), Path(place).resolve())
+            for one in roots
+        )
     )
     return os.pathsep.join(kept) or os.defpath
+
+
+def command_outside(argv: Sequence[str], path: str, root: Path) -> tuple[str, ...] | None:
+    """Return a command with the file of its program outside a project; None if there is none.
+
+    Args:
+        argv: The command; a program with a slash in its name stays as it is.
+        path: A PATH.
+        root: The project.
+    """
+    if "/" in argv[0]:
+        return tuple(argv)
+    found = shutil.which(argv[0], path=path_outside(path, root))
+    return None if found is None else (found, *argv[1:])
+
+
+def fixed_command(argv: Sequence[str], path: str) -> tuple[str, ...]:
+    """Return a command with the file that its program is now, so that no later one replaces it.
+
+    For programs that a worker's configuration names, which may lie in the project: no command may
+    change those files, but it may put others before them on PATH.
+
+    Args:
+        argv: The command; a program that is not there stays as it is.
+        path: A PATH.
+    """
+    found = None if not argv or "/" in argv[0] else shutil.which(argv[0], path=path)
+    return tuple(argv) if found is None else (str(Path(found).absolute()), *argv[1:])

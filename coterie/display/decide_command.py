@@ -68,7 +68,7 @@ class _Place:
 
     def show(self, run: Run, request: Pending) -> None:
         """Show what is decided, all of it."""
-        show_note(shown_text(run.id, request, self.workspace), self.settings.environment)
+        show_note(shown_text(run.id, request, self.workspace), self.settings)
 
 
 async def decide(

@@ -12,6 +12,8 @@ from typing import TextIO
 
 from rich.cells import cell_len
 
+from activities.processes.search_path import command_outside
+from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.visible import visible
 
@@ -20,15 +22,15 @@ _OPTIONS = {"LESS": "FX"}
 """Quit if the text fits, and leave it on the screen; without `R`, so that nothing is a control."""
 
 
-def show_result(text: str, environment: Mapping[str, str]) -> None:
+def show_result(text: str, settings: Settings) -> None:
     """Print the result of a command; page it if it is longer than the terminal."""
-    if not _show_in_pager(text, sys.stdout, environment):
+    if not _show_in_pager(text, sys.stdout, settings):
         say(text)
 
 
-def show_note(text: str, environment: Mapping[str, str]) -> None:
+def show_note(text: str, settings: Settings) -> None:
     """Print what is not a result; page it if it is longer than the terminal."""
-    if not _show_in_pager(text, sys.stderr, environment):
+    if not _show_in_pager(text, sys.stderr, settings):
         note(text)
 
 
@@ -57,15 +59,19 @@ def fits(text: str, columns: int, rows: int) -> bool:
     return True
 
 
-def _show_in_pager(text: str, to: TextIO, environment: Mapping[str, str]) -> bool:
+def _show_in_pager(text: str, to: TextIO, settings: Settings) -> bool:
     """Show a text in the pager; return whether the person has seen it there.
 
-    The pager gets the terminal, with Ctrl-C, until it ends: nothing else happens meanwhile.
+    The pager gets the terminal, with Ctrl-C, until it ends: nothing else happens meanwhile. It is
+    never a program of the project, where commands can put one under its name.
     """
     if sys.stdin is None or not (sys.stdin.isatty() and to.isatty()):
         return False
     shown, size = visible(text), os.get_terminal_size(to.fileno())
-    command = None if fits(shown, size.columns, size.lines) else pager_of(environment)
+    environment = settings.environment
+    named = None if fits(shown, size.columns, size.lines) else pager_of(environment)
+    path = environment.get("PATH", os.defpath)
+    command = None if named is None else command_outside(named, path, settings.project)
     if command is None:
         return False
     to.flush()

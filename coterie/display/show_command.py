@@ -44,12 +44,12 @@ async def show_request(
             data = [call_data(call) for call in calls]
             say(json.dumps(data, indent=2, ensure_ascii=False))
         else:
-            show_result(calls_text(id, request, calls), settings.environment)
+            show_result(calls_text(id, request, calls), settings)
         return ExitCode.DONE
     if as_json:
         data = {"served": served, **view.model_dump(mode="json", exclude_defaults=True)}
         say(json.dumps(data, indent=2, ensure_ascii=False))
     else:
         text = request_text(id, view, login_name(), served=served, workspace=folder)
-        show_result(text, settings.environment)
+        show_result(text, settings)
     return ExitCode.DONE

@@ -3,6 +3,7 @@
 This module resolves the names of secrets to their values, which no file, history or log contains.
 """
 
+import os
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -17,6 +18,7 @@ from activities.mcp_client.server_settings import McpServer
 from activities.notifications import Channel, NotificationCommand, Webhook
 from activities.processes.bubblewrap import Bubblewrap
 from activities.processes.process_group import ProcessLimits
+from activities.processes.search_path import fixed_command
 from activities.providers.provider import ProviderSettings
 from activities.providers.provider_registry import KINDS, Maker
 from activities.skills.functions.function_skills import FunctionSkill
@@ -83,6 +85,7 @@ def _channel(section: ChannelSection, settings: Settings) -> Channel:
     if section.run:
         # Coterie's own Python: commands may change the project's, and this one has secrets.
         run = tuple(part.replace("{python}", sys.executable) for part in section.run)
+        run = fixed_command(run, settings.environment.get("PATH", os.defpath))
         return NotificationCommand(run, section.timeout, section.env, section.grants)
     names = (section.url_env, section.secret_env)
     address, secret = (settings.secret(name) if name is not None else None for name in names)
@@ -174,6 +177,7 @@ def _mcp_server(
 ) -> McpServer:
     # Coterie's own Python, as for channels: the project's may be changed by commands.
     command = tuple(part.replace("{python}", sys.executable) for part in section.command)
+    command = fixed_command(command, settings.environment.get("PATH", os.defpath))
     named = {one: settings.secret(one) for one in section.secrets}
     values = {one: value for one, value in named.items() if value is not None}
     return McpServer(

@@ -121,6 +121,8 @@ def test_a_path_outside_a_project_has_no_folder_of_it_however_it_is_written(tmp_
     for place in inside:
         assert path_outside(os.pathsep.join((place, "/usr/bin")), root) == "/usr/bin", place
     assert path_outside(f"{root}/bin", root) == os.defpath
+    (tmp_path / "other").symlink_to(root)
+    assert path_outside(f"{root}/bin:/usr/bin", tmp_path / "other") == "/usr/bin"
 
 
 def test_nothing_outside_is_moved_through_a_link_that_a_command_made(tmp_path: Path) -> None:

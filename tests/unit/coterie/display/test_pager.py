@@ -14,6 +14,7 @@ from termios import TIOCSWINSZ
 import pytest
 
 from coterie.display.pager import fits, pager_of, show_note, show_result
+from coterie.settings import Settings
 
 LONG = "\n".join(f"line {number}" for number in range(50)) + "\nevil \x1b]0;x\x07 end"
 SHOWN = r"evil \u001b]0;x\u0007 end"
@@ -70,18 +71,22 @@ def printed_on(screen: int) -> str:
     return printed
 
 
-def _pager(folder: Path, code: int = 0) -> dict[str, str]:
+def _pager(folder: Path, code: int = 0) -> Settings:
     """A pager that keeps what it was given."""
     seen = str(folder / "seen")
     program = f"import sys; open({seen!r}, 'w').write(sys.stdin.read()); sys.exit({code})"
     file = folder / "pager.py"
     file.write_text(program)
-    return {"PAGER": f"{sys.executable} {file}", "PATH": os.environ["PATH"]}
+    return _with_pager(folder, f"{sys.executable} {file}", os.environ["PATH"])
+
+
+def _with_pager(folder: Path, pager: str, path: str = "") -> Settings:
+    return Settings(cwd=folder, project=folder, environment={"PAGER": pager, "PATH": path})
 
 
 @pytest.mark.parametrize("show", [show_result, show_note])
 def test_a_long_text_is_paged_whole_without_control_characters(
-    show: Callable[[str, Mapping[str, str]], None],
+    show: Callable[[str, Settings], None],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
@@ -118,5 +123,23 @@ def test_a_pager_that_does_not_exist_hides_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with terminal(monkeypatch, 24, output=True) as screen:
-        show_result(LONG, {"PAGER": str(tmp_path / "missing")})
+        show_result(LONG, _with_pager(tmp_path, str(tmp_path / "missing")))
         assert SHOWN in printed_on(screen)
+
+
+@pytest.mark.parametrize("outside", [False, True])
+def test_a_pager_of_the_project_is_never_started(
+    outside: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    project, system = tmp_path / "project", tmp_path / "system"
+    for folder in (project, system):
+        folder.mkdir()
+        (folder / "less").write_text(f"#!/bin/sh\nread line\n: > {folder}/started\n")
+        (folder / "less").chmod(0o755)
+    path = os.pathsep.join((str(project), ".", str(system) if outside else "/missing"))
+    with terminal(monkeypatch, 24, output=True) as screen:
+        show_result(LONG, _with_pager(project, "less", path))
+        if not outside:
+            assert SHOWN in printed_on(screen)
+    assert not (project / "started").exists()
+    assert (system / "started").exists() is outside

@@ -1,11 +1,12 @@
 """Takes the place of the recording out of histories: no path, no host, no id of chance.
 
-A replay reads none of them. So two recordings of a case differ only in their moments.
+A replay reads none of them but the id of the execution, which the run already sees by its number
+when it is recorded. So two recordings of a case differ only in their moments.
 """
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dsl.values import JsonValue
 
@@ -15,10 +16,20 @@ WORKER = "worker"
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
-def placeless(links: Sequence[JsonValue]) -> list[JsonValue]:
-    """Return the histories of one run without anything that tells where they were recorded."""
-    ids: dict[str, str] = {}
+def placeless(links: Sequence[JsonValue], executions: Mapping[str, str]) -> list[JsonValue]:
+    """Return the histories of one run without anything that tells where they were recorded.
+
+    Args:
+        links: The histories.
+        executions: `{random id: its number}` of the executions that are already numbered.
+    """
+    ids = dict(executions)
     return [_cleaned(link, ids, "") for link in links]
+
+
+def number_of(id: str, ids: dict[str, str]) -> str:
+    """Return the number of a random id; a new one gets the next number."""
+    return ids.setdefault(id, f"00000000-0000-4000-8000-{len(ids) + 1:012}")
 
 
 def _cleaned(value: JsonValue, ids: dict[str, str], key: str) -> JsonValue:
@@ -52,8 +63,4 @@ def _payload(encoded: str, ids: dict[str, str]) -> str:
 
 def _numbered(text: str, ids: dict[str, str]) -> str:
     """Return the text with each random id replaced by its number of appearance."""
-
-    def number(found: re.Match[str]) -> str:
-        return ids.setdefault(found[0], f"00000000-0000-4000-8000-{len(ids) + 1:012}")
-
-    return _UUID.sub(number, text)
+    return _UUID.sub(lambda found: number_of(found[0], ids), text)

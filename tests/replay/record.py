@@ -10,7 +10,7 @@ import json
 import runpy
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -22,6 +22,7 @@ from pydantic import TypeAdapter
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowFailureError, WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import WorkflowRunner
 
 from activities.contracts import CALL_SKILL
 from coterie.replay.links import links
@@ -31,6 +32,7 @@ from coterie.version import own_version
 from coterie.worker.plan_policy import PlanPolicy
 from dsl.model.price import Price
 from dsl.values import Json
+from tests.replay.numbered_executions import NumberedExecutions
 from tests.replay.placeless import placeless
 from tests.support.engine import engine, suggesting_after, time_skipping
 from tests.support.simulation.late_task import NAME as LATE_TASK
@@ -108,7 +110,9 @@ def cases() -> list[Case]:
     return found
 
 
-async def record(case: Case, env: WorkflowEnvironment, folder: Path) -> list[WorkflowHistory]:
+async def record(
+    case: Case, env: WorkflowEnvironment, folder: Path, runner: WorkflowRunner
+) -> list[WorkflowHistory]:
     """Run the case to its end; its history, or one for each link when it continues as new."""
     late = LateTask()
     functions = {LATE_TASK: late.skill()}
@@ -121,6 +125,7 @@ async def record(case: Case, env: WorkflowEnvironment, folder: Path) -> list[Wor
         functions=functions,
         interceptors=policy,
         name=case.name,
+        runner=runner,
     ) as running:
         team = late.plan(case.team) if LATE_TASK in case.team else case.team
         handle: Any = await running.start(team, case.context)
@@ -183,14 +188,14 @@ async def _pending(handle: Any) -> list[Json]:
     return cast("list[Json]", await handle.query("pending"))
 
 
-def as_texts(histories: Sequence[WorkflowHistory]) -> list[str]:
+def as_texts(histories: Sequence[WorkflowHistory], executions: Mapping[str, str]) -> list[str]:
     """Each link as a file of one line, with the run's id, which not every server writes."""
     links: list[Json] = []
     for history in histories:
         started = history.events[0].workflow_execution_started_event_attributes
         started.workflow_id = history.workflow_id
         links.append(json.loads(history.to_json()))
-    return [json.dumps(link, separators=(",", ":")) + "\n" for link in placeless(links)]
+    return [json.dumps(link, separators=(",", ":")) + "\n" for link in placeless(links, executions)]
 
 
 def disturbed(histories: Sequence[WorkflowHistory]) -> bool:
@@ -224,9 +229,10 @@ async def main(names: Sequence[str]) -> None:
 async def _write(case: Case, skipping: WorkflowEnvironment) -> None:
     """Record the case, and prove that what was recorded replays."""
     for _ in range(_ATTEMPTS):
+        runner = NumberedExecutions()
         async with server(case, skipping) as env:
             with tempfile.TemporaryDirectory() as folder:
-                histories = await record(case, env, Path(folder))
+                histories = await record(case, env, Path(folder), runner)
         if not disturbed(histories):
             break
     else:
@@ -234,7 +240,7 @@ async def _write(case: Case, skipping: WorkflowEnvironment) -> None:
     HISTORIES.mkdir(exist_ok=True)
     for file in case.files():
         file.unlink()
-    for link, text in enumerate(as_texts(histories), 1):
+    for link, text in enumerate(as_texts(histories, runner.ids), 1):
         file = case.file(link)
         file.write_text(text)
         if differences := (await replay(read_history(file))).differences:

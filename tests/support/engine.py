@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Interceptor, Worker
+from temporalio.worker import Interceptor, Worker, WorkflowRunner
 
 from activities.agent_activity import AgentActivities
 from activities.agents.inner_calls import InnerCalls
@@ -159,6 +159,7 @@ async def engine(
     servers: McpServers | None = None,
     interceptors: Sequence[Interceptor] = (),
     name: str | None = None,
+    runner: WorkflowRunner | None = None,
 ) -> AsyncGenerator[Engine]:
     """A worker with a scripted model and skills that may touch `folder`.
 
@@ -197,7 +198,7 @@ async def engine(
             notices.notify,
         ],
         interceptors=interceptors,
-        workflow_runner=prepared_sandbox(everything=everything),
+        workflow_runner=runner or prepared_sandbox(everything=everything),
         workflow_failure_exception_types=DEFECTS,
         build_id="test",
         max_cached_workflows=cached_runs,

@@ -39,9 +39,9 @@ from workflows.core.state import MAX_DECISIONS, RunState
 _MAX_NAMED_REQUESTS = 50
 
 
-def origin_digest(run: str, request: str) -> str:
-    """Return the digest of the run and the id of a request."""
-    return json_digest(run, request)
+def origin_digest(run: str, execution: str, request: str) -> str:
+    """Return the digest of the run, its execution and the id of a request."""
+    return json_digest(run, execution, request)
 
 
 def request_digest(
@@ -49,7 +49,7 @@ def request_digest(
 ) -> str:
     """Return the digest of one request and what it shows, which a decision may name.
 
-    It covers the run and the request, so a decision that somebody copies fits nowhere else.
+    It covers the execution and the request, so a decision that somebody copies fits nowhere else.
     """
     behind = () if call is None or call.input is None else (call.input,)
     return json_digest(origin, prompt, show, *behind)

@@ -32,8 +32,8 @@ class Pending(Frozen):
     prompt: str
     show: JsonValue = None
     digest: str = ""
-    """SHA-256 of the prompt and of what is shown, as JSON; also of the input of the call, if
-    something else is shown.
+    """SHA-256 of the origin, the prompt and what is shown, as JSON; also of the input of the call,
+    if something else is shown.
     """
     digest_required: bool = False
     """Whether every decision must name the digest."""
@@ -67,7 +67,8 @@ class Pending(Frozen):
     since: str
     """ISO 8601, UTC."""
     origin: str = ""
-    """Digest of the run and the id, so that the digest of this request fits no other."""
+    """Digest of the run, the execution in which the request opened, and the id, so that the digest
+    of this request fits no other. The run carries it along when it continues as new."""
     deadline: str | None = None
     """ISO 8601, UTC."""
     on_timeout: str | None = None

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Set
 from datetime import UTC, datetime
 from typing import Protocol
+from uuid import uuid4
 
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
@@ -65,6 +66,7 @@ class LocalScope:
         self.plan = plan
         self.state = state
         self.run_id = run_id
+        self.original_execution_run_id = str(uuid4())
         self.notifications: list[Notification] = []
         """Notifications that would have been sent."""
         self.work = EvaluationWork()

@@ -89,7 +89,7 @@ def test_what_is_recorded_loses_its_machine_and_keeps_what_belongs_together() ->
     data = base64.b64encode(f'{{"run":"{run}"}}'.encode()).decode()
     failure: JsonValue = {"message": "no", "stackTrace": f"{ROOT}/a.py"}
     link: JsonValue = {"identity": process, "runId": run, "failure": failure, "data": data}
-    (cleaned,) = placeless([link])
+    (cleaned,) = placeless([link], {})
     number = "00000000-0000-4000-8000-000000000001"
     assert cleaned == {
         "identity": WORKER,

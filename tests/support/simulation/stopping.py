@@ -55,7 +55,7 @@ class Wait(NamedTuple):
 class StoppingScope:
     """The Scope protocol without Temporal; several jobs run one after the other."""
 
-    run_id = "test"
+    run_id = original_execution_run_id = "test"
     in_flight = 0
     leaving: Leaving | None = None
     late = False

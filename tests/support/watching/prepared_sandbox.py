@@ -26,7 +26,9 @@ from coterie.runtime.workflow_sandbox import restrictions, sandbox
 
 
 @dataclass
-class _Prepared(WorkflowRunner):
+class Prepared(WorkflowRunner):
+    """A runner that loads each workflow once."""
+
     inner: WorkflowRunner
     workflows: list[object] = field(default_factory=list[object])
     """Those that have been prepared."""
@@ -93,5 +95,5 @@ class _SharingInstance(_Instance):
 def prepared_sandbox(*, everything: bool = False) -> WorkflowRunner:
     """The product's sandbox; with `everything`, the interpreter is inside, too."""
     if not everything:
-        return _Prepared(sandbox())
-    return _Prepared(ContextFreeRunner(SharedInterpreter(restrictions(everything=True))))
+        return Prepared(sandbox())
+    return Prepared(ContextFreeRunner(SharedInterpreter(restrictions(everything=True))))

@@ -1,15 +1,22 @@
 """A decision carries the digest of the payload that it decides, where it could be another one."""
 
+from collections.abc import Mapping
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
 from dsl.values import Json
-from tests.support.engine import engine
+from tests.support.engine import engine, plan_of
 from tests.support.runs import Handle, asked, decide, failure, refused
+from tests.support.simulation.simulated_server import Message, SimulatedServer
 from tests.workflow.approvals.test_approval_terms import CONTEXT, document
+from workflows.approvals.decisions import origin_digest, request_digest
+from workflows.core.messages import TeamInput
 
 
 async def test_a_signal_without_a_digest_does_not_approve_an_edited_payload(
@@ -74,3 +81,56 @@ async def test_a_quorum_counts_a_person_once_however_the_name_is_typed(
         assert "has already approved 'review/sign#1'; 1 of 2" in await refused(handle, again)
         taken = await decide(handle, request["id"], by="zo\u00eb ")
         assert (taken["verdict"], taken["by"]) == ("approved", "ann, Zoe\u0308")
+
+
+@pytest.mark.parametrize(
+    "again", [{}, {"cron_schedule": "* * * * *"}], ids=["a new start", "a schedule"]
+)
+async def test_a_decision_does_not_fit_the_next_run_with_the_same_id(
+    env: WorkflowEnvironment, tmp_path: Path, again: Mapping[str, Any]
+) -> None:
+    given, id = TeamInput(plan=plan_of(document()), context=CONTEXT), f"run-{uuid4()}"
+    async with engine(env, tmp_path, []) as running:
+
+        async def started() -> None:
+            handle: Handle = await running.client.start_workflow(
+                "TeamWorkflow", given, id=id, task_queue=running.queue, **again
+            )
+            running.runs.append(handle)
+
+        await started()
+        run: Handle = running.client.get_workflow_handle(id)
+        await env.sleep(timedelta(minutes=2))  # a schedule starts at a full minute
+        first = await asked(run)
+        decision = {"id": first["id"], "decision": "approve", "by": "ann"}
+        decision["digest"] = first["digest"]
+        await run.execute_update("decide", decision)
+        if not again:
+            await run.result()
+            await started()
+        await env.sleep(timedelta(minutes=2))
+        second = await asked(run)
+        same = ("id", "prompt", "show")
+        assert [second[key] for key in same] == [first[key] for key in same]
+        message = await refused(run, decision)
+        assert f"its digest is {second['digest']!r}, not {first['digest']!r}" in message
+
+
+def test_a_digest_stays_the_same_when_the_run_continues_as_new() -> None:
+    id = "review/sign#1"
+    shown: Json = {"notes": ["a", "b"], "pages": 3}
+    digest = request_digest(origin_digest("test", "first", id), "Ship 1.2?", shown)
+    decision: Json = {"id": id, "decision": "approve", "by": "ann", "digest": digest}
+    server = SimulatedServer(
+        lambda _: (0.0, ValueError("nothing is called")),
+        [
+            Message(25, "update", "decide", {**decision, "digest": "x"}),
+            Message(30, "update", "decide", decision),
+        ],
+        lambda task: task.part < 3 and task.in_part > 1,
+    )
+    lived = server.run(plan_of(document(remind_every="10s")), CONTEXT)
+    assert len(lived.tasks) == 3, "the request was open in each history"
+    assert f"its digest is {digest!r}" in str(lived.replies["decide 25"])
+    assert not lived.failure
+    assert isinstance(lived.replies["decide 30"], dict)

@@ -37,9 +37,16 @@ def refused(of: Pending, decision: str = "approve", **asked: JsonValue) -> Decis
     return refusal(RunState(pending={ID: of}), given)
 
 
-def test_a_copied_decision_fits_no_other_run_or_request() -> None:
+def test_a_copied_decision_fits_no_other_run_execution_or_request() -> None:
     """The question and the value are the same everywhere."""
-    opened = [("run-1", ID), ("run-2", ID), ("run-1", "a/s#2"), ("run-1a/s#1", "")]
+    opened = [
+        ("run-1", "e1", ID),
+        ("run-2", "e1", ID),
+        ("run-1", "e2", ID),
+        ("run-1", "e1", "a/s#2"),
+        ("run-1e1", "", ID),
+        ("run-1", "e1a/s#1", ""),
+    ]
     origins = [origin_digest(*one) for one in opened]
     digests = [request_digest(origin, "Good?", SHOWN) for origin in origins]
     assert len(set(digests)) == len(digests)

@@ -59,6 +59,7 @@ async def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     there = Engine()
     info = SimpleNamespace(
         workflow_id="run",
+        original_execution_run_id="execution",
         get_current_history_length=lambda: there.length,
         get_current_history_size=lambda: 1,
         is_continue_as_new_suggested=lambda: False,

@@ -37,6 +37,7 @@ class Engine:
     def info(self) -> SimpleNamespace:
         return SimpleNamespace(
             workflow_id="run",
+            original_execution_run_id="execution",
             get_current_history_length=lambda: 7,
             get_current_history_size=lambda: 700,
             is_continue_as_new_suggested=lambda: self.is_full,

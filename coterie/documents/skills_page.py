@@ -16,14 +16,14 @@ _HEAD = """\
 After reading this page, you can call every skill that Coterie ships: you know what each one takes,
 what it returns, and how it fails.
 
-Call a skill from an `execution_plan` with a [`skill` step](steps.md#skill), or let a model call it
-as a [tool](language.md#a-tool). `coterie validate` checks the input against the contract before
+Call a skill from an `execution_plan` with a [`skill` step](agent-steps.md#skill), or let a model call it
+as a [tool](tools.md#a-tool). `coterie validate` checks the input against the contract before
 a run starts. This page is generated from the contracts:
 `python -m coterie.documents.skills_page > docs/skills.md`.
 
 All paths are relative to the worker's `workspace`. Skills that read and change files never leave
 it, and refuse paths in `.git` and `.coterie`. What a command may reach depends on
-[its sandbox](operating.md#commands-of-the-project).
+[its sandbox](security.md#commands-of-the-project).
 """
 
 _OVERVIEW = """\
@@ -32,7 +32,7 @@ _OVERVIEW = """\
 A field that holds code, a command, a path or an address says so below. Coterie checks its text
 before the call. It refuses imports, file access, programs, deletion and Python's internals in code,
 destructive commands, `..` in paths (also in encoded forms), and addresses that are not `http` or
-`https`; [the table](operating.md#the-table-of-code-and-commands) says how. Other fields are prose,
+`https`; [the table](security.md#the-table-of-code-and-commands) says how. Other fields are prose,
 and may contain anything.
 """
 
@@ -40,7 +40,7 @@ _ERRORS = """\
 ## Errors of every skill
 
 A failed step carries the type in `tasks.NAME.error.type`; `catch` and `retry.errors` select by it.
-See [all failure types](steps.md#types-of-failure).
+See [all failure types](failures.md#types-of-failure).
 """
 
 _SHARED: dict[str, str] = {
@@ -69,7 +69,7 @@ _EFFECTS: dict[Effect, str] = {
     "read": "`read`: changes nothing. Coterie may repeat it.",
     "idempotent": "`idempotent`: a repeated call has the same result. Coterie may repeat it.",
     "once": "`once`: Coterie never repeats it. See "
-    "[what must not happen twice](steps.md#what-must-not-happen-twice).",
+    "[what must not happen twice](failures.md#what-must-not-happen-twice).",
 }
 
 _LABELS: dict[Label, str] = {

@@ -64,7 +64,7 @@ _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
         for kind, model in STEP_MODELS.items()
     },
 }
-"""The fields that are rendered when used; docs/language.md, "Templates"."""
+"""The fields that are rendered when used; docs/templates.md, "Templates"."""
 
 _LEFT: dict[type[BaseModel], tuple[str, ...]] = {
     SystemDocument: ("description", "worker"),  # a command may have braces of its own

@@ -44,8 +44,8 @@ NOTICE = Notification(
 
 
 def documented() -> Callable[..., bool]:
-    """The receiver's check as docs/operating.md has it."""
-    page = (ROOT / "docs" / "operating.md").read_text()
+    """The receiver's check as docs/approvals.md has it."""
+    page = (ROOT / "docs" / "approvals.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (code,) = (block for block in blocks if "def accepted(" in block)
     names: dict[str, Any] = {}

@@ -6,7 +6,7 @@ from pathlib import Path
 from activities.contracts import FailureType
 from dsl.model.retryability import NON_RETRYABLE
 
-PAGE = (Path(__file__).parents[2] / "docs" / "steps.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "failures.md").read_text()
 ROWS = re.findall(r"^\| (`[^|]*) \|", PAGE.partition("## Types of failure")[2], re.MULTILINE)
 TYPES = {
     *(value for name, value in vars(FailureType).items() if name.isupper()),

@@ -21,6 +21,7 @@ from dsl.model.step_kinds.step_base import STEP_KINDS
 from dsl.model.steps import STEP_MODELS
 from dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
 from dsl.model.traversal.step_walk import FILLED_OF_STEPS
+from tests.law.documents.pages import STEP_PAGES, chapters_of
 from tests.law.sources import ROOT
 from tests.law.test_import_law import SDK_OF
 from tests.support.servers.asking import KINDS as TESTED_KINDS
@@ -44,9 +45,8 @@ def test_every_kind_has_one_file_in_the_interpreter() -> None:
 
 
 def test_every_kind_has_one_chapter_in_the_reference() -> None:
-    reference = (ROOT / "docs/steps.md").read_text()
-    chapters = re.findall(r"^## `(\w+)`$", reference, re.MULTILINE)
-    assert sorted(chapters) == sorted(STEP_KINDS)
+    headings = re.findall(r"^`(\w+)`$", "\n".join(chapters_of(STEP_PAGES)), re.MULTILINE)
+    assert sorted(headings) == sorted(STEP_KINDS)
 
 
 def test_no_field_is_called_like_a_kind_unless_it_tells_the_kind() -> None:
@@ -99,13 +99,13 @@ def test_the_key_of_every_provider_is_known_wherever_a_user_looks(kind: str) -> 
     for project in ("project", "tool_project"):
         created = yaml.safe_load((ROOT / f"config/{project}/coterie.yml").read_text())
         assert created["llm_config"]["providers"][kind]["api_key_env"] == variable
-    for page in ("docs/language.md", "docs/operating.md", "config/system_config.yml"):
+    for page in ("docs/models.md", "docs/operating.md", "config/system_config.yml"):
         assert variable in (ROOT / page).read_text(), page
 
 
 def test_the_language_names_every_kind_of_provider() -> None:
     (row,) = re.findall(
-        r"^\| `kind` \| (.*scripted.*)$", (ROOT / "docs/language.md").read_text(), re.M
+        r"^\| `kind` \| (.*scripted.*)$", (ROOT / "docs/models.md").read_text(), re.M
     )
     assert KINDS.keys() <= set(re.findall(r"`(\w+)`", row))
 

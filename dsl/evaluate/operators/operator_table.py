@@ -1,6 +1,6 @@
 """The table of operators: what each tests, takes and costs, and its words.
 
-How each treats a missing value and a wrong type: docs/language.md, "Operators".
+How each treats a missing value and a wrong type: docs/routing.md, "Operators".
 """
 
 import operator as compare

@@ -1,6 +1,6 @@
 """The tests of operators, each total: none raises for any values.
 
-How each treats a missing value and a wrong type: docs/language.md, "Operators". A missing value
+How each treats a missing value and a wrong type: docs/routing.md, "Operators". A missing value
 satisfies only `not_equals`, `is_empty` and `is_null` (and `exists` with `value: false`).
 """
 

@@ -33,6 +33,20 @@ def chapters(page: str) -> dict[str, str]:
     return dict(found)
 
 
+LANGUAGE_PAGES = (
+    *("language.md", "teams.md", "agents.md", "models.md", "tools.md", "contexts.md"),
+    *("templates.md", "routing.md", "budgets.md", "worker.md"),
+)
+STEP_PAGES = ("steps.md", "agent-steps.md", "waits.md", "failures.md")
+
+
+def chapters_of(pages: tuple[str, ...]) -> dict[str, str]:
+    """The chapters of several pages; no two have the same heading."""
+    found = [chapter for page in pages for chapter in chapters(page).items()]
+    assert len(dict(found)) == len(found), f"a heading stands in two of {', '.join(pages)}"
+    return dict(found)
+
+
 def rows(chapter: str) -> Iterator[dict[str, str]]:
     """The rows of all tables of a chapter: `{column: cell}`; a bar in a cell is written `\\|`."""
     columns: list[str] = []

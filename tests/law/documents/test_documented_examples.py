@@ -15,7 +15,7 @@ from dsl.errors import InvalidDocument
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import TeamDocument
 from dsl.model.step_kinds.step_base import STEP_KINDS
-from tests.law.documents.pages import blocks, chapters
+from tests.law.documents.pages import LANGUAGE_PAGES, STEP_PAGES, blocks, chapters, chapters_of
 
 AGENTS = """
 llm_config:
@@ -85,17 +85,17 @@ CAPABILITIES = Capabilities(
 )
 
 
-def first_blocks(page: str, heading: str) -> dict[str, str]:
+def first_blocks(pages: tuple[str, ...], heading: str) -> dict[str, str]:
     """`{what the heading names: its first YAML block}`."""
-    named = {re.match(heading, title): blocks(body) for title, body in chapters(page).items()}
+    named = {re.match(heading, title): blocks(body) for title, body in chapters_of(pages).items()}
     return {match[1]: found[0] for match, found in named.items() if match and found}
 
 
-KINDS = first_blocks("steps.md", r"`(\w+)`")
-CODES = first_blocks("errors.md", r"([EW]\d{3})")
+KINDS = first_blocks(STEP_PAGES, r"`(\w+)`")
+CODES = first_blocks(("errors.md",), r"([EW]\d{3})")
 REFERENCE = {
     f"{page} {title} {number}": block
-    for page in ("language.md", "steps.md", "older-forms.md")
+    for page in (*LANGUAGE_PAGES, *STEP_PAGES, "older-forms.md")
     for title, body in chapters(page).items()
     for number, block in enumerate(blocks(body), 1)
 }

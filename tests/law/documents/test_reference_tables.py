@@ -29,12 +29,21 @@ from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHOD
 from dsl.templates.template_filling import fill
 from dsl.values import Json, JsonValue, seconds
 from dsl.wording.replacements import REPLACED_OPERATORS, REPLACEMENTS
-from tests.law.documents.pages import blocks, chapters, quoted, rows, text
+from tests.law.documents.pages import (
+    LANGUAGE_PAGES,
+    STEP_PAGES,
+    blocks,
+    chapters,
+    chapters_of,
+    quoted,
+    rows,
+    text,
+)
 from tests.law.documents.test_documented_examples import compiled, placed
 from tests.law.sources import ROOT
 
-LANGUAGE = chapters("language.md")
-STEPS = chapters("steps.md")
+LANGUAGE = chapters_of(LANGUAGE_PAGES)
+STEPS = chapters_of(STEP_PAGES)
 TABLES: dict[str, type[BaseModel]] = {
     "A document": document.SystemDocument,
     "`llm_config`": document.LlmConfig,
@@ -274,18 +283,16 @@ def test_every_older_form_is_listed_with_its_replacement() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "title", "file"),
+    ("chapter", "file"),
     [
-        *(("steps.md", f"`{kind}`", kind) for kind in STEP_KINDS),
-        *(
-            ("language.md", f"`{type}`", f"{type}_team")
-            for type in ("standard", "loop", "approval")
-        ),
-        ("language.md", "`concentrator`", "concentrator"),
+        *((STEPS[f"`{kind}`"], kind) for kind in STEP_KINDS),
+        *((LANGUAGE[f"`{type}`"], f"{type}_team") for type in ("standard", "loop", "approval")),
+        (LANGUAGE["`concentrator`"], "concentrator"),
     ],
+    ids=[*STEP_KINDS, "standard_team", "loop_team", "approval_team", "concentrator"],
 )
-def test_every_kind_and_type_names_an_example_that_runs(page: str, title: str, file: str) -> None:
-    links = re.findall(r"\]\(\.\./(examples/language/[\w.]+)\)", chapters(page)[title])
+def test_every_kind_and_type_names_an_example_that_runs(chapter: str, file: str) -> None:
+    links = re.findall(r"\]\(\.\./(examples/language/[\w.]+)\)", chapter)
     assert links == [f"examples/language/{file}.yml", f"examples/language/{file}.test.yml"]
     assert all((ROOT / link).is_file() for link in links)
 

@@ -114,7 +114,7 @@ def test_expressions_differ_from_cpython_only_where_the_documentation_says() -> 
 
 LIMITS = CodeLimits(30.0, 128 << 20)
 ROWS = re.findall(
-    r"^\| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \|", (ROOT / "docs/steps.md").read_text(), re.M
+    r"^\| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \|", (ROOT / "docs/agent-steps.md").read_text(), re.M
 )
 
 

@@ -1,4 +1,4 @@
-"""The table of operators in docs/language.md, cell by cell, against the operators themselves."""
+"""The table of operators in docs/routing.md, cell by cell, against the operators themselves."""
 
 from itertools import product
 
@@ -18,7 +18,7 @@ from dsl.model.evaluation_budget import EvaluationMeter
 from dsl.paths import MISSING
 from tests.law.documents.pages import chapters, quoted, rows
 
-CHAPTER = chapters("language.md")["Operators"]
+CHAPTER = chapters("routing.md")["Operators"]
 TABLE = {
     quoted(row["operator"])[0]: row
     for row in rows(CHAPTER)

@@ -279,7 +279,7 @@ def test_every_refusal_of_a_decision_is_worded() -> None:
 
 
 def test_operating_manual_lists_every_code_of_a_refusal() -> None:
-    page = (ROOT / "docs/operating.md").read_text()
+    page = (ROOT / "docs/approvals.md").read_text()
     codes = {
         code
         for kind in (*get_args(SteeringRefusal), *get_args(DecisionRefusal), RunNotReady)

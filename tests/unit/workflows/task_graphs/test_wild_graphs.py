@@ -35,7 +35,7 @@ TASKS: st.SearchStrategy[list[Any]] = st.lists(TASK | st.sampled_from(NO_TASKS),
 
 TOO_MANY = "TooManyTasks"
 STATED = {None, TOO_MANY, "TasksFailed", "Broken"}
-"""Why a graph may fail, as docs/steps.md says."""
+"""Why a graph may fail, as docs/failures.md says."""
 
 
 @dataclass(frozen=True)

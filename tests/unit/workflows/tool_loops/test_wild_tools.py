@@ -52,7 +52,7 @@ STATED = {
     "ToolPolicyUnmet",
     "Timeout",
 }
-"""Why an agent may fail, as docs/steps.md says."""
+"""Why an agent may fail, as docs/failures.md says."""
 
 ENDS = {"success", "failure"}
 

@@ -1,4 +1,4 @@
-"""docs/coverage.md and docs/hardening.md name tests that exist, and no row is missing."""
+"""tests/coverage.md and docs/hardening.md name tests that exist, and no row is missing."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ from tests.law.sources import ROOT
 
 TABLE = re.findall(
     r"^\| (S\d|C|T)-(\d{2,3}) \| [^|]+ \| ([^|]+) \|$",
-    (ROOT / "docs/coverage.md").read_text(),
+    (ROOT / "tests/coverage.md").read_text(),
     re.MULTILINE,
 )
 PROOF = re.compile(r"`((?:config|docs|evals|examples|tests)/[^`]+)`")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.law.sources import ROOMS, ROOT
 
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "tests/coverage.md"])
 PATH = re.compile(rf"`((?:{'|'.join(ROOMS)}|tests|docs|examples|bench)/[\w./-]*)`")
 
 NAMES_OF_FILE = re.compile(

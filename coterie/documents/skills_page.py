@@ -16,9 +16,9 @@ _HEAD = """\
 After reading this page, you can call every skill that Coterie ships: you know what each one takes,
 what it returns, and how it fails.
 
-Call a skill from an `execution_plan` with a [`skill` step](agent-steps.md#skill), or let a model call it
-as a [tool](tools.md#a-tool). `coterie validate` checks the input against the contract before
-a run starts. This page is generated from the contracts:
+Call a skill from an `execution_plan` with a [`skill` step](agent-steps.md#skill), or let a model
+call it as a [tool](tools.md#a-tool). `coterie validate` checks the input against the contract
+before a run starts. This page is generated from the contracts:
 `python -m coterie.documents.skills_page > docs/skills.md`.
 
 All paths are relative to the worker's `workspace`. Skills that read and change files never leave

@@ -84,7 +84,7 @@ def _language(plan: Plan, context: Json, steps: int) -> None:
         facts = Facts(context=context, run={"visit": visit, "team": "loop"})
         persona = snapshot(plan.personas["editor"], step)
         slice_for(persona, step, facts)
-        route = choose(looped, facts.with_task(step.name, outcome))
+        route = choose(looped, facts._replace(tasks={step.name: outcome}))
         context = apply(context, route.writes)
 
 

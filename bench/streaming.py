@@ -27,7 +27,7 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.runs.ends.end_words import incomplete_reason
-from coterie.runs.live_texts import follow_text
+from coterie.runs.live_texts import POLL_SECONDS, TextFollower, live_answers
 from coterie.runs.new_runs import start_run
 from coterie.runs.run_client import Run
 from coterie.storage.wire import data_converter
@@ -183,11 +183,14 @@ async def _follow_words(run: Run) -> dict[int, float]:
 
     async def watch() -> None:
         nonlocal text
-        async for piece in follow_text(run):
-            text += piece.text
+        follower = TextFollower()
+        while True:
+            pieces = follower.pieces(await live_answers(await run.describe(), {}))
+            text += "".join(piece.text for piece in pieces)
             at = time.monotonic()
             for word in text.split(" ")[:-1]:
                 seen.setdefault(int(word[1:]), at)
+            await asyncio.sleep(POLL_SECONDS)
 
     watching = asyncio.create_task(watch())
     await _require_completion(run)

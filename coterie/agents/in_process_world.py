@@ -4,7 +4,7 @@ Nothing survives the process. A failed call is retried as its contract says, lik
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +12,10 @@ from typing import TypeVar
 from pydantic import JsonValue, ValidationError
 from temporalio.exceptions import ApplicationError
 
+from activities.agent_activity import AgentActivities
+from activities.agents.agent_base import ProviderAccess
+from activities.agents.inner_calls import InnerCalls
+from activities.call_prices import Pricing
 from activities.contracts import (
     AgentRequest,
     AgentResponse,
@@ -25,10 +29,15 @@ from activities.providers.scripts.script import ScriptedAnswer
 from activities.providers.scripts.scripted_answers import ScriptedAnswers
 from activities.providers.scripts.scripted_choice import choose, missing
 from activities.providers.translation.request_checks import check_request
+from activities.skills.skill_activity import SkillActivities
+from activities.skills.skill_registry import SKILLS, AnySkill, contracts
+from activities.storage.blobs import MemoryBlobs
 from activities.workspace.contract_violations import validation_problems
+from activities.workspace.skill_base import Workspace
 from coterie.agents.tool_registry import ToolRegistry
 from coterie.runs.in_process.local_scope import LocalScope
-from coterie.runs.local_agents import LocalWorld
+from dsl.egress.channel_labels import open_commands
+from dsl.model.capabilities import Reach
 from dsl.values import Json
 from workflows.core.scope import Call, CallFailed
 
@@ -95,12 +104,49 @@ def _entry(number: int, given: Json) -> ScriptedAnswer:
         ) from None
 
 
-class InProcessWorld(LocalWorld):
+class InProcessWorld:
     """The activities of a worker, called directly, without a history to keep short."""
+
+    def __init__(
+        self,
+        providers: ProviderAccess,
+        workspace: Workspace,
+        skills: Mapping[str, AnySkill] = SKILLS,
+        pricing: Pricing | None = None,
+    ) -> None:
+        """Take what the activities reach.
+
+        Args:
+            providers: Returns the model provider that a persona names.
+            workspace: The project that skills may touch.
+            skills: By name.
+            pricing: Prices of model calls; without it, no call has a price.
+        """
+        blobs = MemoryBlobs()
+        self._skills = SkillActivities(workspace, skills, blobs)
+        self._agents = AgentActivities(
+            providers,
+            call_skill=self._skills.call_for_agent,
+            inner_calls=InnerCalls(
+                contracts(skills),
+                Reach(
+                    commands=open_commands(
+                        workspace.commands, sandboxed=workspace.sandbox is not None
+                    ),
+                    offline_tools=("*",),
+                ),  # the program itself says what its functions do
+            ),
+            blobs=blobs,
+            pricing=pricing,
+        )
+
+    async def run_agent(self, request: AgentRequest) -> AgentResponse:
+        """Run one model turn."""
+        return await self._agents.run_agent(request)
 
     async def call_skill(self, request: SkillRequest) -> SkillResult:
         """Run one skill. Its result comes back whole."""
-        return await super().call_skill(request.model_copy(update={"keep": False}))
+        return await self._skills.call_skill(request.model_copy(update={"keep": False}))
 
 
 class InProcessScope(LocalScope):

@@ -71,10 +71,6 @@ class SharedMemoryGraph:
         self._edges = edges
         return self
 
-    def sources_of(self, reader: str) -> tuple[MemoryEdge, ...]:
-        """Return the edges that end at an agent, in the order in which they were added."""
-        return tuple(edge for edge in self if edge.reader == reader)
-
     def order(self) -> tuple[str, ...]:
         """Return the agents so that each comes after those whose work it reads."""
         order: TopologicalSorter[str] = TopologicalSorter()

@@ -1,8 +1,6 @@
 """Read the text of turns in progress: from the description of a run, at no cost to its history."""
 
-import asyncio
-from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -11,12 +9,9 @@ from temporalio.client import WorkflowExecutionDescription
 
 from activities.contracts import RUN_AGENT, LiveTail
 from activities.contracts.call_suffixes import step_of_id
-from coterie.runs.call_errors import Unanswered
-from coterie.runs.run_client import Run
 
 POLL_SECONDS = 0.12
 """Between two descriptions of a run that streams; text is visible within half a second."""
-_IDLE_SECONDS = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,21 +87,6 @@ async def live_answers(
                 continue  # from another version of the worker
             found.append(LiveAnswer(one.activity_id, step_of_id(one.activity_id, steps), tail))
     return tuple(sorted(found, key=lambda answer: answer.call))
-
-
-async def follow_text(run: Run) -> AsyncGenerator[TextPiece]:
-    """Yield the text of a run's turns piece by piece, until the caller stops.
-
-    A server that does not answer is asked again.
-    """
-    follower = TextFollower()
-    while True:
-        answers: tuple[LiveAnswer, ...] = ()
-        with suppress(Unanswered):
-            answers = await live_answers(await run.describe(), {})
-        for piece in follower.pieces(answers):
-            yield piece
-        await asyncio.sleep(POLL_SECONDS if answers else _IDLE_SECONDS)
 
 
 def _is_stream(one: PendingActivityInfo) -> bool:

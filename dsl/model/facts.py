@@ -142,10 +142,6 @@ class Facts(NamedTuple):
             named["tools"] = self.tools
         return named
 
-    def with_task(self, name: str, outcome: Outcome) -> "Facts":
-        """Return these facts with one more outcome."""
-        return self._replace(tasks={**self.tasks, name: outcome})
-
     def with_result(self, name: str, outcome: Outcome) -> "Facts":
         """Return these facts as a step reads them after it acted: `data` and `seconds` are its."""
         return self.of_result(outcome)._replace(tasks={**self.tasks, name: outcome})

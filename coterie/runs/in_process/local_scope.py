@@ -1,6 +1,6 @@
 """The second Scope: the same interpreter in one process, without Temporal and durability.
 
-For unit tests, dry runs and the agents of `local_agents.py`. Nothing survives the process; for
+For unit tests and the agents of programs. Nothing survives the process; for
 reliability, start a workflow.
 """
 
@@ -24,7 +24,6 @@ from activities.contracts import (
 from dsl.model.evaluation_budget import EvaluationWork
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
-from dsl.values import Json
 from workflows.approvals import decisions as approvals
 from workflows.approvals.decision_wording import decision_refusal_text
 from workflows.core.memory import PendingNotification
@@ -33,9 +32,6 @@ from workflows.core.pace import Branches, Pace
 from workflows.core.requests import Decision
 from workflows.core.scope import Call, CallFailed, Job, Leaving
 from workflows.core.state import RunState
-from workflows.core.views import TeamResult
-from workflows.handlers.start_checks import begin
-from workflows.interpreter import run
 from workflows.temporal.branches import BranchGroup
 from workflows.temporal.call_failures import expected_failure
 
@@ -216,15 +212,3 @@ def _expected_failure(error: ApplicationError | TimeoutError, call: Call) -> Bas
         )
     seconds = call.options.timeout
     return CallFailed("Timeout", f"{call.summary} did not answer within {seconds:g} s")
-
-
-async def run_local(plan: Plan, context: Json, world: World) -> TeamResult:
-    """Run a whole plan in this process.
-
-    Raises:
-        RunFailed: Like a durable run.
-    """
-    state = RunState()
-    state.main.context = context
-    begin(plan, state)
-    return await run(LocalScope(plan, state, world))

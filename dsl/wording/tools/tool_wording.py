@@ -114,14 +114,6 @@ def unusable_tool_schema(name: str, key: str, reason: str) -> ProblemText:
 
 
 @statement
-def no_arguments(name: str, skill: str) -> ProblemText:
-    return ProblemText(
-        f"no model can call the tool {name!r}: the input of {skill} is not a mapping",
-        fix="call it with a step of type `skill`, or offer another tool",
-    )
-
-
-@statement
 def fixed_unknown(name: str, argument: str, known: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"`fixed` sets {argument!r}, which the tool {name!r} does not take",

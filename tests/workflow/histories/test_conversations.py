@@ -19,11 +19,11 @@ from activities.storage.blobs import BlobsUnusable, MemoryBlobs
 from activities.storage.conversations import Conversations, Turn
 from activities.storage.open_conversation import AddedTurn, OpenConversation
 from activities.workspace.skill_base import Workspace
-from coterie.runs.in_process.local_scope import run_local
 from coterie.storage.folder import directory_storage
 from dsl.values import Json
 from tests.support.engine import engine, plan_of
 from tests.support.runs import failure, scheduled
+from tests.support.simulation.local_run import run_local
 
 HEAD = """
 llm_config:

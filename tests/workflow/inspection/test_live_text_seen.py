@@ -11,7 +11,7 @@ from temporalio.testing import WorkflowEnvironment
 from activities.providers.provider import ProviderSettings
 from coterie.display.following.follower import Watch
 from coterie.display.following.plain_view import PlainView
-from coterie.runs.live_texts import follow_text
+from coterie.runs.live_texts import POLL_SECONDS, TextFollower, TextPiece, live_answers
 from coterie.runs.run_client import Run
 from tests.support.engine import engine
 from tests.support.servers.raw_server import raw_server
@@ -45,6 +45,15 @@ async def event_types(handle: WorkflowHandle[object, object]) -> list[int]:
     return [event.event_type for event in history.events]
 
 
+async def first_piece(run: Run) -> TextPiece:
+    """Look until a model has written something."""
+    follower = TextFollower()
+    while True:
+        for text in follower.pieces(await live_answers(await run.describe(), {})):
+            return text
+        await asyncio.sleep(POLL_SECONDS)
+
+
 async def test_the_text_is_seen_before_the_turn_ends_and_costs_no_event(
     skipping_client: Client, tmp_path: Path
 ) -> None:
@@ -62,9 +71,8 @@ async def test_the_text_is_seen_before_the_turn_ends_and_costs_no_event(
             await quiet.result()
             handle = await running.start(TEAM.replace("STREAM", "true"))
             async with asyncio.timeout(120):
-                async for text in follow_text(Run(running.client, handle.id)):
-                    assert (text.text, text.answer.step) == ("Once", "work/write")
-                    break
+                text = await first_piece(Run(running.client, handle.id))
+                assert (text.text, text.answer.step) == ("Once", "work/write")
                 status = await Run(running.client, handle.id).status()
                 assert list(status.calls.values()) == ["work/outer/write"]
                 seen.set()

@@ -6,9 +6,9 @@ from typing import Any, cast
 import pytest
 
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from coterie.runs.in_process.local_scope import run_local
 from dsl.values import Json
 from tests.support.one_team import agent, work
+from tests.support.simulation.local_run import run_local
 from tests.support.simulation.stopping import Answer, World, stopped_everywhere, undisturbed
 from workflows.core.views import TeamResult
 

@@ -36,17 +36,21 @@ name_given = at_most(MAX_NAME_LENGTH)
 
 def run_id(text: str) -> str:
     """Return the id of a new run; refuse what nobody could type or Temporal would not take."""
-    if not text:
-        raise argparse.ArgumentTypeError("it is empty")
-    if visible(text) != text or "\n" in text or "\t" in text:
-        raise argparse.ArgumentTypeError(
-            "it has a line break, a tab or an invisible character; use letters, digits and '-'"
-        )
-    if (size := len(text.encode(errors="surrogatepass"))) > _MAX_ID_SIZE:
-        raise argparse.ArgumentTypeError(
-            f"it has {size:,} bytes; Temporal takes at most {_MAX_ID_SIZE:,}"
-        )
+    problem = id_problem(text)
+    if problem is not None:
+        raise argparse.ArgumentTypeError(problem)
     return text
+
+
+def id_problem(text: str) -> str | None:
+    """Return why a new run cannot have this id; None if it can."""
+    if not text:
+        return "it is empty"
+    if visible(text) != text or "\n" in text or "\t" in text:
+        return "it has a line break, a tab or an invisible character; use letters, digits and '-'"
+    if (size := len(text.encode(errors="surrogatepass"))) > _MAX_ID_SIZE:
+        return f"it has {size:,} bytes; Temporal takes at most {_MAX_ID_SIZE:,}"
+    return None
 
 
 def add_target(parser: ArgumentParser) -> None:

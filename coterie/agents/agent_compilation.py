@@ -19,6 +19,7 @@ from coterie.settings import Settings
 from dsl.compile.compiler import SourceText, compile_sources
 from dsl.errors import InvalidDocument
 from dsl.model.plan import Plan
+from dsl.strict_json import unsound_part
 
 _SCRIPTED = """
 llm_config:
@@ -67,6 +68,9 @@ def compile_agent(
     if max_turns is not None:
         agent = replace(agent, settings={**agent.settings, "max_turns": max_turns})
     document = document_of(agent, registry)
+    unsound = unsound_part(document.tree)
+    if unsound is not None:
+        raise InvalidAgent(f"agent {document.name!r}: {unsound}")
     own = {one.found.name: contract_of(one.found) for one in document.functions}
     sources = tuple(_sources(document, settings, scripted=scripted))
     try:

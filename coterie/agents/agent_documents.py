@@ -22,6 +22,7 @@ from coterie.agents.tool_definitions import (
 )
 from coterie.agents.tool_registry import ToolRegistry
 from dsl.errors import listed, nearest
+from dsl.strict_json import unsound_part
 from dsl.values import Json
 
 QUERY = "query"
@@ -270,3 +271,16 @@ def query_of(context: Json) -> str:
         if isinstance(found, str):
             return found
     raise ValueError(f"the context has no text under `input`, or under `{QUERY}` within it")
+
+
+def query_context(query: str) -> Json:
+    """Return the context of a run.
+
+    Raises:
+        ValueError: The query is not a text that JSON can carry.
+    """
+    context: Json = {QUERY: query}
+    unsound = unsound_part(context)
+    if unsound is not None:
+        raise ValueError(f"in the context, {unsound}")
+    return context

@@ -29,6 +29,7 @@ from coterie.runs.in_process.local_scope import Refused
 from coterie.settings import Settings
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.surroundings import provider_makers, provider_settings, workspace_of
+from dsl.strict_json import unsound_part
 from dsl.values import Json
 from workflows.core.messages import DecideInput
 from workflows.core.results import RunFailed
@@ -216,6 +217,9 @@ class AgentRun:
 
     def _decide(self, decision: str, by: str, **more: JsonValue) -> "AgentRun":
         given = {"id": self._open_question(), "decision": decision, "by": by, **more}
+        unsound = unsound_part(given)
+        if unsound is not None:
+            raise ValueError(f"in the decision, {unsound}")
         try:
             self._scope.decide(DecideInput.model_validate(given))
         except ValidationError as error:

@@ -18,7 +18,7 @@ from coterie.agents.agent_documents import AgentDocument, shares_function, writt
 from coterie.agents.agent_state import AgentAnswer
 from coterie.agents.tool_definitions import Executor, ToolFunction
 from coterie.runs.ends.end_words import incomplete_reason
-from coterie.runs.new_runs import start_run
+from coterie.runs.new_runs import check_id, start_run
 from coterie.runs.records import new_id
 from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
@@ -58,12 +58,14 @@ async def start_durably(
     Raises:
         CommandError: There is no server, or the id is taken.
     """
+    name = compiled.document.name
+    id = id or new_id(name)
+    check_id(id)
     connection = await open_connection(settings, start=True)
     given = _input_of(compiled, context)
-    name = compiled.document.name
     run = await start_run(
         connection.client,
-        id or new_id(name),
+        id,
         given,
         task_queue=settings.task_queue,
         summary=name,

@@ -23,9 +23,9 @@ from coterie.agents.agent_definition import (
     without_system_message,
 )
 from coterie.agents.agent_documents import (
-    QUERY,
     described_persona,
     name_of,
+    query_context,
     query_of,
     written_document,
 )
@@ -201,7 +201,7 @@ class BaseAgent(agent_base.BaseAgent):
         around = context or AgentContext()
         settings = load(cwd=around.folder)
         compiled = self._compile_agent(settings, around, max_iterations, durable=False)
-        return AgentRun(compiled, settings, around).start({QUERY: query})
+        return AgentRun(compiled, settings, around).start(query_context(query))
 
     async def run(
         self,
@@ -256,9 +256,9 @@ class BaseAgent(agent_base.BaseAgent):
             ValueError: A worker cannot run the agent; names each lambda, closure or method.
             CommandError: There is no server, or the id is taken.
         """
-        around = context or AgentContext()
+        given, around = query_context(query), context or AgentContext()
         settings = load(cwd=around.folder)
-        return await start_durably(self._durable(settings, around), settings, {QUERY: query}, id)
+        return await start_durably(self._durable(settings, around), settings, given, id)
 
     def compiled(self, context: AgentContext | None = None) -> CompiledAgent:
         """Return the agent's document and the plan of its runs in this process.

@@ -8,17 +8,18 @@ The run is durable: it has a history on a server, and this process is its worker
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from activities.workspace.contract_violations import validation_problems
 from coterie.documents.compilation import CompiledDocument, compile_target, startable
 from coterie.documents.tool_discovery import forget_tools
 from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.failures import CommandError
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
-from coterie.runs.new_runs import start_run
+from coterie.runs.new_runs import check_id, start_run
 from coterie.runs.records import kept, new_record
 from coterie.server.connection import open_connection
 from coterie.settings import Settings, load
@@ -27,9 +28,12 @@ from coterie.worker.run_worker import run_worker
 from dsl.errors import InvalidDocument
 from dsl.model.plan import Plan
 from dsl.values import Json
+from dsl.visible import is_unicode
 from workflows.core.messages import TeamInput
 
 _HOW_TO_GIVE = "pass it to `run`"
+
+_CONTEXT = TypeAdapter(dict[str, JsonValue])
 
 T = TypeVar("T")
 
@@ -110,6 +114,10 @@ class RunnableTeam:
         Raises:
             InvalidTeam: With every problem.
         """
+        given = {"model": model, "workspace": workspace, "override": override}
+        for name, value in given.items():
+            if value is not None and not is_unicode(str(value)):
+                raise InvalidTeam(f"{name}={str(value)!a} is not UTF-8 text")
         file = Path(target)
         named, cwd = str(target), Path.cwd()
         forget_tools()  # a notebook edits the modules of its tools
@@ -119,9 +127,9 @@ class RunnableTeam:
             settings = load(cwd=cwd)
             if address is not None:
                 settings = load({**settings.environment, "COTERIE_ADDRESS": address}, cwd)
-            given = None if workspace is None else str(Path(workspace).resolve())
+            root = None if workspace is None else str(Path(workspace).resolve())
             over = None if override is None else Path(override).resolve()
-            made = compile_target(settings, named, model=model, workspace=given, override=over)
+            made = compile_target(settings, named, model=model, workspace=root, override=over)
             return cls(made, settings)
         except InvalidDocument as error:
             raise InvalidTeam(problems_text(error.problems, lines_of_file(cwd))) from None
@@ -145,7 +153,10 @@ class RunnableTeam:
             TeamRunError: The run could not be started or followed: a key of a provider is missing,
                 the id is taken, or the server does not answer.
         """
-        given = cast("Json", dict(context or {}))
+        try:
+            given = _CONTEXT.validate_python(dict(context or {}))
+        except ValidationError as error:
+            raise InvalidTeam(f"the context is not JSON: {validation_problems(error)}") from None
         try:
             plan = startable(self._document.compiled, given, how=_HOW_TO_GIVE).plan
         except CommandError as error:
@@ -161,6 +172,8 @@ class RunnableTeam:
         lacking = missing_keys(keys, self._settings)
         if lacking:
             raise TeamRunError("; ".join(lacking))
+        if id is not None:
+            check_id(id)
         record = new_record(self._settings, id, plan, trusted, keys)
         connection = await open_connection(self._settings, start=True)
         async with run_worker(connection.client, self._settings, record):

@@ -22,6 +22,7 @@ from dsl.errors import InvalidContext
 from dsl.evaluate.context import lacking_context
 from dsl.evaluate.declared_values import started
 from dsl.model.capabilities import SkillContract
+from dsl.strict_json import unsound_part
 from dsl.values import Json
 
 HOW_TO_SET = "set it with `--set PATH=VALUE` or `--context @FILE`"
@@ -106,8 +107,11 @@ def startable(
         how: How to give what is missing.
 
     Raises:
-        CommandError: The context lacks something.
+        CommandError: The context lacks something, or JSON cannot carry it.
     """
+    unsound = unsound_part(context)
+    if unsound is not None:
+        raise CommandError(f"in the context, {unsound}")
     compiled = with_needs(compiled, analysis)
     try:
         started(context, compiled.plan.context)

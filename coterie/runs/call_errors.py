@@ -4,14 +4,16 @@ Every query, signal, update and cancellation of a run fails with these errors, a
 """
 
 from shlex import quote
-from typing import Literal
+from typing import Literal, cast
 
+from pydantic import BaseModel, JsonValue
 from temporalio.api.errordetails.v1 import WorkflowNotReadyFailure
 from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.failures import CommandError, ExitCode
+from dsl.strict_json import unsound_part
 
 UpdateName = Literal["decide", "retry", "skip", "amend", "redirect", "send_message"]
 """Updates that people send to a run."""
@@ -119,3 +121,16 @@ def _no_worker(id: str) -> str:
         f"no worker answers for run {id!r}; in the project that started it, start "
         f"`coterie worker` or resume it with `coterie run --resume {quote(id)}`"
     )
+
+
+def check_sent(name: str, *parts: object) -> None:
+    """Refuse a message or a query of a program that JSON cannot carry.
+
+    Raises:
+        CommandError: Names the part.
+    """
+    for part in parts:
+        plain = part.model_dump() if isinstance(part, BaseModel) else part
+        unsound = unsound_part(cast("JsonValue", plain))
+        if unsound is not None:
+            raise CommandError(f"in what {name!r} sends, {unsound}")

@@ -7,10 +7,12 @@ from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
+from coterie.arguments import id_problem
 from coterie.failures import CommandError
 from coterie.runs.run_client import Run
 from coterie.storage.histories import WORKFLOW
 from dsl.sizes import MAX_VALUE_SIZE
+from dsl.visible import shortened_text
 from workflows.core.memo_keys import STARTED
 from workflows.core.messages import TeamInput
 
@@ -20,14 +22,26 @@ _TOO_LARGE = (
 )
 
 
+def check_id(id: str) -> None:
+    """Refuse the id of a new run that a program gives, as `--id` refuses it.
+
+    Raises:
+        CommandError: Says why.
+    """
+    problem = id_problem(id)
+    if problem is not None:
+        raise CommandError(f"a run cannot have the id {shortened_text(id, 60)!a}: {problem}")
+
+
 async def start_run(
     client: Client, id: str, given: TeamInput, *, task_queue: str, summary: str
 ) -> Run:
     """Start a run under an unused id.
 
     Raises:
-        CommandError: The id is taken, or the input exceeds Temporal's limit.
+        CommandError: The id is taken or unusable, or the input exceeds Temporal's limit.
     """
+    check_id(id)
     (payload,) = client.data_converter.payload_converter.to_payloads([given])
     if len(payload.data) > MAX_VALUE_SIZE:
         raise CommandError(_TOO_LARGE)

@@ -28,6 +28,7 @@ from coterie.runs.call_errors import (
     Unanswered,
     UpdateName,
     call_error,
+    check_sent,
     task_was_lost,
     update_error,
     waits_its_turn,
@@ -176,6 +177,7 @@ class Run:
         Raises:
             CommandError: The run has ended, or the server does not answer.
         """
+        check_sent(name, asked)
         try:
             await self.handle.signal(name, asked)
         except RPCError as error:
@@ -238,6 +240,7 @@ class Run:
         return await whole(history, self._client.data_converter)
 
     async def _query(self, name: str, result: type[T], *args: object) -> T:
+        check_sent(name, *args)
         until = _deadline(self.answer_time)
         while True:
             try:
@@ -256,6 +259,7 @@ class Run:
 
 async def updated(run: Run, name: str, asked: BaseModel, answer: type[T]) -> T:
     """Send an update and return its answer; repeat it until the run has seen it."""
+    check_sent(name, asked)
     # The SDK's own overloads are partly untyped.
     update: Callable[..., Awaitable[T]] = cast("Any", run.handle).execute_update
     until = _deadline(run.answer_time)

@@ -23,7 +23,7 @@ from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
 from coterie.failures import CommandError, ExitCode
-from coterie.runs.call_errors import task_was_lost, update_error
+from coterie.runs.call_errors import check_sent, task_was_lost, update_error
 from coterie.runs.run_client import Run
 from coterie.storage.histories import WORKFLOW
 from workflows.core.memo_keys import STARTED
@@ -117,8 +117,9 @@ async def send_message(
 
     Raises:
         MessageRefusedError: The run refuses the message, or ends without a reply.
-        CommandError: The server does not answer.
+        CommandError: JSON cannot carry the message, or the server does not answer.
     """
+    check_sent(SEND_MESSAGE, asked)
     # The SDK's own overloads are partly untyped.
     update: Callable[..., Awaitable[Handle]] = cast("Any", run.handle).start_update
     until = monotonic() + _LOST_SECONDS

@@ -1,9 +1,31 @@
 """Name the command that installs the packages of a skill, where they are missing."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from typing import Final
 
 from activities.workspace.skill_failures import SkillFailure
+
+SKILL_EXTRAS: Final[Mapping[str, str]] = {
+    "Arxiv.search": "web",
+    "Memory.search": "retrieval",
+    "Memory.store": "retrieval",
+    "Retriever.search": "retrieval",
+    "Web.fetch": "web",
+    "Web.search": "web",
+}
+"""`{skill: the extra of Coterie that has its packages}`; the others need none."""
+
+
+@contextmanager
+def needing_packages(skill: str) -> Generator[None]:
+    """Import the packages of a skill in the block, as its row of `SKILL_EXTRAS` says.
+
+    Raises:
+        SkillFailure: One is not installed; the message has the command.
+    """
+    with needing(SKILL_EXTRAS[skill], skill):
+        yield
 
 
 @contextmanager

@@ -5,12 +5,13 @@ import os
 import platform
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from shlex import quote
 
 from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
 from activities.processes.search_path import path_outside
+from activities.skills.missing_packages import SKILL_EXTRAS
 from coterie.doctor.checkup import (
     EXTRAS,
     Finding,
@@ -35,14 +36,23 @@ from coterie.server.server_process import find_binary, free_ports, port_is_free
 from coterie.server.temporal_client import connect
 from coterie.settings import Settings
 from dsl.errors import InvalidDocument
+from dsl.model.plan import Plan
 from dsl.model.sections.provider_document import provider_kind
+from dsl.model.traversal.used_skills import used_skills
 
 
 async def examine(settings: Settings, *, offline: bool) -> list[Finding]:
     """Examine the machine, the project, and unless `offline` the servers that it needs."""
     trusted, findings = _configuration(settings)
-    providers, unreadable = _used_providers(settings, trusted)
-    findings = [*_program(), *_extras(settings, trusted), *findings, *unreadable]
+    plans, unreadable = _own_plans(settings)
+    providers = _used_providers(settings, trusted, plans)
+    needed = needed_extras(settings, trusted, plans)
+    findings = [
+        *_program(),
+        *extra_findings(missing_packages(EXTRAS), needed),
+        *findings,
+        *unreadable,
+    ]
     findings += [_sandbox(settings, trusted), *_keys(settings, trusted, providers)]
     findings += await _server(settings, offline=offline)
     findings += _disk(settings)
@@ -75,22 +85,28 @@ def _configuration(settings: Settings) -> tuple[TrustedConfig, list[Finding]]:
         return shipped, [finding]
 
 
-def _used_providers(
-    settings: Settings, trusted: TrustedConfig
-) -> tuple[tuple[str, ...], list[Finding]]:
-    """Return the providers of the project's own teams and files, and the teams that are invalid."""
+def _own_plans(settings: Settings) -> tuple[dict[str, Plan], list[Finding]]:
+    """Return the plans of the project's own teams and files, and the teams that are invalid."""
     catalog = Catalog(settings)
-    shipped = trusted_document(settings, catalog.system_source(catalog.roots[-1]), None)
-    used = [name for name, one in trusted.providers.items() if shipped.providers.get(name) != one]
+    plans: dict[str, Plan] = {}
     findings: list[Finding] = []
     for located in catalog.own():
         try:
-            plan = compile_located(catalog, located).plan
+            plans[located.name] = compile_located(catalog, located).plan
         except InvalidDocument as error:
             findings.append(_team_finding(located, error))
-        else:
-            used += [persona.provider for persona in plan.personas.values()]
-    return tuple(dict.fromkeys(used)), findings
+    return plans, findings
+
+
+def _used_providers(
+    settings: Settings, trusted: TrustedConfig, plans: Mapping[str, Plan]
+) -> tuple[str, ...]:
+    """Return the providers that the project's own files and teams name."""
+    catalog = Catalog(settings)
+    shipped = trusted_document(settings, catalog.system_source(catalog.roots[-1]), None)
+    used = [name for name, one in trusted.providers.items() if shipped.providers.get(name) != one]
+    used += [one.provider for plan in plans.values() for one in plan.personas.values()]
+    return tuple(dict.fromkeys(used))
 
 
 def _team_finding(located: Located, error: InvalidDocument) -> Finding:
@@ -98,8 +114,14 @@ def _team_finding(located: Located, error: InvalidDocument) -> Finding:
     return Finding("project", Level.PROBLEM, text, f"coterie validate {quote(located.name)}")
 
 
-def _extras(settings: Settings, trusted: TrustedConfig) -> Iterator[Finding]:
+def needed_extras(
+    settings: Settings, trusted: TrustedConfig, plans: Mapping[str, Plan]
+) -> dict[str, str]:
+    """Return `{extra: what in this project needs it}`."""
     needed: dict[str, str] = {}
+    for name, plan in plans.items():
+        for skill in sorted(used_skills(plan) & SKILL_EXTRAS.keys()):
+            needed.setdefault(SKILL_EXTRAS[skill], f"{skill} in the team {name}")
     if trusted.mcp_servers:
         needed["mcp"] = "`worker.mcp_servers`"
     if (settings.storage or "").startswith("s3://"):
@@ -107,7 +129,7 @@ def _extras(settings: Settings, trusted: TrustedConfig) -> Iterator[Finding]:
     for name, section in trusted.providers.items():
         if section.cloud in ("bedrock", "vertex"):
             needed[section.cloud] = f"the provider {name}"
-    yield from extra_findings(missing_packages(EXTRAS), needed)
+    return needed
 
 
 def _sandbox(settings: Settings, trusted: TrustedConfig) -> Finding:

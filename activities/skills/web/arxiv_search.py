@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
-from activities.skills.missing_packages import needing
+from activities.skills.missing_packages import needing_packages
 from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.skill_base import Skill, SkillContext
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
@@ -69,7 +69,7 @@ async def search_papers(value: ArxivInput, context: SkillContext) -> Papers:
 
 
 def _search_papers(value: ArxivInput) -> list[Paper]:
-    with needing("web", "Arxiv.search"):
+    with needing_packages("Arxiv.search"):
         import arxiv  # pyright: ignore[reportMissingTypeStubs]  # types are inline
         from requests import RequestException
 

@@ -8,7 +8,7 @@ from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
 from activities.process_pool.work import WorkEnded, WorkRunner
-from activities.skills.missing_packages import needing
+from activities.skills.missing_packages import needing_packages
 from activities.skills.web.page_work import EXTRACT, PageSource, PageText
 from activities.workspace.skill_base import Skill, SkillContext
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
@@ -63,7 +63,7 @@ async def fetch_page(value: WebFetchInput, context: SkillContext) -> WebPage:
         raise SkillRefusal(
             "the worker does not read web pages; set `worker.web.fetch: true` in coterie.yml"
         )
-    with needing("web", "Web.fetch"):
+    with needing_packages("Web.fetch"):
         from activities.skills.web.page_download import download
 
         page = await download(value.url, access, value.max_seconds, context.runner)

@@ -7,7 +7,7 @@ snippets come from strangers.
 from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
-from activities.skills.missing_packages import needing
+from activities.skills.missing_packages import needing_packages
 from activities.threads.run_threads import SKILL_THREADS
 from activities.workspace.skill_base import Skill, SkillContext
 from activities.workspace.skill_failures import SkillFailure, SkillRefusal
@@ -66,7 +66,7 @@ async def search_web(value: WebSearchInput, context: SkillContext) -> WebResults
 
 
 def _search_web(value: WebSearchInput, engines: str) -> list[WebResult]:
-    with needing("web", "Web.search"):
+    with needing_packages("Web.search"):
         from activities.skills.web.search_engines import (
             DDGSException,
             SearchEngines,

@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 
 from coterie.cli import main
-from coterie.doctor.checkup import Finding, Level
-from coterie.doctor.examination import examine
+from coterie.doctor.checkup import Finding, Level, extra_findings
+from coterie.doctor.examination import examine, needed_extras
+from coterie.documents.worker_trust import TrustedConfig
 from coterie.failures import ExitCode
 from coterie.settings import load
+from dsl.model.sections.mcp_document import McpServerSection
+from dsl.model.sections.provider_document import ProviderSection
+from tests.support.compiling import plan_of
 from tests.support.servers.raw_server import raw_server
 
 ANSWER = (
@@ -103,3 +107,35 @@ def test_a_person_gets_a_table_and_a_program_json(
     shown = json.loads(capsys.readouterr().out)
     assert {"topic", "level", "text", "fix"} == set(shown[0])
     assert "problem" in {one["level"] for one in shown}
+
+
+def test_what_needs_an_extra_is_named_with_its_team(tmp_path: Path) -> None:
+    text = (
+        "tools: {it: {skill: %s}}\norchestration: {entry_team: a, teams: {a: {tasks: "
+        "[{name: s, tool: it, arguments: '{{ context.given }}'}]}}}\n"
+    )
+    skills = {"news": "Web.fetch", "help": "Retriever.search", "again": "Web.search"}
+    plans = {name: plan_of(text % skill) for name, skill in skills.items()}
+    settings = load({"COTERIE_STORAGE": "s3://bucket"}, tmp_path)
+    trusted = TrustedConfig(
+        workspace=str(tmp_path),
+        mcp_servers={"desk": McpServerSection(command=("desk",))},
+        providers={
+            "claude": ProviderSection(kind="anthropic", cloud="bedrock", region="us-east-1")
+        },
+    )
+    needed = needed_extras(settings, trusted, plans)
+    assert needed == {
+        "web": "Web.fetch in the team news",
+        "retrieval": "Retriever.search in the team help",
+        "mcp": "`worker.mcp_servers`",
+        "s3": "COTERIE_STORAGE",
+        "bedrock": "the provider claude",
+    }
+    (finding,) = [
+        one
+        for one in extra_findings({"web": ("trafilatura",)}, needed)
+        if one.level is Level.PROBLEM
+    ]
+    assert finding.text.endswith("; Web.fetch in the team news needs it")
+    assert finding.fix == "pip install 'coterie[web]'"

@@ -1,0 +1,32 @@
+"""The skills that the runs of a plan may call."""
+
+from collections.abc import Iterator
+
+from dsl.model.hooks import Hook
+from dsl.model.plan import Plan
+from dsl.model.steps import SkillStep
+from dsl.model.traversal.callable_tools import tools_of
+from dsl.model.traversal.step_lists import lists_of_plan
+from dsl.model.traversal.step_walk import walk
+
+
+def used_skills(plan: Plan) -> frozenset[str]:
+    """Return the skills of all steps, hooks, and tools that a step or a model may call."""
+    return frozenset(_skills(plan))
+
+
+def _skills(plan: Plan) -> Iterator[str]:
+    for steps in lists_of_plan(plan):
+        for step, _ in walk(steps, ()):
+            if isinstance(step, SkillStep):
+                yield step.skill
+            yield from (tool.skill for _, tool in tools_of(step, plan) if tool.skill is not None)
+    for persona in plan.personas.values():
+        known = (plan.tools[name].skill for name in persona.tools if name in plan.tools)
+        yield from (skill for skill in known if skill is not None)
+        yield from _of_hooks(persona.hooks)
+    yield from _of_hooks(plan.hooks)
+
+
+def _of_hooks(hooks: tuple[Hook, ...]) -> Iterator[str]:
+    yield from (hook.skill for hook in hooks if hook.skill is not None)

@@ -5,7 +5,7 @@ document and its references can be checked in the same pass.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TypeVar
 
@@ -14,13 +14,11 @@ from pydantic import BaseModel, ValidationError
 from dsl.compile.shape_problems import ShapeProblem
 from dsl.model.document import SystemDocument
 from dsl.model.steps import PersonaDocument
-from dsl.problem_details import (
-    key_meant,
-)
+from dsl.problem_details import key_meant
 from dsl.source.author_paths import name_of_path
 from dsl.source.collected_problems import Problems
 from dsl.source.nodes import Node
-from dsl.values import NodePath
+from dsl.values import NodePath, Segment
 
 _MAX_PASSES = 50
 Document = TypeVar("Document", bound=BaseModel)
@@ -52,17 +50,12 @@ def parse_as(tree: Node, model: type[Document], problems: Problems) -> tuple[Doc
                 mismatch.repair_path(tree): mismatch.stand_in(tree) for mismatch in mismatches
             }
             problems.took_out([path for path, put in repairs.items() if put is None])
-            for path in sorted(repairs, key=_written_order, reverse=True):
-                tree = _repaired_tree(tree, path, repairs[path])
+            tree = _repaired_tree(tree, repairs)
             reported = True
             problems.step_of = partial(name_of_path, tree)
             if tree == before:
                 break
     return None, tree
-
-
-def _written_order(path: NodePath) -> list[tuple[bool, int, str]]:
-    return [(isinstance(p, str), p if isinstance(p, int) else 0, str(p)) for p in path]
 
 
 def _each_once(mismatches: list["ShapeProblem"], tree: Node) -> Iterator["ShapeProblem"]:
@@ -81,24 +74,30 @@ def _each_once(mismatches: list["ShapeProblem"], tree: Node) -> Iterator["ShapeP
         yield mismatch
 
 
-def _repaired_tree(tree: Node, path: NodePath, stand_in: Node | None) -> Node:
-    """Return the tree with the node at the path replaced or removed."""
-    if not path:
-        return tree
-    first, rest = path[0], path[1:]
-    below = tree.child(first)
-    match tree.value, first:
-        case dict() as entries, str() if rest and below is not None:
-            return tree.with_value({**entries, first: _repaired_tree(below, rest, stand_in)})
-        case dict() as entries, str() if stand_in is not None:
-            return tree.with_value({**entries, first: stand_in})
-        case dict() as entries, str():
-            return tree.with_value({k: node for k, node in entries.items() if k != first})
-        case list() as items, int() if below is not None:
-            if rest:
-                put = [_repaired_tree(below, rest, stand_in)]
-            else:
-                put = [stand_in] if stand_in is not None else []
-            return tree.with_value([*items[:first], *put, *items[first + 1 :]])
+def _repaired_tree(tree: Node, repairs: Mapping[NodePath, Node | None]) -> Node:
+    """Return the tree with the node at each path replaced, or removed; a path `()` is ignored.
+
+    What is above another path decides: nothing of the old value is left there.
+    """
+    below: dict[Segment, dict[NodePath, Node | None]] = {}
+    for path, put in repairs.items():
+        if path:
+            below.setdefault(path[0], {})[path[1:]] = put
+
+    def repaired(segment: Segment, node: Node) -> Node | None:
+        own = below.get(segment)
+        if own is None:
+            return node
+        return own[()] if () in own else _repaired_tree(node, own)
+
+    match tree.value:
+        case dict() as entries:
+            made = {key: repaired(key, node) for key, node in entries.items()}
+            added = {key: own.get(()) for key, own in below.items() if key not in entries}
+            put_in = {**made, **{str(key): node for key, node in added.items()}}
+            return tree.with_value({key: node for key, node in put_in.items() if node is not None})
+        case list() as items:
+            left = (repaired(index, node) for index, node in enumerate(items))
+            return tree.with_value([node for node in left if node is not None])
         case _:
             return tree

@@ -6,7 +6,7 @@ and the models refuse it in place.
 
 from functools import partial
 
-from dsl.normalise.here import Here
+from dsl.normalise.here import Here, WholeDocument
 from dsl.normalise.step_forms import approval_form, budget_forms, hook_form, persona_form
 from dsl.normalise.team_forms import TeamForms
 from dsl.source.collected_problems import Problems
@@ -19,13 +19,13 @@ def normalised(document: Node, problems: Problems) -> Node:
     Each part is normalised against the document with the parts before it in their new form.
     """
     names = document.find(("orchestration", "teams")).entries()
-    approval = partial(approval_form, here=Here(document, problems))
+    approval = partial(approval_form, here=Here(WholeDocument(document), problems))
     tool = partial(change_entries, changes={"requires_approval": approval})
     document = change_below(document, ("tools",), each_item(tool))
-    persona = partial(persona_form, here=Here(document, problems))
+    persona = partial(persona_form, here=Here(WholeDocument(document), problems))
     document = change_below(document, ("llm_config", "personas"), each_entry(persona))
     document = change_below(document, ("orchestration", "budgets"), budget_forms)
-    hook = partial(hook_form, here=Here(document, problems))
+    hook = partial(hook_form, here=Here(WholeDocument(document), problems))
     document = change_below(document, ("orchestration", "hooks"), each_item(hook))
-    teams = TeamForms(Here(document, problems), names)
+    teams = TeamForms(Here(WholeDocument(document), problems), names)
     return change_below(document, ("orchestration", "teams"), each_entry(teams.team))

@@ -10,7 +10,7 @@ from dsl.normalise.here import Here
 from dsl.normalise.several_calls import calls_as_loop
 from dsl.normalise.written_steps import present_step, skill_call
 from dsl.problem_details import Advice, UnlistedValue, WrongValue
-from dsl.source.nodes import Node, change_entries, each_item, path_of_node
+from dsl.source.nodes import Node, change_entries, each_item
 from dsl.wording.approval_wording import moment_is_not_a_condition
 from dsl.wording.document_wording import no_form_of_plans, not_enabled
 from dsl.wording.form_wording import policy_renamed
@@ -65,7 +65,7 @@ def policy_form(node: Node, here: Here) -> Node:
     """Refuse the old name of a merge policy; `append` is an operation of `context_updates`."""
     if node.value != "append":
         return node
-    path = path_of_node(here.root, node)
+    path = here.path_of(node)
     key = path[-1] if path else None
     advice = Advice(policy_renamed())
     details = UnlistedValue(WrongValue(key), "append", get_args(MergePolicy), advice)
@@ -85,7 +85,7 @@ def approval_form(node: Node, here: Here) -> Node:
     if asked.value not in _MOMENTS:
         return node.with_value({**entries, "when": condition_form(asked, here)})
     details = moment_is_not_a_condition(str(asked.value))
-    here.problems.note("E108", asked.at, (*path_of_node(here.root, node), "when"), details)
+    here.problems.note("E108", asked.at, (*here.path_of(node), "when"), details)
     rest = {key: item for key, item in entries.items() if key != "when"}
     return node.with_value({"at": asked, **rest})
 
@@ -100,7 +100,7 @@ def persona_form(key: str | None, node: Node, here: Here) -> Node:
     """
     node = _with_plan(node, here)
     names = written_names(node, "execution_plan")
-    in_plan = replace(here, tasks=tuple(names.steps), persona=key, variables=names.variables)
+    in_plan = replace(here, tasks=frozenset(names.steps), persona=key, variables=names.variables)
     return change_entries(
         node,
         {
@@ -136,13 +136,13 @@ def _steps_of_plan(node: Node, here: Here) -> Node:
             here.problems.note(
                 "E108",
                 entry.at,
-                path_of_node(here.root, entry),
+                here.path_of(entry),
                 no_form_of_plans(key, REPLACEMENTS.get(key)),
             )
     enabled = entries.get("enabled")
     if enabled is not None and not isinstance(enabled.value, bool):
         here.problems.note(
-            "E103", enabled.mark, path_of_node(here.root, enabled), not_enabled(enabled.plain())
+            "E103", enabled.mark, here.path_of(enabled), not_enabled(enabled.plain())
         )
     off = enabled is not None and enabled.value is False
     return node.with_value([]) if off else entries["steps"]

@@ -23,7 +23,7 @@ class TeamForms:
         entries = node.entries()
         tasks = entries["tasks"].items() if "tasks" in entries else []
         named = (task.entries().get("name") for task in tasks)
-        here = replace(self.here, tasks=tuple(str(one.value) for one in named if one is not None))
+        here = replace(self.here, tasks=frozenset(str(one.value) for one in named if one))
         kind = entries.get("type")
         if kind is not None and str(kind.value) in SHORT_TEAMS:
             node = section_as_steps(node, key, here)

@@ -5,7 +5,7 @@ from pydantic import BaseModel
 from dsl.model.document import ApprovalSection, ChatSection, LoopSection
 from dsl.normalise.chat_teams import WINDOW, chat_team
 from dsl.normalise.here import Here
-from dsl.source.nodes import Node, path_of_node
+from dsl.source.nodes import Node
 from dsl.wording.document_wording import section_missing
 from dsl.wording.session_wording import chat_without_reply, window_without_persona
 
@@ -23,9 +23,7 @@ def section_as_steps(node: Node, team: str, here: Here) -> Node:
     kind = str(entries["type"].value)
     section = entries.get(kind)
     if section is None:
-        here.problems.note(
-            "E102", node.at, (*path_of_node(here.root, node), kind), section_missing(kind)
-        )
+        here.problems.note("E102", node.at, (*here.path_of(node), kind), section_missing(kind))
         return node
     known = {field.alias or name for name, field in SHORT_TEAMS[kind].model_fields.items()}
     if not isinstance(section.value, dict) or not known.issuperset(section.value):
@@ -48,13 +46,13 @@ def _as_chat(node: Node, team: str, section: Node, here: Here) -> Node:
     chat = section.entries()
     if "reply" not in chat and "persona_key" not in chat:
         here.problems.note(
-            "E102", section.at, (*path_of_node(here.root, section), "reply"), chat_without_reply()
+            "E102", section.at, (*here.path_of(section), "reply"), chat_without_reply()
         )
         return node
     named = chat.get("persona_key")
     for window in (key for key in WINDOW if named is None and key in chat):
         at = chat[window]
         details = window_without_persona(window)
-        here.problems.note("E107", at.at, path_of_node(here.root, at), details)
+        here.problems.note("E107", at.at, here.path_of(at), details)
     persona = named and here.value_at("llm_config", "personas", str(named.value))
     return chat_team(team, node, section, persona or None)

@@ -12,7 +12,7 @@ from dsl.model.step_kinds.agent_types import (
     offered_tools,
 )
 from dsl.normalise.here import Here
-from dsl.source.nodes import Node, path_of_node, text_node
+from dsl.source.nodes import Node, text_node
 from dsl.values import Json
 from dsl.wording.document_wording import compiled_key
 
@@ -100,7 +100,7 @@ def _refuse_compiled_keys(entries: Entries, here: Here) -> None:
     for key, code in _COMPILED.items():
         if key in entries:
             entry = entries.pop(key)
-            here.problems.note(code, entry.at, path_of_node(here.root, entry), compiled_key(key))
+            here.problems.note(code, entry.at, here.path_of(entry), compiled_key(key))
             if key == "kind":
                 entries.setdefault("type", entry)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.values import NodePath, Segment
+from dsl.values import Segment
 
 # Tuples: a document has thousands of these, and a frozen dataclass takes twice as long to make.
 
@@ -99,19 +99,6 @@ class Node(NamedTuple):
 def text_node(at: Node, text: str) -> Node:
     """Return a text at the position of the node."""
     return Node(text, at.mark)
-
-
-def path_of_node(root: Node, node: Node) -> NodePath:
-    """Return the path of a node, found by its position; `()` if the tree lacks it."""
-
-    def below(here: Node, path: NodePath) -> NodePath | None:
-        if here.at == node.at and here.mark == node.mark:
-            return path
-        inner: list[tuple[Segment, Node]] = [*here.entries().items(), *enumerate(here.items())]
-        found = (below(child, (*path, segment)) for segment, child in inner)
-        return next((inner_path for inner_path in found if inner_path is not None), None)
-
-    return below(root, ()) or ()
 
 
 def is_below(path: Sequence[Segment], above: Sequence[Segment]) -> bool:

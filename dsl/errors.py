@@ -32,7 +32,8 @@ from dsl.problem_details import Details
 
 _MAX_SORTED = 5_000
 _MAX_COMPARED = 50
-_MAX_LISTED = 100
+MAX_LISTED = 100
+"""Names that a problem lists; it counts the rest."""
 
 Code = Literal[
     "E001",
@@ -291,5 +292,5 @@ def asked_back(meant: str | None) -> str:
 def listed(names: Iterable[str]) -> str:
     """Return the names sorted and comma-separated, of very many the first; a word for none."""
     found = sorted(set(names))
-    more = f" and {len(found) - _MAX_LISTED:,} more" if len(found) > _MAX_LISTED else ""
-    return ", ".join(found[:_MAX_LISTED]) + more or "none"
+    more = f" and {len(found) - MAX_LISTED:,} more" if len(found) > MAX_LISTED else ""
+    return ", ".join(found[:MAX_LISTED]) + more or "none"

@@ -3,10 +3,10 @@
 `dsl/problem_texts.py` and `dsl/wording` put them into words, which no program reads.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Literal, NamedTuple, ParamSpec
+from typing import TYPE_CHECKING, Literal, NamedTuple, ParamSpec, cast
 
 if TYPE_CHECKING:  # the command line starts without pydantic
     from pydantic import JsonValue
@@ -215,6 +215,27 @@ def statement(words: Callable[Given, ProblemText]) -> Callable[Given, Statement]
         return Statement(words.__name__, facts, partial(words, *args, **kwargs))
 
     return state
+
+
+_MAX_FACTS = 10
+"""Of a collection that is one fact of a problem without a text."""
+
+
+def without_long_facts(details: "Details") -> "Details":
+    """Return the details of a problem without a text: only a text needs long lists of names."""
+    if not isinstance(details, Statement):
+        return details
+    short = tuple(one for one in details.facts if not _is_long(one))
+    return Statement(details.kind, short, _no_words)
+
+
+def _is_long(fact: object) -> bool:
+    names = cast("Collection[object]", fact) if isinstance(fact, Collection) else ()
+    return not isinstance(fact, str) and len(names) > _MAX_FACTS
+
+
+def _no_words() -> ProblemText:
+    return ProblemText("")
 
 
 OfKeys = MissingKey | UnknownKey | RefusedKey | UnknownName

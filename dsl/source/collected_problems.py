@@ -6,7 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dsl.errors import Code, Problem
-from dsl.problem_details import Details, ProblemText, Remark, key_meant
+from dsl.problem_details import (
+    Details,
+    ProblemText,
+    Remark,
+    Statement,
+    key_meant,
+    without_long_facts,
+)
 from dsl.problem_texts import problem_text
 from dsl.redaction import redacted
 from dsl.source.nodes import Mark, dotted
@@ -38,7 +45,8 @@ class Problems:
     """`{path: the problems there and below}`."""
     _misspelt: set[tuple[str, NodePath]] = field(default_factory=set[tuple[str, NodePath]])
     """`(known key, path above an unknown key that means it)`."""
-    _noted: set[Problem] = field(default_factory=set[Problem])
+    _noted: set[tuple[int, Problem]] = field(default_factory=set[tuple[int, Problem]])
+    """Each with the hash of its details: one text can have thousands of problems at one place."""
     _described: Counter[Code] = field(default_factory=Counter[Code])
     """How many problems of each code have a text."""
 
@@ -59,6 +67,7 @@ class Problems:
     def note(self, code: Code, mark: Mark, path: Sequence[Segment], details: Details) -> None:
         """Note one problem with secrets masked; codes that start with W are warnings."""
         severity = "warning" if code.startswith("W") else "error"
+        described = self.describes(code)
         message, allowed, fix = self._text(code, details)
         location = self.original_path(path)
         problem = Problem(
@@ -73,7 +82,7 @@ class Problems:
             severity,
             "" if self.step_of is None else redacted(self.step_of(tuple(path))),
             location,
-            details,
+            details if described else without_long_facts(details),
         )
         if not self._is_explained(problem):
             self.take((problem,))
@@ -92,9 +101,10 @@ class Problems:
     def take(self, problems: Iterable[Problem]) -> None:
         """Take over problems that are already worded."""
         for problem in problems:
-            if problem in self._noted:
+            noted = _details_hash(problem.details), problem
+            if noted in self._noted:
                 continue
-            self._noted.add(problem)
+            self._noted.add(noted)
             kept = self.errors if problem.severity == "error" else self.warnings
             insort(kept, problem, key=reading_order)
             meant = key_meant(problem.details) if problem.details is not None else None
@@ -152,6 +162,16 @@ class Problems:
     def found(self) -> tuple[Problem, ...]:
         """Return all problems: the errors, then the warnings."""
         return (*self.errors, *self.warnings)
+
+
+def _details_hash(details: Details | None) -> int:
+    """Return the same number for equal details; mostly another one for others."""
+    if isinstance(details, Statement):
+        return hash((details.kind, *(fact for fact in details.facts if isinstance(fact, str))))
+    try:
+        return hash(details)
+    except TypeError:  # they hold JSON as it is written
+        return 0
 
 
 def reading_order(problem: Problem) -> tuple[str, int, int, str]:

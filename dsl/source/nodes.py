@@ -1,7 +1,7 @@
 """The tree of a document: every value with its position, and the changes of a tree."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -86,7 +86,7 @@ class Node(NamedTuple):
         """Return the position of a line of the text, from 1, and of a word in it, if known."""
         if self.indent is None or not isinstance(self.value, str):
             return self.mark
-        lines = self.value.split("\n")
+        lines = _lines(self.value)
         text = lines[number - 1] if number <= len(lines) else ""
         found = max(text.find(word), 0)
         return Mark(self.mark.file, self.mark.line + number, self.indent + found + 1)
@@ -94,6 +94,12 @@ class Node(NamedTuple):
     def with_value(self, value: "dict[str, Node] | list[Node] | str | bool") -> "Node":
         """Return a node with another value at the same position."""
         return Node(value, self.mark, self.key_mark, self.indent)
+
+
+@lru_cache(maxsize=8)
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text, which may have thousands of problems."""
+    return text.split("\n")
 
 
 def text_node(at: Node, text: str) -> Node:

@@ -43,8 +43,11 @@ def placeholders(text: str) -> list[Placeholder]:
         return []
     bare = _TEMPLATE.sub(lambda found: "\n" * found[0].count("\n"), text)
     found: dict[str, int] = {}
+    line, counted = 1, 0
     for match in _PLACEHOLDER.finditer(bare):
-        found.setdefault(match[1], bare.count("\n", 0, match.start()) + 1)
+        line += bare.count("\n", counted, match.start())
+        counted = match.start()
+        found.setdefault(match[1], line)
     return [Placeholder(name, line) for name, line in found.items()]
 
 

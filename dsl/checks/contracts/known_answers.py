@@ -1,6 +1,6 @@
 """The possible data of a task: paths into declared output schemas, before any run."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple, TypeGuard
 
 from pydantic import JsonValue
@@ -15,8 +15,13 @@ class MissingField(NamedTuple):
     """A segment that data can never have."""
 
     segment: str
-    known: list[str]
-    """The names that it can have there."""
+    names: Sequence[Collection[str]]
+    """The names that each alternative can have there."""
+
+    @property
+    def known(self) -> list[str]:
+        """The names that it can have there, sorted."""
+        return sorted({name for names in self.names for name in names})
 
 
 def missing_field(schema: JsonValue, path: Sequence[str]) -> MissingField | None:
@@ -33,7 +38,7 @@ def missing_field(schema: JsonValue, path: Sequence[str]) -> MissingField | None
             return None
         known = [there for _, there in found if there is not None]
         if len(known) == len(found):
-            return MissingField(segment, sorted({name for names in known for name in names}))
+            return MissingField(segment, known)
         forms = [below for below, there in found if there is None]
     return None
 
@@ -69,7 +74,7 @@ def _forms(schemas: Sequence[JsonValue], root: Json) -> list[JsonValue]:
     return [None] if ahead else found
 
 
-def _below(here: JsonValue, segment: str) -> tuple[JsonValue, list[str] | None]:
+def _below(here: JsonValue, segment: str) -> tuple[JsonValue, Collection[str] | None]:
     """Return the schema of a segment, None if unknown; the possible names if impossible."""
     if not _certain(here):
         return None, None
@@ -88,7 +93,7 @@ def _below(here: JsonValue, segment: str) -> tuple[JsonValue, list[str] | None]:
     if segment in properties:
         return properties[segment], None
     closed = here.get("additionalProperties") is False and "patternProperties" not in here
-    return None, sorted(properties) if closed else None
+    return None, properties if closed else None
 
 
 def _certain(here: JsonValue) -> TypeGuard[Json]:

@@ -1,7 +1,7 @@
 """Checks of conditions: what they name, their operator values, and what declared data allows."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
 
@@ -10,7 +10,7 @@ from dsl.checks.contracts.outputs import Declared
 from dsl.checks.steps.context_paths import check_read
 from dsl.checks.steps.step_scope import StepScope, TextSpot
 from dsl.checks.steps.template_checks import OwnResult, check_field, check_value
-from dsl.errors import Code, closest
+from dsl.errors import MAX_LISTED, Code, closest
 from dsl.evaluate.operators.operator_table import WITHOUT_VALUE, unusable_pattern, wrong_value
 from dsl.logic.claims import Claim, possible
 from dsl.model.conditions import (
@@ -184,14 +184,15 @@ def _check_data(
     if possible_in(here, operator, leaf.value) or any(scope.problems.below(path)):
         return
     key_path = (*path, "value" if "value" in leaf.model_fields_set else "operator")
+    shown = here if scope.problems.describes("E404") else {}
     details = decided_condition(
         _field(leaf),
-        _data(here),
+        _data(shown),
         leaf.operator,
         brief(leaf.value),
-        allowed=[brief(value) for value in _few(here) or ()],
-        meant=_nearest_word(here, leaf.value),
-        unquoted=_without_quotes(here, operator, leaf.value),
+        allowed=_briefs(_few(shown) or ()),
+        meant=_nearest_word(shown, leaf.value),
+        unquoted=_without_quotes(shown, operator, leaf.value),
         always=always,
     )
     scope.note_value("E404", key_path, details)
@@ -214,6 +215,8 @@ def possible_in(schema: Json, operator: Operator, value: JsonValue) -> bool:
         return True
     few = _few(schema)
     if few is not None:
+        if operator == "equals" and isinstance(value, str):
+            return value in few  # thousands of conditions may ask for one of thousands of words
         return any(claim.fits(item) for item in few)
     types = _types(schema)
     if not types:
@@ -249,7 +252,7 @@ def _bounds(schema: Json, name: str) -> Iterator[Claim]:
 def _data(schema: Json) -> str:
     few = _few(schema)
     if few is not None:
-        return one_of([brief(value) for value in few])
+        return one_of(_briefs(few))
     types = _types(schema)
     bounds = [
         (key, brief(schema[key]))
@@ -258,6 +261,13 @@ def _data(schema: Json) -> str:
         if key in schema
     ]
     return bounded(types, bounds)
+
+
+def _briefs(values: Sequence[JsonValue]) -> list[str]:
+    """Return values for a sentence; of very many the first, and how many there are besides."""
+    more = len(values) - MAX_LISTED
+    shown = [brief(value) for value in values[:MAX_LISTED]]
+    return [*shown, f"and {more:,} more"] if more > 0 else shown
 
 
 def _words(schema: Json) -> list[str]:

@@ -49,8 +49,13 @@ def check_read(scope: StepScope, path: Path, spot: TextSpot) -> None:
         return
     strange = stranger(path, declared)
     if strange is not None:
-        details = undeclared_path(strange, tuple(declared), below=())
+        details = undeclared_path(strange, _named(scope.problems, declared), below=())
         scope.note_spot("E215", spot, details)
+
+
+def _named(problems: Problems, declared: Declarations) -> tuple[str, ...]:
+    """Return the declared paths for the text of the next problem, if it gets one."""
+    return tuple(declared) if problems.describes("E215") else ()
 
 
 def check_declared(scope: StepScope, key: str, value: JsonValue, key_path: NodePath) -> None:
@@ -126,7 +131,8 @@ def check_resets(
             problems.note("E107", tree.find(here[:-1]).at, here[:-1], resets_undeclared())
         elif path not in declared:
             below = declared_below(parse(path), declared)
-            problems.note("E215", mark, here, undeclared_path(path, tuple(declared), below=below))
+            details = undeclared_path(path, _named(problems, declared), below=below)
+            problems.note("E215", mark, here, details)
         elif declared[path].required:
             problems.note("E107", mark, here, reset_without_default(path))
         else:
@@ -153,14 +159,16 @@ def _owner(scope: StepScope, path: Path, key_path: NodePath) -> str | None:
     if owner is None:
         below = declared_below(path, declared)
         strange = ".".join(path) if below else stranger(path, declared)
-        details = undeclared_path(strange or "", tuple(declared), below=below)
+        known = _named(scope.problems, declared)
+        details = undeclared_path(strange or "", known, below=below)
         scope.problems.note("E215", mark, key_path, details)
         return None
     rest = path[len(parse(owner)) :]
     missing = missing_field(declared[owner].schema_, rest)
     if missing is None:
         return owner
-    details = unknown_field(("context", owner), rest, missing.segment, missing.known)
+    known = missing.known if scope.problems.describes("E210") else ()
+    details = unknown_field(("context", owner), rest, missing.segment, known)
     scope.problems.note("E210", mark, key_path, details)
     return None
 

@@ -119,5 +119,6 @@ def check_field(scope: StepScope, declared: Declared, spot: TextSpot) -> None:
         return
     missing = missing_field(schema, path)
     if missing is not None and not scope.problems.has("E303", spot.path):
-        details = unknown_field(owner, path, missing.segment, missing.known)
+        known = missing.known if scope.problems.describes("E210") else ()
+        details = unknown_field(owner, path, missing.segment, known)
         scope.note_spot("E210", spot, details)

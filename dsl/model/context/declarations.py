@@ -1,6 +1,6 @@
 """The declared context of a document: the form, the default and the bound of each path."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pydantic import Field, JsonValue
 
@@ -39,9 +39,9 @@ def declared_at(path: Path, declared: Declarations) -> str | None:
     return text if text in declared and parse(text) == path else None
 
 
-def declared_below(path: Path, declared: Declarations) -> list[str]:
+def declared_below(path: Path, declared: Declarations) -> Sequence[str]:
     """Return the declared paths that begin with a path, itself excluded, in written order."""
-    return list(_below(declared).get(path, ()))
+    return _below(declared).get(path, ())
 
 
 _Below = dict[Path, list[str]]

@@ -4,6 +4,7 @@ The sizes double up to two megabytes; a document with more than 200,000 values i
 """
 
 import gc
+import resource
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from bench.report import write_rows
 from dsl.analysis.findings import analysed
 from dsl.compile.compiler import SourceText, compile_sources
-from dsl.errors import InvalidDocument
+from dsl.errors import InvalidDocument, listed
 from dsl.values import Json
 from tests.support.compiling import CAPABILITIES
 from tests.support.documents.document_shapes import SHAPES, document_of
@@ -22,6 +23,10 @@ KILOBYTES = (500, 1000, 2000)
 _REFUSED = "E005"
 _MAX_TIMES = 2.3
 """What twice the document may cost."""
+_MIN_SECONDS = 1.0
+"""Below, the noise of one measurement is as large as the growth."""
+_MAX_SECONDS = 60.0
+"""After a document that costs more, no larger one of its shape is measured."""
 
 
 class Cost(NamedTuple):
@@ -44,14 +49,25 @@ def measured(kilobytes: Sequence[int], out: Path) -> str:
         for one in costs
     ]
     write_rows(out, rows)
-    return "\n".join(_line(one) for one in costs)
+    return "\n".join((*map(_line, costs), *_summary(costs)))
+
+
+def _summary(costs: Sequence[Cost]) -> Iterator[str]:
+    """Yield what is not near linear, by name, and the most memory of this process."""
+    above = sorted({one.shape for one in costs if _is_above(one)})
+    yield f"above {_MAX_TIMES} times, of those that cost {_MIN_SECONDS:.0f} s: {listed(above)}"
+    yield f"memory at its peak: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB"
+
+
+def _is_above(one: Cost) -> bool:
+    return one.times is not None and one.times > _MAX_TIMES and one.seconds >= _MIN_SECONDS
 
 
 def _line(one: Cost) -> str:
     times = "" if one.times is None else f"{one.times:.2f} times half of it"
-    if one.times is not None and one.times > _MAX_TIMES:
+    if _is_above(one):
         times += f", more than {_MAX_TIMES}"
-    return f"{one.shape:24} {one.size / 1000:6.0f} KB {one.seconds:6.2f} s  {times}"
+    return f"{one.shape:26} {one.size / 1000:6.0f} KB {one.seconds:6.2f} s  {times}"
 
 
 def _costs(shape: str, kilobytes: Sequence[int]) -> Iterator[Cost]:
@@ -64,6 +80,8 @@ def _costs(shape: str, kilobytes: Sequence[int]) -> Iterator[Cost]:
         cost = Cost(shape, len(text), seconds, None if before is None else seconds / before)
         print(_line(cost), file=sys.stderr)
         yield cost
+        if seconds > _MAX_SECONDS:
+            return
         before = seconds
 
 

@@ -51,16 +51,19 @@ def check_parallel(scope: StepScope, step: ParallelStep, path: NodePath) -> None
         for inner, _ in walk(one.steps, ())
         for key in inner.context_updates
     }
+    above = {one[:length] for one in paths for length in range(len(one))}
     for name in step.merge:
-        if name not in known and not _is_written(name, paths):
-            scope.note("E105", (*path, "merge", name), merge_of_unset(step.name, name, known))
+        if name not in known and not _is_written(name, paths, above):
+            shown = known if scope.problems.describes("E105") else set[str]()
+            scope.note("E105", (*path, "merge", name), merge_of_unset(step.name, name, shown))
 
 
 def possible_branches(step: ParallelStep) -> list[str]:
     """Return the branches that may run: those that `only` lists, or all."""
     if not isinstance(step.only, list) or any(_may_be_any(name) for name in step.only):
         return list(step.branches)
-    return [name for name in step.branches if name in step.only]
+    only = {name for name in step.only if isinstance(name, str)}
+    return [name for name in step.branches if name in only]
 
 
 def _may_be_any(name: object) -> bool:
@@ -89,9 +92,10 @@ def _check_branch_name(
     if not isinstance(name, str):
         scope.problems.note("E103", mark, path, branches_wanted(step.name, step.branches))
     elif not is_template(name) and name not in step.branches:
-        meant = closest(name, step.branches)
+        known = tuple(step.branches) if scope.problems.describes("E105") else ()
+        meant = closest(name, known)
         fix = None if meant is None else DidYouMean(meant)
-        details = UnlistedValue(WrongValue("only"), name, tuple(step.branches), fix)
+        details = UnlistedValue(WrongValue("only"), name, known, fix)
         scope.problems.note("E105", mark, path, details)
 
 
@@ -121,9 +125,15 @@ def _unread(tree: Node, step: ParallelStep, path: NodePath) -> Iterator[NodePath
                     yield (*path, "branches", name, key)
 
 
-def _is_written(name: str, paths: Collection[Path]) -> bool:
-    """Return whether a name of `merge` is a path of the context that a branch can write."""
+def _is_written(name: str, paths: Collection[Path], above: Collection[Path]) -> bool:
+    """Return whether a name of `merge` is a path of the context that a branch can write.
+
+    Args:
+        name: as written.
+        paths: those that the branches write.
+        above: those above them.
+    """
     if not name.startswith(CONTEXT):
         return False
     path = parse_path(name.removeprefix(CONTEXT))
-    return any(one[: len(path)] == path[: len(one)] for one in paths)
+    return path in above or any(path[:length] in paths for length in range(len(path) + 1))

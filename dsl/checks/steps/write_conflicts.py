@@ -33,11 +33,11 @@ def check_branch_writes(scope: StepScope, step: ParallelStep, path: NodePath) ->
         return
     if step.only is not None and (not isinstance(step.only, list) or any(map(_open, step.only))):
         return
-    chosen = step.branches if step.only is None else step.only
+    only = None if step.only is None else {one for one in step.only if isinstance(one, str)}
     running = {
         name: list(_certain(branch.steps, _branch_path(step, name, path)))
         for name, branch in step.ranked_branches.items()
-        if name in chosen
+        if only is None or name in only
     }
     policies: dict[str, MergePolicy] = {
         name.removeprefix(CONTEXT): policy
@@ -45,12 +45,13 @@ def check_branch_writes(scope: StepScope, step: ParallelStep, path: NodePath) ->
         if name.startswith(CONTEXT)
     }
     writes = {name: [one.write for one in own] for name, own in running.items()}
+    places = {name: place for place, name in enumerate(running)}
     for written, writers in write_conflicts(writes, policies):
-        own = [one for name in running if name in writers for one in running[name]]
+        names = tuple(sorted(writers, key=places.__getitem__))
+        own = [one for name in names for one in running[name]]
         key_path = _last(own, written)
         if scope.problems.has("W525", key_path):
             continue  # one path within the other
-        names = tuple(name for name in running if name in writers)
         scope.note("W525", key_path, conflicting_branches(step.name, written, names))
 
 

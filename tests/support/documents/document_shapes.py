@@ -1,4 +1,4 @@
-"""Documents of any size that are large in one direction: many teams, rules, steps, personas, tools.
+"""Documents of any size that are large in one direction: many teams, rules, steps, mistakes.
 
 `SHAPES` maps the name of each direction to its document: the same size gives the same text, and the
 double size gives about twice the bytes.
@@ -7,31 +7,8 @@ double size gives about twice the bytes.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-_HEAD = """\
-llm_config:
-  default_provider: scripted
-  default_model: demo
-  providers: { scripted: { answers: answers.yml } }
-  personas:
-    writer: { prompts: { user: "Write about {{ input.topic }}." } }
-"""
-_ASK = "agent_type: generic_single_shot, persona_key: writer, input: { topic: a }"
-
-
-def _lines(size: int, line: str) -> str:
-    """Return the line once for each number below the size: N is the number, M the one before."""
-    return "".join(
-        line.replace("NNN", str(number))
-        .replace("MMM", str(max(0, number - 1)))
-        .replace("PPP", str(min(size - 1, number + 1)))
-        for number in range(size)
-    )
-
-
-def _team(tasks: str, routing: str = "") -> str:
-    return (
-        "orchestration:\n  entry_team: main\n  teams:\n    main:\n      tasks:\n" + tasks + routing
-    )
+from tests.support.documents.document_parts import ASK, HEAD, lines, team
+from tests.support.documents.mistake_shapes import MISTAKES
 
 
 def _teams_of_rules(size: int) -> str:
@@ -41,11 +18,11 @@ def _teams_of_rules(size: int) -> str:
         for rule in range(60)
     )
     return (
-        _HEAD
+        HEAD
         + "orchestration:\n  entry_team: t0\n  max_total_teams: 100\n  teams:\n"
-        + _lines(
+        + lines(
             size,
-            f"    tNNN:\n      tasks: [{{ name: ask, {_ASK} }}]\n      routing:\n        rules:\n"
+            f"    tNNN:\n      tasks: [{{ name: ask, {ASK} }}]\n      routing:\n        rules:\n"
             f"{rules}        default: null\n",
         )
     )
@@ -61,26 +38,26 @@ def _dense_routes(size: int) -> str:
             f"context_updates: {{ f{number}: {team} }} }}\n"
         )
 
-    def team(number: int) -> str:
+    def one_team(number: int) -> str:
         rules = "".join(rule(number, each) for each in range(60))
         return (
-            f"    t{number}:\n      tasks: [{{ name: ask, {_ASK} }}]\n      routing:\n"
+            f"    t{number}:\n      tasks: [{{ name: ask, {ASK} }}]\n      routing:\n"
             f"        rules:\n{rules}        default: null\n"
         )
 
     return (
-        _HEAD
+        HEAD
         + "orchestration:\n  entry_team: t0\n  max_total_teams: 100\n  teams:\n"
-        + "".join(team(number) for number in range(size))
+        + "".join(one_team(number) for number in range(size))
     )
 
 
 def _rules_of_a_team(size: int) -> str:
     return (
-        _HEAD
-        + _team(f"        - {{ name: ask, {_ASK} }}\n")
+        HEAD
+        + team(f"        - {{ name: ask, {ASK} }}\n")
         + "      routing:\n        rules:\n"
-        + _lines(
+        + lines(
             size,
             "          - { condition: { context_field: kind, operator: equals, value: wNNN }, "
             "next_team: null }\n",
@@ -91,10 +68,10 @@ def _rules_of_a_team(size: int) -> str:
 
 def _expressions(size: int) -> str:
     return (
-        _HEAD
-        + _team(f"        - {{ name: ask, {_ASK} }}\n")
+        HEAD
+        + team(f"        - {{ name: ask, {ASK} }}\n")
         + "      routing:\n        rules:\n"
-        + _lines(
+        + lines(
             size,
             '          - { condition: "{{ context.aNNN > 1 and context.bMMM != 2 or '
             'context.kind == NNN }}", next_team: null }\n',
@@ -104,12 +81,12 @@ def _expressions(size: int) -> str:
 
 
 def _steps(size: int) -> str:
-    return _HEAD + _team(_lines(size, f"        - {{ name: sNNN, {_ASK} }}\n"))
+    return HEAD + team(lines(size, f"        - {{ name: sNNN, {ASK} }}\n"))
 
 
 def _steps_that_read(size: int) -> str:
-    return _HEAD + _team(
-        _lines(
+    return HEAD + team(
+        lines(
             size,
             "        - { name: sNNN, type: set, values: { vNNN: "
             "\"{{ tasks.sMMM.data | default('') }}\" } }\n",
@@ -118,8 +95,8 @@ def _steps_that_read(size: int) -> str:
 
 
 def _steps_that_write(size: int) -> str:
-    return _HEAD + _team(
-        _lines(
+    return HEAD + team(
+        lines(
             size,
             "        - { name: sNNN, type: set, "
             "values: { v: \"{{ context.fMMM | default('') }}\" }, "
@@ -129,26 +106,26 @@ def _steps_that_write(size: int) -> str:
 
 
 def _steps_with_conditions(size: int) -> str:
-    return _HEAD + _team(
-        _lines(
+    return HEAD + team(
+        lines(
             size,
-            f'        - {{ name: sNNN, {_ASK}, when: "{{{{ context.kind == NNN }}}}", '
+            f'        - {{ name: sNNN, {ASK}, when: "{{{{ context.kind == NNN }}}}", '
             "on_failure: continue }\n",
         )
     )
 
 
 def _branches(size: int) -> str:
-    return _HEAD + _team(
+    return HEAD + team(
         "        - name: fork\n          type: parallel\n          branches:\n"
-        + _lines(size, f"            bNNN: [{{ name: sNNN, {_ASK} }}]\n")
+        + lines(size, f"            bNNN: [{{ name: sNNN, {ASK} }}]\n")
     )
 
 
 def _writing_branches(size: int) -> str:
-    return _HEAD + _team(
+    return HEAD + team(
         "        - name: fork\n          type: parallel\n          branches:\n"
-        + _lines(
+        + lines(
             size,
             "            bNNN: [{ name: sNNN, type: set, values: { vNNN: 1 }, "
             "context_updates: { fNNN: 1 } }]\n",
@@ -157,9 +134,9 @@ def _writing_branches(size: int) -> str:
 
 
 def _choices(size: int) -> str:
-    return _HEAD + _team(
+    return HEAD + team(
         "        - name: choose\n          type: branch\n          branches:\n"
-        + _lines(
+        + lines(
             size,
             '            - { condition: "{{ context.kind == NNN }}", '
             "steps: [{ name: sNNN, type: set, values: { vNNN: 1 } }] }\n",
@@ -175,14 +152,14 @@ def _nested(size: int) -> str:
             return f"{{ name: e{number}, type: set, values: {{ v: 1 }} }}"
         return f"{{ name: b{number}_{depth}, type: block, steps: [{block(number, depth - 1)}] }}"
 
-    return _HEAD + _team("".join(f"        - {block(number, 15)}\n" for number in range(size)))
+    return HEAD + team("".join(f"        - {block(number, 15)}\n" for number in range(size)))
 
 
 def _chain(size: int) -> str:
     return (
-        _HEAD
+        HEAD
         + "orchestration:\n  entry_team: t0\n  max_total_teams: 100000\n  teams:\n"
-        + _lines(
+        + lines(
             size,
             "    tNNN: { tasks: [{ name: s, type: set, values: { v: 1 } }], "
             "routing: { context_updates: { fNNN: \"{{ context.fMMM | default('') }}\" }, "
@@ -194,11 +171,11 @@ def _chain(size: int) -> str:
 def _ring(size: int) -> str:
     """Teams that lead to the next, back to the first, and end."""
     return (
-        _HEAD
+        HEAD
         + "orchestration:\n  entry_team: t0\n  max_total_teams: 1000\n  teams:\n"
-        + _lines(
+        + lines(
             size,
-            f"    tNNN:\n      tasks: [{{ name: ask, {_ASK} }}]\n      routing:\n        rules:\n"
+            f"    tNNN:\n      tasks: [{{ name: ask, {ASK} }}]\n      routing:\n        rules:\n"
             "          - { condition: { task: ask, output_field: text, operator: contains, "
             "value: a }, next_team: t0 }\n"
             "          - { condition: { task: ask, status: failure }, next_team: null }\n"
@@ -209,24 +186,24 @@ def _ring(size: int) -> str:
 
 def _calling_teams(size: int) -> str:
     return (
-        _HEAD
+        HEAD
         + "orchestration:\n  entry_team: t0\n  max_total_teams: 1000\n  teams:\n"
         + "    t0:\n      tasks:\n"
-        + _lines(size, "        - { name: cNNN, type: team, team: uNNN }\n")
-        + _lines(size, f"    uNNN: {{ tasks: [{{ name: s, {_ASK} }}] }}\n")
+        + lines(size, "        - { name: cNNN, type: team, team: uNNN }\n")
+        + lines(size, f"    uNNN: {{ tasks: [{{ name: s, {ASK} }}] }}\n")
     )
 
 
 def _fan_out(size: int) -> str:
     names = ", ".join(f"u{number}" for number in range(size))
     return (
-        _HEAD
+        HEAD
         + "orchestration:\n  entry_team: t0\n  max_total_teams: 100000\n  teams:\n"
         + "    t0: { tasks: [{ name: s, type: set, values: { v: 1 } }], "
         + f"routing: {{ rules: [{{ next_team: [{names}] }}] }} }}\n"
-        + _lines(
+        + lines(
             size,
-            f"    uNNN: {{ tasks: [{{ name: s, {_ASK} }}], routing: {{ default: end }} }}\n",
+            f"    uNNN: {{ tasks: [{{ name: s, {ASK} }}], routing: {{ default: end }} }}\n",
         )
         + "    end: { type: concentrator, tasks: [{ name: s, type: set, values: { v: 1 } }] }\n"
     )
@@ -234,14 +211,14 @@ def _fan_out(size: int) -> str:
 
 def _personas(size: int) -> str:
     return (
-        _HEAD
-        + _lines(
+        HEAD
+        + lines(
             size,
             '    pNNN: { temperature: 0.5, prompts: { system: "You are NNN.", '
             'user: "Write about {{ input.topic }} and {{ context.aNNN | default(1) }}." } }\n',
         )
-        + _team(
-            _lines(
+        + team(
+            lines(
                 size,
                 "        - { name: sNNN, agent_type: generic_single_shot, persona_key: pNNN, "
                 "input: { topic: a } }\n",
@@ -253,13 +230,13 @@ def _personas(size: int) -> str:
 def _tools(size: int) -> str:
     names = ", ".join(f"k{number}" for number in range(min(size, 100)))
     return (
-        _HEAD
+        HEAD
         + f'    caller: {{ prompts: {{ user: "Do." }}, tools: [{names}] }}\n'
         + "tools:\n"
-        + _lines(size, '  kNNN: { skill: Calculator.evaluate, description: "Number NNN." }\n')
-        + _team(
+        + lines(size, '  kNNN: { skill: Calculator.evaluate, description: "Number NNN." }\n')
+        + team(
             "        - { name: s, agent_type: generic_tool_calling, persona_key: caller }\n"
-            + _lines(
+            + lines(
                 size, '        - { name: tNNN, tool: kNNN, arguments: { expression: "1 + NNN" } }\n'
             )
         )
@@ -268,16 +245,16 @@ def _tools(size: int) -> str:
 
 def _agents_with_tools(size: int) -> str:
     return (
-        _HEAD
-        + _lines(
+        HEAD
+        + lines(
             size,
             '    pNNN: { description: "Number NNN.", prompts: { user: "Do {{ input.query }}." }, '
             "tools: [look, fetch, keep] }\n",
         )
         + "tools:\n  look: { skill: Files.read }\n  fetch: { skill: Web.fetch }\n"
         "  keep: { skill: Files.write }\n"
-        + _team(
-            _lines(
+        + team(
+            lines(
                 size,
                 "        - { name: sNNN, agent_type: generic_tool_calling, persona_key: pNNN, "
                 "input: { query: a } }\n",
@@ -288,16 +265,16 @@ def _agents_with_tools(size: int) -> str:
 
 def _subagents(size: int) -> str:
     return (
-        _HEAD
-        + _lines(
+        HEAD
+        + lines(
             size,
             '    pNNN: { description: "Number NNN.", '
             'prompts: { user: "Do {{ input.query }}." }, tools: [look], subagents: [qNNN] }\n'
             '    qNNN: { description: "Below.", prompts: { user: "Do {{ input.query }}." } }\n',
         )
         + "tools:\n  look: { skill: Files.read }\n"
-        + _team(
-            _lines(
+        + team(
+            lines(
                 size,
                 "        - { name: sNNN, agent_type: generic_tool_calling, persona_key: pNNN, "
                 "input: { query: a } }\n",
@@ -308,31 +285,31 @@ def _subagents(size: int) -> str:
 
 def _context(size: int) -> str:
     return (
-        _HEAD
+        HEAD
         + "orchestration:\n  entry_team: main\n  context:\n"
-        + _lines(size, "    fNNN: { type: string, default: a, maxLength: 100 }\n")
+        + lines(size, "    fNNN: { type: string, default: a, maxLength: 100 }\n")
         + "  teams:\n    main:\n      tasks:\n"
-        + _lines(size, '        - { name: sNNN, type: set, values: { v: "{{ context.fNNN }}" } }\n')
+        + lines(size, '        - { name: sNNN, type: set, values: { v: "{{ context.fNNN }}" } }\n')
     )
 
 
 def _templates(size: int) -> str:
     return (
-        _HEAD
-        + _team("        - name: s\n          type: set\n          values:\n")
-        + _lines(size, "            vNNN: \"{{ context.fNNN | default('') }}, {{ run.id }}\"\n")
+        HEAD
+        + team("        - name: s\n          type: set\n          values:\n")
+        + lines(size, "            vNNN: \"{{ context.fNNN | default('') }}, {{ run.id }}\"\n")
     )
 
 
 def _properties(size: int) -> str:
     return (
-        _HEAD
+        HEAD
         + '    judge:\n      prompts: { user: "Judge." }\n      output_schema:\n'
         + "        type: object\n        properties:\n"
-        + _lines(size, "          fNNN: { type: string, maxLength: 100 }\n")
-        + _team(
+        + lines(size, "          fNNN: { type: string, maxLength: 100 }\n")
+        + team(
             "        - { name: judge, agent_type: generic_single_shot, persona_key: judge }\n"
-            + _lines(
+            + lines(
                 size,
                 "        - { name: sNNN, type: set, values: { v: "
                 '"{{ tasks.judge.data.fNNN | default(1) }}" } }\n',
@@ -342,8 +319,8 @@ def _properties(size: int) -> str:
 
 
 def _approvals(size: int) -> str:
-    return _HEAD + _team(
-        _lines(
+    return HEAD + team(
+        lines(
             size,
             '        - { name: sNNN, type: approval, prompt: "Go on with NNN?", '
             "approvers: [annNNN], deadline: 1d }\n",
@@ -352,18 +329,18 @@ def _approvals(size: int) -> str:
 
 
 def _tries(size: int) -> str:
-    return _HEAD + _team(
-        _lines(
+    return HEAD + team(
+        lines(
             size,
-            f"        - {{ name: tNNN, type: try, steps: [{{ name: sNNN, {_ASK} }}], "
+            f"        - {{ name: tNNN, type: try, steps: [{{ name: sNNN, {ASK} }}], "
             "catch: [{ error: Timeout, steps: [{ name: cNNN, type: set, values: { v: 1 } }] }] }\n",
         )
     )
 
 
 def _loops(size: int) -> str:
-    return _HEAD + _team(
-        _lines(
+    return HEAD + team(
+        lines(
             size,
             '        - { name: lNNN, type: loop, iterate_on: "{{ context.items }}", '
             "loop_variable: itemNNN, max_iterations: 5, body: "
@@ -373,8 +350,8 @@ def _loops(size: int) -> str:
 
 
 def _messages(size: int) -> str:
-    return _HEAD + _team(
-        _lines(
+    return HEAD + team(
+        lines(
             size,
             "        - { name: wNNN, type: wait, message: true, when: "
             '"{{ context.kind == NNN }}" }\n'
@@ -385,9 +362,9 @@ def _messages(size: int) -> str:
 
 def _chats(size: int) -> str:
     return (
-        _HEAD
+        HEAD
         + "orchestration:\n  entry_team: t0\n  max_total_teams: 1000\n  teams:\n"
-        + _lines(
+        + lines(
             size,
             "    tNNN:\n      tasks: [{ name: w, type: wait, message: true }]\n      routing:\n"
             "        rules: [{ condition: { task: w, status: success }, next_team: uNNN }]\n"
@@ -395,88 +372,104 @@ def _chats(size: int) -> str:
             "    uNNN: { tasks: [{ name: s, type: set, values: { v: 1 } }], "
             "routing: { default: uPPP } }\n",
         )
-        + _lines(0, "")
+        + lines(0, "")
     )
 
 
 def _failures(size: int) -> str:
     """Steps that can fail, and a rule for the failure of each."""
     return (
-        _HEAD
-        + _team(_lines(size, f"        - {{ name: sNNN, {_ASK} }}\n"))
+        HEAD
+        + team(lines(size, f"        - {{ name: sNNN, {ASK} }}\n"))
         + "      routing:\n        rules:\n"
-        + _lines(
+        + lines(
             size,
             "          - { condition: { task: sNNN, status: failure }, next_team: null }\n",
         )
     )
 
 
-def _unknown_keys(size: int) -> str:
-    return _HEAD + _team(_lines(size, f"        - {{ name: sNNN, {_ASK}, agent_typ: a }}\n"))
-
-
-def _missing_keys(size: int) -> str:
-    return _HEAD + _team(_lines(size, "        - { type: skill, input: { a: NNN } }\n"))
-
-
-def _unknown_names(size: int) -> str:
-    return _HEAD + _team(
-        _lines(
+def _questions_of_the_document(size: int) -> str:
+    return HEAD + team(
+        lines(
             size,
-            "        - { name: sNNN, agent_type: generic_single_shot, persona_key: wwNNN, "
-            "input: { topic: a } }\n",
+            f"        - {{ name: sNNN, {ASK}, when: {{ config_field: llm_config.default_model, "
+            "operator: equals, value: demo } }\n",
         )
     )
 
 
-def _bad_templates(size: int) -> str:
-    return _HEAD + _team(
-        _lines(
-            size, '        - { name: sNNN, type: set, values: { v: "{{ tasks.xNNN.data }}" } }\n'
-        )
-    )
-
-
-def _unknown_teams(size: int) -> str:
+def _older_steps(size: int) -> str:
     return (
-        _HEAD
-        + "orchestration:\n  entry_team: t0\n  teams:\n"
-        + _lines(
+        HEAD
+        + lines(size, '    pNNN: { prompts: { user: "Do." } }\n')
+        + team(lines(size, "        - { name: sNNN, type: agent_call, node: pNNN }\n"))
+    )
+
+
+def _older_conditions(size: int) -> str:
+    return (
+        HEAD
+        + team(lines(size, f"        - {{ name: sNNN, {ASK} }}\n"))
+        + "      routing:\n        rules:\n"
+        + lines(
             size,
-            "    tNNN: { tasks: [{ name: s, type: set, values: { v: 1 } }], "
-            "routing: { default: uNNN } }\n",
+            "          - { condition: { type: simple, field: sNNN.text, operator: equals, "
+            "value: a }, next_team: null }\n",
         )
     )
 
 
-def _unknown_tools(size: int) -> str:
+def _rules_that_always_hold(size: int) -> str:
     return (
-        _HEAD
-        + "tools:\n"
-        + _lines(size, "  kNNN: { skill: Files.read }\n")
-        + _team(_lines(size, "        - { name: sNNN, tool: jNNN, arguments: { path: a } }\n"))
+        HEAD
+        + team(f"        - {{ name: ask, {ASK} }}\n")
+        + "      routing:\n        rules:\n"
+        + lines(size, "          - { next_team: null }\n")
     )
 
 
-def _unknown_subagents(size: int) -> str:
+def _unreachable_teams(size: int) -> str:
     return (
-        _HEAD
-        + _lines(
+        HEAD
+        + team(f"        - {{ name: ask, {ASK} }}\n")
+        + lines(size, "    tNNN: { tasks: [{ name: s, type: set, values: { v: 1 } }] }\n")
+    )
+
+
+def _merge_policies(size: int) -> str:
+    return (
+        HEAD
+        + team("        - name: fork\n          type: parallel\n          branches:\n")
+        + lines(
             size,
-            '    pNNN: { description: "Number NNN.", prompts: { user: "Do." }, '
-            "subagents: [qqNNN] }\n",
+            "            bNNN: [{ name: sNNN, type: set, values: { vNNN: 1 }, "
+            "context_updates: { fNNN: 1 } }]\n",
         )
-        + _team(
-            _lines(
-                size,
-                "        - { name: sNNN, agent_type: generic_tool_calling, persona_key: pNNN }\n",
-            )
-        )
+        + "          merge:\n"
+        + lines(size, "            context.fNNN: extend\n")
     )
 
 
-SHAPES: Final[Mapping[str, Callable[[int], str]]] = {
+def _tasks_of_a_graph(size: int) -> str:
+    return HEAD + team(
+        "        - name: graph\n          type: task_graph\n          tasks:\n"
+        + lines(size, "            - { id: tNNN, needs: [tMMM] }\n")
+        + "          task_variable: one\n"
+        "          body: [{ name: s, type: set, values: { v: 1 } }]\n"
+    )
+
+
+def _placeholders(size: int) -> str:
+    return (
+        HEAD
+        + "    many:\n      prompts:\n        user: |\n          {{ input.topic }}\n"
+        + lines(size, "          Do {aNNN}.\n")
+        + team(f"        - {{ name: s, {ASK} }}\n")
+    )
+
+
+SOUND: Final[Mapping[str, Callable[[int], str]]] = {
     "teams of rules": _teams_of_rules,
     "dense routes": _dense_routes,
     "rules of a team": _rules_of_a_team,
@@ -506,14 +499,17 @@ SHAPES: Final[Mapping[str, Callable[[int], str]]] = {
     "messages": _messages,
     "chats": _chats,
     "failures": _failures,
-    "unknown keys": _unknown_keys,
-    "missing keys": _missing_keys,
-    "unknown names": _unknown_names,
-    "unknown teams": _unknown_teams,
-    "unknown tools": _unknown_tools,
-    "unknown subagents": _unknown_subagents,
-    "bad templates": _bad_templates,
+    "questions of the document": _questions_of_the_document,
+    "older steps": _older_steps,
+    "older conditions": _older_conditions,
+    "rules that always hold": _rules_that_always_hold,
+    "unreachable teams": _unreachable_teams,
+    "merge policies": _merge_policies,
+    "tasks of a graph": _tasks_of_a_graph,
+    "placeholders": _placeholders,
 }
+
+SHAPES: Final[Mapping[str, Callable[[int], str]]] = {**SOUND, **MISTAKES}
 
 
 def document_of(shape: str, size: int) -> str:
@@ -521,9 +517,9 @@ def document_of(shape: str, size: int) -> str:
     return SHAPES[shape](max(4, _number(shape, size)))
 
 
-def doubled(shape: str, size: int) -> tuple[str, str]:
-    """Return a document with about that many bytes, and one with twice as many parts."""
-    number = max(2, _number(shape, size))
+def doubled(shape: str, size: int, parts: int) -> tuple[str, str]:
+    """Return a document with at most so many parts and bytes, and one with twice as many parts."""
+    number = max(2, min(parts, _number(shape, size)))
     return SHAPES[shape](number), SHAPES[shape](2 * number)
 
 

@@ -12,7 +12,7 @@ from dsl.source.collected_problems import MAX_DESCRIBED, Problems
 from dsl.source.nodes import Mark
 from dsl.source.unknown_names import unknown
 from tests.support.compiling import CAPABILITIES
-from tests.support.documents.document_shapes import SHAPES
+from tests.support.documents.mistake_shapes import MISTAKES
 
 
 def test_a_problem_beyond_the_limit_of_its_code_keeps_its_place_without_a_text() -> None:
@@ -51,13 +51,10 @@ def test_a_list_of_very_many_names_counts_the_rest() -> None:
 
 
 def _problems_of(shape: str, number: int) -> tuple[str, tuple[Problem, ...]]:
-    text = SHAPES[shape](number)
+    text = MISTAKES[shape](number)
     with pytest.raises(InvalidDocument) as caught:
         compile_sources([SourceText("a.yml", text)], CAPABILITIES, name="a")
     return text, caught.value.problems
-
-
-MISTAKES = [name for name in SHAPES if name.startswith(("bad", "unknown", "missing"))]
 
 
 @pytest.mark.parametrize("shape", MISTAKES)

@@ -291,6 +291,10 @@ def asked_back(meant: str | None) -> str:
 
 def listed(names: Iterable[str]) -> str:
     """Return the names sorted and comma-separated, of very many the first; a word for none."""
-    found = sorted(set(names))
-    more = f" and {len(found) - MAX_LISTED:,} more" if len(found) > MAX_LISTED else ""
-    return ", ".join(found[:MAX_LISTED]) + more or "none"
+    return in_order(sorted(set(names))) or "none"
+
+
+def in_order(names: Sequence[str]) -> str:
+    """Return the names comma-separated; of very many the first, and how many there are besides."""
+    more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
+    return ", ".join(names[:MAX_LISTED]) + more

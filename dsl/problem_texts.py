@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from dsl.errors import asked_back, listed
+from dsl.errors import asked_back, in_order, listed
 from dsl.problem_details import (
     Advice,
     Details,
@@ -87,7 +87,7 @@ def _of_values(details: OfValues) -> ProblemText:
     match details:
         case UnlistedValue(value=value, known=known):
             message = f"{subject} is {value!r}"
-            return _with_fix(message, ", ".join(known), details.suggestion)
+            return _with_fix(message, in_order(known), details.suggestion)
         case OutOfBounds(found=found, bound=bound, limit=limit):
             message = f"{subject} is {_found_text(found)}"
             return ProblemText(message, f"{bound} {int(limit) if limit == int(limit) else limit}")

@@ -60,7 +60,7 @@ def _problems_of(shape: str, number: int) -> tuple[str, tuple[Problem, ...]]:
 @pytest.mark.parametrize("shape", MISTAKES)
 def test_the_report_of_twice_the_mistakes_is_twice_as_long(shape: str) -> None:
     lengths: list[int] = []
-    for number in (200, 400):
+    for number in (110, 220):
         text, problems = _problems_of(shape, number)
         lengths.append(len(problems_text(problems, lambda _, text=text: text.splitlines())))
     assert lengths[1] < 2.3 * lengths[0]

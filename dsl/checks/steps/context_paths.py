@@ -49,11 +49,11 @@ def check_read(scope: StepScope, path: Path, spot: TextSpot) -> None:
         return
     strange = stranger(path, declared)
     if strange is not None:
-        details = undeclared_path(strange, _named(scope.problems, declared), below=())
+        details = undeclared_path(strange, _described_paths(scope.problems, declared), below=())
         scope.note_spot("E215", spot, details)
 
 
-def _named(problems: Problems, declared: Declarations) -> tuple[str, ...]:
+def _described_paths(problems: Problems, declared: Declarations) -> tuple[str, ...]:
     """Return the declared paths for the text of the next problem, if it gets one."""
     return tuple(declared) if problems.describes("E215") else ()
 
@@ -131,7 +131,7 @@ def check_resets(
             problems.note("E107", tree.find(here[:-1]).at, here[:-1], resets_undeclared())
         elif path not in declared:
             below = declared_below(parse(path), declared)
-            details = undeclared_path(path, _named(problems, declared), below=below)
+            details = undeclared_path(path, _described_paths(problems, declared), below=below)
             problems.note("E215", mark, here, details)
         elif declared[path].required:
             problems.note("E107", mark, here, reset_without_default(path))
@@ -159,7 +159,7 @@ def _owner(scope: StepScope, path: Path, key_path: NodePath) -> str | None:
     if owner is None:
         below = declared_below(path, declared)
         strange = ".".join(path) if below else stranger(path, declared)
-        known = _named(scope.problems, declared)
+        known = _described_paths(scope.problems, declared)
         details = undeclared_path(strange or "", known, below=below)
         scope.problems.note("E215", mark, key_path, details)
         return None

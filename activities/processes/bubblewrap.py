@@ -6,7 +6,8 @@ the same paths as outside.
 
 The kernel's settings below `/proc/sys` belong to root of the machine, and so to a command of a
 worker that runs as root. All of `/proc` is therefore read-only, and without capabilities and user
-namespaces no command can change that.
+namespaces no command can change that. Where the workspace has another owner, and files allow it,
+the command runs as that user instead.
 """
 
 import os
@@ -17,6 +18,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from activities.processes.command_user import CommandUser
 
 _SYSTEM = (
     "/usr",
@@ -107,10 +110,19 @@ class Bubblewrap:
     """The bubblewrap program."""
 
     program: str
+    user: CommandUser | None = None
+    """Whose commands run in it, where they need nothing that the user may not reach."""
 
     def wrapped(self, argv: Iterable[str], view: SandboxView) -> list[str]:
         """Return the command line that runs `argv` in the sandbox."""
-        return [self.program, *_options(view), "--", *argv]
+        prefix = self.user.prefix if self.user is not None and self._serves(self.user, view) else ()
+        return [*prefix, self.program, *_options(view), "--", *argv]
+
+    def _serves(self, user: CommandUser, view: SandboxView) -> bool:
+        read = [path for path in view.read if path.exists()]
+        used = (Path(self.program), _EMPTY, view.root, view.cwd, *read)
+        mounts = _inside(view, (*view.trusted, *view.hidden))
+        return user.may_use(used) and user.may_reach((*used, *mounts))
 
 
 def _options(view: SandboxView) -> Iterator[str]:
@@ -187,16 +199,22 @@ def _inside(view: SandboxView, paths: Iterable[Path]) -> set[Path]:
 
 
 @cache
-def find_bubblewrap(path: str) -> Bubblewrap | str:
+def find_bubblewrap(path: str, user: CommandUser | None = None) -> Bubblewrap | str:
     """Find the first bubblewrap that works here: the one on a PATH, then the bundled one.
+
+    Args:
+        path: The PATH.
+        user: The user for whom it should work; if it does not, the worker's own user counts.
 
     Returns:
         The program, or the reason why none works.
     """
     why = "bubblewrap (`bwrap`) is not installed"
     for program in (shutil.which("bwrap", path=path), _bundled_program()):
-        if program is not None:
-            tried = Bubblewrap(program)
+        if program is None:
+            continue
+        for one in dict.fromkeys((user, None)):
+            tried = Bubblewrap(program, one)
             problem = _problem(tried)
             if problem is None:
                 return tried
@@ -224,6 +242,9 @@ def _problem(tried: Bubblewrap) -> str | None:
         root = Path(name).resolve()
         (root / "hidden").mkdir()
         (root / "kept").touch()
+        if tried.user is not None:
+            for path in (root, root / "kept"):
+                os.chown(path, tried.user.uid, tried.user.gid)
         view = SandboxView(
             root, root, Path("/home/nobody"), (), (root / "kept",), (root / "hidden",)
         )

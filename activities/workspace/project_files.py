@@ -36,10 +36,10 @@ def directory(root: Path, relative: str = ".", *, make: bool = False) -> Generat
     handle = os.open(root, _DIRECTORY)
     try:
         for part in PurePosixPath(relative).parts:
-            if make:
-                with suppress(FileExistsError):
-                    os.mkdir(part, dir_fd=handle)
+            made = make and _make_directory(part, handle)
             deeper = os.open(part, _DIRECTORY, dir_fd=handle)
+            if made:
+                _give_to_owner(deeper, handle)
             os.close(handle)
             handle = deeper
         yield handle
@@ -126,6 +126,7 @@ def replace_file(
             with os.fdopen(file, "wb") as opened:
                 opened.write(content)
                 opened.flush()
+                _give_to_owner(file, handle)
                 os.fchmod(file, _bits(file, mode, executable))
                 os.fsync(file)
             os.replace(draft, name, src_dir_fd=handle, dst_dir_fd=handle)
@@ -134,6 +135,21 @@ def replace_file(
                 os.unlink(draft, dir_fd=handle)
             raise
         os.fsync(handle)
+
+
+def _make_directory(name: str, parent: int) -> bool:
+    """Create a directory, and return whether it did not exist."""
+    with suppress(FileExistsError):
+        os.mkdir(name, dir_fd=parent)
+        return True
+    return False
+
+
+def _give_to_owner(entry: int, parent: int) -> None:
+    """Give what a worker creates as root to the owner of the folder, as whom commands run."""
+    owner = os.fstat(parent)
+    if os.geteuid() == 0 and owner.st_uid != 0:
+        os.fchown(entry, owner.st_uid, owner.st_gid)
 
 
 def _bits(file: int, mode: int | None, executable: bool | None) -> int:

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
+from activities.processes.command_user import command_user
 from activities.processes.process_privacy import keep_to_itself
 from activities.processes.search_path import path_outside
 from coterie.documents.worker_trust import TrustedConfig
@@ -25,8 +26,9 @@ def command_sandbox(
     mode = trusted.sandbox.mode
     if mode == "none" or (mode == "auto" and not trusted.commands):
         return None, None
-    path = settings.environment.get("PATH", os.defpath)
-    found = find_bubblewrap(path_outside(path, Path(trusted.workspace).resolve()))
+    workspace = Path(trusted.workspace).resolve()
+    path = path_outside(settings.environment.get("PATH", os.defpath), workspace)
+    found = find_bubblewrap(path, command_user(workspace, path))
     if isinstance(found, Bubblewrap):
         return found, None
     if mode == "bubblewrap":

@@ -51,7 +51,7 @@ def cost_text(run: str, report: CostReport, *, over: bool) -> str:
 def money_text(cost: float | None, *, unpriced: bool) -> str:
     """Format money as far as it is known: `0.42 USD`, `0.42 USD and unpriced calls`, `unpriced`."""
     if cost is None:
-        return "unpriced" if unpriced else "nothing that has a price"
+        return "unpriced" if unpriced else "no calls with a price"
     return f"{amount('money', cost)}{' and unpriced calls' if unpriced else ''}"
 
 

@@ -59,7 +59,8 @@ def _condition(found: ConditionFound) -> str:
         case FieldFound():
             return _field(found)
         case StatusFound(task=task, wanted=wanted, found=status):
-            return f"{task} is {status or 'absent'} (wanted {wanted})"
+            other = "" if status == wanted else f", not {wanted}"
+            return f"{task} is {status or 'absent'}{other}"
         case GroupFound(code="all_of", parts=parts):
             return " and ".join(map(_condition, parts)) or "no conditions"
         case GroupFound(parts=parts):
@@ -96,10 +97,10 @@ def _route(cause: RouteCause) -> str:
             asked = "always" if condition is None else _condition(condition)
             return f"rule {number}: {asked}{_left_out(left_out)}"
         case DefaultTaken(left_out=left_out):
-            return f"default: {_why_default(cause)}{_left_out(left_out)}"
+            return f"{_why_default(cause)}{_left_out(left_out)}"
         case NoRouting(code=code, left_out=left_out):
             what = "no routing" if code == "no_routing" else "no rules"
-            return f"the team has {what}: the run ends{_left_out(left_out)}"
+            return f"no team follows ({what}){_left_out(left_out)}"
         case Started():
             return "the run began"
         case Called() | Joined() | HandedOff() | VisitsReached():
@@ -136,8 +137,8 @@ def _outside(cause: RunCancelled | SentOn | NotDecided) -> str:
 
 def _why_default(cause: DefaultTaken) -> str:
     if cause.task is None:
-        return "no rule matched"
-    return _failure(cause.team, cause.task, cause.error, cause.message)
+        return "no rule matched, so the default applies"
+    return "default: " + _failure(cause.team, cause.task, cause.error, cause.message)
 
 
 def _failure(team: str, task: str, error: str | None, message: str) -> str:

@@ -10,7 +10,7 @@ def test_a_run_that_ended_tells_why_when_no_worker_is_left(desk: Project) -> Non
     assert desk.coterie("run", "chore", "--id", "explained").returncode == 0
     short = desk.coterie("why", "explained")
     assert short.returncode == 0, short.stderr
-    assert "only#1 -> the end, because the team has no routing" in short.stdout
+    assert "only#1 -> the end, because no team follows (no routing)" in short.stdout
     assert "coterie why explained 'only#1'" in short.stdout
     whole = desk.coterie("why", "explained", "only#1")
     assert "started at" in whole.stdout

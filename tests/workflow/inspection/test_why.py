@@ -101,7 +101,7 @@ async def test_every_rule_is_reported_with_what_it_found_and_every_change_by_its
         "draft#1 -> draft, because rule 2: routing.reason is \"entry\" (routing.reason == 'entry')",
         "rule 1 -> review: does not hold",
         "no  all of",
-        "yes note is success (wanted success)",
+        "yes note is success",
         "no  not",
         "yes context.tries is 1 (less_than 2)",
         "yes routing.reason is \"entry\" (routing.reason == 'entry')",

@@ -81,7 +81,9 @@ def egress_because(cause: EgressCause) -> str:
             return f"{tool} brought {label_words(label)}"
         case LabelsCleared(labels=labels, within=within):
             where = f" within {within}" if within else ""
-            return f"a person has decided: {', '.join(labels)} met before counts no more{where}"
+            return (
+                f"a person has decided: earlier labels ({', '.join(labels)}) no longer count{where}"
+            )
         case EgressAsked(tool=tool, sources=sources, withheld=withheld):
             return (
                 f"{tool} sends data out, and the run has met {sources_text(sources)}"
@@ -90,8 +92,8 @@ def egress_because(cause: EgressCause) -> str:
         case EgressGranted(tool=tool, grants=grants, sources=sources, within=within):
             around = f" to it and to {' and '.join(within)} around it" if within else ""
             return (
-                f"{tool} asks nobody: the document grants {', '.join(grants)}{around}; the run has "
-                f"met {sources_text(sources)}{withheld_text(cause.withheld)}"
+                f"{tool} needs no approval: the document grants {', '.join(grants)}{around}; the "
+                f"run has met {sources_text(sources)}{withheld_text(cause.withheld)}"
             )
 
 

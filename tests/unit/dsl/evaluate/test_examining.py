@@ -79,7 +79,7 @@ def test_evidence_holds_exactly_when_the_condition_did(condition: Condition) -> 
     [
         (FAIL, True, 'review.verdict is "FAIL" (equals "FAIL")'),
         (PASS, False, 'review.verdict is "FAIL" (equals "PASS")'),
-        (RAN, False, "lint is skipped (wanted success)"),
+        (RAN, False, "lint is skipped, not success"),
         (
             Expression(expression="{{ context.tries > 2 }}"),
             True,

@@ -160,7 +160,7 @@ async def test_an_approval_step_begins_anew(everywhere: bool) -> None:
     assert len(one.sent) == 1
     assert [met.step for met in one.state.labels.met] == ["work/r2"]
     assert one.trail("cleared") == [
-        ("ask", "a person has decided: private, untrusted met before counts no more")
+        ("ask", "a person has decided: earlier labels (private, untrusted) no longer count")
     ]
 
 
@@ -196,7 +196,7 @@ async def test_an_approval_within_a_branch_counts_within_it_alone(everywhere: bo
     assert sorted(asked(one)) == ["work/both/one/ask#1", "work/both/two/s2#1", "work/s3#1"]
     assert len(one.sent) == 1
     assert one.state.progress.cleared_labels == {}
-    assert one.trail("cleared")[0][1].endswith("counts no more within work/both/one")
+    assert one.trail("cleared")[0][1].endswith("no longer count within work/both/one")
 
 
 async def test_an_approval_within_approved_work_counts_what_is_met_after_it() -> None:

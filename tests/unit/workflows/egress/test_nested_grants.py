@@ -114,7 +114,7 @@ async def test_every_agent_on_the_way_must_grant_it(
         assert one.trail("not_asked") == [
             (
                 step,
-                "log asks nobody: the document grants private to it and to outer and helper "
+                "log needs no approval: the document grants private to it and to outer and helper "
                 f"around it; {_MET}",
             )
         ]
@@ -134,7 +134,7 @@ async def test_the_trail_names_the_grant_that_counted_and_the_one_that_did_not()
     assert one.trail("not_asked") == [
         (
             "act/helper@2.1/log@1.1",
-            "log asks nobody: the document grants untrusted to it and to helper around it; "
+            "log needs no approval: the document grants untrusted to it and to helper around it; "
             f"{_MET}; its grant private does not count, because helper around it does not grant "
             "private",
         )
@@ -212,5 +212,5 @@ async def test_in_a_plan_of_an_earlier_version_a_grant_counts_everywhere(everywh
     one = await ran(of, model("helper"), everywhere=everywhere)
     assert asked(one) == []
     assert one.trail("not_asked") == [
-        ("act/helper@2.1/log@1.1", f"log asks nobody: the document grants private; {_MET}")
+        ("act/helper@2.1/log@1.1", f"log needs no approval: the document grants private; {_MET}")
     ]

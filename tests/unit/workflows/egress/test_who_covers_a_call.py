@@ -136,8 +136,9 @@ async def test_a_grant_of_the_document_asks_nobody_and_is_in_the_trail(grant: st
     assert one.trail("not_asked") == [
         (
             "act/send@2.1",
-            f"send asks nobody: the document grants {grant}; the run has met private data (files "
-            "in work/act/files@1.1) and text that others wrote (page in work/act/page@1.2)",
+            f"send needs no approval: the document grants {grant}; the run has met private "
+            "data (files in work/act/files@1.1) and text that others wrote "
+            "(page in work/act/page@1.2)",
         )
     ]
 

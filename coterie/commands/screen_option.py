@@ -16,7 +16,7 @@ def add_screen(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--ui",
         action="store_true",
-        help="show the run in the whole terminal, and steer it by keys (needs coterie[ui])",
+        help="show the run full-screen, and steer it with keys (needs coterie[ui])",
     )
 
 

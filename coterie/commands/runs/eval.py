@@ -54,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--strict",
         action="store_true",
-        help="fail also if a comparison or a wanted rate is undecided",
+        help="also fail if a comparison or a required success rate is undecided",
     )
 
 

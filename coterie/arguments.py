@@ -147,7 +147,7 @@ def add_wait(parser: ArgumentParser, what: str) -> None:
     wait = parser.add_mutually_exclusive_group()
     wait.add_argument(
         "--timeout",
-        type=duration_given,
+        type=wait_given,
         metavar="DURATION",
         help=f"wait at most this long for {what}, such as 30s; then exit with code "
         f"{ExitCode.NOT_YET}; default: without a limit",
@@ -180,6 +180,14 @@ def duration_given(text: str) -> float:
     if not isinstance(given, int | float):
         raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 20s")
     return float(given)
+
+
+def wait_given(text: str) -> float:
+    """Parse how long to wait, into seconds."""
+    given = duration_given(text)
+    if not given:
+        raise argparse.ArgumentTypeError("it is 0; use --no-wait")
+    return given
 
 
 def age_given(text: str) -> timedelta:

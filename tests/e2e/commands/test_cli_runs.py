@@ -220,6 +220,7 @@ def test_a_run_that_no_worker_serves_says_so(
     for done in together(
         desk,
         ("pause", "unserved", "--timeout", "5s"),
+        ("resume", "unserved", "--timeout", "5s"),
         ("result", "unserved", "--timeout", "5s"),
         ("cancel", "unwanted", "--timeout", "5s"),
     ):

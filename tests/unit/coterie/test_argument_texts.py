@@ -1,7 +1,10 @@
 """Every argument of every command takes only text that UTF-8 can carry, and strict JSON."""
 
+import inspect
+import re
 from argparse import Action, ArgumentParser
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import cast
 
@@ -120,7 +123,23 @@ def test_every_command_that_waits_for_a_run_has_a_limit_and_need_not_wait() -> N
         assert parser.parse_args(words).timeout is None
         assert parser.parse_args([*words, "--no-wait"]).timeout == 0
         assert parser.parse_args([*words, "--timeout", "1m"]).timeout == 60
+        with pytest.raises(SystemExit):
+            parser.parse_args([*words, "--timeout", "0"])
     assert f"{ExitCode.NOT_YET:d} not yet" in parser.format_help()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_command_reads_each_argument_that_it_takes(verb: str) -> None:
+    """Its module does, or one of the modules that it hands its arguments to."""
+    own = import_module(VERBS[verb].module)
+    given = (inspect.getmodule(one) for one in vars(own).values() if inspect.isfunction(one))
+    named = {one.__name__: one for one in given if one is not None}
+    modules = {own.__name__: own} | {
+        name: one for name, one in named.items() if name.startswith("coterie.")
+    }
+    text = "".join(map(inspect.getsource, modules.values()))
+    taken = {one.dest for command, one in ARGUMENTS.values() if command == verb}
+    assert {dest for dest in taken if not re.search(rf"\bargs\.{dest}\b", text)} == set()
 
 
 @pytest.mark.parametrize("path", ["a..b", "a.", ".a", ".", 'a.["b"].'])

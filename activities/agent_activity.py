@@ -15,7 +15,7 @@ from activities.agents.agent_base import (
     SkillCaller,
 )
 from activities.agents.compacting import compacting
-from activities.agents.inner_calls import InnerCalls
+from activities.agents.inner_calls import InnerCaller, InnerCalls
 from activities.agents.provider_queue import refuse_elsewhere
 from activities.agents.refusals import AgentRefused
 from activities.attempts import own_seconds
@@ -28,8 +28,6 @@ from activities.contracts import (
     AgentResponse,
     FailureType,
     OwnQueue,
-    SkillRequest,
-    SkillResult,
 )
 from activities.factory import AgentFactory, AgentTypes
 from activities.factory_config import checked_persona, system_config, task_config
@@ -218,13 +216,14 @@ class AgentActivities:
         if activity.in_activity():
             info = activity.info()
             key = f"{info.workflow_run_id}/{info.activity_id}"
+        call, inner = self._call_skill, self._inner_calls
         own = None if request.persona is None else request.persona.context_window
         windows = ContextWindows(self._pricing, own)
         return AgentServices(
             providers=self._access(request, meter, windows),
             windows=windows,
             compaction=request.compaction,
-            call_skill=self._skill_caller(meter),
+            call_skill=None if call is None else InnerCaller(call, inner, meter, request.untrusted),
             label=label,
             key=key,
             conversation=self._conversation(request),
@@ -238,30 +237,6 @@ class AgentActivities:
             timeout=own_seconds(),
             runner=self._runner,
         )
-
-    def _skill_caller(self, meter: Meter) -> SkillCaller | None:
-        """Return what calls skills for an agent's own code, and tells the run of it."""
-        call = self._call_skill
-        if call is None:
-            return None
-
-        async def called(request: SkillRequest) -> SkillResult:
-            inner = self._inner_calls.of(request)
-            if inner is not None:
-                meter.note_call(inner)
-            try:
-                return await call(request)
-            except ApplicationError as error:
-                raise ApplicationError(
-                    error.message,
-                    *meter.details(),
-                    type=error.type,
-                    non_retryable=error.non_retryable,
-                    next_retry_delay=error.next_retry_delay,
-                    category=error.category,
-                ) from None
-
-        return called
 
     def _access(
         self, request: AgentRequest, meter: Meter, windows: ContextWindows

@@ -113,10 +113,16 @@ class Meter:
 
     def note_call(self, call: InnerCall) -> None:
         """Keep that the agent's own code calls a skill, also if this attempt is lost."""
-        if call.skill not in self._inner_calls:
+        known = self._inner_calls.get(call.skill)
+        if known is None or not set(call.labels) <= set(known.labels):
             self._inner_calls[call.skill] = call
             if activity.in_activity():
                 self.beat()
+
+    @property
+    def has_met_untrusted(self) -> bool:
+        """Whether the agent's own code has met text of others, in any attempt."""
+        return any("untrusted" in one.labels for one in self._inner_calls.values())
 
     def beat(self) -> None:
         """Send a heartbeat now; a local activity has none."""

@@ -1,12 +1,18 @@
 """What the own code of an agent may call within its turn, where the run asks nobody."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
+from temporalio.exceptions import ApplicationError
+
+from activities.agents.agent_base import SkillCaller
 from activities.agents.refusals import AgentRefused
-from activities.contracts import InnerCall, SkillRequest
+from activities.attempts import handed_on
+from activities.contracts import InnerCall, SkillRequest, SkillResult
 from dsl.egress.channel_labels import call_labels, kind_of_call
-from dsl.model.capabilities import Reach, SkillContract
+from dsl.model.capabilities import Label, Reach, SkillContract
+from dsl.values import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +44,65 @@ class InnerCalls:
                 f"give its result to the agent{offline}"
             )
         return InnerCall(skill=contract.name, effect=contract.effect, labels=labels)
+
+
+class InnerMeter(Protocol):
+    """What counts the calls of a turn."""
+
+    @property
+    def has_met_untrusted(self) -> bool:
+        """Whether the agent's own code has met text of others, in any attempt."""
+        ...
+
+    def note_call(self, call: InnerCall) -> None:
+        """Keep that a skill is called."""
+        ...
+
+    def details(self) -> tuple[Json, ...]:
+        """Return what the turn has used, as failure details."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class InnerCaller:
+    """Calls skills for an agent's own code within one turn, and tells the run of it."""
+
+    call: SkillCaller
+    calls: InnerCalls
+    meter: InnerMeter
+    untrusted: bool
+    """Whether the run had met text of others before the turn."""
+
+    async def __call__(self, request: SkillRequest) -> SkillResult:
+        """Call a skill.
+
+        Raises:
+            AgentRefused: The call sends data out.
+            ApplicationError: It failed, with what the turn has used.
+        """
+        untrusted = self.untrusted or self.meter.has_met_untrusted
+        inner = self.calls.of(request)
+        if inner is not None:
+            self.meter.note_call(inner)
+        try:
+            result = await self.call(request.model_copy(update={"untrusted": untrusted}))
+        except ApplicationError as error:
+            spent = handed_on(error.details)
+            for one in () if spent is None else spent.inner_calls:
+                self._note_labels(inner, one.labels)
+            raise ApplicationError(
+                error.message,
+                *self.meter.details(),
+                type=error.type,
+                non_retryable=error.non_retryable,
+                next_retry_delay=error.next_retry_delay,
+                category=error.category,
+            ) from None
+        self._note_labels(inner, result.labels)
+        return result
+
+    def _note_labels(self, inner: InnerCall | None, met: Iterable[Label]) -> None:
+        """Keep what the call has brought beside the labels of its skill."""
+        if inner is not None and not set(met) <= set(inner.labels):
+            labels = tuple(dict.fromkeys((*inner.labels, *met)))
+            self.meter.note_call(inner.model_copy(update={"labels": labels}))

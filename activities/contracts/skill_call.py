@@ -2,6 +2,7 @@
 
 from pydantic import JsonValue
 
+from dsl.model.capabilities import KeptLabel
 from dsl.model.tools.asked_input import GivenInput
 from dsl.values import Frozen
 
@@ -20,6 +21,8 @@ class SkillRequest(Frozen):
     """Store the result, if it is not small, and return its name instead: a model reads it."""
     given_input: GivenInput | None = None
     """A person's answers to what the same call has asked."""
+    untrusted: bool = False
+    """Whether the run has met text of others, which what it writes may repeat."""
 
 
 class KeptResult(Frozen):
@@ -41,6 +44,8 @@ class SkillResult(Frozen):
     """What a tool of an MCP server says beside its structured content."""
     kept: KeptResult | None = None
     """Where the result is, if the request says `keep`; then there is no `data`."""
+    labels: tuple[KeptLabel, ...] = ()
+    """What it brought beside the labels of its skill: a file that a run wrote keeps its labels."""
     seconds: float = 0.0
     """Working time of its attempts."""
     request: SkillRequest | None = None

@@ -24,6 +24,7 @@ from activities.skills.local_activity import (
     shortened,
 )
 from activities.skills.long_calls.long_call import LongCalls, task_of
+from activities.skills.read_labels import labelling, labels_of_read, note_failed_read
 from activities.skills.skill_registry import SKILLS, AnySkill, find_skill
 from activities.skills.skill_results import (
     encoded_result,
@@ -126,11 +127,16 @@ class SkillActivities:
                 confirm_attempt if once and not polls else check_attempt, began=polls
             )
             with self._never_twice(skill, effect, meter, polls) if once else nullcontext():
-                async with heartbeating(meter.heartbeat, seconds=seconds):
+                async with (
+                    heartbeating(meter.heartbeat, seconds=seconds),
+                    await labelling(self._workspace, request, skill.effect),
+                ):
                     long = self._long_calls if may_continue else None
                     data = await self._call_skill(skill, request, meter, effect, seconds, long)
                     effect.end(data_and_text(data, whole=True)[0])
-                    return await self._result(data, request, meter)
+                    labels = await labels_of_read(self._workspace, request)
+                    made = await self._result(data, request, meter)
+                    return made.model_copy(update={"labels": labels}) if labels else made
 
     async def _result(
         self, result: JsonValue | SaidBeside, request: SkillRequest, meter: Meter
@@ -254,7 +260,11 @@ class SkillActivities:
             store=self._store(request),
             runner=self._runner,
         )
-        return await self._call_of(skill, request, context, long)()
+        try:
+            return await self._call_of(skill, request, context, long)()
+        except Exception:
+            await note_failed_read(self._workspace, request, meter)
+            raise
 
     def _call_of(
         self,

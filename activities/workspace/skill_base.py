@@ -69,6 +69,8 @@ class Workspace:
 
     root: Path
     commands: Mapping[str, Command] = field(default_factory=dict[str, Command])
+    trusted_paths: tuple[str, ...] = ()
+    """Globs of the files that the worker vouches for."""
     state_dir: Path = Path(".coterie")
     """Backups and journals; a relative path is below the root."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)

@@ -134,6 +134,7 @@ class InProcessWorld:
                         workspace.commands, sandboxed=workspace.sandbox is not None
                     ),
                     offline_tools=("*",),
+                    trusted_paths=workspace.trusted_paths,
                 ),  # the program itself says what its functions do
             ),
             blobs=blobs,

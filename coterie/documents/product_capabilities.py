@@ -40,6 +40,7 @@ def capabilities(
     mcp_listings: Mapping[str, ServerListing] | None = None,
     provider_packages: Iterable[str] | None = None,
     offline_tools: Iterable[str] = (),
+    trusted_paths: Iterable[str] = (),
     *,
     sandboxed: bool = True,
 ) -> Capabilities:
@@ -55,6 +56,7 @@ def capabilities(
         mcp_listings: The recorded tools of MCP servers.
         provider_packages: Packages of kinds of providers that it allows, likewise.
         offline_tools: Globs of the Python tools that send nothing out, likewise.
+        trusted_paths: Globs of the files that the worker vouches for, likewise.
         sandboxed: Whether its commands run in a sandbox, where the configuration leaves it open.
     """
     return Capabilities(
@@ -75,6 +77,7 @@ def capabilities(
         reach=Reach(
             commands=open_commands(commands or {}, sandboxed=sandboxed),
             offline_tools=tuple(offline_tools),
+            trusted_paths=tuple(trusted_paths),
         ),
         once_commands=tuple(name for name, command in (commands or {}).items() if command.once),
     )

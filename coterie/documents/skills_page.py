@@ -6,6 +6,7 @@ from typing import cast
 
 from activities.skills.skill_contracts import known_contracts
 from coterie.text.durations import duration
+from dsl.egress.workspace_reads import WORKSPACE_READERS
 from dsl.model.capabilities import Effect, Label, SkillContract
 from dsl.schema_keys import ALSO, KIND
 from dsl.values import Json
@@ -77,6 +78,10 @@ _LABELS: dict[Label, str] = {
     "untrusted": "`untrusted`: its result is text that others wrote.",
     "egress": "`egress`: its input leaves the system.",
 }
+_READS = (
+    "It shows files of the workspace, so it is [`untrusted`](tools.md#labels) too, unless "
+    "`worker.trusted_paths` vouches for them."
+)
 
 
 def skills_page(contracts: Mapping[str, SkillContract]) -> str:
@@ -110,7 +115,7 @@ def _overview(contracts: Iterable[SkillContract]) -> str:
                 f"[`{one.name}`](#{one.name.lower().replace('.', '')})",
                 one.description,
                 f"`{one.effect}`",
-                ", ".join(f"`{label}`" for label in one.labels) or "-",
+                _label_names(one),
             )
             for one in contracts
         ],
@@ -135,17 +140,25 @@ def _skill(contract: SkillContract) -> str:
         f"Effect {_EFFECTS[contract.effect]} "
         f"Timeout of one attempt: {duration(contract.timeout)}. "
         f"Attempts by default: {attempts}.",
-        *(
-            [f"Labels {' '.join(_LABELS[one] for one in contract.labels)}"]
-            if contract.labels
-            else ()
-        ),
+        *([f"Labels {' '.join(_labels(contract))}"] if contract.labels else ()),
         _value("Input", contract.input_schema, is_input=True),
         _value("Output", contract.output_schema, is_input=False),
         "**Errors**",
         _errors(contract.errors),
     ]
     return "\n\n".join(lines)
+
+
+def _label_names(contract: SkillContract) -> str:
+    names = [f"`{label}`" for label in contract.labels]
+    names += ["`untrusted` files"] if contract.name in WORKSPACE_READERS else []
+    return ", ".join(names) or "-"
+
+
+def _labels(contract: SkillContract) -> Iterable[str]:
+    yield from (_LABELS[one] for one in contract.labels)
+    if contract.name in WORKSPACE_READERS:
+        yield _READS
 
 
 def _errors(errors: Mapping[str, str]) -> str:

@@ -36,6 +36,7 @@ class TrustedConfig(Frozen):
 
     workspace: str
     """Absolute path of the only folder that skills may touch."""
+    trusted_paths: tuple[str, ...] = ()
     commands: dict[str, CommandSection] = Field(default_factory=dict[str, CommandSection])
     sandbox: SandboxSection = SandboxSection()
     """Paths are absolute."""
@@ -68,6 +69,7 @@ class TrustedConfig(Frozen):
         return Reach(
             commands=open_commands(self.commands, sandboxed=sandboxed),
             offline_tools=self.offline_tools,
+            trusted_paths=self.trusted_paths,
         )
 
     @property
@@ -97,6 +99,7 @@ def resolved(
     """
     return TrustedConfig(
         workspace=str(_workspace_folder(worker, tree, settings, workspace)),
+        trusted_paths=worker.trusted_paths,
         commands=worker.commands,
         sandbox=_sandbox(worker.sandbox, tree, settings),
         agent_packages=worker.agent_packages,

@@ -87,6 +87,7 @@ class CompileActivities:
             known_skills(settings, trusted.tool_packages),
             provider_packages=trusted.provider_packages,
             offline_tools=trusted.offline_tools,
+            trusted_paths=trusted.trusted_paths,
             sandboxed=sandboxed and trusted.sandbox.mode != "none",
         )
 

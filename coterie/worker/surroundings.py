@@ -109,6 +109,7 @@ def workspace_of(
     return Workspace(
         root=Path(trusted.workspace),
         commands={name: _command(name, one) for name, one in trusted.commands.items()},
+        trusted_paths=trusted.trusted_paths,
         environment=settings.environment,
         protected=protected_paths(trusted, settings),
         sandbox=sandbox,

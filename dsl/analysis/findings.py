@@ -69,7 +69,8 @@ def analysed(compiled: Compiled) -> Analysis:
         check_unused(plan.context, used, tree, problems)
     check_variables(parts, reader, tree, problems)
     check_settings(parts, tree, problems)
-    check_labels(plan, graph, parts, effort, tree, problems)
+    vouched = compiled.worker.trusted_paths
+    check_labels(plan, graph, parts, effort, tree, problems, vouched)
     check_grants_count(plan, graph, parts, tree, problems)
     check_stateful_tools(plan, graph, parts, tree, problems)
     _name_unanswered(effort, tree, problems)

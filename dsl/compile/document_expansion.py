@@ -44,6 +44,7 @@ def with_declarations(capabilities: Capabilities, document: SystemDocument) -> C
         update["reach"] = Reach(
             commands=(*reach.commands, *open_commands(own, sandboxed=sandboxed)),
             offline_tools=(*reach.offline_tools, *document.worker.offline_tools),
+            trusted_paths=(*reach.trusted_paths, *document.worker.trusted_paths),
         )
         if document.worker.mcp_servers:
             capabilities = with_servers(capabilities, document.worker.mcp_servers)

@@ -15,10 +15,11 @@ send anything, whatever its arguments are, for it can also read the workspace.
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Literal, Protocol, assert_never
+from typing import Literal, Protocol, assert_never, get_args
 
 from pydantic import JsonValue
 
+from dsl.egress.workspace_reads import writer_of_result
 from dsl.model.capabilities import Label, Reach, SkillContract
 from dsl.templates.template import is_template
 
@@ -53,16 +54,19 @@ def kind_of_call(skill: str) -> CallKind:
 
 
 def call_labels(contract: SkillContract, given: JsonValue, reach: Reach) -> tuple[Label, ...]:
-    """Return the labels of a call: those of its contract, and `egress` if it may send data out.
+    """Return the labels of a call: those of its contract, and what the worker's settings add.
 
     Args:
         contract: of the skill.
         given: what of its input is known.
         reach: what the worker's configuration lets calls reach.
     """
-    if "egress" in contract.labels or not _sends(contract.name, given, reach):
-        return contract.labels
-    return (*contract.labels, "egress")
+    labels = set(contract.labels)
+    if writer_of_result(contract.name, given, reach.trusted_paths) == "others":
+        labels.add("untrusted")
+    if _sends(contract.name, given, reach):
+        labels.add("egress")
+    return tuple(one for one in get_args(Label) if one in labels)
 
 
 def _sends(skill: str, given: JsonValue, reach: Reach) -> bool:

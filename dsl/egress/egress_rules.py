@@ -91,7 +91,10 @@ def may_ask(tool: Tool, plan: Plan, *, always_granted: bool) -> bool:
 
 
 def can_send_private_data(plan: Plan, *, notifies: bool = False) -> bool:
-    """Return whether calls of a plan bring both labels, and another sends data out.
+    """Return whether calls of a plan may bring both labels, and another sends data out.
+
+    What is private may show a file that an earlier run wrote: only the worker knows whether that
+    one had met text of others.
 
     Args:
         plan: of the run.
@@ -105,13 +108,13 @@ def can_send_private_data(plan: Plan, *, notifies: bool = False) -> bool:
         for step, _ in walk(steps, ()):
             if isinstance(step, SkillStep) and step.terms is not None:
                 labels.update(step.terms.labels)
-            if isinstance(step, AgentStep) and _has_own_code(step):
+            if isinstance(step, AgentStep) and has_own_code(step):
                 labels.update(KEPT)  # nobody knows which skills it calls before it runs
     labels.update(label for _, terms in hook_terms(plan) for label in terms.labels)
-    return labels >= {*KEPT, "egress"}
+    return labels >= {"private", "egress"}
 
 
-def _has_own_code(step: AgentStep) -> bool:
+def has_own_code(step: AgentStep) -> bool:
     """Return whether an agent is of a type that the worker adds, whose code may call skills."""
     return step.agent_type not in (None, SINGLE_SHOT, TOOL_CALLING, ORCHESTRATING)
 

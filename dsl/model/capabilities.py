@@ -91,6 +91,8 @@ class Reach(Frozen):
     """The commands that may use the network."""
     offline_tools: tuple[str, ...] = ()
     """Globs of the Python tools that send nothing out."""
+    trusted_paths: tuple[str, ...] = ()
+    """Globs of the files of the workspace that the worker vouches for."""
 
 
 class Capabilities(Frozen):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from activities.skills.skill_registry import contracts
 from dsl.compile.compiler import Compiled, SourceText, compile_sources
 from dsl.errors import InvalidDocument, Problem
-from dsl.model.capabilities import Capabilities
+from dsl.model.capabilities import Capabilities, Reach
 from dsl.model.plan import Plan
 
 CAPABILITIES = Capabilities(
@@ -15,6 +15,7 @@ CAPABILITIES = Capabilities(
     providers=("scripted", "anthropic", "openai"),
     commands=("pytest", "deploy"),
     once_commands=("deploy",),
+    reach=Reach(trusted_paths=("**",)),
     now=datetime(2000, 1, 1, tzinfo=UTC).timestamp(),
 )
 

@@ -34,7 +34,7 @@ from coterie.storage.wire import data_converter
 from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy
 from dsl.compile.compiler import SourceText, compile_sources
-from dsl.model.capabilities import Capabilities
+from dsl.model.capabilities import Capabilities, Reach
 from dsl.model.plan import Plan
 from dsl.model.price import Price
 from dsl.values import Json
@@ -179,7 +179,7 @@ async def engine(
     agents = AgentActivities(
         providers,
         agent_packages=agent_packages,
-        inner_calls=InnerCalls(contracts()),
+        inner_calls=InnerCalls(contracts(), Reach(trusted_paths=("**",))),
         blobs=blobs,
         pricing=Pricing({"scripted": settings}),
         user_code=user_code,

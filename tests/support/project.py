@@ -54,9 +54,15 @@ class Project:
         self._processes: list[Running] = []
 
     def configure(self, **sections: object) -> None:
-        """Lay sections over the project's own `coterie.yml`, which the worker trusts."""
+        """Lay sections over the project's own `coterie.yml`, which the worker trusts.
+
+        Its files stay trusted, so that no run waits for a person because of what it reads.
+        """
         file = self.folder / "coterie.yml"
         written = cast("dict[str, object]", yaml.safe_load(file.read_text()))
+        if "worker" in sections:
+            worker = cast("dict[str, object]", sections["worker"])
+            sections["worker"] = {"trusted_paths": ["**"], **worker}
         file.write_text(yaml.safe_dump({**written, **sections}))
 
     def coterie(self, *arguments: str, seconds: float = 120) -> "subprocess.CompletedProcess[str]":

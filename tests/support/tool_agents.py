@@ -90,7 +90,7 @@ class ModelWorld(World):
     def __init__(
         self,
         model: Callable[[AgentRequest, int], AgentResponse],
-        skill: Callable[[SkillRequest], JsonValue],
+        skill: Callable[[SkillRequest], JsonValue | SkillResult],
     ) -> None:
         super().__init__(answer=lambda _: {})
         self.model = model
@@ -131,7 +131,7 @@ class ModelScope(StoppingScope):
             asked = AskedInput.model_validate(found["asks"]) if "asks" in found else None
             message = str(found.get("message", "on purpose"))
             raise CallFailed(str(found["fails"]), message, asked=asked)
-        return SkillResult(data=found)
+        return found if isinstance(found, SkillResult) else SkillResult(data=found)
 
 
 class ExtendingScope(ModelScope):

@@ -17,6 +17,7 @@ from activities.contracts import (
     Reask,
     TurnSuffix,
 )
+from dsl.egress.egress_rules import has_own_code
 from dsl.evaluate.slices import slice_for
 from dsl.hooks.hook_rulings import HookRuling
 from dsl.model.outcomes import Outcome
@@ -113,7 +114,8 @@ async def _ask_with_reasks(
             begun = await hooks.begin(reasks.turn, chain.current, request.inputs)
             if begun.stop is not None:
                 return stopped_outcome(begun.stop), None
-            request = _with_notices(request, (*shared, *notices, *begun.notes))
+            notes = (*shared, *notices, *begun.notes)
+            request = _of_turn(_with_notices(request, notes), step, scope)
         suffix = TurnSuffix(reask=reasks.made)
         call = TurnCall(reasks.turn, _options(step, request), suffix, parked)
         try:
@@ -191,6 +193,13 @@ def _with_notices(request: AgentRequest, notices: tuple[str, ...]) -> AgentReque
     if notices == request.notices or request.agent_class is not None:
         return request
     return request.model_copy(update={"notices": notices})
+
+
+def _of_turn(request: AgentRequest, step: AgentStep, scope: Scope) -> AgentRequest:
+    """Return the request with what the run has met before this turn, for an agent's own code."""
+    if not scope.state.met_untrusted or request.untrusted or not has_own_code(step):
+        return request
+    return request.model_copy(update={"untrusted": True})
 
 
 def _move(conversation: str, scope: Scope, to: ConversationHead) -> None:

@@ -15,6 +15,7 @@ from activities.contracts import (
     Spent,
     skill_summary,
 )
+from dsl.model.capabilities import Label
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.retryability import may_have_happened
 from dsl.model.step_kinds.step_base import SkillTerms
@@ -24,6 +25,7 @@ from dsl.model.tools.local_activities import MAX_LOCAL_SECONDS
 from workflows.agents.repeatable_attempts import note_answer, note_effect
 from workflows.agents.repeated_calls import record_call, refused
 from workflows.approvals.approval_wait import PLAIN
+from workflows.approvals.egress_approval import LabelledCall, meet_labels
 from workflows.approvals.tool_questions import (
     InteractiveCall,
     earlier_execution,
@@ -126,7 +128,8 @@ async def make_call(
         if scope.plan.budgets and not polls:
             await admit_call(scope, location, location.personas, "tool_calls", boundary=boundary)
         execution = execution or count()
-        request = _request(call, SkillCallKey.of(scope.run_id, location.step, execution), answers)
+        key = SkillCallKey.of(scope.run_id, location.step, execution)
+        request = _request(call, key, answers, scope)
         made = _poll_task if polls else _make_activity
         called = await made(request, call.terms or _UNKNOWN, location, scope, call.seconds)
         if called.asked is None:
@@ -137,7 +140,10 @@ async def make_call(
             return CalledSkill(failed)
 
 
-def _request(call: SkillCall, key: SkillCallKey, answers: GivenInput | None) -> SkillRequest:
+def _request(
+    call: SkillCall, key: SkillCallKey, answers: GivenInput | None, scope: Scope
+) -> SkillRequest:
+    writes = call.terms is None or call.terms.effect != "read"
     return SkillRequest(
         skill=call.skill,
         input=call.given,
@@ -145,6 +151,7 @@ def _request(call: SkillCall, key: SkillCallKey, answers: GivenInput | None) -> 
         listing=call.listing,
         keep=call.keep,
         given_input=answers,
+        untrusted=writes and scope.state.met_untrusted,
     )
 
 
@@ -166,6 +173,7 @@ async def _make_activity(
     call = _call(skill, terms, location, state.calls, seconds)
     tally = began(state, location, location.personas[-1] if location.personas else "", tool=skill)
     spent: SkillResult | Spent | None = None
+    labels: tuple[Label, ...]
     kept: KeptResult | None = None
     asked: AskedInput | None = None
     try:
@@ -175,9 +183,13 @@ async def _make_activity(
         ):
             result = spent = await (in_flight(scope, calling) if budgeted else calling)
         outcome, kept = Outcome.succeeded(result.data, result.text), result.kept
+        labels = result.labels
     except CallFailed as error:
         spent, asked = error.spent, error.asked
+        met = () if error.spent is None else error.spent.inner_calls
+        labels = tuple(label for one in met for label in one.labels)
         outcome = _failure_outcome(error, terms)
+    meet_labels(LabelledCall(skill, labels), location, scope)
     error_type = None if outcome.error is None else outcome.error.type
     note_answer(location, state, error_type)
     if may_have_happened((whole or terms).effect, error_type):

@@ -144,15 +144,15 @@ def approve_call(decision: Decision, given: JsonValue, location: Location, scope
 
 def end_call(call: LabelledCall, location: Location, scope: Scope) -> None:
     """Keep what a call has brought, also if it failed; its approval ends with it."""
-    if scope.plan.egress_approval is None:
-        return
-    scope.state.progress.sending_calls.pop(location.key, None)
+    if scope.plan.egress_approval is not None:
+        scope.state.progress.sending_calls.pop(location.key, None)
     meet_labels(call, location, scope)
 
 
 def meet_labels(call: LabelledCall, location: Location, scope: Scope) -> None:
-    """Keep what a call has brought."""
+    """Keep what a call has brought, for calls that send data out and for those that write."""
     state = scope.state
+    state.met_untrusted = state.met_untrusted or "untrusted" in call.labels
     if scope.plan.egress_approval is None:
         return
     latest = max(state.progress.cleared_labels.values(), default=0)

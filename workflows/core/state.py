@@ -88,6 +88,8 @@ class RunState:
     """`{tool: its work}` that other tools read."""
     labels: MetLabels = field(default_factory=MetLabels)
     """What calls have brought into the run, if a call of its plan could send it out."""
+    met_untrusted: bool = False
+    """Whether a call has brought text of others, which all that the run writes may repeat."""
     conversation_models: dict[str, str] = field(default_factory=dict[str, str])
     """`{conversation: provider/model}` of those that a fallback has taken over."""
     conversation_sizes: dict[str, ContextUse] = field(default_factory=dict[str, ContextUse])

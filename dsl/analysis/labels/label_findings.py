@@ -1,11 +1,14 @@
 """Report every call that can send out private data at the word of others without an approval."""
 
-from dsl.analysis.bodies import Bodies
+from collections.abc import Sequence
+
+from dsl.analysis.bodies import Bodies, bodies
 from dsl.analysis.labels.grant_findings import needed_grants
 from dsl.analysis.labels.label_calls import Leak
 from dsl.analysis.labels.label_flow import LabelFlow
 from dsl.analysis.labels.label_sources import labels_of
 from dsl.analysis.labels.points import Source
+from dsl.analysis.labels.possible_labels import with_possible_labels
 from dsl.analysis.routes.teams import Teams
 from dsl.egress.met_labels import KEPT
 from dsl.logic.solver import Effort
@@ -18,9 +21,18 @@ from dsl.wording.agents.grant_wording import unapproved_egress
 
 
 def check_labels(
-    plan: Plan, graph: Teams, parts: Bodies, effort: Effort, tree: Node, problems: Problems
+    plan: Plan,
+    graph: Teams,
+    parts: Bodies,
+    effort: Effort,
+    tree: Node,
+    problems: Problems,
+    trusted_paths: Sequence[str],
 ) -> None:
     """Warn of each such call, with the calls that bring the labels on a way to it."""
+    possible = with_possible_labels(plan, trusted_paths)
+    if possible is not plan:
+        plan, parts = possible, bodies(possible, tree)
     if not labels_of(plan).issuperset(("egress", *KEPT)):
         return
     for leak in LabelFlow(plan, graph, parts, effort).check():

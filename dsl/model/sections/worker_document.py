@@ -250,6 +250,9 @@ class WorkerSection(Frozen):
 
     workspace: str = "."
     """The folder that skills may touch, relative to this file."""
+    trusted_paths: tuple[Annotated[str, Field(min_length=1, max_length=500)], ...] = ()
+    """Globs of files of the workspace that you vouch for, such as `src/*` or `**`; what is read
+    from others is text that others wrote. `*` stands for any characters, also `/`."""
     commands: dict[str, CommandSection] = Field(default_factory=dict[str, CommandSection])
     sandbox: Sandbox = "auto"
     """How commands are kept apart from the worker: `auto`, `bubblewrap`, `none`, or a mapping."""

@@ -25,6 +25,7 @@ from activities.skills.skill_registry import contracts
 from activities.user_code.child_failures import UserCodeTimeout
 from activities.user_code.child_pool import UserCode
 from activities.user_code.extension_messages import ExtensionTurn
+from dsl.model.capabilities import Reach
 from dsl.model.plan import Persona
 from dsl.values import Json, JsonValue
 from tests.support.agents import RecordingModel, answer, environment, persona, request, turn
@@ -104,7 +105,7 @@ async def ran(
         model or RecordingModel(),
         agent_types={"mine": extension_agent(f"my_agents:{name}")},
         call_skill=call_skill,
-        inner_calls=InnerCalls(contracts()),
+        inner_calls=InnerCalls(contracts(), Reach(trusted_paths=("**",))),
         user_code=user_code,
     )
     return await turn(activities, request(inputs, who, {"agent_type": "mine"}))

@@ -12,7 +12,7 @@ from coterie.cli import main
 from dsl.analysis.findings import findings
 from dsl.compile.compiler import Compiled, SourceText, compile_sources
 from dsl.errors import InvalidDocument
-from dsl.model.capabilities import Capabilities
+from dsl.model.capabilities import Capabilities, Reach
 from dsl.model.document import TeamDocument
 from dsl.model.step_kinds.step_base import STEP_KINDS
 from tests.law.documents.pages import LANGUAGE_PAGES, STEP_PAGES, blocks, chapters, chapters_of
@@ -75,6 +75,7 @@ RULES = f"{TEAM}      routing:\n        default: null\n        rules:\n"
 PLAN = "llm_config:\n  personas:\n    coder:\n      execution_plan:\n"
 
 CAPABILITIES = Capabilities(
+    reach=Reach(trusted_paths=("**",)),
     agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),
     tool_kinds=("skill", "agent", "team", "mcp"),
     providers=("scripted", "anthropic", "openai"),

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
 from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue
 from tests.support.simulation.stopping import carried, fresh
@@ -85,7 +85,7 @@ async def ran(
     plan: Plan,
     model: Model,
     decide: Decide = lambda _: "reject",
-    skill: Callable[[SkillRequest], JsonValue] = found,
+    skill: Callable[[SkillRequest], JsonValue | SkillResult] = found,
     *,
     everywhere: bool = False,
     context: Json | None = None,

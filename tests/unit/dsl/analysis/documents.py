@@ -4,9 +4,10 @@ from textwrap import dedent, indent
 
 from dsl.analysis.findings import Analysis, analysed
 from dsl.compile.compiler import Compiled, SourceText, compile_sources
-from dsl.model.capabilities import Capabilities, SkillContract
+from dsl.model.capabilities import Capabilities, Reach, SkillContract
 
 CAPABILITIES = Capabilities(
+    reach=Reach(trusted_paths=("**",)),
     agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),
     tool_kinds=("skill", "agent", "team"),
     providers=("scripted", "anthropic"),

@@ -44,7 +44,7 @@ CHANNELS = {
 }
 """`{key of the worker's configuration that opens a way out: the test of its labels}`."""
 OTHER_KEYS = {
-    *("workspace", "agent_env", "tool_env"),
+    *("workspace", "trusted_paths", "agent_env", "tool_env"),
     *("accept_plans", "search_attributes", "event_groups"),
     *("agent_packages", "provider_packages"),
 }

@@ -91,7 +91,7 @@ def test_a_hook_runs_no_command_that_may_use_the_network(sandbox: str, command: 
 
 @pytest.mark.parametrize("skill", [RUN, RUN_ONCE])
 def test_an_agents_own_code_runs_no_command_that_may_use_the_network(skill: str) -> None:
-    calls = InnerCalls(CAPABILITIES.skills, Reach(commands=("install",)))
+    calls = InnerCalls(CAPABILITIES.skills, Reach(commands=("install",), trusted_paths=("**",)))
     known = calls.of(SkillRequest(skill=skill, input={"command": "format"}, key="k"))
     assert known is not None
     assert known.labels == ("private",)

@@ -1,0 +1,53 @@
+"""An agent's own code labels what it writes if its run, or itself, has met text of others."""
+
+import pytest
+from pydantic import JsonValue
+from temporalio.exceptions import ApplicationError
+
+from activities.agents.inner_calls import InnerCaller, InnerCalls
+from activities.contracts import InnerCall, SkillRequest, SkillResult, Spent
+from activities.metering import Meter
+from dsl.model.capabilities import KeptLabel, Reach
+from tests.support.compiling import CAPABILITIES
+
+CALLS = InnerCalls(CAPABILITIES.skills, Reach(trusted_paths=("**",)))
+READ = SkillRequest(skill="Files.read", input={"path": "a.md"}, key="r/1")
+WRITE = SkillRequest(skill="Files.write", input={"path": "b.md", "content": "x"}, key="r/2")
+
+
+class Skills:
+    """Skills whose reads bring what their files have."""
+
+    def __init__(self, labels: tuple[KeptLabel, ...], *, fails: bool) -> None:
+        self.labels, self.fails = labels, fails
+        self.told: list[bool] = []
+
+    async def call(self, request: SkillRequest) -> SkillResult:
+        """Keep what the request says."""
+        self.told.append(request.untrusted)
+        labels = self.labels if request.skill == "Files.read" else ()
+        if self.fails and labels:
+            read = InnerCall(skill=request.skill, effect="read", labels=labels)
+            details: JsonValue = Spent(inner_calls=(read,)).model_dump(mode="json")
+            raise ApplicationError("on purpose", details, type="SkillFailed")
+        return SkillResult(labels=labels)
+
+
+@pytest.mark.parametrize("run", [False, True])
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("labels", [(), ("untrusted",)])
+async def test_a_write_is_labelled_only_after_text_of_others(
+    run: bool, fails: bool, labels: tuple[KeptLabel, ...]
+) -> None:
+    skills, meter = Skills(labels, fails=fails), Meter()
+    call = InnerCaller(skills.call, CALLS, meter, untrusted=run)
+    await call(WRITE)
+    if fails and labels:
+        with pytest.raises(ApplicationError, match="on purpose"):
+            await call(READ)
+    else:
+        await call(READ)
+    await call(WRITE)
+    assert skills.told == [run, run, run or bool(labels)]
+    met = {one.skill: one.labels for one in meter.spent.inner_calls}
+    assert met == {"Files.read": ("private", *labels), "Files.write": ()}

@@ -1,9 +1,11 @@
 """Runs `coterie` commands in processes that need not import anything: most of a command's time.
 
-The server imports the command line and builds its validators once, and forks for each command. So
-a command is a process of its own, with its own folder, environment, arguments, standard files,
-terminal and exit code, as from a shell. It waits for each, so that their time counts as that of the
-tests.
+The server imports the command line and builds its validators once, at the first command, and forks
+for each. So a command is a process of its own, with its own folder, environment, arguments,
+standard files, terminal and exit code, as from a shell. It waits for each, so that their time
+counts as that of the tests.
+
+A process of tests that is forked after it has made its server shares it with the others.
 """
 
 import atexit
@@ -22,6 +24,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, NoReturn, Protocol
 
@@ -30,6 +33,8 @@ _PRELOADED = (
     *("validate", "run", "start", "fork", "result", "show", "approve", "replay", "test"),
     *("worker", "server", "watch"),
 )
+_LIBRARIES = {"serve": "coterie.mcp_server.client_protocols"}
+"""What a command imports late, and takes long: MCP's library. Imported before its first fork."""
 _MAX_ORDER = 150_000
 _LAST_WAIT = 5
 """Seconds that the server waits for what still ends when nobody gives an order any more."""
@@ -100,7 +105,7 @@ class ForkedCommand:
 
 
 class CommandServer:
-    """Forks commands for one process of tests."""
+    """Forks commands for a process of tests, and for those that are forked from that process."""
 
     def __init__(self) -> None:
         self._orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -166,15 +171,19 @@ class CommandServer:
             errors.seek(0)
             return subprocess.CompletedProcess([*arguments], code, output.read(), errors.read())
 
-    def close(self) -> None:
-        """End the server."""
+    def leave(self) -> None:
+        """Give no more orders; the server ends when nobody is left who gives one."""
         self._orders.close()
+
+    def close(self) -> None:
+        """Leave, and wait for the server if this process started it."""
+        self.leave()
         self._process.wait(timeout=60)
 
 
 @cache
 def command_server() -> CommandServer:
-    """The server of this process."""
+    """The server of this process, or the one that it shares since it was forked."""
     return CommandServer()
 
 
@@ -190,6 +199,33 @@ def _number(status: int) -> int:
 
 def _serve(orders: socket.socket) -> None:
     """Take orders until nobody is left who gives one."""
+    while True:
+        received, files, _, _ = socket.recv_fds(orders, _MAX_ORDER, 4)
+        if not received:
+            break
+        order = _Order(*json.loads(received))
+        _prepare(order.arguments[0] if order.arguments else "")
+        if os.fork() == 0:
+            orders.close()
+            _follow(order, files)
+        for file in files:
+            os.close(file)
+        _reap()
+    end = time.monotonic() + _LAST_WAIT
+    while _reap() and time.monotonic() < end:
+        time.sleep(0.02)  # between two looks
+
+
+def _prepare(command: str) -> None:
+    """Import and build what most commands need, and what this one imports late."""
+    _build()
+    if command in _LIBRARIES:
+        import_module(_LIBRARIES[command])
+    gc.freeze()
+
+
+@cache
+def _build() -> None:
     from activities.skills.skill_registry import contracts
     from coterie.commands.parser import load_command
     from dsl.values import build_validators
@@ -200,20 +236,6 @@ def _serve(orders: socket.socket) -> None:
     build_validators()
     state_adapter()
     contracts()
-    gc.freeze()
-    while True:
-        order, files, _, _ = socket.recv_fds(orders, _MAX_ORDER, 4)
-        if not order:
-            break
-        if os.fork() == 0:
-            orders.close()
-            _follow(_Order(*json.loads(order)), files)
-        for file in files:
-            os.close(file)
-        _reap()
-    end = time.monotonic() + _LAST_WAIT
-    while _reap() and time.monotonic() < end:
-        time.sleep(0.02)  # between two looks
 
 
 def _reap() -> bool:

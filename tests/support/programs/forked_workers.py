@@ -1,7 +1,8 @@
 """A plugin of pytest: the processes of pytest-xdist share what they import.
 
 Each would import every file of tests for itself. So one process imports them, and forks for each
-that pytest-xdist starts. Without that process they start as ever.
+that pytest-xdist starts. Without that process they start as ever. They share its server of commands
+(`command_server.py`), which imports nothing before the first command.
 """
 
 import atexit
@@ -19,6 +20,8 @@ from types import ModuleType
 
 import execnet
 import pytest
+
+from tests.support.programs.command_server import command_server
 
 _SERVER = "imported-tests"
 _COLLECT = ("--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=")
@@ -70,6 +73,7 @@ def _ask(address: str, words: Sequence[str]) -> None:
 def _serve(listening: socket.socket, arguments: Sequence[str]) -> str:
     """Import the tests, and fork until nobody is left who asks; return what a child executes."""
     pytest.main([*arguments])
+    commands = command_server()  # before commands would inherit that they ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while listening in select.select([listening, sys.stdin], [], [])[0]:
         asked, _ = listening.accept()
@@ -86,6 +90,7 @@ def _serve(listening: socket.socket, arguments: Sequence[str]) -> str:
         for file in files:
             os.close(file)
         asked.close()
+    commands.leave()
     with suppress(ChildProcessError):
         while True:
             os.wait()

@@ -1,17 +1,20 @@
 """Teams as MCP tools: a real client of the SDK talks to `coterie serve --mcp`, and dies."""
 
 import asyncio
-import json
-import signal
-import subprocess
-import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import anyio
+from mcp import Client, StdioServerParameters, stdio_client
+from mcp.client._transport import TransportStreams
+from mcp.server.stdio import stdio_server
+
+from coterie.failures import CommandError
 from coterie.runs.run_client import Run
-from tests.support.places import ROOT
-from tests.support.project import BIN, Project
+from tests.support.programs.command_server import PROGRAM, command_server
+from tests.support.project import Project
 from workflows.core.messages import DecideInput
 
 ECHO = r"""
@@ -47,46 +50,78 @@ orchestration:
 """
 
 
+SERVE = ("serve", "--mcp", "--wait", "30s")
+
+
 class Caller:
-    """A client process, and the server that it has started."""
+    """A client of the SDK."""
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self._process = process
+    def __init__(self, client: Client) -> None:
+        self._client = client
 
-    def ask(self, **asked: object) -> dict[str, Any]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(f"{json.dumps(asked)}\n")
-        self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())
+    async def tools(self) -> dict[str, dict[str, Any]]:
+        tools = (await self._client.list_tools()).tools
+        return {tool.name: tool.model_dump(mode="json") for tool in tools}
 
-    def call(self, tool: str, **arguments: object) -> dict[str, Any]:
-        return self.ask(tool=tool, arguments=arguments)
-
-    def kill(self) -> None:
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
+    async def call(self, tool: str, **arguments: str) -> dict[str, Any]:
+        result = await self._client.call_tool(tool, {**arguments})
+        text = "".join(part.text for part in result.content if part.type == "text")
+        return {"error": text} if result.is_error else dict(result.structured_content or {})
 
 
-@contextmanager
-def client(desk: Project, *teams: str) -> Generator[Caller]:
-    caller = str(ROOT / "tests" / "support" / "programs" / "mcp_caller.py")
-    server = [str(BIN / "coterie"), "serve", "--mcp", "--wait", "30s", *teams]
-    with (desk.folder / "serve.log").open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, caller, *server],
-            cwd=desk.folder,
-            env=desk.environment,
-            text=True,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-        )
-    try:
-        yield Caller(process)
-    finally:
-        process.kill()
-        process.communicate()
+@asynccontextmanager
+async def launched(desk: Project, *teams: str) -> AsyncGenerator[Caller]:
+    """A client, and the server that it starts as any program."""
+    server = StdioServerParameters(
+        command=str(PROGRAM), args=[*SERVE, *teams], env=desk.environment, cwd=desk.folder
+    )
+    with (desk.folder / "serve.log").open("a") as log:
+        async with Client(stdio_client(server, errlog=log), read_timeout_seconds=60) as client:
+            yield Caller(client)
+
+
+@asynccontextmanager
+async def forked(desk: Project, *teams: str) -> AsyncGenerator[Caller]:
+    """A client, and a server that need not import anything.
+
+    It leaves the server as a client that is killed: both streams break off, and the server ends.
+    """
+    ours, theirs = socket.socketpair()
+    with ours, (desk.folder / "serve.log").open("ab") as log:
+        files = (theirs.fileno(), theirs.fileno(), log.fileno())
+        process = command_server().begin((*SERVE, *teams), desk.folder, desk.environment, files)
+        theirs.close()
+        try:
+            async with Client(streams(ours), read_timeout_seconds=60) as client:
+                yield Caller(client)
+            process.wait(timeout=60)
+        finally:
+            process.kill()
+
+
+@asynccontextmanager
+async def streams(connection: socket.socket) -> AsyncGenerator[TransportStreams]:
+    """A connection for a client; the SDK reads and writes the same lines at both ends."""
+    with (
+        connection.makefile(encoding="utf-8") as lines,
+        connection.makefile("w", encoding="utf-8") as out,
+    ):
+        async with stdio_server(anyio.wrap_file(lines), anyio.wrap_file(out)) as both:
+            try:
+                yield both
+            finally:
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+async def asks(desk: Project, run: str) -> None:
+    """Wait until the run asks: the server that has ended may hold its task till that times out."""
+    session = Run(await desk.client(), run)
+    async with asyncio.timeout(120):
+        while True:
+            with suppress(CommandError):  # no worker answers yet
+                if await session.pending():
+                    return
+            await asyncio.sleep(0.1)  # between two looks
 
 
 async def approved(desk: Project, run: str, request: str) -> None:
@@ -100,10 +135,10 @@ async def cancelled(desk: Project, run: str) -> None:
     assert not (await session.end()).completed
 
 
-def test_a_client_lists_and_calls_teams_and_talks_to_a_session(desk: Project) -> None:
+async def test_a_client_lists_and_calls_teams_and_talks_to_a_session(desk: Project) -> None:
     (desk.folder / "echo.yml").write_text(ECHO)
-    with client(desk, "chore", "failing", "echo.yml") as caller:
-        tools = caller.ask()
+    async with launched(desk, "chore", "failing", "echo.yml") as caller:
+        tools = await caller.tools()
         assert list(tools) == ["chore", "echo", "failing", "start", "status", "answer", "result"]
         assert tools["echo"]["description"].startswith("Repeats each message.")
         assert tools["echo"]["input_schema"] == {
@@ -111,52 +146,52 @@ def test_a_client_lists_and_calls_teams_and_talks_to_a_session(desk: Project) ->
             "properties": {"manners": {"type": "string", "default": "plain"}},
             "additionalProperties": False,
         }
-        done = caller.call("chore", word="\x1b[31mred")
+        done = await caller.call("chore", word="\x1b[31mred")
         assert (done["state"], done["result"]) == ("done", {"mark": {"said": "\\u001b[31mred"}})
-        assert "AnswerTruncated" in caller.call("failing", topic="rain")["error"]
-        assert "'manner' is not declared" in caller.call("echo", manner="rude")["error"]
-        assert "no MCP client started a run 'x'" in caller.call("status", run="x")["error"]
-        session = caller.call("echo")
+        assert "AnswerTruncated" in (await caller.call("failing", topic="rain"))["error"]
+        assert "'manner' is not declared" in (await caller.call("echo", manner="rude"))["error"]
+        assert "no MCP client started a run 'x'" in (await caller.call("status", run="x"))["error"]
+        session = await caller.call("echo")
         assert session["state"] == "awaiting_message"
-        refused = caller.call("answer", run=session["run"], message="x" * 21)
+        refused = await caller.call("answer", run=session["run"], message="x" * 21)
         assert refused["error"] == "the message has 21 characters, not at most 20"
-        first = caller.call("answer", run=session["run"], message="hello", message_id="m1")
-        again = caller.call("answer", run=session["run"], message="hello", message_id="m1")
+        first = await caller.call("answer", run=session["run"], message="hello", message_id="m1")
+        again = await caller.call("answer", run=session["run"], message="hello", message_id="m1")
         assert first["reply"] == again["reply"] == "you said hello"
-        asyncio.run(cancelled(desk, session["run"]))
+        await cancelled(desk, session["run"])
 
 
-def test_another_client_collects_the_result_after_the_first_was_killed(desk: Project) -> None:
-    with client(desk, "article") as first:
-        waiting = first.call("article", topic="rain")
-        first.kill()
+async def test_another_client_collects_the_result_after_the_first_was_killed(desk: Project) -> None:
+    async with forked(desk, "article") as first:
+        waiting = await first.call("article", topic="rain")
     run = str(waiting["run"])
     (asked,) = waiting["approvals"]
     assert (waiting["state"], asked["prompt"]) == ("waiting", "Publish It rains.")
     assert asked["decide"].startswith(f"coterie approve {run} 'review/sign_off#1'")
-    with client(desk, "article") as second:
-        assert run in [one["run"] for one in second.call("status")["runs"]]
-        denied = second.call("answer", run=run, message="approve")
+    async with forked(desk, "article") as second:
+        await asks(desk, run)
+        assert run in [one["run"] for one in (await second.call("status"))["runs"]]
+        denied = await second.call("answer", run=run, message="approve")
         assert "a person's decision, which this tool never makes" in denied["error"]
-        assert second.call("status", run=run)["state"] == "waiting"
-        asyncio.run(approved(desk, run, str(asked["id"])))
-        done = second.call("result", run=run)
+        assert (await second.call("status", run=run))["state"] == "waiting"
+        await approved(desk, run, str(asked["id"]))
+        done = await second.call("result", run=run)
         assert done["state"] == "done"
         assert done["result"]["judge"] == {"verdict": "good"}
         assert (done["result"]["sign_off"]["by"], done["whole"]) == ("ada", True)
 
 
-def test_another_client_answers_the_question_of_one_that_was_killed(desk: Project) -> None:
+async def test_another_client_answers_the_question_of_one_that_was_killed(desk: Project) -> None:
     (desk.folder / "day.yml").write_text(DAY)
-    with client(desk, "day.yml") as first:
-        started = first.call("start", team="day")
-        first.kill()
+    async with forked(desk, "day.yml") as first:
+        started = await first.call("start", team="day")
     run = str(started["run"])
-    with client(desk, "day.yml") as second:
-        schema = second.ask()["day"]["output_schema"]
+    async with forked(desk, "day.yml") as second:
+        schema = (await second.tools())["day"]["output_schema"]
         assert schema["properties"]["result"]["anyOf"][0]["properties"] == {"day": {}}
-        waiting = second.call("result", run=run)
+        await asks(desk, run)
+        waiting = await second.call("result", run=run)
         assert [one["prompt"] for one in waiting["approvals"]] == ["ask/ask asks: Which day?"]
-        second.call("answer", run=run, message="Monday")
-        done = second.call("result", run=run)
+        await second.call("answer", run=run, message="Monday")
+        done = await second.call("result", run=run)
     assert (done["state"], done["result"]) == ("done", {"day": "Monday"})

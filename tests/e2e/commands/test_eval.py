@@ -91,10 +91,11 @@ def test_a_judge_by_rules_needs_no_model(desk: Project) -> None:
     graded = desk.coterie("eval", "sums.yml", "--json")
     report = json.loads(graded.stdout)
     assert report["judge_calls"] == 0
-    assert [row["passed"] for row in report["variants"][0]["cases"]] == [1, 0]
+    assert report["unjudged"] == []
     assert [one["because"] for one in report["failures"]] == [
         "rubric 1: 0 of 10, wanted 7: missing: 102"
     ]
+    assert [row["passed"] for row in report["variants"][0]["cases"]] == [1, 0]
 
 
 ASKING = """

@@ -52,6 +52,17 @@ def test_a_team_compiles_in_a_project_that_says_nothing(name: str, tmp_path: Pat
     assert compiled(name, tmp_path).compiled.warnings == ()
 
 
+def test_rules_of_the_shipped_teams_have_time_to_start_on_a_busy_machine() -> None:
+    limits = {
+        name: tool.terms.timeout
+        for team in TEAMS
+        for name, tool in plan(team).tools.items()
+        if tool.terms and tool.skill == "Python.run" and "code" in tool.fixed
+    }
+    assert {"judge_rules", "perceive_rules", "critic_rules"} <= limits.keys()
+    assert [name for name, seconds in limits.items() if seconds < 60] == []
+
+
 @pytest.mark.parametrize("name", sorted({*TEAMS} - RUNS_TESTS))
 def test_a_team_that_runs_no_command_compiles_beside_commands_of_other_names(
     name: str, tmp_path: Path

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import pytest
 from temporalio.client import Client
 
 from tests.support.command_pages import PageCommand, PageFile, page_steps, write_files
+from tests.support.programs.command_server import command_server
 from tests.support.project import BIN, Project, project
 from tests.support.team_tests import failures_text, read, results
 
@@ -33,13 +34,8 @@ def test_every_pattern_is_without_problems(tmp_path: Path) -> None:
     files = write_files("patterns.md", tmp_path)
     whole = [file for file in files if file.parent == tmp_path]  # the others are included
     names = [file.name for file in whole if ".test." not in file.name]
-    done = subprocess.run(
-        [BIN / "coterie", "validate", "--strict", *names],
-        cwd=tmp_path,
-        check=False,
-        text=True,
-        capture_output=True,
-    )
+    words = ("validate", "--strict", *names)
+    done = command_server().run(words, tmp_path, os.environ, 120)
     assert done.returncode == 0, done.stdout
 
 
@@ -72,15 +68,16 @@ def _follow(made: Project, step: PageCommand) -> None:
 
 
 def _printed(made: Project, arguments: list[str]) -> tuple[int, str]:
-    done = subprocess.run(
-        [BIN / "coterie", *arguments],
-        cwd=made.folder,
-        text=True,
-        check=False,
-        env={**made.environment, "PATH": f"{BIN}:{os.environ['PATH']}"},
-        timeout=120,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    return done.returncode, done.stdout
+    environment = {**made.environment, "PATH": f"{BIN}:{os.environ['PATH']}"}
+    with (
+        open(os.devnull, "rb") as nothing,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as output,
+    ):
+        files = (nothing.fileno(), output.fileno(), output.fileno())
+        command = command_server().begin(arguments, made.folder, environment, files)
+        try:
+            code = command.wait(120)
+        finally:
+            command.kill()  # unless it has ended
+        output.seek(0)
+        return code, output.read()
